@@ -58,8 +58,8 @@ def _of_the_project() -> Iterator[Path]:
     for path in sorted(ROOT.rglob("*")):
         parts = path.relative_to(ROOT).parts
         hidden = any(part.startswith(".") and part not in {".ci", ".github"} for part in parts[:-1])
-        made = any(part in NOT_OF_THE_PROJECT or part.endswith(".egg-info") for part in parts)
-        if path.is_file() and not hidden and not made:
+        created = any(part in NOT_OF_THE_PROJECT or part.endswith(".egg-info") for part in parts)
+        if path.is_file() and not hidden and not created:
             yield path
 
 
@@ -149,16 +149,16 @@ def test_lock_holds_every_dependency_at_one_version():
 
     assert [line for line in locked if not re.fullmatch(r"[a-z0-9-]+==[\w.]+", line)] == []
     names = {line.partition("==")[0] for line in locked}
-    wanted = {re.split(r"[<>=!~\[; ]", each, maxsplit=1)[0].lower().replace("_", "-") for each in declared}
-    assert wanted <= names
+    expected = {re.split(r"[<>=!~\[; ]", each, maxsplit=1)[0].lower().replace("_", "-") for each in declared}
+    assert expected <= names
 
 
 def test_text_speaks_of_the_project_only():
-    told = []
+    messages = []
     for path in _of_the_project():
         text = path.read_bytes().decode("utf-8", "replace")
-        told += [f"{_named(path)}: {found.group()}" for pattern in TOLD_ELSEWHERE for found in pattern.finditer(text)]
-    assert told == []
+        messages += [f"{_named(path)}: {result.group()}" for pattern in TOLD_ELSEWHERE for result in pattern.finditer(text)]
+    assert messages == []
 
 
 @pytest.mark.parametrize("text", ["see /wo" + "rk/main", "cd /ro" + "ot/x", "as iss" + "ue #3 asks", "in ../sha" + "red/spec"])

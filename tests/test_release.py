@@ -30,8 +30,8 @@ def steps(job: str) -> list[dict[str, Any]]:
 
 
 def script(name: str) -> str:
-    (found,) = [each["run"] for job in JOBS for each in steps(job) if each.get("name") == name]
-    return found
+    (result,) = [each["run"] for job in JOBS for each in steps(job) if each.get("name") == name]
+    return result
 
 
 def run(text: str, directory: Path, **environ: str) -> subprocess.CompletedProcess[str]:
@@ -65,8 +65,8 @@ def test_nothing_that_may_change_is_run() -> None:
     assert [each for each in used if not re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", each)] == []
     lock = (ROOT / ".github" / "requirements-release.txt").read_text(encoding="utf-8").splitlines()
     assert [each for each in lock if not re.fullmatch(r"[a-z0-9-]+==[\w.]+|#.*", each)] == []
-    wanted = (ROOT / ".github" / "requirements-release.in").read_text(encoding="utf-8").splitlines()
-    assert {each for each in wanted if not each.startswith("#")} <= {each.partition("==")[0] for each in lock}
+    expected = (ROOT / ".github" / "requirements-release.in").read_text(encoding="utf-8").splitlines()
+    assert {each for each in expected if not each.startswith("#")} <= {each.partition("==")[0] for each in lock}
 
 
 def test_each_job_has_the_permissions_that_it_needs_and_no_more() -> None:
@@ -118,6 +118,6 @@ def test_the_build_runs(tmp_path: Path) -> None:
             ran = run(step["run"], clone, GITHUB_REF_NAME=f"v{VERSION}", PATH=path)
             assert ran.returncode == 0, f"{step['name']}\n{ran.stdout[-3000:]}{ran.stderr[-3000:]}"
 
-    kept = steps("build")[-1]["with"]["path"].split()
-    assert {each for each in kept if not (clone / each).exists()} == set()
+    remaining = steps("build")[-1]["with"]["path"].split()
+    assert {each for each in remaining if not (clone / each).exists()} == set()
     assert {each.suffix for each in (clone / "dist").iterdir()} == {".whl", ".gz"}

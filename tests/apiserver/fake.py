@@ -16,12 +16,12 @@ class Fake(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, answer):
-        super().__init__(("127.0.0.1", 0), _Asked)
+        super().__init__(("127.0.0.1", 0), _Handler)
         self.answer = answer
         self.requests = []
 
 
-class _Asked(BaseHTTPRequestHandler):
+class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     # Head and body are two small writes: the second would wait for the first to be acknowledged.
     disable_nagle_algorithm = True

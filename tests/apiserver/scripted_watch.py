@@ -45,7 +45,7 @@ def failed(code, **headers):
     return code, {name.replace("_", "-"): value for name, value in headers.items()}, {"kind": "Status", "code": code, "message": "no"}
 
 
-def told_of(code):
+def error_event(code):
     """Return a watch that sends an ERROR event."""
     return watched(line("ERROR", {"kind": "Status", "code": code, "message": "no"}))
 
@@ -80,7 +80,7 @@ class Following:
     def __init__(self, answers, find):
         self.answers, self.find = list(answers), find
         self.stopped = Stopped()
-        self.asked, self.found, self.told, self.standings = [], [], [], []
+        self.requests, self.found, self.events, self.standings = [], [], [], []
 
     def run(self, silence):
         with serving(self.answer) as (_, api):
@@ -97,15 +97,15 @@ class Following:
         if not self.answers:
             self.stopped.set()
             return failed(500)
-        self.asked.append(dict(parse_qsl(urlsplit(path).query)))
+        self.requests.append(dict(parse_qsl(urlsplit(path).query)))
         answer = self.answers.pop(0)
         return answer() if callable(answer) else answer
 
     def replace(self, objects):
-        self.told.append(("LIST", *(name_of(each) for each in objects)))
+        self.events.append(("LIST", *(name_of(each) for each in objects)))
 
     def change(self, event, content):
-        self.told.append((event, name_of(content)))
+        self.events.append((event, name_of(content)))
 
     def set_status(self, standing, reason):
         self.standings.append((standing, reason))
@@ -113,7 +113,7 @@ class Following:
     @property
     def places(self):
         """Return the resourceVersion from which each request watches; ``list`` for a list."""
-        return [each.get("resourceVersion", "list") for each in self.asked]
+        return [each.get("resourceVersion", "list") for each in self.requests]
 
 
 def follow(*answers, find=(PATH,), silence=5.0):

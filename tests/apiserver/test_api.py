@@ -52,7 +52,7 @@ def test_what_is_written_names_its_field_manager(method, query, want):
         pytest.param({}, None, id="none"),
     ],
 )
-def test_an_error_has_code_reason_and_the_wait_that_is_asked_for(header, want):
+def test_an_error_has_code_reason_and_the_wait_that_is_requested(header, want):
     refusal = {"kind": "Status", "code": 429, "reason": "TooManyRequests", "message": "later"}
     with serving(lambda *_: (429, header, refusal)) as (_, api), pytest.raises(ReplyError) as raised:
         api.send("POST", "/x", b"{}")

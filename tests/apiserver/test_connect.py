@@ -46,32 +46,32 @@ def pod(monkeypatch, tmp_path):
     ("context", "want"), [pytest.param(None, "https://a", id="the current"), pytest.param("b", "https://b", id="named")]
 )
 def test_a_kubeconfig_says_where_by_its_context(tmp_path, context, want):
-    found = configuration(kubeconfig(tmp_path / "config", "a", "b"), context)
+    result = configuration(kubeconfig(tmp_path / "config", "a", "b"), context)
 
-    assert (want, False) == (found.host, found.retries)
-    assert "Bearer t" == found.auth_settings()["BearerToken"]["value"]
+    assert (want, False) == (result.host, result.retries)
+    assert "Bearer t" == result.auth_settings()["BearerToken"]["value"]
 
 
 def test_a_pod_is_who_its_service_account_is(pod):
-    found = configuration()
+    result = configuration()
 
-    assert ("https://10.0.0.1:443", False) == (found.host, found.retries)
-    assert "bearer token-of-the-pod" == found.auth_settings()["BearerToken"]["value"]
+    assert ("https://10.0.0.1:443", False) == (result.host, result.retries)
+    assert "bearer token-of-the-pod" == result.auth_settings()["BearerToken"]["value"]
 
 
 def test_a_token_that_was_renewed_is_read_whatever_the_time_of_day_is(pod, tmp_path):
-    found = configuration()
+    result = configuration()
     (tmp_path / "TOKEN").write_text("renewed")
 
-    assert "bearer renewed" == found.auth_settings()["BearerToken"]["value"]
+    assert "bearer renewed" == result.auth_settings()["BearerToken"]["value"]
 
 
 def test_a_token_that_is_being_written_is_none(pod, tmp_path):
-    found = configuration()
+    result = configuration()
     (tmp_path / "TOKEN").write_text("")
 
     with pytest.raises(config.ConfigException, match="empty"):
-        found.auth_settings()
+        result.auth_settings()
 
 
 @pytest.mark.parametrize("how", ["argument", "environment"])

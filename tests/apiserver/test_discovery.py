@@ -20,7 +20,7 @@ def test_the_core_group_has_a_path_of_its_own():
     assert {"/api/v1"} == {path for _, path, _, _ in server.requests}
 
 
-def test_the_versions_behind_the_first_that_has_it_are_not_asked_for():
+def test_the_versions_behind_the_first_that_has_it_are_not_requested():
     with serving(always(200, {"resources": [{"name": "podgroups"}]})) as (server, api):
         assert "/apis/g/v1/podgroups" == path_of(api, "podgroups", ("g/v1", "g/v1beta1"))
     assert 1 == len(server.requests)

@@ -12,17 +12,17 @@ from tests.sampling import sampled
 NOW = "2026-01-01T00:00:00.000000Z"
 
 
-def held_by(holder, duration=10, renewed="1"):
+def lease_of(holder, duration=10, renewed="1"):
     return Record(holder, duration, "0", renewed, 3)
 
 
 def test_a_lease_that_is_not_there_is_taken():
     election = Election("a")
-    wanted = election.next_record(None, 0.0, NOW)
+    expected = election.next_record(None, 0.0, NOW)
 
-    assert Record("a", 10, NOW, NOW, 0) == wanted
+    assert Record("a", 10, NOW, NOW, 0) == expected
     assert not election.leading(0.0)
-    election.record_write(wanted, 0.0)
+    election.record_write(expected, 0.0)
     assert election.leading(6.9)
 
 
@@ -30,63 +30,63 @@ def test_each_time_that_it_leads_is_a_term_of_its_own_also_where_another_may_hav
     election = Election("a")
     terms = [election.term(0.0)]
     for began in (0.0, 5.0, 12.1, 13.0):
-        election.record_write(held_by("a"), began)
+        election.record_write(lease_of("a"), began)
         terms.append(election.term(began))
     election.record_loss()
     terms.append(election.term(13.5))
-    election.record_write(held_by("a"), 14.0)
+    election.record_write(lease_of("a"), 14.0)
 
     assert [0, 1, 1, 2, 2, 0, 3] == [*terms, election.term(14.0)]
 
 
 def test_who_takes_a_lease_that_another_held_and_gave_up_leads_another_time_however_short_that_was():
     election = Election("a")
-    election.record_write(held_by("a"), 0.0)
-    election.record_write(election.next_record(held_by("", renewed="2"), 6.5, NOW), 6.0)
+    election.record_write(lease_of("a"), 0.0)
+    election.record_write(election.next_record(lease_of("", renewed="2"), 6.5, NOW), 6.0)
 
     assert 2 == election.term(6.6)
 
 
 def test_a_lease_that_was_given_up_is_taken_at_once():
-    wanted = Election("a").next_record(held_by(""), 0.0, NOW)
+    wanted_value = Election("a").next_record(lease_of(""), 0.0, NOW)
 
-    assert ("a", 4) == (wanted.holder, wanted.transitions)
+    assert ("a", 4) == (wanted_value.holder, wanted_value.transitions)
 
 
 def test_a_renewal_keeps_when_it_was_acquired():
     election = Election("a")
-    wanted = election.next_record(held_by("a"), 5.0, NOW)
+    expected = election.next_record(lease_of("a"), 5.0, NOW)
 
-    assert ("a", "0", NOW, 3) == (wanted.holder, wanted.acquired, wanted.renewed, wanted.transitions)
+    assert ("a", "0", NOW, 3) == (expected.holder, expected.acquired, expected.renewed, expected.transitions)
 
 
-@pytest.mark.parametrize(("seconds", "taken"), [pytest.param(9.9, False, id="not yet"), pytest.param(10.0, True, id="as long as it lasts")])
-def test_anothers_lease_is_taken_once_it_was_seen_unchanged_for_its_time(seconds, taken):
+@pytest.mark.parametrize(("seconds", "used"), [pytest.param(9.9, False, id="not yet"), pytest.param(10.0, True, id="as long as it lasts")])
+def test_anothers_lease_is_taken_once_it_was_seen_unchanged_for_its_time(seconds, used):
     election = Election("a")
-    assert None is election.next_record(held_by("b"), 100.0, NOW)
+    assert None is election.next_record(lease_of("b"), 100.0, NOW)
 
-    assert taken == (election.next_record(held_by("b"), 100.0 + seconds, NOW) is not None)
+    assert used == (election.next_record(lease_of("b"), 100.0 + seconds, NOW) is not None)
 
 
-def test_a_renewal_of_the_other_begins_the_wait_anew():
+def test_a_renewal_of_the_other_begins_the_wait_again():
     election = Election("a")
     for moment in range(0, 60, 6):
-        assert None is election.next_record(held_by("b", renewed=str(moment)), float(moment), NOW)
+        assert None is election.next_record(lease_of("b", renewed=str(moment)), float(moment), NOW)
 
 
 def test_a_longer_lease_of_the_other_is_waited_for():
     election = Election("a")
-    election.next_record(held_by("b", duration=30), 0.0, NOW)
+    election.next_record(lease_of("b", duration=30), 0.0, NOW)
 
-    assert None is election.next_record(held_by("b", duration=30), 29.9, NOW)
-    assert election.next_record(held_by("b", duration=30), 30.0, NOW) is not None
+    assert None is election.next_record(lease_of("b", duration=30), 29.9, NOW)
+    assert election.next_record(lease_of("b", duration=30), 30.0, NOW) is not None
 
 
 def test_a_lease_that_claims_to_last_no_time_is_waited_for_as_long_as_ours():
     election = Election("a")
-    election.next_record(held_by("b", duration=0), 0.0, NOW)
+    election.next_record(lease_of("b", duration=0), 0.0, NOW)
 
-    assert None is election.next_record(held_by("b", duration=0), 9.9, NOW)
+    assert None is election.next_record(lease_of("b", duration=0), 9.9, NOW)
 
 
 @pytest.mark.parametrize(("seconds", "leads"), [pytest.param(6.9, True, id="within"), pytest.param(7.0, False, id="at the limit")])
@@ -101,10 +101,10 @@ def test_leading_ends_by_itself_from_the_beginning_of_the_last_renewal(seconds, 
 def test_giving_up_ends_leading_at_once():
     election = Election("a")
     election.record_write(election.next_record(None, 0.0, NOW), 0.0)
-    left = election.release(held_by("a"))
+    remaining = election.release(lease_of("a"))
 
     assert not election.leading(0.1)
-    assert "" == left.holder
+    assert "" == remaining.holder
 
 
 @pytest.mark.parametrize("renew", [pytest.param(10.0, id="as long as the lease"), pytest.param(0.0, id="no time")])
@@ -141,28 +141,28 @@ def test_there_are_never_two_leaders(steps):
     for number, passed, slow, fate in steps:
         now += passed
         candidate, began, seen = candidates[number], now, server.version
-        wanted = candidate.next_record(server.record, now, f"{now:.6f}")
-        if wanted is None:
+        expected = candidate.next_record(server.record, now, f"{now:.6f}")
+        if expected is None:
             candidate.record_loss()
-        elif fate != "no answer" and server.write(wanted, seen):
+        elif fate != "no answer" and server.write(expected, seen):
             now += slow
             if fate == "ok":
-                candidate.record_write(wanted, began)
+                candidate.record_write(expected, began)
         assert sum(each.leading(now) for each in candidates) <= 1
 
 
 def test_a_leader_that_is_gone_is_followed_within_fifteen_seconds():
     server, clock = Server(), 0.0
     first, second = Election("a"), Election("b")
-    wanted = first.next_record(server.record, clock, NOW)
-    server.write(wanted, server.version)
-    first.record_write(wanted, clock)
+    expected = first.next_record(server.record, clock, NOW)
+    server.write(expected, server.version)
+    first.record_write(expected, clock)
     while clock <= 15.0:
         clock += 2.0
-        wanted = second.next_record(server.record, clock, str(clock))
-        if wanted is not None:
-            server.write(wanted, server.version)
-            second.record_write(wanted, clock)
+        expected = second.next_record(server.record, clock, str(clock))
+        if expected is not None:
+            server.write(expected, server.version)
+            second.record_write(expected, clock)
             break
 
     assert second.leading(clock)

@@ -34,8 +34,8 @@ class Leases:
             if method == "PATCH" and given["metadata"]["resourceVersion"] != self.lease["metadata"]["resourceVersion"]:
                 return 409, {}, {"code": 409, "message": "the object has been modified"}
             self.version += 1
-            kept = self.lease["metadata"] if self.lease else {}
-            self.lease = {**given, "metadata": {**kept, **given["metadata"], "resourceVersion": str(self.version)}}
+            remaining = self.lease["metadata"] if self.lease else {}
+            self.lease = {**given, "metadata": {**remaining, **given["metadata"], "resourceVersion": str(self.version)}}
             return 201, {}, self.lease
 
     @property
@@ -68,9 +68,9 @@ def test_the_first_leads_and_the_second_follows_when_it_stops():
 
 
 def test_a_leader_whose_lease_was_taken_stops():
-    leases, told = Leases(), []
+    leases, messages = Leases(), []
     with serving(leases) as (_, api):
-        lease = Lease(api, "ns", "muster", Election("a"), lambda *each: told.append(each))
+        lease = Lease(api, "ns", "muster", Election("a"), lambda *each: messages.append(each))
         lease.start()
         try:
             assert until(lease.leading)
@@ -79,36 +79,36 @@ def test_a_leader_whose_lease_was_taken_stops():
                 leases.lease["metadata"]["resourceVersion"] = str(leases.version)
                 leases.lease["spec"] |= {"holderIdentity": "thief", "leaseDurationSeconds": 60}
             assert until(lambda: not lease.leading())
-            assert ("info", "thief leads") == told[-1]
+            assert ("info", "thief leads") == messages[-1]
         finally:
             lease.stop()
     assert "thief" == leases.holder
 
 
-def test_a_failure_is_told_once_and_tried_again():
-    leases, told = Leases(), []
+def test_a_failure_is_reported_once_and_tried_again():
+    leases, messages = Leases(), []
     leases.failing = 3
     with serving(leases) as (_, api):
-        lease = Lease(api, "ns", "muster", Election("a"), lambda *each: told.append(each))
+        lease = Lease(api, "ns", "muster", Election("a"), lambda *each: messages.append(each))
         lease.start()
         try:
             assert until(lease.leading)
         finally:
             lease.stop()
-    assert [("warning", "the lease ns/muster cannot be read or written: HTTP 500: not now"), ("info", "a leads")] == told
+    assert [("warning", "the lease ns/muster cannot be read or written: HTTP 500: not now"), ("info", "a leads")] == messages
 
 
 def test_failing_for_long_is_trouble_until_it_goes_well_again(monkeypatch):
     leases, clock = Leases(), SimpleNamespace(now=1000.0)
     leases.failing = 10**9
     monkeypatch.setattr("apiserver.lease._now", lambda: clock.now)
-    told = []
+    messages = []
     with serving(leases) as (_, api):
-        lease = Lease(api, "ns", "muster", Election("a"), lambda *each: told.append(each))
+        lease = Lease(api, "ns", "muster", Election("a"), lambda *each: messages.append(each))
         assert "" == lease.trouble()
         lease.start()
         try:
-            assert until(lambda: told)
+            assert until(lambda: messages)
             clock.now += TROUBLE_SECONDS
             assert "" == lease.trouble()
             clock.now += 1.0
@@ -120,19 +120,19 @@ def test_failing_for_long_is_trouble_until_it_goes_well_again(monkeypatch):
 
 
 def test_a_lease_that_others_hold_is_no_trouble(monkeypatch):
-    leases, clock, told = Leases(), SimpleNamespace(now=1000.0), []
+    leases, clock, messages = Leases(), SimpleNamespace(now=1000.0), []
     leases.lease = {"metadata": {"name": "muster", "resourceVersion": "0"}, "spec": {"holderIdentity": "b", "leaseDurationSeconds": 10**6}}
     monkeypatch.setattr("apiserver.lease._now", lambda: clock.now)
     with serving(leases) as (_, api):
-        lease = Lease(api, "ns", "muster", Election("a"), lambda *each: told.append(each))
+        lease = Lease(api, "ns", "muster", Election("a"), lambda *each: messages.append(each))
         lease.start()
         try:
-            assert until(lambda: told)
+            assert until(lambda: messages)
             clock.now += 10 * TROUBLE_SECONDS
             assert until(lambda: not lease.trouble())
         finally:
             lease.stop()
-    assert ("info", "b leads") == told[0]
+    assert ("info", "b leads") == messages[0]
 
 
 def test_labels_of_the_lease_stay():

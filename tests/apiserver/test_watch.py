@@ -7,35 +7,48 @@ from types import SimpleNamespace
 import pytest
 
 from apiserver.watch import FIRST_WAIT, PAGE, UNSERVED_WAIT, WATCH_SECONDS, WatchStatus
-from tests.apiserver.scripted_watch import ADDED, BOOKMARK, PATH, Following, broken, failed, follow, line, listed, thing, told_of, watched
+from tests.apiserver.scripted_watch import (
+    ADDED,
+    BOOKMARK,
+    PATH,
+    Following,
+    broken,
+    error_event,
+    failed,
+    follow,
+    line,
+    listed,
+    thing,
+    watched,
+)
 
 
 @pytest.fixture(autouse=True)
 def clock(monkeypatch):
     """Replace the watcher's clock by one that the test moves, and its random waits by the longest."""
-    found = SimpleNamespace(now=0.0)
-    monkeypatch.setattr("apiserver.watch.time", SimpleNamespace(monotonic=lambda: found.now))
+    result = SimpleNamespace(now=0.0)
+    monkeypatch.setattr("apiserver.watch.time", SimpleNamespace(monotonic=lambda: result.now))
     monkeypatch.setattr("apiserver.watch.random", SimpleNamespace(uniform=lambda _, most: most, randrange=lambda _: 7))
-    return found
+    return result
 
 
-def test_a_list_is_told_whole_once_all_its_pages_are_there_and_watched_from_its_version():
+def test_a_list_is_reported_whole_once_all_its_pages_are_there_and_watched_from_its_version():
     run = follow(listed("a", following="x"), listed("b"), watched(BOOKMARK))
 
-    assert [("LIST", "a", "b")] == run.told
+    assert [("LIST", "a", "b")] == run.events
     assert ["list", "list", "10"] == run.places
-    assert [{"limit": str(PAGE)}, {"limit": str(PAGE), "continue": "x"}] == run.asked[:2]
+    assert [{"limit": str(PAGE)}, {"limit": str(PAGE), "continue": "x"}] == run.requests[:2]
 
 
 def test_a_watch_asks_for_bookmarks_and_to_be_ended_after_some_minutes():
     run = follow(listed(), watched(BOOKMARK))
 
     want = {"watch": "true", "allowWatchBookmarks": "true", "resourceVersion": "10", "timeoutSeconds": str(WATCH_SECONDS + 7)}
-    assert want == run.asked[1]
+    assert want == run.requests[1]
 
 
 @pytest.mark.parametrize(
-    ("said", "place", "told"),
+    ("reported", "place", "messages"),
     [
         pytest.param(BOOKMARK, "20", [], id="a bookmark"),
         pytest.param(ADDED, "11", [("ADDED", "b")], id="an object that came"),
@@ -44,11 +57,11 @@ def test_a_watch_asks_for_bookmarks_and_to_be_ended_after_some_minutes():
         pytest.param(ADDED + BOOKMARK, "20", [("ADDED", "b")], id="an event and a bookmark"),
     ],
 )
-def test_a_watch_is_taken_up_behind_the_last_that_was_said(said, place, told):
-    run = follow(listed("a"), watched(said), watched(BOOKMARK))
+def test_a_watch_is_taken_up_behind_the_last_that_was_said(reported, place, messages):
+    run = follow(listed("a"), watched(reported), watched(BOOKMARK))
 
     assert ["list", "10", place] == run.places
-    assert [("LIST", "a"), *told] == run.told
+    assert [("LIST", "a"), *messages] == run.events
     assert [] == run.stopped.waits
 
 
@@ -58,26 +71,26 @@ def test_of_a_stream_that_is_cut_inside_an_event_the_rest_comes_again_and_nothin
     run = follow(listed(), end(ADDED, late[:20]), watched(late))
 
     assert ["list", "10", "11"] == run.places
-    assert [("LIST",), ("ADDED", "b"), ("ADDED", "c")] == run.told
+    assert [("LIST",), ("ADDED", "b"), ("ADDED", "c")] == run.events
 
 
 @pytest.mark.parametrize(
-    "gone",
+    "removed",
     [
         pytest.param(failed(410), id="too old, as an answer"),
-        pytest.param(told_of(410), id="too old, in the stream"),
-        pytest.param(told_of(500), id="a failure of the server, in the stream"),
-        pytest.param(told_of(504), id="a version that the server does not have yet, in the stream"),
+        pytest.param(error_event(410), id="too old, in the stream"),
+        pytest.param(error_event(500), id="a failure of the server, in the stream"),
+        pytest.param(error_event(504), id="a version that the server does not have yet, in the stream"),
         pytest.param(watched(b"<html>\n"), id="what is no event"),
         pytest.param(watched(b'{"type": "ADDED", "object": {"metadata": []}}\n'), id="an event of another shape"),
         pytest.param(watched(b"\xff\xfe\n"), id="what is no text"),
     ],
 )
-def test_where_a_watch_cannot_go_on_all_is_listed_anew(gone):
-    run = follow(listed("a"), gone, listed("b", version="30"), watched(BOOKMARK))
+def test_where_a_watch_cannot_go_on_all_is_listed_again(removed):
+    run = follow(listed("a"), removed, listed("b", version="30"), watched(BOOKMARK))
 
     assert ["list", "10", "list", "30"] == run.places
-    assert [("LIST", "a"), ("LIST", "b")] == run.told
+    assert [("LIST", "a"), ("LIST", "b")] == run.events
     assert [FIRST_WAIT] == run.stopped.waits
 
 
@@ -87,19 +100,19 @@ def test_where_a_watch_cannot_go_on_all_is_listed_anew(gone):
         pytest.param(failed(500), id="a failure of the server"),
         pytest.param(failed(403), id="forbidden"),
         pytest.param(failed(429), id="too many requests, as an answer"),
-        pytest.param(told_of(429), id="too many requests, in the stream"),
+        pytest.param(error_event(429), id="too many requests, in the stream"),
         pytest.param(broken(), id="a broken connection"),
     ],
 )
-def test_after_a_bad_moment_a_watch_goes_on_without_a_new_list(bad):
+def test_after_a_bad_moment_a_watch_continues_without_a_new_list(bad):
     run = follow(listed("a"), bad, watched(ADDED))
 
     assert ["list", "10", "10"] == run.places
-    assert [("LIST", "a"), ("ADDED", "b")] == run.told
+    assert [("LIST", "a"), ("ADDED", "b")] == run.events
 
 
 @pytest.mark.parametrize(("more", "places"), [pytest.param(0, "11", id="at the limit"), pytest.param(1, "list", id="beyond")])
-def test_an_event_may_be_so_long_and_one_that_is_longer_does_not_stand_in_the_way_for_ever(monkeypatch, more, places):
+def test_an_event_may_be_so_long_and_one_that_is_longer_does_not_block_the_watch(monkeypatch, more, places):
     monkeypatch.setattr("apiserver.api.LONGEST_LINE", len(ADDED) - more)
     run = follow(listed(), watched(ADDED), listed() if more else watched(ADDED))
 
@@ -107,42 +120,42 @@ def test_an_event_may_be_so_long_and_one_that_is_longer_does_not_stand_in_the_wa
     assert more == sum("must be at most" in reason for _, reason in run.standings)
 
 
-def test_pages_that_are_gone_in_the_middle_of_a_list_are_asked_for_all_at_once():
+def test_pages_that_are_gone_in_the_middle_of_a_list_are_requested_all_at_once():
     run = follow(listed("a", following="x"), failed(410), listed("b", "c", version="30"), watched(BOOKMARK))
 
-    assert [("LIST", "b", "c")] == run.told
+    assert [("LIST", "b", "c")] == run.events
     assert ["list", "list", "list", "30"] == run.places
-    assert {} == run.asked[2]
+    assert {} == run.requests[2]
     assert [] == run.stopped.waits
 
 
-def test_of_a_list_that_breaks_off_nothing_is_told():
+def test_of_a_list_that_breaks_off_nothing_is_reported():
     run = follow(listed("a", following="x"), failed(500), listed("b"), watched(BOOKMARK))
 
-    assert [("LIST", "b")] == run.told
-    assert {"limit": str(PAGE)} == run.asked[2]
+    assert [("LIST", "b")] == run.events
+    assert {"limit": str(PAGE)} == run.requests[2]
 
 
 @pytest.mark.parametrize(
     "answers", [pytest.param((failed(404),), id="in a list"), pytest.param((listed("old"), failed(404)), id="in a watch")]
 )
-def test_a_kind_that_is_not_found_is_looked_for_elsewhere_and_listed_there(answers):
+def test_a_kind_that_is_not_found_is_searched_for_elsewhere_and_listed_there(answers):
     run = follow(*answers, listed("a"), watched(BOOKMARK), find=(PATH, "/elsewhere"))
 
     assert [PATH, "/elsewhere"] == run.found
-    assert ("LIST", "a") == run.told[-1]
+    assert ("LIST", "a") == run.events[-1]
     assert ["list", "10"] == run.places[-2:]
 
 
-def test_a_kind_that_is_not_served_is_asked_for_again_after_a_while():
+def test_a_kind_that_is_not_served_is_requested_again_after_a_while():
     run = follow(listed("a"), watched(BOOKMARK), find=("", "", PATH))
 
     assert [(WatchStatus.NOT_SERVED, "")] * 2 == run.standings[:2]
     assert [UNSERVED_WAIT] * 2 == run.stopped.waits
-    assert [("LIST", "a")] == run.told
+    assert [("LIST", "a")] == run.events
 
 
-def test_once_stopped_nothing_more_is_told():
+def test_once_stopped_nothing_more_is_reported():
     class Ending(Following):
         def change(self, event, content):
             super().change(event, content)
@@ -150,7 +163,7 @@ def test_once_stopped_nothing_more_is_told():
 
     run = Ending([listed(), watched(ADDED, line("ADDED", thing("c", "12")))], [PATH]).run(5.0)
 
-    assert [("LIST",), ("ADDED", "b")] == run.told
+    assert [("LIST",), ("ADDED", "b")] == run.events
 
 
 def test_that_a_watch_broke_off_because_it_was_stopped_is_no_failure():

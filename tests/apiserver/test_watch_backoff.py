@@ -8,16 +8,16 @@ from types import SimpleNamespace
 import pytest
 
 from apiserver.watch import FIRST_WAIT, LONGEST_WAIT, SHORTEST_WATCH, WatchStatus
-from tests.apiserver.scripted_watch import ADDED, BOOKMARK, broken, failed, follow, listed, told_of, watched
+from tests.apiserver.scripted_watch import ADDED, BOOKMARK, broken, error_event, failed, follow, listed, watched
 
 
 @pytest.fixture(autouse=True)
 def clock(monkeypatch):
     """Replace the watcher's clock by one that the test moves, and its random waits by the longest."""
-    found = SimpleNamespace(now=0.0)
-    monkeypatch.setattr("apiserver.watch.time", SimpleNamespace(monotonic=lambda: found.now))
+    result = SimpleNamespace(now=0.0)
+    monkeypatch.setattr("apiserver.watch.time", SimpleNamespace(monotonic=lambda: result.now))
     monkeypatch.setattr("apiserver.watch.random", SimpleNamespace(uniform=lambda _, most: most, randrange=lambda _: 7))
-    return found
+    return result
 
 
 def test_failures_wait_twice_as_long_each_time_up_to_a_limit():
@@ -28,16 +28,16 @@ def test_failures_wait_twice_as_long_each_time_up_to_a_limit():
 
 
 def test_half_of_a_wait_is_chance(monkeypatch):
-    asked = []
-    monkeypatch.setattr("apiserver.watch.random", SimpleNamespace(uniform=lambda *limits: asked.append(limits) or limits[0]))
+    requested = []
+    monkeypatch.setattr("apiserver.watch.random", SimpleNamespace(uniform=lambda *limits: requested.append(limits) or limits[0]))
     run = follow(failed(500), failed(500))
 
-    assert [(0.5, 1.0)] * 2 == asked[:2]
+    assert [(0.5, 1.0)] * 2 == requested[:2]
     assert [FIRST_WAIT / 2, FIRST_WAIT] == run.stopped.waits
 
 
 @pytest.mark.parametrize(
-    ("asked", "want"),
+    ("requests", "want"),
     [
         pytest.param("3", 3.0, id="longer than we would"),
         pytest.param("0", FIRST_WAIT, id="shorter than we would"),
@@ -46,20 +46,20 @@ def test_half_of_a_wait_is_chance(monkeypatch):
     ],
 )
 @pytest.mark.parametrize("code", [429, 503])
-def test_a_failure_waits_as_long_as_the_server_asks(code, asked, want):
-    run = follow(failed(code, Retry_After=asked))
+def test_a_failure_waits_as_long_as_the_server_asks(code, requests, want):
+    run = follow(failed(code, Retry_After=requests))
 
     assert [want] == run.stopped.waits
 
 
-def test_what_was_heard_begins_the_waits_anew():
+def test_what_was_heard_begins_the_waits_again():
     run = follow(failed(500), failed(500), listed(), broken(ADDED), failed(500))
 
     assert [FIRST_WAIT, 2 * FIRST_WAIT, FIRST_WAIT, 2 * FIRST_WAIT] == run.stopped.waits
 
 
 def test_lists_that_no_watch_can_follow_wait_longer_each_time():
-    run = follow(*[listed(), failed(410)] * 3, *[listed(), told_of(410)] * 2)
+    run = follow(*[listed(), failed(410)] * 3, *[listed(), error_event(410)] * 2)
 
     assert [FIRST_WAIT * 2**number for number in range(5)] == run.stopped.waits
 
@@ -83,7 +83,7 @@ def test_a_watch_that_ends_without_a_word_is_a_failure_if_it_ends_at_once(clock,
     assert ["list", "10", "10"] == run.places
 
 
-def test_a_watch_that_lasted_begins_the_waits_anew_though_it_said_nothing(clock):
+def test_a_watch_that_lasted_begins_the_waits_again_though_it_said_nothing(clock):
     def lasting():
         clock.now += SHORTEST_WATCH
         return broken()
@@ -93,7 +93,7 @@ def test_a_watch_that_lasted_begins_the_waits_anew_though_it_said_nothing(clock)
     assert [FIRST_WAIT, 2 * FIRST_WAIT, FIRST_WAIT, 2 * FIRST_WAIT] == run.stopped.waits
 
 
-def test_a_watch_that_says_nothing_for_too_long_is_begun_anew():
+def test_a_watch_that_says_nothing_for_too_long_is_begun_again():
     again = threading.Event()
 
     def silent():
@@ -107,12 +107,12 @@ def test_a_watch_that_says_nothing_for_too_long_is_begun_anew():
     run = follow(listed(), silent, heard, silence=0.05)
 
     assert ["list", "10", "10"] == run.places
-    assert [("LIST",), ("ADDED", "b")] == run.told
+    assert [("LIST",), ("ADDED", "b")] == run.events
     assert WatchStatus.FAILED in {standing for standing, _ in run.standings}
 
 
-def test_it_is_told_how_it_stands_with_each_contact():
+def test_each_contact_is_reported():
     run = follow(failed(403), listed("a"), watched(BOOKMARK))
 
-    heard = (WatchStatus.ACTIVE, "")
-    assert [(WatchStatus.FAILED, "HTTP 403: no"), heard, heard, heard] == run.standings
+    received = (WatchStatus.ACTIVE, "")
+    assert [(WatchStatus.FAILED, "HTTP 403: no"), received, received, received] == run.standings

@@ -38,12 +38,12 @@ def test_an_expired_one_says_when():
     assert ("expired at 2030-04-01 00:00:00 UTC",) == due(END)
 
 
-def test_names_are_covered_or_told():
+def test_names_are_covered_or_reported():
     assert () == due(wanted=("a.b.svc", "x.c", "127.0.0.1"))
     assert ("does not name y.x.c", "does not name d", "does not name ::1") == due(wanted=("y.x.c", "d", "::1"))
 
 
-def test_what_lies_beside_it_belongs_to_it():
+def test_what_lies_next_to_it_belongs_to_it():
     other = issue.leaf(issue.authority(NOW), names_of(("a",)), NOW)
 
     assert () == due(key=MADE.key, ca=MADE.ca)

@@ -25,12 +25,15 @@ def opened(pem):
 
 
 def test_a_client_that_trusts_the_ca_trusts_the_leaf(authority):
-    made = issue.leaf(authority, NAMES, NOW)
+    created = issue.leaf(authority, NAMES, NOW)
     verifier = (
-        verification.PolicyBuilder().store(verification.Store([opened(made.ca)])).time(NOW).build_server_verifier(x509.DNSName("a.b.svc"))
+        verification.PolicyBuilder()
+        .store(verification.Store([opened(created.ca)]))
+        .time(NOW)
+        .build_server_verifier(x509.DNSName("a.b.svc"))
     )
 
-    assert 2 == len(verifier.verify(opened(made.certificate), []))
+    assert 2 == len(verifier.verify(opened(created.certificate), []))
 
 
 def test_names_are_sans_and_addresses_are_address_sans(authority):
@@ -70,9 +73,9 @@ def test_it_begins_five_minutes_ago(authority):
     [pytest.param(10, 10, id="as long as the CA"), pytest.param(11, 10, id="not longer"), pytest.param(9, 9, id="shorter")],
 )
 def test_a_leaf_does_not_outlive_its_ca(days, want):
-    made = issue.leaf(issue.authority(NOW, 10), NAMES, NOW, days)
+    created = issue.leaf(issue.authority(NOW, 10), NAMES, NOW, days)
 
-    assert NOW + dt.timedelta(days=want) == opened(made.certificate).not_valid_after_utc
+    assert NOW + dt.timedelta(days=want) == opened(created.certificate).not_valid_after_utc
 
 
 def test_a_ca_that_cannot_sign_is_refused(authority):

@@ -40,7 +40,7 @@ def test_files_are_replaced_and_not_written_into(tmp_path):
         assert (b"key", b"other") == (before.read(), (tmp_path / "tls.key").read_bytes())
 
 
-def test_what_cannot_be_written_or_read_is_told(tmp_path):
+def test_what_cannot_be_written_or_read_is_reported(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(store.StoreError, match="cannot write to"):
         store.write(tmp_path / "file" / "x", MADE)

@@ -43,8 +43,8 @@ class ApiError(Exception):
     @property
     def causes(self) -> list[tuple[str, str, str]]:
         """Return (field, reason, message) of each cause, in the server's order."""
-        found = (self.status.get("details") or {}).get("causes") or ()
-        return [(each.get("field", ""), each.get("reason", ""), each.get("message", "")) for each in found]
+        result = (self.status.get("details") or {}).get("causes") or ()
+        return [(each.get("field", ""), each.get("reason", ""), each.get("message", "")) for each in result]
 
 
 class WaitError(AssertionError):
@@ -122,8 +122,8 @@ class Api:
 
     def get(self, kind: str, name: str, namespace: str = "", *, version: str = "") -> Manifest:
         """Return an object as it is now."""
-        found: Manifest = self.send("GET", path(kind, name, namespace, version=version)).content
-        return found
+        result: Manifest = self.send("GET", path(kind, name, namespace, version=version)).content
+        return result
 
     def exists(self, kind: str, name: str, namespace: str = "", *, version: str = "") -> bool:
         """Return true if the object exists."""
@@ -202,8 +202,8 @@ class Api:
     ) -> Iterator[tuple[str, Manifest]]:
         """Yield (type, object) of each change after resourceVersion *since*, for *seconds*.  Raises ApiError on an ERROR event."""
         end = time.monotonic() + seconds
-        asked = {**query, "watch": "true", "resourceVersion": since, "timeoutSeconds": int(seconds) + 1}
-        url = f"{self.server}{path(kind, namespace=namespace, version=version)}{_query(asked)}"
+        requested = {**query, "watch": "true", "resourceVersion": since, "timeoutSeconds": int(seconds) + 1}
+        url = f"{self.server}{path(kind, namespace=namespace, version=version)}{_query(requested)}"
         timeout = urllib3.Timeout(connect=REQUEST_SECONDS, read=seconds)
         # A server that has much to do may be late with the first byte too.
         with contextlib.suppress(urllib3.exceptions.ReadTimeoutError), contextlib.ExitStack() as opened:
@@ -230,8 +230,8 @@ class Api:
         version: str = "",
     ) -> Manifest | None:
         """Return the object once *until* holds of it; None stands for a missing object.  Raises WaitError."""
-        found = self.wait_all(kind, namespace, until=lambda all_: until(all_.get(name)), seconds=seconds, version=version, only=name)
-        return found.get(name)
+        result = self.wait_all(kind, namespace, until=lambda all_: until(all_.get(name)), seconds=seconds, version=version, only=name)
+        return result.get(name)
 
     def wait_all(
         self,
@@ -253,13 +253,13 @@ class Api:
             return f"{each['metadata']['namespace']}/{each['metadata']['name']}" if many else str(each["metadata"]["name"])
 
         there: dict[str, Manifest] = {}
-        while (left := end - time.monotonic()) > 0:
+        while (remaining := end - time.monotonic()) > 0:
             listed, since = self.listed(kind, namespace, version=version, **query)
             there = {key(each): each for each in listed}
             if until(there):
                 return there
             try:
-                for what, each in self.watch(kind, namespace, since=since, seconds=left, version=version, **query):
+                for what, each in self.watch(kind, namespace, since=since, seconds=remaining, version=version, **query):
                     if what == "DELETED":
                         there.pop(key(each), None)
                     else:

@@ -8,9 +8,9 @@ import random
 
 from tests.cluster.api import Api, ApiError
 from tests.cluster.groups import LABEL, SCHEDULED, composite, condition_of, pod_group
-from tests.cluster.heeded import add_classes
 from tests.cluster.kubelet import finish_pod, node, pod, remove_pod
 from tests.cluster.resources import Manifest
+from tests.cluster.take_effect import add_classes
 
 ZONE = "topology.example/zone"
 RACKS, NODES_OF_A_RACK, RACKS_OF_A_ZONE, CPU = 8, 3, 2, 8
@@ -50,10 +50,10 @@ class Churn:
     def step(self) -> None:
         """Make one random change."""
         self.steps += 1
-        come, go = (self._gang, self._gang, self._tree, self._wide, self._circle), (self._finish, self._delete)
+        create, go = (self._gang, self._gang, self._tree, self._wide, self._circle), (self._finish, self._delete)
         shaken = (self._replace_pod, self._replace_pod, self._node_goes, self._node_comes, self._cordon)
         enough = len(self._roots) >= MOST_ROOTS
-        (action,) = self._random.choices((*come, *go, *shaken), [1 if enough else 6] * 2 + [3, 1, 1] + [6 if enough else 4] * 2 + [1] * 5)
+        (action,) = self._random.choices((*create, *go, *shaken), [1 if enough else 6] * 2 + [3, 1, 1] + [6 if enough else 4] * 2 + [1] * 5)
         action()
 
     def end(self) -> None:
@@ -72,20 +72,20 @@ class Churn:
         """
         there = {each["metadata"]["name"]: each for each in self._api.objects("Pod", self._namespace)}
         scheduled = self._scheduled()
-        found = {}
+        result = {}
         for root in self._roots:
             for group, names in root.pods.items():
                 bound = sum(bool(there[name]["spec"].get("nodeName")) for name in names if name in there)
                 leaving = any("deletionTimestamp" in there[name]["metadata"] for name in names if name in there)
                 goes_on = group in self._replaced and group in scheduled
                 if all(name in there for name in names) and not leaving and not goes_on and 0 < bound < root.minimum:
-                    found[group] = bound
-        return found
+                    result[group] = bound
+        return result
 
     def left(self) -> dict[str, list[str]]:
         """Return the names of remaining objects by kind, without kinds that have none."""
-        found = {kind: sorted(each["metadata"]["name"] for each in self._api.objects(kind, self._namespace)) for kind in KINDS}
-        return {kind: names for kind, names in found.items() if names}
+        result = {kind: sorted(each["metadata"]["name"] for each in self._api.objects(kind, self._namespace)) for kind in KINDS}
+        return {kind: names for kind, names in result.items() if names}
 
     def _scheduled(self) -> set[str]:
         groups = self._api.objects("PodGroup", self._namespace)
@@ -118,10 +118,10 @@ class Churn:
         priority = self._random.choice(list(PRIORITIES))
         for kind, name in root.groups:
             if kind == "CompositePodGroup":
-                made = composite(name, self._namespace, minimum=len(root.pods), key=ZONE, priorityClassName=priority)
+                created = composite(name, self._namespace, minimum=len(root.pods), key=ZONE, priorityClassName=priority)
             else:
-                made = pod_group(name, self._namespace, minimum=root.minimum, key=LABEL, parent=top, priorityClassName=priority)
-            self._api.create(made)
+                created = pod_group(name, self._namespace, minimum=root.minimum, key=LABEL, parent=top, priorityClassName=priority)
+            self._api.create(created)
         spec = {"schedulerName": "muster", "priorityClassName": priority}
         made_pods = []
         for group, names in root.pods.items():
@@ -164,8 +164,8 @@ class Churn:
         remove_pod(self._api, name, self._namespace)
         self._replaced.add(group)
         with contextlib.suppress(ApiError):
-            made = self._api.get("PodGroup", group, self._namespace)
-            spec = {"schedulerName": "muster", "priorityClassName": made["spec"]["priorityClassName"]}
+            created = self._api.get("PodGroup", group, self._namespace)
+            spec = {"schedulerName": "muster", "priorityClassName": created["spec"]["priorityClassName"]}
             self._api.create(pod(name, self._namespace, group=group, spec=spec, cpu=1))
 
     def _node_goes(self) -> None:

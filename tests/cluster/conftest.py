@@ -48,7 +48,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
         return report
     if report.failed:
         for plane in LIVE:
-            report.sections.extend((f"{name} said", told) for name, told in plane.logs())
+            report.sections.extend((f"{name} said", messages) for name, messages in plane.logs())
     elif report.skipped and isinstance(report.longrepr, tuple) and NO_PLANE in report.longrepr[2]:
         report.longrepr = (__file__, 1, report.longrepr[2])
     return report
@@ -72,12 +72,12 @@ def planes(programs: Programs) -> Iterator[Callable[[Options], ControlPlane]]:
     with contextlib.ExitStack() as stack:
 
         def plane_with(options: Options) -> ControlPlane:
-            for have, found in started:
+            for have, result in started:
                 if have == options:
-                    return found
-            found = stack.enter_context(ControlPlane(options, programs))
-            started.append((options, found))
-            return found
+                    return result
+            result = stack.enter_context(ControlPlane(options, programs))
+            started.append((options, result))
+            return result
 
         yield plane_with
 
@@ -104,8 +104,8 @@ def namespace(plane: ControlPlane, request: pytest.FixtureRequest) -> Iterator[s
 @contextlib.contextmanager
 def new_namespace(api: Api, labels: dict[str, str] | None = None) -> Iterator[str]:
     """Create a namespace for one test."""
-    made = api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "test-", "labels": labels or {}}})
-    name: str = made["metadata"]["name"]
+    created = api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "test-", "labels": labels or {}}})
+    name: str = created["metadata"]["name"]
     try:
         yield name
     finally:

@@ -22,12 +22,12 @@ from typing import Any, Self
 
 from tests.cluster import flags
 from tests.cluster.api import Api, ApiError
-from tests.cluster.heeded import await_rights
 from tests.cluster.keys import Authority, write_token_key
 from tests.cluster.options import Options
 from tests.cluster.process import NotReadyError, Process, free_port
 from tests.cluster.programs import Programs, find
 from tests.cluster.resources import Manifest
+from tests.cluster.take_effect import await_rights
 from tests.cluster.waiting import WAIT_SECONDS
 
 READY_SECONDS = 120.0
@@ -285,5 +285,5 @@ class ControlPlane:
     def logs(self) -> Iterator[tuple[str, str]]:
         """Return (name, last lines of its log) of each program that has a log."""
         for each in self.processes:
-            if told := each.tail():
-                yield each.name, told
+            if messages := each.tail():
+                yield each.name, messages

@@ -29,7 +29,7 @@ REASONS = {409: "Conflict", 429: "TooManyRequests", 500: "InternalError", 503: "
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Asked:
+class RecordedRequest:
     """Recorded request."""
 
     method: str
@@ -81,8 +81,8 @@ class Faults(ThreadingHTTPServer):
 
     def __init__(self, plane: ControlPlane) -> None:
         super().__init__(("127.0.0.1", 0), _Passing)
-        self.decide: Callable[[Asked], Fault] = lambda _: WELL
-        self.writes: list[Asked] = []
+        self.decide: Callable[[RecordedRequest], Fault] = lambda _: WELL
+        self.writes: list[RecordedRequest] = []
         self.wrote = time.monotonic()
         self.under_way = 0
         self.holding = threading.Event()
@@ -140,20 +140,20 @@ class _Passing(BaseHTTPRequestHandler):
         with self.server.lock:
             changes = self.command in CHANGING and "dryRun=All" not in self.path
             path, _, query = self.path.partition("?")
-            asked = Asked(self.command, path, query, body, len(self.server.writes) + 1 if changes else 0)
+            requested = RecordedRequest(self.command, path, query, body, len(self.server.writes) + 1 if changes else 0)
             if changes:
-                self.server.writes.append(asked)
+                self.server.writes.append(requested)
                 self.server.wrote = time.monotonic()
             self.server.under_way += changes
         try:
-            self._do(asked, self.server.decide(asked))
+            self._do(requested, self.server.decide(requested))
         finally:
             with self.server.lock:
                 self.server.under_way -= changes
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _any  # noqa: N815 - http.server's names
 
-    def _do(self, asked: Asked, fault: Fault) -> None:
+    def _do(self, asked: RecordedRequest, fault: Fault) -> None:
         if fault.delay:
             time.sleep(fault.delay)
         if fault.code:
@@ -171,7 +171,7 @@ class _Passing(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def _pass(self, asked: Asked, fault: Fault) -> None:
+    def _pass(self, asked: RecordedRequest, fault: Fault) -> None:
         upstream = http.client.HTTPSConnection(self.server.upstream.hostname or "", self.server.upstream.port, context=self.server.tls)
         try:
             headers = {name: value for name, value in self.headers.items() if name.lower() not in HOP}
@@ -188,7 +188,7 @@ class _Passing(BaseHTTPRequestHandler):
         finally:
             upstream.close()
 
-    def _answer(self, answer: http.client.HTTPResponse, asked: Asked) -> None:
+    def _answer(self, answer: http.client.HTTPResponse, asked: RecordedRequest) -> None:
         self.send_response(answer.status)
         for name, value in answer.getheaders():
             if name.lower() not in HOP:

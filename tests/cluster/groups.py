@@ -37,11 +37,11 @@ def _group(kind: str, version: str, name: str, namespace: str, policy: Manifest,
 
 def conditions(api: Api, kind: str, name: str, namespace: str) -> dict[str, Manifest]:
     """The conditions of a group by type."""
-    found = api.get(kind, name, namespace, version=f"{GROUP}/v1alpha3")
-    return {each["type"]: each for each in (found.get("status") or {}).get("conditions") or ()}
+    result = api.get(kind, name, namespace, version=f"{GROUP}/v1alpha3")
+    return {each["type"]: each for each in (result.get("status") or {}).get("conditions") or ()}
 
 
 def condition_of(found: Manifest | None, kind: str) -> Manifest:
     """One condition of an object that is waited for; empty while it is not there."""
-    held = ((found or {}).get("status") or {}).get("conditions") or ()
-    return next((each for each in held if each["type"] == kind), {})
+    conditions = ((found or {}).get("status") or {}).get("conditions") or ()
+    return next((each for each in conditions if each["type"] == kind), {})

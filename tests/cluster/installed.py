@@ -23,9 +23,9 @@ import yaml
 
 from tests.cluster.api import ApiError
 from tests.cluster.control_plane import ControlPlane
-from tests.cluster.heeded import await_rights
 from tests.cluster.process import Process, free_port
 from tests.cluster.resources import Manifest
+from tests.cluster.take_effect import await_rights
 from tests.cluster.waiting import WAIT_SECONDS
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -140,18 +140,18 @@ class Installed:
         A line is written shortly after the response, and the next one possibly by another worker.
         """
         deadline = time.monotonic() + WAIT_SECONDS
-        while len(found := self._logged(event, fields)) < least and time.monotonic() < deadline:
+        while len(result := self._logged(event, fields)) < least and time.monotonic() < deadline:
             time.sleep(ASK_EVERY)
-        return found
+        return result
 
     def _logged(self, event: str, fields: Mapping[str, object]) -> list[dict[str, Any]]:
-        found = []
+        results = []
         # The last line may be half written yet.
         for line in self.server.log.read_text(encoding="utf-8").split("\n")[:-1]:
             entry = json.loads(line) if line.startswith("{") else {}
             if entry.get("event") == event and all(entry.get(key) == value for key, value in fields.items()):
-                found.append(entry)
-        return sorted(found, key=lambda entry: str(entry["time"]))
+                results.append(entry)
+        return sorted(results, key=lambda entry: str(entry["time"]))
 
     def judges(self, namespace: str) -> bool:
         """Return true if the API server refuses an object that only Muster refuses."""
@@ -165,16 +165,16 @@ class Installed:
 @contextlib.contextmanager
 def installed(plane: ControlPlane, folder: Path, overlay: str = "issued", options: tuple[str, ...] = ()) -> Iterator[Installed]:
     """The webhooks of *overlay* installed on *plane*, served and in effect."""
-    made = Installed(plane, folder, overlay, options)
+    created = Installed(plane, folder, overlay, options)
     try:
-        made.apply()
-        made.start()
-        assert eventually(lambda: made.judges("default")), "the API server does not call the webhooks"
-        yield made
+        created.apply()
+        created.start()
+        assert eventually(lambda: created.judges("default")), "the API server does not call the webhooks"
+        yield created
     finally:
-        made.withdraw()
-        made.server.stop()
-        plane.companions.remove(made.server)
+        created.withdraw()
+        created.server.stop()
+        plane.companions.remove(created.server)
 
 
 def pod_group(name: str, namespace: str, spec: Mapping[str, Any] | None = None, version: str = "v1beta1") -> Manifest:

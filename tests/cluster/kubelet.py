@@ -21,13 +21,13 @@ WATCH_SECONDS = 1.0
 
 def node(name: str, labels: Mapping[str, str] | None = None, /, *, pods: int = 110, **allocatable: str | int) -> Manifest:
     """A node with what is left of it for pods, as ``node("a1", {"rack": "a"}, cpu=8, **{"nvidia.com/gpu": 8})``."""
-    room = {"cpu": "32", "memory": "256Gi", "pods": str(pods), **{key: str(value) for key, value in allocatable.items()}}
+    capacity = {"cpu": "32", "memory": "256Gi", "pods": str(pods), **{key: str(value) for key, value in allocatable.items()}}
     ready = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": ""}
     return {
         "apiVersion": "v1",
         "kind": "Node",
         "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, **(labels or {})}},
-        "status": {"capacity": room, "allocatable": room, "conditions": [ready], "phase": "Running"},
+        "status": {"capacity": capacity, "allocatable": capacity, "conditions": [ready], "phase": "Running"},
     }
 
 
@@ -41,9 +41,9 @@ def pod(
     **requests: str | int,
 ) -> Manifest:
     """A pod, in a PodGroup where *group* is given; *requests* are of its container, *spec* is laid over the pod's."""
-    asked = {key: str(value) for key, value in requests.items()}
-    resources: Manifest = {"requests": asked}
-    if limits := {key: value for key, value in asked.items() if "/" in key}:
+    requested = {key: str(value) for key, value in requests.items()}
+    resources: Manifest = {"requests": requested}
+    if limits := {key: value for key, value in requested.items() if "/" in key}:
         resources["limits"] = limits
     content: Manifest = {
         "containers": [{"name": "main", "image": "example.com/main:1", "resources": resources}],

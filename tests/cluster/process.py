@@ -113,12 +113,12 @@ class Process:
 
     def _states(self) -> set[str]:
         """The states of all threads of the program and of what it has started, as /proc has them."""
-        found = set()
+        result = set()
         for each in Path("/proc").glob("[0-9]*/task/[0-9]*/stat"):
             with contextlib.suppress(OSError):
                 state, _, group = each.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[:3]
-                found |= {state} if int(group) == self.pid else set()
-        return found
+                result |= {state} if int(group) == self.pid else set()
+        return result
 
     def tail(self, lines: int = 30) -> str:
         """The last lines of the log."""
@@ -131,10 +131,10 @@ def begun(
     command: Sequence[str | Path], log: IO[bytes], environ: Mapping[str, str] | None = None, **options: Any
 ) -> subprocess.Popen[bytes]:
     """Start *command*, in a session of its own, so that it ends with this process at the latest."""
-    tied = [sys.executable, "-I", "-S", "-c", _TIED, str(os.getpid()), *map(str, command)]
+    attached = [sys.executable, "-I", "-S", "-c", _TIED, str(os.getpid()), *map(str, command)]
     given = None if environ is None else dict(environ)
     return _STARTER.submit(
-        lambda: subprocess.Popen(tied, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=given, start_new_session=True, **options)
+        lambda: subprocess.Popen(attached, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=given, start_new_session=True, **options)
     ).result()
 
 

@@ -44,10 +44,10 @@ class Programs:
 
     def path(self, name: str) -> Path:
         """The program *name*.  Raises MissingError where the folder has none, as some that others build."""
-        found = self.folder / name
-        if not os.access(found, os.X_OK):
+        result = self.folder / name
+        if not os.access(result, os.X_OK):
             raise MissingError(f"{self.folder} must have {name}; `make cluster-assets`, with {FOLDER} unset, builds all that is needed")
-        return found
+        return result
 
 
 def find() -> Programs:
@@ -70,19 +70,19 @@ def find() -> Programs:
 
 @functools.cache
 def _demand_version(apiserver: Path) -> None:
-    told = subprocess.run([apiserver, "--version"], capture_output=True, text=True, check=False, timeout=60).stdout
-    version = re.search(r"v(\d+)\.(\d+)\.", told)
+    messages = subprocess.run([apiserver, "--version"], capture_output=True, text=True, check=False, timeout=60).stdout
+    version = re.search(r"v(\d+)\.(\d+)\.", messages)
     if not version or (int(version[1]), int(version[2])) < OLDEST:
-        wanted = ".".join(map(str, OLDEST))
-        raise MissingError(f"kube-apiserver of {FOLDER} must be {wanted} or newer, and says {told.strip()!r}")
+        expected = ".".join(map(str, OLDEST))
+        raise MissingError(f"kube-apiserver of {FOLDER} must be {expected} or newer, and says {messages.strip()!r}")
 
 
 def kubernetes_version() -> str:
     """The version of Kubernetes that the module is built of, as ``v1.37.1``."""
-    found = re.search(r"^\s*k8s\.io/kubernetes (v\S+)$", (MODULE / "go.mod").read_text(encoding="utf-8"), re.MULTILINE)
-    if not found:
+    result = re.search(r"^\s*k8s\.io/kubernetes (v\S+)$", (MODULE / "go.mod").read_text(encoding="utf-8"), re.MULTILINE)
+    if not result:
         raise MissingError(f"{MODULE / 'go.mod'} must require k8s.io/kubernetes")
-    return found[1]
+    return result[1]
 
 
 def cached() -> Path:
@@ -128,15 +128,15 @@ def _build(go: str, target: Path) -> None:
     print(f"building etcd, kubectl and Kubernetes {version} into {target}: some minutes, once", file=sys.stderr)
     # Whole or not at all: the folder gets its name when everything is in it.
     with tempfile.TemporaryDirectory(prefix="build-", dir=target.parent) as scratch:
-        made = Path(scratch) / "programs"
-        made.mkdir()
-        command = [go, "build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", str(made / ONE_PROGRAM), "."]
+        created = Path(scratch) / "programs"
+        created.mkdir()
+        command = [go, "build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", str(created / ONE_PROGRAM), "."]
         done = subprocess.run(command, cwd=MODULE, env={**os.environ, "CGO_ENABLED": "0"}, stdout=sys.stderr, check=False)
         if done.returncode:
             raise MissingError(f"go build in {MODULE} failed with exit status {done.returncode}")
         for name in NAMES:
-            (made / name).symlink_to(ONE_PROGRAM)
-        made.rename(target)
+            (created / name).symlink_to(ONE_PROGRAM)
+        created.rename(target)
 
 
 def main() -> int:

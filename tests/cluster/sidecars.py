@@ -20,9 +20,9 @@ import yaml
 from tests.cluster.api import CONFLICT, Api, ApiError
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.forked import ForkedProcess
-from tests.cluster.heeded import await_rights
 from tests.cluster.process import begun
 from tests.cluster.resources import Manifest
+from tests.cluster.take_effect import await_rights
 from tests.cluster.waiting import WAIT_SECONDS, until
 from tests.sampling import WHOLE
 
@@ -127,21 +127,21 @@ def sidecar(
     arguments = ["sidecar", "--kubeconfig", str(through or kubeconfig(plane)), "--probe-bind", "127.0.0.1:0", *options]
     surroundings = {**os.environ, **(environ or {})}
     process = ForkedProcess(arguments, log, surroundings, ROOT) if fork and not WHOLE else _started(arguments, log, surroundings)
-    found = Sidecar(process, log, "")
+    result = Sidecar(process, log, "")
     try:
-        found.probes = _address(found)
+        result.probes = _address(result)
         if wait:
-            until(lambda: found.get("/readyz")[0] == 200, told=lambda: f"not ready: {found.get('/readyz')}\n{log.read_text()[-3000:]}")
-        yield found
+            until(lambda: result.get("/readyz")[0] == 200, told=lambda: f"not ready: {result.get('/readyz')}\n{log.read_text()[-3000:]}")
+        yield result
     except BaseException:
         print(log.read_text()[-6000:])
         raise
     finally:
         if process.poll() is None:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                found.stop()
+                result.stop()
         if process.poll() is None:
-            found.kill()
+            result.kill()
 
 
 def _started(arguments: list[str], log: Path, environ: dict[str, str]) -> subprocess.Popen[bytes]:

@@ -68,11 +68,11 @@ class Report:
 
     def failures(self) -> list[str]:
         """Return the failed requirements."""
-        found = [f"memory must stay below {GROWTH_LIMIT:g} times {self.warm:,} bytes: {self.late:,}"] if self.growth > GROWTH_LIMIT else []
-        found += [f"gangs stayed partial: {self.partial}"] if self.partial else []
-        found += [f"there is left: {self.left}"] if self.left else []
-        found += [f"roots are kept: {self.waiting}"] if self.waiting else []
-        return [*found, *(f"the log says: {line}" for line in self.troubles)]
+        result = [f"memory must stay below {GROWTH_LIMIT:g} times {self.warm:,} bytes: {self.late:,}"] if self.growth > GROWTH_LIMIT else []
+        result += [f"gangs stayed partial: {self.partial}"] if self.partial else []
+        result += [f"there is left: {self.left}"] if self.left else []
+        result += [f"roots are kept: {self.waiting}"] if self.waiting else []
+        return [*result, *(f"the log says: {line}" for line in self.troubles)]
 
 
 def soak(plane: ControlPlane, folder: Path, seconds: float, *, seed: int = 1, told: Callable[[str], None] = lambda _: None) -> Report:
@@ -81,11 +81,11 @@ def soak(plane: ControlPlane, folder: Path, seconds: float, *, seed: int = 1, to
     churn = Churn(plane.api, NAMESPACE, seed)
     churn.begin()
     try:
-        with Kubelet(plane.api), sidecar(plane, folder, *MODE) as found:
-            samples = _churned(churn, found, seconds, told)
+        with Kubelet(plane.api), sidecar(plane, folder, *MODE) as result:
+            samples = _churned(churn, result, seconds, told)
             partial = _ended(churn.partial)
             churn.end()
-            return _report(churn, found, samples, partial, _ended(churn.left), _ended(lambda: _waiting(found)))
+            return _report(churn, result, samples, partial, _ended(churn.left), _ended(lambda: _waiting(result)))
     finally:
         churn.end()
         plane.api.delete("Namespace", NAMESPACE)
@@ -119,17 +119,17 @@ def _report(
 def _ended(look: Callable[[], dict[str, T]]) -> dict[str, T]:
     """Return the result of *look* once it is empty, or its last result at the deadline."""
     deadline = time.monotonic() + SETTLED_SECONDS
-    while (found := look()) and time.monotonic() < deadline:
+    while (result := look()) and time.monotonic() < deadline:
         time.sleep(LOOK_EVERY)
-    return found
+    return result
 
 
 def _waiting(found: Sidecar) -> dict[str, float]:
     """Roots that the sidecar keeps, by queue or by what is under way, where there are any."""
     prefixes = "muster_queued_entities{", "muster_under_way_entities{"
     lines = [each for each in found.get("/metrics")[1].splitlines() if each.startswith(prefixes)]
-    kept = {each.rpartition(" ")[0]: float(each.rpartition(" ")[2]) for each in lines}
-    return {name: count for name, count in kept.items() if count}
+    remaining = {each.rpartition(" ")[0]: float(each.rpartition(" ")[2]) for each in lines}
+    return {name: count for name, count in remaining.items() if count}
 
 
 def _bound(found: Sidecar) -> int:

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.cluster.api import ApiError
-from tests.cluster.heeded import priority_classes
 from tests.cluster.resources import Manifest
+from tests.cluster.take_effect import priority_classes
 from tests.sampling import every, sampled
 from tests.workloadbuilder.strategies import faulty_trees, options, sound_trees
 from validators import pipeline
@@ -108,9 +108,9 @@ def refused_by_the_server(api, manifest: Manifest) -> set[tuple[str, str]]:
 
 def refused_here(manifest: Manifest) -> set[tuple[str, str]]:
     """As ``muster compile`` tells."""
-    found = compile_object(manifest, CachedObjects([manifest]), CompileOptions(groups=True))
-    assert found is not None
-    return {(str(error.path), str(error.type)) for error in found.errors}
+    result = compile_object(manifest, CachedObjects([manifest]), CompileOptions(groups=True))
+    assert result is not None
+    return {(str(error.path), str(error.type)) for error in result.errors}
 
 
 def refused_at_admission(manifest: Manifest) -> set[tuple[str, str]]:

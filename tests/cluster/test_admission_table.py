@@ -21,7 +21,7 @@ OF_THE_STORED = ("resourceVersion", "uid", "creationTimestamp")
 
 def variants(operation):
     """Each case that was asked of a live server with all gates on, in each API version for which it holds."""
-    found = []
+    results = []
     for case in TABLE:
         if (case["layer"], case["verified"], case["operation"]) != ("validation", "live", operation):
             continue
@@ -31,8 +31,8 @@ def variants(operation):
             variant = copy.deepcopy(case)
             for each in filter(None, (variant["object"], variant["oldObject"])):
                 each["apiVersion"] = version or each["apiVersion"]
-            found.append(pytest.param(variant, id=f"{case['id']}@{version or 'own'}"))
-    return found
+            results.append(pytest.param(variant, id=f"{case['id']}@{version or 'own'}"))
+    return results
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ SECONDS = 270
 """It runs for half a minute where nothing else does."""
 
 
-def test_rates_and_latency_are_measured_beside_kube_scheduler(programs, tmp_path):
+def test_rates_and_latency_are_measured_next_to_kube_scheduler(programs, tmp_path):
     names = RATES if WHOLE else RATES[1:2]
     only = [] if WHOLE else ["--only", *names]
     command = [sys.executable, "-m", "benchmarks.cluster", "--quick", *only, "rates", "latency"]

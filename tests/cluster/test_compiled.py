@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from muster import cli
 from tests.cluster.api import ApiError
-from tests.cluster.heeded import define
 from tests.cluster.resources import RESOURCES
+from tests.cluster.take_effect import define
 from tests.workloadbuilder.adapters.test_compiled import SAMPLES
 
 CASE = Path(__file__).parents[1] / "cases" / "clusters" / "jobset"
@@ -31,11 +31,11 @@ def test_a_compiled_jobset_is_accepted_and_scheduled(plane, api, namespace, node
     """Each gang of workers in one rack, the whole in one zone; only z2 has racks of four."""
     nodes(*yaml.safe_load_all((CASE / "cluster.yaml").read_text(encoding="utf-8")))
     manifests = (CASE / "jobset.yaml").read_text(encoding="utf-8").replace("namespace: default", f"namespace: {namespace}")
-    made = list(yaml.safe_load_all(printed("compile", "--groups", "--pods", "-", stdin=manifests)))
-    api.create_all(made)
+    created = list(yaml.safe_load_all(printed("compile", "--groups", "--pods", "-", stdin=manifests)))
+    api.create_all(created)
     plane.start_scheduler()
     try:
-        pods = api.wait_all("Pod", namespace, until=lambda found: all(each["spec"].get("nodeName") for each in found.values()))
+        pods = api.wait_all("Pod", namespace, until=lambda result: all(each["spec"].get("nodeName") for each in result.values()))
     finally:
         plane.scheduler.stop()
 
@@ -55,12 +55,12 @@ def test_the_trees_of_all_kinds_are_accepted(api, namespace, text, further):
     for each in documents:
         if each["kind"] not in {"ClusterTrainingRuntime", "ClusterTopology"}:
             each["metadata"]["namespace"] = namespace
-    made = list(yaml.safe_load_all(printed("compile", "--groups", "-", stdin=yaml.safe_dump_all(documents))))
+    created = list(yaml.safe_load_all(printed("compile", "--groups", "-", stdin=yaml.safe_dump_all(documents))))
     # No such class is there, and the API server looks for it.
-    for each in made:
+    for each in created:
         _without_class([each["spec"]])
 
-    api.create_all(made)
+    api.create_all(created)
 
 
 def _without_class(templates):

@@ -97,17 +97,17 @@ def job_controller(plane, api, namespace) -> Iterator[None]:
 
 def places(api, namespace, count) -> dict[str, str]:
     """The node of each pod, once there are so many and all are bound."""
-    found = api.wait_all(
+    result = api.wait_all(
         "Pod", namespace, until=lambda pods: len(pods) == count and all(each["spec"].get("nodeName") for each in pods.values())
     )
-    return {name: each["spec"]["nodeName"] for name, each in found.items()}
+    return {name: each["spec"]["nodeName"] for name, each in result.items()}
 
 
 def refused(api, namespace, name) -> str:
     """Return the message for which a PodGroup is not scheduled, once the scheduler has written it."""
     kind = SCHEDULED["PodGroup"]
-    found = api.wait("PodGroup", name, namespace, until=lambda group: condition_of(group, kind).get("status") == "False")
-    return condition_of(found, kind)["message"]
+    result = api.wait("PodGroup", name, namespace, until=lambda group: condition_of(group, kind).get("status") == "False")
+    return condition_of(result, kind)["message"]
 
 
 def racks_of(at: dict[str, str], prefix: str) -> set[str]:
@@ -122,7 +122,7 @@ def test_a_gang_of_a_job_goes_to_the_one_rack_that_holds_it(api, namespace, node
 
 
 @pytest.mark.parametrize("shape", ["A", "B"])
-def test_a_jobset_waits_for_room_for_all_of_it_and_is_placed_zone_by_rack(api, namespace, nodes, shape):
+def test_a_jobset_waits_for_capacity_for_all_of_it_and_is_placed_zone_by_rack(api, namespace, nodes, shape):
     # Room for each of its groups, but in no zone for all of them.
     nodes(*rack("y-1", 2, zone="y", cpu=5), *rack("z-1", 2, zone="z", cpu=5))
     api.create_all(compiled(jobset(namespace, shape)))
@@ -139,9 +139,9 @@ def test_a_jobset_waits_for_room_for_all_of_it_and_is_placed_zone_by_rack(api, n
 
 def test_the_replicas_of_a_leaderworkerset_are_trees_of_their_own(api, namespace, nodes):
     nodes(*rack("one", 3))
-    made = compiled(leaderworkerset(namespace))
-    roots = [each for each in made if each["kind"] == "CompositePodGroup"]
-    api.create_all(made)
+    created = compiled(leaderworkerset(namespace))
+    roots = [each for each in created if each["kind"] == "CompositePodGroup"]
+    api.create_all(created)
 
     assert ["serve-replica-0", "serve-replica-1"] == [each["metadata"]["name"] for each in roots]
     assert all("parentCompositePodGroupName" not in each["spec"] for each in roots)
@@ -217,7 +217,7 @@ def test_which_templates_the_job_controller_of_1_37_makes_a_childs_group_of(api,
     child = job(namespace, 2, 1)
     child["metadata"] |= {"ownerReferences": [owner], "annotations": linkage.write("workers", "root" if nested else "")}
     api.create(child)
-    pods = api.wait_all("Pod", namespace, until=lambda found: len(found) == 2)
+    pods = api.wait_all("Pod", namespace, until=lambda result: len(result) == 2)
 
     group = names.group_name("described", "workers", hashed=True) if want else None
     assert {group} == {each["spec"].get("schedulingGroup", {}).get("podGroupName") for each in pods.values()}

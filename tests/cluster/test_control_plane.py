@@ -37,8 +37,8 @@ def test_the_three_kinds_are_served_and_kubectl_is_of_the_same_version(plane, ap
         "scheduling.k8s.io/v1alpha3": {"workloads", "podgroups", "compositepodgroups"},
     }
     assert want == {version: served(api, version) for version in SERVED}
-    told = dict(line.split(": ") for line in plane.kubectl("version", check=True).stdout.splitlines())
-    assert told["Client Version"] == told["Server Version"]
+    versions = dict(line.split(": ") for line in plane.kubectl("version", check=True).stdout.splitlines())
+    assert versions["Client Version"] == versions["Server Version"]
 
 
 def test_without_gates_none_of_the_kinds_is_served(programs):
@@ -61,9 +61,11 @@ def test_a_service_account_speaks_with_its_own_token(plane, api, namespace):
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot", "namespace": namespace}}
     api.create(account)
 
-    told = plane.kubectl("auth", "whoami", "-o=jsonpath={.status.userInfo.username}", kubeconfig=plane.service_account("robot", namespace))
+    identity = plane.kubectl(
+        "auth", "whoami", "-o=jsonpath={.status.userInfo.username}", kubeconfig=plane.service_account("robot", namespace)
+    )
 
-    assert f"system:serviceaccount:{namespace}:robot" == told.stdout
+    assert f"system:serviceaccount:{namespace}:robot" == identity.stdout
 
 
 def test_objects_stay_over_a_restart(plane, api, namespace):
@@ -73,7 +75,7 @@ def test_objects_stay_over_a_restart(plane, api, namespace):
     assert api.exists("PodGroup", "stays", namespace)
 
 
-def test_a_paused_api_server_answers_when_it_goes_on(plane, api):
+def test_a_paused_api_server_answers_when_it_continues(plane, api):
     answers = []
     asking = threading.Thread(target=lambda: answers.append(api.send("GET", "/version").code))
     plane.apiserver.pause()
@@ -118,7 +120,7 @@ def test_kube_scheduler_binds_a_gang_and_the_kubelet_runs_it(plane, api, namespa
         api.delete("Pod", "a", namespace)
         assert "deletionTimestamp" in api.get("Pod", "a", namespace)["metadata"]
         kubelet.finish()
-        assert api.wait("Pod", "a", namespace, until=lambda found: found is None) is None
+        assert api.wait("Pod", "a", namespace, until=lambda result: result is None) is None
         assert [] == kubelet.troubles
 
 
@@ -127,7 +129,7 @@ def test_controllers_take_the_finalizer_of_a_group_without_pods(plane, api, name
     try:
         api.create(pod_group("gone", namespace))
         api.delete("PodGroup", "gone", namespace)
-        assert api.wait("PodGroup", "gone", namespace, until=lambda found: found is None) is None
+        assert api.wait("PodGroup", "gone", namespace, until=lambda result: result is None) is None
     finally:
         plane.controllers.stop()
 
@@ -143,7 +145,7 @@ def test_nothing_is_left_of_a_control_plane(programs):
     assert plane not in LIVE
 
 
-def test_a_flag_that_is_wrong_is_told_with_the_log(programs):
+def test_a_flag_that_is_wrong_is_reported_with_the_log(programs):
     with pytest.raises(NotReadyError, match=r"(?s)kube-apiserver has ended with 1:.*unknown flag: --no-such-flag"):
         ControlPlane(Options(apiserver_flags=("--no-such-flag",)), programs).__enter__()
 
@@ -171,7 +173,7 @@ def _alive(pid):
         return False
 
 
-def test_a_program_lives_on_when_the_thread_that_asked_for_it_ends(tmp_path):
+def test_a_program_lives_on_when_the_thread_that_requested_it_ends(tmp_path):
     child = Process("sleep", tmp_path / "log")
     asking = threading.Thread(target=lambda: child.start(["sleep", "600"]))
     asking.start()

@@ -26,13 +26,13 @@ def environment(folder, assets):
 
 def processes(folder):
     """Those that have *folder* on their command lines."""
-    found = []
+    results = []
     for each in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            found += [each.parent.name] if str(folder).encode() in each.read_bytes() else []
+            results += [each.parent.name] if str(folder).encode() in each.read_bytes() else []
         except OSError:
             continue
-    return found
+    return results
 
 
 def section(shown, number):
@@ -75,71 +75,73 @@ def test_its_lines_fit(ended):
 
 
 def test_everything_is_installed_and_takes_its_rights_from_roles(ended):
-    shown = section(ended[1].stdout, 1)
+    output = section(ended[1].stdout, 1)
 
-    assert "kube-apiserver v1.37." in shown
+    assert "kube-apiserver v1.37." in output
     for mode in ("validate", "place", "preempt", "protect"):
-        assert f"clusterrole.rbac.authorization.k8s.io/muster-sidecar-{mode} created" in printed(shown, "kubectl apply -k deploy")
+        assert f"clusterrole.rbac.authorization.k8s.io/muster-sidecar-{mode} created" in printed(output, "kubectl apply -k deploy")
     for kind in ("validating", "mutating"):
-        assert f"{kind}webhookconfiguration.admissionregistration.k8s.io/muster created" in printed(shown, "kubectl apply -f webhooks.yaml")
+        assert f"{kind}webhookconfiguration.admissionregistration.k8s.io/muster created" in printed(
+            output, "kubectl apply -f webhooks.yaml"
+        )
 
 
 def test_admission_refuses_what_only_muster_refuses(ended):
-    told = printed(section(ended[1].stdout, 2), "kubectl create -f refused.yaml")
+    messages = printed(section(ended[1].stdout, 2), "kubectl create -f refused.yaml")
 
-    assert joined(told).startswith('The PodGroup "notebook" is invalid: spec.disruptionMode: Invalid value: "all":')
-    assert joined(told).endswith("[muster: all-needs-gang]")
+    assert joined(messages).startswith('The PodGroup "notebook" is invalid: spec.disruptionMode: Invalid value: "all":')
+    assert joined(messages).endswith("[muster: all-needs-gang]")
 
 
 def test_the_training_run_is_placed_zone_by_rack(ended):
     racks = dict(re.findall(r"^ +(\w\d) .* (z\d +rack-\w)$", section(ended[1].stdout, 2), re.MULTILINE))
-    shown = section(ended[1].stdout, 3)
-    places = [(stage, racks[node].split()) for stage, node in re.findall(r"^ +stage-\d-\d +(stage-\d) +(\w\d)$", shown, re.MULTILINE)]
+    displayed = section(ended[1].stdout, 3)
+    places = [(stage, racks[node].split()) for stage, node in re.findall(r"^ +stage-\d-\d +(stage-\d) +(\w\d)$", displayed, re.MULTILINE)]
 
     assert 8 == len(places)
     assert 1 == len({zone for _, (zone, _) in places})
     assert 2 == len({(stage, rack) for stage, (_, rack) in places}) == len({rack for _, (_, rack) in places})
-    assert 2 == len(re.findall(r"podgroup\S+/stage-\d +Gang +training +Scheduled ", shown))
+    assert 2 == len(re.findall(r"podgroup\S+/stage-\d +Gang +training +Scheduled ", displayed))
     assert "8 pods are bound, in topology.kubernetes.io/zone z1" in joined(
-        printed(shown, "kubectl describe compositepodgroup training-run")
+        printed(displayed, "kubectl describe compositepodgroup training-run")
     )
 
 
 def test_the_notebooks_leave_for_the_evaluation(ended):
-    shown = section(ended[1].stdout, 4)
+    output = section(ended[1].stdout, 4)
 
-    assert ["notebook-0", "notebook-1"] == re.findall(r"(\S+) +muster: preempting to accommodate a higher priority podgroup", shown)
-    assert ["c1", "c2"] == sorted(re.findall(r"Preempted by PodGroup research/evaluation on node (\w\d)", shown))
-    assert "podgroup.scheduling.k8s.io/evaluation condition met" in shown
-    assert ["c1", "c2"] == sorted(re.findall(r"evaluation-\d +evaluation +(\w\d)$", shown, re.MULTILINE))
-
-
-def test_an_invalid_tree_is_told_and_mended(ended):
-    shown = section(ended[1].stdout, 5)
-    told = joined(printed(shown, "kubectl describe podgroup labelling"))
-
-    assert "Message: the tree is invalid: all pods in a single pod group should have the same priority" in told
-    assert "research/labelling-1 (pod-priority-matches) Reason: Invalid Status: False Type: PodGroupInitiallyScheduled" in told
-    assert "podgroup.scheduling.k8s.io/labelling condition met" in shown.partition("Mended")[2]
+    assert ["notebook-0", "notebook-1"] == re.findall(r"(\S+) +muster: preempting to accommodate a higher priority podgroup", output)
+    assert ["c1", "c2"] == sorted(re.findall(r"Preempted by PodGroup research/evaluation on node (\w\d)", output))
+    assert "podgroup.scheduling.k8s.io/evaluation condition met" in output
+    assert ["c1", "c2"] == sorted(re.findall(r"evaluation-\d +evaluation +(\w\d)$", output, re.MULTILINE))
 
 
-def test_a_group_without_room_is_told_why_and_what_would_help(ended):
-    shown = section(ended[1].stdout, 6)
+def test_an_invalid_tree_is_reported_and_mended(ended):
+    output = section(ended[1].stdout, 5)
+    messages = joined(printed(output, "kubectl describe podgroup labelling"))
 
-    assert re.search(r"sweep +Gang +<none> +Unschedulable ", shown)
-    assert "rack-d holds 3 (short of 4 nvidia.com/gpu: 12 free, 16 needed)" in joined(shown)
-    assert '"outcome": "infeasible"' in shown
-    assert "minCount of PodGroup research/sweep lowered from 4 to 3" in printed(shown, "muster simulate cluster.json")
+    assert "Message: the tree is invalid: all pods in a single pod group should have the same priority" in messages
+    assert "research/labelling-1 (pod-priority-matches) Reason: Invalid Status: False Type: PodGroupInitiallyScheduled" in messages
+    assert "podgroup.scheduling.k8s.io/labelling condition met" in output.partition("Mended")[2]
+
+
+def test_a_group_without_capacity_gets_a_reason_and_what_would_help(ended):
+    output = section(ended[1].stdout, 6)
+
+    assert re.search(r"sweep +Gang +<none> +Unschedulable ", output)
+    assert "rack-d holds 3 (short of 4 nvidia.com/gpu: 12 free, 16 needed)" in joined(output)
+    assert '"outcome": "infeasible"' in output
+    assert "minCount of PodGroup research/sweep lowered from 4 to 3" in printed(output, "muster simulate cluster.json")
 
 
 def test_the_documentation_shows_what_is_shown(ended):
     page = (ROOT / "docs" / "demo.md").read_text(encoding="utf-8")
     block = page.partition("<!-- demo-cluster:begin -->\n```\n")[2].partition("\n```\n<!-- demo-cluster:end -->")[0]
     parts = [part for part in re.split(r"^ *…$\n?|^$\n", block, flags=re.MULTILINE) if part.strip()]
-    shown = steady(ended[1].stdout)
+    output = steady(ended[1].stdout)
 
     assert len(parts) > 5
-    assert [] == [part for part in parts if steady(part).strip() not in shown]
+    assert [] == [part for part in parts if steady(part).strip() not in output]
 
 
 def test_sigterm_in_the_middle_leaves_nothing(programs, tmp_path):

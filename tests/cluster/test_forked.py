@@ -45,7 +45,7 @@ def test_the_exit_code_and_what_is_written_are_those_of_the_command(tmp_path):
     assert log.read_text().startswith("muster sidecar: --mode: there is no mode 'dance'")
 
 
-def test_one_is_killed_and_the_other_goes_on_in_a_session_of_its_own(tmp_path, endless):
+def test_one_is_killed_and_the_other_continues_in_a_session_of_its_own(tmp_path, endless):
     logs = [tmp_path / name for name in ("one", "other")]
     one, other = (ForkedProcess(endless, log, os.environ, ROOT) for log in logs)
     until(lambda: all(map(listens, logs)))

@@ -12,10 +12,10 @@ import pytest
 import yaml
 
 from tests.cluster.api import Api, ApiError
-from tests.cluster.heeded import define
 from tests.cluster.kubelet import node
 from tests.cluster.process import Process
 from tests.cluster.resources import RESOURCES, Manifest
+from tests.cluster.take_effect import define
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 GROUP, KIND, DEFINITION = "example.muster.dev", "TrainingRun", "trainingruns.example.muster.dev"
@@ -66,9 +66,9 @@ def controller(plane, tmp_path_factory) -> Iterator[Controller]:
         process.stop()
         plane.companions.remove(process)
         plane.api.delete("CustomResourceDefinition", DEFINITION)
-        plane.api.wait("CustomResourceDefinition", DEFINITION, until=lambda found: found is None)
-    told = process.log.read_text(encoding="utf-8")
-    assert "Traceback" not in told, told[told.index("Traceback") :]
+        plane.api.wait("CustomResourceDefinition", DEFINITION, until=lambda result: result is None)
+    messages = process.log.read_text(encoding="utf-8")
+    assert "Traceback" not in messages, messages[messages.index("Traceback") :]
 
 
 @pytest.fixture
@@ -101,9 +101,9 @@ class Run:
         """A condition of the run once it has this status, for the run as it is now."""
         now = self.api.get(KIND, self.name, self.namespace)["metadata"]["generation"]
 
-        def is_told(found: Manifest | None) -> bool:
-            accepted, wanted = condition(found, "Accepted"), condition(found, kind)
-            return accepted.get("observedGeneration") == now and wanted.get("status") == status
+        def is_told(result: Manifest | None) -> bool:
+            accepted, expected = condition(result, "Accepted"), condition(result, kind)
+            return accepted.get("observedGeneration") == now and expected.get("status") == status
 
         return condition(self.api.wait(KIND, self.name, self.namespace, until=is_told), kind)
 
@@ -121,10 +121,10 @@ class Run:
 
     def places(self, count: int) -> dict[str, str]:
         """The node of each pod, once there are so many and all are bound."""
-        found = self.api.wait_all(
+        result = self.api.wait_all(
             "Pod", self.namespace, until=lambda pods: len(pods) == count and all(each["spec"].get("nodeName") for each in pods.values())
         )
-        return {name: each["spec"]["nodeName"] for name, each in found.items()}
+        return {name: each["spec"]["nodeName"] for name, each in result.items()}
 
 
 @pytest.fixture
@@ -132,7 +132,7 @@ def run(controller, api, namespace) -> Iterator[Run]:
     yield Run(api, namespace)
     # Or else it would be built again when what belongs to it is removed.
     api.delete_all(KIND, namespace)
-    api.wait_all(KIND, namespace, until=lambda found: not found)
+    api.wait_all(KIND, namespace, until=lambda result: not result)
 
 
 def racks(cpu: int = 2) -> list[Manifest]:
@@ -143,11 +143,11 @@ def racks(cpu: int = 2) -> list[Manifest]:
 
 def test_a_run_is_built_as_a_tree_that_belongs_to_it(run):
     run.create(workers=3, scheduling=within(ZONE), part=within(RACK))
-    told = run.accepted()
+    reported = run.accepted()
     workload, groups = run.objects("Workload")[0], run.by_template()
     root = workload["spec"]["compositePodGroupTemplates"][0]
 
-    assert f"Workload {workload['metadata']['name']}: 3 groups, 4 pods" == told["message"]
+    assert f"Workload {workload['metadata']['name']}: 3 groups, 4 pods" == reported["message"]
     assert {"apiGroup": GROUP, "kind": KIND, "name": "llm"} == workload["spec"]["controllerRef"]
     assert ("run", {"gang": {"minGroupCount": 2}}) == (root["name"], root["schedulingPolicy"])
     assert [("driver", 1), ("workers", 3)] == [
@@ -176,12 +176,12 @@ def test_it_is_scheduled_whole_zone_by_rack_and_its_status_says_so(run, nodes):
 
 
 @pytest.mark.usefixtures("scheduler")
-def test_a_run_without_room_is_told_why_and_is_scheduled_once_there_is(run, nodes):
+def test_a_run_without_capacity_gets_a_reason_and_is_scheduled_once_there_is(run, nodes):
     nodes(*racks()[:2])
     run.create(workers=4, part=within(RACK))
     why = run.told("Scheduled", "False")
     if why["reason"] == "Pending":
-        run.api.wait(KIND, "llm", run.namespace, until=lambda found: condition(found, "Scheduled")["reason"] == "Unschedulable")
+        run.api.wait(KIND, "llm", run.namespace, until=lambda result: condition(result, "Scheduled")["reason"] == "Unschedulable")
         why = condition(run.api.get(KIND, "llm", run.namespace), "Scheduled")
 
     assert "Unschedulable" == why["reason"]
@@ -219,17 +219,17 @@ def test_a_run_without_room_is_told_why_and_is_scheduled_once_there_is(run, node
         ),
     ],
 )
-def test_what_is_wrong_is_told_at_the_users_own_fields_and_nothing_is_made(run, scheduling, part, want):
+def test_what_is_wrong_is_reported_at_the_users_own_fields_and_nothing_is_made(run, scheduling, part, want):
     run.create(workers=4, scheduling=scheduling, part=part)
-    told = run.told("Accepted", "False")
+    reported = run.told("Accepted", "False")
     event = run.api.wait_all("Event", run.namespace, until=lambda events: any(each["reason"] == "Invalid" for each in events.values()))
 
-    assert "Invalid" == told["reason"]
-    lines = told["message"].splitlines()
+    assert "Invalid" == reported["reason"]
+    lines = reported["message"].splitlines()
     assert len(want) == len(lines)
     for start, line in zip(want, lines, strict=True):
         assert line.startswith(start)
-    assert {told["message"]} == {each["message"] for each in event.values() if each["reason"] == "Invalid"}
+    assert {reported["message"]} == {each["message"] for each in event.values() if each["reason"] == "Invalid"}
     assert [] == [each for kind in MADE for each in run.objects(kind)]
 
 
@@ -284,7 +284,7 @@ def test_the_size_of_a_gang_changes_in_place(run, change, size, count):
 
 
 @pytest.mark.usefixtures("scheduler")
-def test_what_is_immutable_is_made_anew_and_scheduled_again(run, plane, nodes):
+def test_what_is_immutable_is_made_again_and_scheduled_again(run, plane, nodes):
     plane.start_controllers(CONTROLLERS)
     try:
         nodes(*racks())
@@ -312,7 +312,7 @@ def test_what_was_made_for_a_run_goes_with_it(run, plane, nodes):
     try:
         run.api.delete(KIND, "llm", run.namespace)
         for kind in (KIND, *MADE):
-            run.api.wait_all(kind, run.namespace, until=lambda found: not found)
+            run.api.wait_all(kind, run.namespace, until=lambda result: not result)
     finally:
         plane.controllers.stop()
 
@@ -322,7 +322,7 @@ def test_a_run_of_a_name_that_was_used_before_waits_for_the_old_pods(run):
     run.accepted()
     # kopf, which knows runs by their names alone, must be done with the one before the other comes.
     run.api.wait(
-        KIND, "llm", run.namespace, until=lambda found: f"{GROUP}/last-handled-configuration" in found["metadata"].get("annotations", ())
+        KIND, "llm", run.namespace, until=lambda result: f"{GROUP}/last-handled-configuration" in result["metadata"].get("annotations", ())
     )
     pod = run.api.get("Pod", "llm-driver-0", run.namespace)
     run.api.delete(KIND, "llm", run.namespace)
@@ -360,9 +360,9 @@ def test_a_gang_that_can_never_be_complete_is_doubted_in_an_event(run):
     assert message.startswith("spec.scheduling.schedulingPolicy.gang.minGroupCount: Invalid value: 3: must be at most 2")
 
 
-def test_what_the_api_server_refuses_is_told_in_its_words(run):
+def test_what_the_api_server_refuses_is_reported_in_its_words(run):
     run.create(workers=1, cpu="-1")
 
-    told = run.told("Accepted", "False")
-    assert "Refused" == told["reason"]
-    assert told["message"].startswith('Pod "llm-workers-0" is invalid: [spec.containers[0].resources')
+    reported = run.told("Accepted", "False")
+    assert "Refused" == reported["reason"]
+    assert reported["message"].startswith('Pod "llm-workers-0" is invalid: [spec.containers[0].resources')

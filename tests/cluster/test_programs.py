@@ -38,7 +38,7 @@ def test_what_was_built_is_found(nowhere):
     assert programs.cached() == programs.build()
 
 
-def test_a_changed_module_is_built_anew(nowhere, monkeypatch, tmp_path):
+def test_a_changed_module_is_built_again(nowhere, monkeypatch, tmp_path):
     before = programs.cached()
     module = tmp_path / "module"
     module.mkdir()
@@ -82,17 +82,17 @@ def test_a_folder_that_is_named_has_what_every_test_needs(nowhere, monkeypatch, 
 
 
 @pytest.mark.parametrize(
-    ("told", "fits"), [("v1.36.9", False), ("v1.37.0", True), ("v1.38.0-alpha.2", True), ("v2.0.0", True), ("nothing", False)]
+    ("messages", "fits"), [("v1.36.9", False), ("v1.37.0", True), ("v1.38.0-alpha.2", True), ("v2.0.0", True), ("nothing", False)]
 )
-def test_kube_apiserver_is_new_enough(nowhere, monkeypatch, told, fits):
+def test_kube_apiserver_is_new_enough(nowhere, monkeypatch, messages, fits):
     for name in programs.NEEDED:
-        fake(nowhere, name, f"Kubernetes {told}")
+        fake(nowhere, name, f"Kubernetes {messages}")
     monkeypatch.setenv(programs.FOLDER, str(nowhere))
 
     if fits:
         assert nowhere == programs.find().folder
         return
-    with pytest.raises(programs.MissingError, match=rf"must be 1\.37 or newer, and says 'Kubernetes {re.escape(told)}'"):
+    with pytest.raises(programs.MissingError, match=rf"must be 1\.37 or newer, and says 'Kubernetes {re.escape(messages)}'"):
         programs.find()
 
 
@@ -129,5 +129,5 @@ chmod +x "$2"
 
     folder = programs.build()
 
-    told = [subprocess.run([folder / name], capture_output=True, text=True, check=True).stdout.strip() for name in programs.NAMES]
-    assert list(programs.NAMES) == told
+    messages = [subprocess.run([folder / name], capture_output=True, text=True, check=True).stdout.strip() for name in programs.NAMES]
+    assert list(programs.NAMES) == messages

@@ -55,15 +55,15 @@ class Writing:
         self.publisher = Dispatcher(
             Caller(configuration(str(kubeconfig)), "muster-sidecar"),
             PATHS,
-            lambda *told: self.told.put(told),
+            lambda *result: self.told.put(result),
             remaining=leads,
             term=lambda: 1,
             recorder=EventRecorder("muster.dev/sidecar", "test"),
         )
 
     def outcomes(self, count):
-        found = [self.told.get(timeout=WAIT_SECONDS) for _ in range(count)]
-        return {(type(write).__name__, write.pod.name if hasattr(write, "pod") else write.target.name): what for write, what, _ in found}
+        result = [self.told.get(timeout=WAIT_SECONDS) for _ in range(count)]
+        return {(type(write).__name__, write.pod.name if hasattr(write, "pod") else write.target.name): what for write, what, _ in result}
 
     def submit(self, *writes):
         self.publisher.submit(writes)
@@ -73,20 +73,20 @@ class Writing:
 @pytest.fixture
 def writing(plane):
     """With the sidecar's rights, and no more."""
-    found = Writing(kubeconfig(plane))
-    found.publisher.start(4)
-    yield found
-    found.publisher.stop()
+    result = Writing(kubeconfig(plane))
+    result.publisher.start(4)
+    yield result
+    result.publisher.stop()
 
 
 def test_a_pod_is_bound_once(writing, api, namespace, nodes):
     nodes(node("n1"), node("n2"))
-    made = api.create(pod("a", namespace))
+    created = api.create(pod("a", namespace))
 
-    assert {WriteOutcome.DONE} == writing.submit(Bind(ref(made), "n1"))
+    assert {WriteOutcome.DONE} == writing.submit(Bind(ref(created), "n1"))
     assert "n1" == api.get("Pod", "a", namespace)["spec"]["nodeName"]
-    assert {WriteOutcome.DONE} == writing.submit(Bind(ref(made), "n1"))
-    assert {WriteOutcome.REFUSED} == writing.submit(Bind(ref(made), "n2"))
+    assert {WriteOutcome.DONE} == writing.submit(Bind(ref(created), "n1"))
+    assert {WriteOutcome.REFUSED} == writing.submit(Bind(ref(created), "n2"))
 
 
 def test_a_pod_of_another_uid_is_left_alone(writing, api, namespace, nodes):
@@ -105,9 +105,9 @@ def test_a_pod_of_another_uid_is_left_alone(writing, api, namespace, nodes):
         Ungate(old, "n1", "n1"),
     ):
         assert {WriteOutcome.GONE} == writing.submit(write), write
-    left = api.get("Pod", "a", namespace)
-    assert (None, None) == (left["spec"].get("nodeName"), left["metadata"].get("deletionTimestamp"))
-    assert [] == [each["type"] for each in left["status"].get("conditions") or []]
+    remaining = api.get("Pod", "a", namespace)
+    assert (None, None) == (remaining["spec"].get("nodeName"), remaining["metadata"].get("deletionTimestamp"))
+    assert [] == [each["type"] for each in remaining["status"].get("conditions") or []]
 
 
 def test_a_nomination_is_set_and_cleared(writing, api, namespace, nodes):
@@ -121,16 +121,16 @@ def test_a_nomination_is_set_and_cleared(writing, api, namespace, nodes):
 
 
 @pytest.mark.parametrize("kind", ["PodGroup", "CompositePodGroup"])
-def test_a_condition_stands_beside_others_and_can_be_taken_away(writing, api, namespace, kind):
+def test_a_condition_is_next_to_others_and_can_be_taken_away(writing, api, namespace, kind):
     spec = {} if kind == "PodGroup" else {"workloadRef": {"workloadName": "w", "templateName": "t"}}
-    made = api.create(group("g", namespace, kind, **spec))
-    target = ref(made)
+    created = api.create(group("g", namespace, kind, **spec))
+    target = ref(created)
 
     assert {WriteOutcome.DONE} == writing.submit(SetCondition(target, Condition("A", "True", "Fine", "yes")))
     since = "2026-01-01T00:00:00Z"
     assert {WriteOutcome.DONE} == writing.submit(SetCondition(target, Condition("B", "False", "Bad", "no", since)))
-    found = {each["type"]: each for each in api.get(kind, "g", namespace)["status"]["conditions"]}
-    assert ({"A", "B"}, since) == (set(found), found["B"]["lastTransitionTime"])
+    result = {each["type"]: each for each in api.get(kind, "g", namespace)["status"]["conditions"]}
+    assert ({"A", "B"}, since) == (set(result), result["B"]["lastTransitionTime"])
     assert {WriteOutcome.DONE} == writing.submit(SetCondition(target, Condition("A", "", "", "")))
     assert ["B"] == [each["type"] for each in api.get(kind, "g", namespace)["status"]["conditions"]]
 
@@ -138,23 +138,23 @@ def test_a_condition_stands_beside_others_and_can_be_taken_away(writing, api, na
 def test_that_a_group_was_placed_is_never_taken_back_whoever_said_so(writing, api, namespace):
     kind = "PodGroupInitiallyScheduled"
     target = ref(api.create(group("g", namespace)))
-    told, invalid = Condition(kind, "False", "Invalid", "the tree is invalid"), Condition(kind, "False", "Invalid", "in another way")
+    reported, invalid = Condition(kind, "False", "Invalid", "the tree is invalid"), Condition(kind, "False", "Invalid", "in another way")
 
     def stands():
         return [(each["status"], each["message"]) for each in api.get("PodGroup", "g", namespace)["status"].get("conditions") or ()]
 
-    assert {WriteOutcome.DONE} == writing.submit(SetCondition(target, told))
+    assert {WriteOutcome.DONE} == writing.submit(SetCondition(target, reported))
     assert {WriteOutcome.DONE} == writing.submit(SetCondition(target, invalid))
     assert [("False", "in another way")] == stands()
     assert {WriteOutcome.DONE} == writing.submit(SetCondition(target, Condition(kind, "", "", "")))
     assert [] == stands()
     assert {WriteOutcome.DONE} == writing.submit(SetCondition(target, Condition(kind, "True", "Scheduled", "")))
-    for late in (told, Condition(kind, "", "", "")):
+    for late in (reported, Condition(kind, "", "", "")):
         assert {WriteOutcome.DONE} == writing.submit(SetCondition(target, late))
     assert [("True", "")] == stands()
 
 
-def test_the_longest_message_is_told_as_an_event(writing, api, namespace):
+def test_the_longest_message_is_reported_as_an_event(writing, api, namespace):
     target = ref(api.create(group("g", namespace)))
     writing.publisher.submit([RecordEvent(target, "Warning", "FailedScheduling", "x" * 1023 + "…")])
     until(lambda: api.objects("Event", namespace))
@@ -168,10 +168,10 @@ def test_a_gated_pod_is_pinned_marked_and_opened_in_one(writing, api, namespace,
     target = ref(api.create(pod("a", namespace, spec={"schedulingGates": gates, "nodeSelector": {"x": "y"}})))
 
     assert {WriteOutcome.DONE} == writing.submit(Ungate(target, "n1", "n1"))
-    found = api.get("Pod", "a", namespace)
-    assert [{"name": "example.com/other"}] == found["spec"]["schedulingGates"]
-    assert {"x": "y", "kubernetes.io/hostname": "n1"} == found["spec"]["nodeSelector"]
-    assert "n1" == found["metadata"]["annotations"][GATE]
+    result = api.get("Pod", "a", namespace)
+    assert [{"name": "example.com/other"}] == result["spec"]["schedulingGates"]
+    assert {"x": "y", "kubernetes.io/hostname": "n1"} == result["spec"]["nodeSelector"]
+    assert "n1" == result["metadata"]["annotations"][GATE]
     assert {WriteOutcome.DONE} == writing.submit(Ungate(target, "n1", "n1"))
 
 
@@ -196,9 +196,9 @@ def test_a_victim_says_why_it_leaves(writing, api, namespace, nodes, by):
     target = running(api, namespace, "a")
 
     assert {WriteOutcome.DONE} == writing.submit(Evict(target, "room for default/train", by))
-    found = api.get("Pod", "a", namespace)
-    why = {each["type"]: each for each in found["status"]["conditions"]}["DisruptionTarget"]
-    assert found["metadata"]["deletionTimestamp"]
+    result = api.get("Pod", "a", namespace)
+    why = {each["type"]: each for each in result["status"]["conditions"]}["DisruptionTarget"]
+    assert result["metadata"]["deletionTimestamp"]
     assert ("True", "PreemptionByScheduler", "room for default/train") == (why["status"], why["reason"], why["message"])
 
 
@@ -210,20 +210,20 @@ def budget(name, namespace, app):
 def test_a_rehearsal_tells_what_a_budget_forbids_and_evicts_nobody(writing, api, namespace, nodes):
     nodes(node("n1"))
     api.create(budget("keep", namespace, "kept"))
-    kept, other = running(api, namespace, "kept", {"app": "kept"}), running(api, namespace, "other")
+    retained, other = running(api, namespace, "kept", {"app": "kept"}), running(api, namespace, "other")
     answers = queue.Queue()
-    writing.publisher.dry_run_evictions([Evict(other, "x"), Evict(kept, "x")], lambda *told: answers.put(told))
+    writing.publisher.dry_run_evictions([Evict(other, "x"), Evict(retained, "x")], lambda *result: answers.put(result))
     refused, why = answers.get(timeout=WAIT_SECONDS)
 
     assert "kept" == refused.pod.name
     assert "disruption budget" in why
-    writing.publisher.dry_run_evictions([Evict(other, "x")], lambda *told: answers.put(told))
+    writing.publisher.dry_run_evictions([Evict(other, "x")], lambda *result: answers.put(result))
     assert (None, "") == answers.get(timeout=WAIT_SECONDS)
     for name in ("kept", "other"):
-        left = api.get("Pod", name, namespace)
-        assert "deletionTimestamp" not in left["metadata"]
-        assert ["Ready"] == [each["type"] for each in left["status"]["conditions"]]
-    assert {WriteOutcome.REFUSED} == writing.submit(Evict(kept, "x"))
+        leftover = api.get("Pod", name, namespace)
+        assert "deletionTimestamp" not in leftover["metadata"]
+        assert ["Ready"] == [each["type"] for each in leftover["status"]["conditions"]]
+    assert {WriteOutcome.REFUSED} == writing.submit(Evict(retained, "x"))
     api.delete("PodDisruptionBudget", "keep", namespace)
 
 
@@ -245,12 +245,12 @@ def test_finalizers_are_added_to_what_lives_and_removed_from_what_leaves(writing
 
 def test_an_event_that_comes_again_is_counted(writing, api, namespace):
     target = ref(api.create(group("g", namespace)))
-    tell = RecordEvent(target, "Warning", "FailedScheduling", "no room")
-    writing.publisher.submit([tell, tell, tell])
+    report = RecordEvent(target, "Warning", "FailedScheduling", "no room")
+    writing.publisher.submit([report, report, report])
 
     def events():
-        found = [each for each in api.objects("Event", namespace) if each["involvedObject"]["name"] == "g"]
-        return [(each["reason"], each["message"], (each.get("series") or {}).get("count", 1)) for each in found]
+        result = [each for each in api.objects("Event", namespace) if each["involvedObject"]["name"] == "g"]
+        return [(each["reason"], each["message"], (each.get("series") or {}).get("count", 1)) for each in result]
 
     # Events are not told of.
     until(lambda: 3 in {count for *_, count in events()})
@@ -259,11 +259,11 @@ def test_an_event_that_comes_again_is_counted(writing, api, namespace):
 
 def test_who_does_not_lead_writes_nothing(plane, api, namespace, nodes):
     nodes(node("n1"))
-    made = api.create(pod("a", namespace))
+    created = api.create(pod("a", namespace))
     writing = Writing(plane.kubeconfig, lambda: 0.0)
     writing.publisher.start(1)
     try:
-        assert {WriteOutcome.DROPPED} == writing.submit(Bind(ref(made), "n1"))
+        assert {WriteOutcome.DROPPED} == writing.submit(Bind(ref(created), "n1"))
     finally:
         writing.publisher.stop()
     assert 0 == writing.publisher.requests

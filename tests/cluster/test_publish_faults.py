@@ -35,7 +35,7 @@ def through(plane, api, namespace):
 def test_a_write_at_a_bad_moment_is_repeated(through, api, namespace, nodes, code):
     nodes(node("n1"))
     target = ref(api.create(pod("a", namespace)))
-    through.proxy.decide = lambda asked: Fault(code=code, retry_after=0) if 0 < asked.number <= 3 else WELL
+    through.proxy.decide = lambda requested: Fault(code=code, retry_after=0) if 0 < requested.number <= 3 else WELL
 
     assert {WriteOutcome.DONE} == through.submit(Bind(target, "n1"))
     assert "n1" == api.get("Pod", "a", namespace)["spec"]["nodeName"]
@@ -44,7 +44,7 @@ def test_a_write_at_a_bad_moment_is_repeated(through, api, namespace, nodes, cod
 def test_a_bind_whose_answer_was_lost_is_done(through, api, namespace, nodes):
     nodes(node("n1"))
     target = ref(api.create(pod("a", namespace)))
-    through.proxy.decide = lambda asked: Fault(lose=True) if asked.number == 1 else WELL
+    through.proxy.decide = lambda requests: Fault(lose=True) if requests.number == 1 else WELL
 
     assert {WriteOutcome.DONE} == through.submit(Bind(target, "n1"))
     assert 1 == len(through.proxy.writes)
@@ -54,7 +54,9 @@ def test_a_bind_whose_answer_was_lost_is_done(through, api, namespace, nodes):
 def test_an_eviction_whose_answer_was_lost_is_done(through, api, namespace, nodes, by):
     nodes(node("n1"))
     target = running(api, namespace, "a")
-    through.proxy.decide = lambda asked: Fault(lose=True) if asked.changes and (asked.method == "DELETE" or "evict" in asked.path) else WELL
+    through.proxy.decide = lambda requested: (
+        Fault(lose=True) if requested.changes and (requested.method == "DELETE" or "evict" in requested.path) else WELL
+    )
 
     assert {WriteOutcome.DONE} == through.submit(Evict(target, "x", by))
     assert api.get("Pod", "a", namespace)["metadata"]["deletionTimestamp"]
@@ -63,12 +65,12 @@ def test_an_eviction_whose_answer_was_lost_is_done(through, api, namespace, node
 def test_the_servers_word_to_wait_holds_for_all(through, api, namespace, nodes):
     nodes(node("n1"))
     targets = [ref(each) for each in api.create_all([pod(f"p{number}", namespace) for number in range(6)])]
-    through.proxy.decide = lambda asked: Fault(code=429, retry_after=1) if asked.number == 1 else WELL
+    through.proxy.decide = lambda requested: Fault(code=429, retry_after=1) if requested.number == 1 else WELL
     through.publisher.submit([Bind(targets[0], "n1")])
     until(lambda: through.publisher._work_queue.paused_until > 0)
     resumes = through.publisher._work_queue.paused_until
     began = []
-    through.proxy.decide = lambda asked: began.append(time.monotonic()) or WELL
+    through.proxy.decide = lambda requested: began.append(time.monotonic()) or WELL
     assert {WriteOutcome.DONE} == through.submit(*(Bind(each, "n1") for each in targets[1:])) | set(through.outcomes(1).values())
 
     assert all(moment >= resumes for moment in began)
@@ -78,7 +80,7 @@ def test_fifty_pods_are_each_bound_once_whatever_happens(through, api, namespace
     nodes(node("n1"))
     targets = [ref(each) for each in api.create_all([pod(f"p{number}", namespace) for number in range(50)])]
     chance = random.Random(7)
-    through.proxy.decide = lambda asked: chance.choices(
+    through.proxy.decide = lambda requested: chance.choices(
         [WELL, Fault(code=500), Fault(code=409), Fault(code=429), Fault(lose=True), Fault(delay=0.05)], [6, 1, 1, 1, 1, 1]
     )[0]
 
@@ -89,6 +91,6 @@ def test_fifty_pods_are_each_bound_once_whatever_happens(through, api, namespace
 def test_a_server_that_is_away_is_waited_for(through, plane, api, namespace, nodes):
     nodes(node("n1"))
     targets = [ref(each) for each in api.create_all([pod(f"p{number}", namespace) for number in range(3)])]
-    through.proxy.decide = lambda asked: plane.restart_apiserver() or WELL if asked.number == 1 else WELL
+    through.proxy.decide = lambda requested: plane.restart_apiserver() or WELL if requested.number == 1 else WELL
 
     assert {WriteOutcome.DONE} == through.submit(*(Bind(each, "n1") for each in targets))

@@ -44,21 +44,21 @@ def test_errors_at_random_only_delay(api, namespace, nodes, through, code):
     proxy, start = through
     nodes(*racks(4))
     chance = random.Random(code)
-    proxy.decide = lambda asked: Fault(code=code, retry_after=0) if chance.random() < 0.3 else WELL
+    proxy.decide = lambda requested: Fault(code=code, retry_after=0) if chance.random() < 0.3 else WELL
     with start():
         for number in range(5):
             gang(api, namespace, f"g{number}")
-        found = bound(api, namespace, 15)
+        result = bound(api, namespace, 15)
         for number in range(5):
             scheduled(api, "PodGroup", f"g{number}", namespace)
 
-    assert all(whole(found, f"g{number}") for number in range(5))
+    assert all(whole(result, f"g{number}") for number in range(5))
 
 
 def test_a_slow_server_only_delays(api, namespace, nodes, through):
     proxy, start = through
     nodes(*racks(2))
-    proxy.decide = lambda asked: Fault(delay=0.5) if not asked.watches else WELL
+    proxy.decide = lambda requested: Fault(delay=0.5) if not requested.watches else WELL
     with start():
         gang(api, namespace, "g")
         assert whole(bound(api, namespace, 3), "g")
@@ -69,15 +69,15 @@ def test_answers_that_are_lost_bind_nothing_twice(api, namespace, nodes, through
     proxy, start = through
     nodes(*racks(2))
     chance = random.Random(3)
-    proxy.decide = lambda asked: Fault(lose=True) if asked.changes and chance.random() < 0.5 else WELL
+    proxy.decide = lambda requests: Fault(lose=True) if requests.changes and chance.random() < 0.5 else WELL
     with start():
         for number in range(4):
             gang(api, namespace, f"g{number}")
-        found = bound(api, namespace, 12)
+        result = bound(api, namespace, 12)
         for number in range(4):
             scheduled(api, "PodGroup", f"g{number}", namespace)
 
-    assert all(whole(found, f"g{number}") for number in range(4))
+    assert all(whole(result, f"g{number}") for number in range(4))
 
 
 def test_a_server_that_is_restarted_is_met_again(plane, api, namespace, nodes, tmp_path):
@@ -121,7 +121,7 @@ def test_watches_that_stall_delay_and_break_nothing(api, namespace, nodes, throu
         assert whole(bound(api, namespace, 6), "after")
 
 
-def test_watches_that_say_nothing_any_more_are_begun_anew(api, namespace, nodes, through):
+def test_watches_that_say_nothing_any_more_are_begun_again(api, namespace, nodes, through):
     """The connections stay open, as behind a load balancer that forgot them: nothing else would ever be heard."""
     proxy, start = through
     nodes(*racks(2))
@@ -139,12 +139,12 @@ def test_two_replicas_do_the_work_of_one(plane, api, namespace, nodes, tmp_path)
     with sidecar(plane, tmp_path, *one, fork=True) as first, sidecar(plane, tmp_path, *two, fork=True) as second:
         for number in range(10):
             gang(api, namespace, f"g{number}")
-        found = bound(api, namespace, 30)
+        result = bound(api, namespace, 30)
         for number in range(10):
             scheduled(api, "PodGroup", f"g{number}", namespace)
         writes = [binds(each) for each in (first, second)]
 
-    assert all(whole(found, f"g{number}") for number in range(10))
+    assert all(whole(result, f"g{number}") for number in range(10))
     assert [0.0, 30.0] == sorted(writes)
 
 
@@ -202,9 +202,9 @@ def test_a_gang_whose_pods_vanish_while_it_is_bound_is_not_left_half(api, namesp
     proxy, start = through
     nodes(*racks(1))
 
-    def decide(asked):
-        if asked.path.endswith(("/g-2/binding", "/g-3/binding")):
-            name = asked.path.split("/")[-2]
+    def decide(requested):
+        if requested.path.endswith(("/g-2/binding", "/g-3/binding")):
+            name = requested.path.split("/")[-2]
             if api.exists("Pod", name, namespace):
                 api.delete("Pod", name, namespace, gracePeriodSeconds=0)
         return WELL
@@ -213,10 +213,10 @@ def test_a_gang_whose_pods_vanish_while_it_is_bound_is_not_left_half(api, namesp
     with start():
         gang(api, namespace, "g", 4)
         api.wait_all("Pod", namespace, until={"g-2", "g-3"}.isdisjoint)
-        proxy.decide = lambda asked: WELL
+        proxy.decide = lambda requested: WELL
         api.create_all([ours(f"g-{number}", namespace, "g", cpu="100m") for number in (2, 3)])
         bound(api, namespace, 4)
-        found = api.wait(
-            "PodGroup", "g", namespace, until=lambda found: condition_of(found, "PodGroupInitiallyScheduled").get("status") == "True"
+        result = api.wait(
+            "PodGroup", "g", namespace, until=lambda result: condition_of(result, "PodGroupInitiallyScheduled").get("status") == "True"
         )
-    assert found
+    assert result

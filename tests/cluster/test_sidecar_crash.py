@@ -36,8 +36,8 @@ def killed_at(proxy, running, point, *, lose):
     The number of writes varies by a few, since one event may carry several changes; if there are fewer, it is killed after the last.
     """
 
-    def decide(asked):
-        if asked.number < point:
+    def decide(requested):
+        if requested.number < point:
             # Also where the process is dead by now: writes come by at the same time, and this one was sent before.
             return WELL
         if running.process.poll() is not None:
@@ -75,11 +75,11 @@ def test_a_tree_is_whole_whenever_the_sidecar_dies(plane, api, namespace, nodes,
     with doomed(plane, tmp_path, MODE, point, lose=lose):
         tree(api, namespace)
     with sidecar(plane, tmp_path, *MODE, fork=True):
-        found = bound(api, namespace, 6)
+        result = bound(api, namespace, 6)
         for kind, name in (("PodGroup", "a"), ("PodGroup", "b"), ("CompositePodGroup", "top")):
             scheduled(api, kind, name, namespace)
     for leaf in "ab":
-        assert 1 == len({found[f"{leaf}{number}"].partition("-")[0] for number in range(3)})
+        assert 1 == len({result[f"{leaf}{number}"].partition("-")[0] for number in range(3)})
 
 
 def test_a_gang_that_cannot_be_finished_is_undone(plane, api, namespace, nodes, tmp_path):
@@ -94,7 +94,7 @@ def test_a_gang_that_cannot_be_finished_is_undone(plane, api, namespace, nodes, 
     api.create(pod("thief", namespace, cpu=3))
     api.bind("thief", namespace, "r0-0")
     with sidecar(plane, tmp_path, *MODE, fork=True):
-        api.wait("Pod", there, namespace, until=lambda found: found is None or "deletionTimestamp" in found["metadata"])
+        api.wait("Pod", there, namespace, until=lambda result: result is None or "deletionTimestamp" in result["metadata"])
         staying = [each for each in api.objects("Pod", namespace) if "deletionTimestamp" not in each["metadata"]]
         assert ["thief"] == [each["metadata"]["name"] for each in staying if each["spec"].get("nodeName")]
 
@@ -122,9 +122,9 @@ def test_a_pod_that_cannot_be_bound_does_not_leave_a_partial_gang(plane, api, na
     with faults(plane) as proxy:
         refused = []
 
-        def decide(asked):
-            if asked.path.endswith("/p1/binding") and len(refused) < 1:
-                refused.append(asked)
+        def decide(requests):
+            if requests.path.endswith("/p1/binding") and len(refused) < 1:
+                refused.append(requests)
                 return Fault(code=400)
             return WELL
 
@@ -133,6 +133,6 @@ def test_a_pod_that_cannot_be_bound_does_not_leave_a_partial_gang(plane, api, na
             api.create(pod_group("train", namespace, minimum=3, key=LABEL))
             api.create_all([ours(f"p{number}", namespace, "train") for number in range(3)])
             bound(api, namespace, 3)
-            found = api.wait("PodGroup", "train", namespace, until=lambda found: condition_of(found, SCHEDULED["PodGroup"]))
+            result = api.wait("PodGroup", "train", namespace, until=lambda result: condition_of(result, SCHEDULED["PodGroup"]))
     assert refused
-    assert condition_of(found, SCHEDULED["PodGroup"])
+    assert condition_of(result, SCHEDULED["PodGroup"])

@@ -9,7 +9,7 @@ from tests.cluster.kubelet import pod
 from tests.cluster.sidecars import sidecar
 from tests.cluster.test_sidecar_crash import EITHER_WAY, doomed
 from tests.cluster.test_sidecar_place import GATE, racks
-from tests.cluster.test_sidecar_protect import INNER, finalizers, gone
+from tests.cluster.test_sidecar_protect import INNER, deleted, finalizers
 
 UNGATE = ("--mode", "ungate", "--lease", "none")
 PROTECT = ("--mode", "protect", "--lease", "none")
@@ -56,9 +56,9 @@ def test_no_finalizer_is_left_whenever_the_sidecar_dies(plane, api, namespace, t
         api.create(composite("top", namespace))
         api.create_all([pod_group(leaf, namespace, parent="top") for leaf in "ab"])
         if point > 1:
-            api.wait("CompositePodGroup", "top", namespace, until=lambda found: INNER in finalizers(found))
+            api.wait("CompositePodGroup", "top", namespace, until=lambda result: INNER in finalizers(result))
         for kind, name in reversed(groups):
             api.delete(kind, name, namespace)
     with sidecar(plane, tmp_path, *PROTECT, fork=True):
         for kind, name in groups:
-            gone(api, kind, name, namespace)
+            deleted(api, kind, name, namespace)

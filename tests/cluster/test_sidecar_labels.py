@@ -8,7 +8,7 @@ from tests.cluster.groups import LABEL, pod_group
 from tests.cluster.kubelet import remove_pod
 from tests.cluster.sidecars import sidecar
 from tests.cluster.test_sidecar_place import bound, in_step, ours, racks, scheduled
-from tests.cluster.test_sidecar_protect import LEAF, finalizers, gone
+from tests.cluster.test_sidecar_protect import LEAF, deleted, finalizers
 
 EITHER_LABEL = pytest.mark.parametrize("label", ["scheduling.muster.dev/pod-group", "scheduling.x-k8s.io/pod-group"])
 
@@ -20,9 +20,9 @@ def started(plane, tmp_path_factory):
 
 
 def labelled(name, namespace, label, group, **requests):
-    made = ours(name, namespace, **requests)
-    made["metadata"]["labels"][label] = group
-    return made
+    created = ours(name, namespace, **requests)
+    created["metadata"]["labels"][label] = group
+    return created
 
 
 @EITHER_LABEL
@@ -33,13 +33,13 @@ def test_a_gang_of_labelled_pods_waits_and_is_bound_in_one_rack(started, api, na
     pods = [labelled(f"p{number}", namespace, label, "train", cpu=2) for number in range(4)]
     assert not any("schedulingGroup" in each["spec"] for each in api.create_all(pods[:3]))
     api.create(ours("alone", namespace, cpu="100m"))
-    found = bound(api, namespace, 1)
-    assert found["alone"]
+    result = bound(api, namespace, 1)
+    assert result["alone"]
     api.delete("Pod", "alone", namespace, gracePeriodSeconds=0)
 
     api.create(pods[3])
-    found = bound(api, namespace, 4)
-    assert 1 == len({each.partition("-")[0] for each in found.values()})
+    result = bound(api, namespace, 4)
+    assert 1 == len({each.partition("-")[0] for each in result.values()})
     scheduled(api, "PodGroup", "train", namespace)
 
 
@@ -54,8 +54,8 @@ def test_the_last_labelled_pod_lets_the_group_go(started, api, namespace, label)
     # Pods come by one watch and groups by another, each in order: the other group goes when all before is heard.
     for name in ("p0", "marker"):
         remove_pod(api, name, namespace)
-    gone(api, "PodGroup", "other", namespace)
+    deleted(api, "PodGroup", "other", namespace)
     assert [LEAF] == finalizers(api.get("PodGroup", "train", namespace))
 
     remove_pod(api, "p1", namespace)
-    gone(api, "PodGroup", "train", namespace)
+    deleted(api, "PodGroup", "train", namespace)

@@ -58,13 +58,13 @@ def places(api, namespace):
 
 def bound(api, namespace, count):
     """Return the nodes of the pods once *count* are bound."""
-    found = api.wait_all("Pod", namespace, until=lambda pods: sum(bool(each["spec"].get("nodeName")) for each in pods.values()) == count)
-    return {name: each["spec"].get("nodeName", "") for name, each in found.items()}
+    result = api.wait_all("Pod", namespace, until=lambda pods: sum(bool(each["spec"].get("nodeName")) for each in pods.values()) == count)
+    return {name: each["spec"].get("nodeName", "") for name, each in result.items()}
 
 
 def scheduled(api, kind, name, namespace, status="True"):
-    found = api.wait(kind, name, namespace, until=lambda found: condition_of(found, SCHEDULED[kind]).get("status") == status)
-    return condition_of(found, SCHEDULED[kind])
+    result = api.wait(kind, name, namespace, until=lambda result: condition_of(result, SCHEDULED[kind]).get("status") == status)
+    return condition_of(result, SCHEDULED[kind])
 
 
 def events_of(api, namespace, name):
@@ -76,13 +76,13 @@ def test_a_gang_is_bound_in_one_rack_and_its_group_says_so(placing, api, namespa
     nodes(*racks(2))
     api.create(pod_group("train", namespace, minimum=4, key=LABEL))
     api.create_all([ours(f"p{number}", namespace, "train", cpu=2) for number in range(4)])
-    found = bound(api, namespace, 4)
+    result = bound(api, namespace, 4)
 
-    assert 1 == len({each.partition("-")[0] for each in found.values()})
+    assert 1 == len({each.partition("-")[0] for each in result.values()})
     assert "Scheduled" == scheduled(api, "PodGroup", "train", namespace)["reason"]
     until(lambda: "Scheduled" in events_of(api, namespace, "train"))
-    told = placing.explain(namespace, "train")
-    assert ("Success", 4) == (told["status"], len(told["assignments"]))
+    explanation = placing.explain(namespace, "train")
+    assert ("Success", 4) == (explanation["status"], len(explanation["assignments"]))
 
 
 def test_a_tree_is_bound_whole_zone_by_rack(placing, api, namespace, nodes):
@@ -91,8 +91,8 @@ def test_a_tree_is_bound_whole_zone_by_rack(placing, api, namespace, nodes):
     for leaf in ("a", "b"):
         api.create(pod_group(leaf, namespace, minimum=4, key=LABEL, parent="top"))
         api.create_all([ours(f"{leaf}{number}", namespace, leaf, cpu=2) for number in range(4)])
-    found = bound(api, namespace, 8)
-    rack = {leaf: {found[f"{leaf}{number}"].partition("-")[0] for number in range(4)} for leaf in "ab"}
+    result = bound(api, namespace, 8)
+    rack = {leaf: {result[f"{leaf}{number}"].partition("-")[0] for number in range(4)} for leaf in "ab"}
 
     assert all(len(each) == 1 for each in rack.values())
     assert rack["a"] != rack["b"]
@@ -101,7 +101,7 @@ def test_a_tree_is_bound_whole_zone_by_rack(placing, api, namespace, nodes):
         scheduled(api, kind, name, namespace)
 
 
-def test_a_gang_without_room_is_told_why_and_placed_when_there_is(placing, api, namespace, nodes):
+def test_a_gang_without_capacity_gets_a_reason_and_placed_when_there_is(placing, api, namespace, nodes):
     nodes(*racks(1, size=1))
     api.create(pod_group("train", namespace, minimum=2, key=LABEL))
     api.create_all([ours(f"p{number}", namespace, "train", cpu=4) for number in range(2)])
@@ -134,9 +134,9 @@ def test_pods_of_other_schedulers_are_left_alone_and_count(placing, api, namespa
     api.create(pod("pending", namespace, cpu=1))
     api.create(ours("big", namespace, cpu=2))
     api.create(ours("small", namespace, cpu=1))
-    found = bound(api, namespace, 2)
+    result = bound(api, namespace, 2)
 
-    assert {"other": "r0-0", "small": "r0-0", "pending": "", "big": ""} == found
+    assert {"other": "r0-0", "small": "r0-0", "pending": "", "big": ""} == result
 
 
 def test_an_extra_pod_of_a_placed_gang_goes_to_its_rack(placing, api, namespace, nodes):
@@ -158,11 +158,11 @@ def test_gated_pods_are_pinned_and_opened_and_bound_by_kube_scheduler(placing, p
         api.create(pod_group("train", namespace, minimum=3, key=LABEL))
         gated = {"schedulingGates": [{"name": GATE}]}
         api.create_all([pod(f"p{number}", namespace, group="train", spec=gated, cpu=2) for number in range(3)])
-        found = bound(api, namespace, 3)
+        result = bound(api, namespace, 3)
     finally:
         plane.scheduler.stop()
 
-    assert 1 == len({each.partition("-")[0] for each in found.values()})
+    assert 1 == len({each.partition("-")[0] for each in result.values()})
     for each in api.objects("Pod", namespace):
         assert each["metadata"]["annotations"][GATE] == each["spec"]["nodeName"]
 
@@ -194,7 +194,7 @@ def test_only_the_sidecar_may_mark_a_pod(placing, api, namespace, nodes):
     api.patch("Pod", "b", namespace, body={"metadata": {"annotations": {"example.com/other": "x"}}})
 
     api.create(pod("gated", namespace, spec={"schedulingGates": [{"name": GATE}]}))
-    api.wait("Pod", "gated", namespace, until=lambda found: GATE in (found["metadata"].get("annotations") or {}))
+    api.wait("Pod", "gated", namespace, until=lambda result: GATE in (result["metadata"].get("annotations") or {}))
     assert refused(lambda: api.patch("Pod", "gated", namespace, body={"metadata": {"annotations": {GATE: None}}}))
     api.set_status("Pod", "gated", namespace, status={"phase": "Pending", "message": "others go on writing of it"})
 

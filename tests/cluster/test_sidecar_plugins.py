@@ -40,16 +40,16 @@ def test_a_plugin_has_its_say_and_one_that_fails_costs_its_group_only(started, a
     for name in ("broken", "train"):
         api.create(pod_group(name, namespace, minimum=2, key=LABEL))
         api.create_all([ours(f"{name}-{number}", namespace, name, cpu=2) for number in range(2)])
-    found = bound(api, namespace, 2)
+    result = bound(api, namespace, 2)
 
-    assert {"train-0", "train-1"} == {name for name, node in found.items() if node}
-    assert {"r1"} == {node.partition("-")[0] for node in found.values() if node}
+    assert {"train-0", "train-1"} == {name for name, node in result.items() if node}
+    assert {"r1"} == {node.partition("-")[0] for node in result.values() if node}
     group = api.wait(
-        "PodGroup", "broken", namespace, until=lambda found: condition_of(found, SCHEDULED["PodGroup"]).get("status") == "False"
+        "PodGroup", "broken", namespace, until=lambda result: condition_of(result, SCHEDULED["PodGroup"]).get("status") == "False"
     )
-    told = condition_of(group, SCHEDULED["PodGroup"])
-    assert "SchedulerError" == told["reason"]
-    assert "placement plugin NotInRackZero.check failed: RuntimeError: no licence (" in told["message"]
-    assert f"racks_example.py:{PLUGIN.splitlines().index(RAISES) + 1})" in told["message"]
+    messages = condition_of(group, SCHEDULED["PodGroup"])
+    assert "SchedulerError" == messages["reason"]
+    assert "placement plugin NotInRackZero.check failed: RuntimeError: no licence (" in messages["message"]
+    assert f"racks_example.py:{PLUGIN.splitlines().index(RAISES) + 1})" in messages["message"]
     until(lambda: "FailedScheduling" in events_of(api, namespace, "broken"))
     assert 200 == started.get("/healthz")[0]

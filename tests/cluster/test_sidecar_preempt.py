@@ -11,9 +11,9 @@ from apiserver.connect import configuration
 from scheduler_core.sidecar.client import requests
 from scheduler_core.sidecar.writes import Condition, SetCondition
 from tests.cluster.groups import SCHEDULED, condition_of, conditions, pod_group
-from tests.cluster.heeded import priority_classes
 from tests.cluster.kubelet import pod
 from tests.cluster.sidecars import sidecar
+from tests.cluster.take_effect import priority_classes
 from tests.cluster.test_publish import PATHS, budget, ref
 from tests.cluster.test_sidecar_place import bound, in_step, ours, places, racks, scheduled
 from tests.cluster.waiting import until
@@ -39,14 +39,14 @@ def classes(api):
 
 def gang(api, namespace, name, level, *, count=2, cpu=4, mode="single", labels=None):
     api.create(pod_group(name, namespace, minimum=count, disruptionMode={mode: {}}, priorityClassName=level))
-    made = [ours(f"{name}{number}", namespace, name, cpu=cpu, priorityClassName=level) for number in range(count)]
-    for each in made:
+    created = [ours(f"{name}{number}", namespace, name, cpu=cpu, priorityClassName=level) for number in range(count)]
+    for each in created:
         each["metadata"].setdefault("labels", {}).update(labels or {})
-    api.create_all(made)
+    api.create_all(created)
 
 
-def left(api, name, namespace):
-    api.wait("Pod", name, namespace, until=lambda found: found is None or "deletionTimestamp" in found["metadata"])
+def evicted(api, name, namespace):
+    api.wait("Pod", name, namespace, until=lambda result: result is None or "deletionTimestamp" in result["metadata"])
 
 
 def managers(group):
@@ -65,14 +65,14 @@ def test_a_gang_of_lower_priority_leaves_whole_and_says_why(preempting, api, nam
     scheduled(api, "PodGroup", "low", namespace)
     kubelet.linger()
     gang(api, namespace, "high", "high")
-    left(api, "low0", namespace)
-    left(api, "low1", namespace)
+    evicted(api, "low0", namespace)
+    evicted(api, "low1", namespace)
     for name in ("low0", "low1"):
-        found = api.wait(
-            "Pod", name, namespace, until=lambda found: condition_of(found, "DisruptionTarget").get("reason") == "PreemptionByScheduler"
+        result = api.wait(
+            "Pod", name, namespace, until=lambda result: condition_of(result, "DisruptionTarget").get("reason") == "PreemptionByScheduler"
         )
-        assert "high" in condition_of(found, "DisruptionTarget")["message"]
-    api.wait("PodGroup", "low", namespace, until=lambda found: condition_of(found, "DisruptionTarget"))
+        assert "high" in condition_of(result, "DisruptionTarget")["message"]
+    api.wait("PodGroup", "low", namespace, until=lambda result: condition_of(result, "DisruptionTarget"))
     assert "PreemptionByScheduler" == conditions(api, "PodGroup", "low", namespace)["DisruptionTarget"]["reason"]
     assert {"muster-sidecar"} == managers(api.get("PodGroup", "low", namespace))
     assert {"high0": "", "high1": ""} == {name: where for name, where in places(api, namespace).items() if name.startswith("high")}
@@ -97,14 +97,14 @@ def test_only_its_own_conditions_are_taken_back(plane, preempting, api, namespac
         gang(api, namespace, name, "low", count=1, cpu=1)
     bound(api, namespace, len(written))
     for name, (manager, message, recorded) in written.items():
-        made = api.wait("PodGroup", name, namespace, until=lambda found: condition_of(found, SCHEDULED["PodGroup"]))
-        write = SetCondition(ref(made), Condition("DisruptionTarget", "True", "PreemptionByScheduler", message))
+        created = api.wait("PodGroup", name, namespace, until=lambda result: condition_of(result, SCHEDULED["PodGroup"]))
+        write = SetCondition(ref(created), Condition("DisruptionTarget", "True", "PreemptionByScheduler", message))
         request = requests.set_condition(write, PATHS, "2026-01-01T00:00:00Z")
         caller = Caller(configuration(str(plane.kubeconfig)), manager)
         answer = caller.send(request.method, request.path, request.body, content_type=request.content_type)
         assert recorded == managers(json.loads(answer))
     for name in ("before", "ours"):
-        api.wait("PodGroup", name, namespace, until=lambda found: not condition_of(found, "DisruptionTarget"))
+        api.wait("PodGroup", name, namespace, until=lambda result: not condition_of(result, "DisruptionTarget"))
 
     assert {"another", "before-another"} == {each for each in written if "DisruptionTarget" in conditions(api, "PodGroup", each, namespace)}
 
@@ -115,7 +115,7 @@ def test_as_few_as_can_be_leave(preempting, api, namespace, nodes, kubelet):
     bound(api, namespace, 4)
     scheduled(api, "PodGroup", "low", namespace)
     gang(api, namespace, "high", "high", count=1, cpu=2)
-    api.wait("Pod", "high0", namespace, until=lambda found: (found or {}).get("spec", {}).get("nodeName"))
+    api.wait("Pod", "high0", namespace, until=lambda result: (result or {}).get("spec", {}).get("nodeName"))
 
     assert 3 == sum(name.startswith("low") for name in places(api, namespace))
 
@@ -137,7 +137,7 @@ def test_what_a_budget_forbids_is_not_evicted(preempting, api, namespace, nodes,
     api.delete("PodDisruptionBudget", "keep", namespace)
 
 
-def test_nobody_leaves_for_a_gang_that_would_not_fit_even_then(preempting, api, namespace, nodes, kubelet):
+def test_no_pod_is_preempted_for_a_gang_that_would_not_fit_even_then(preempting, api, namespace, nodes, kubelet):
     nodes(*racks(1))
     gang(api, namespace, "low", "low")
     bound(api, namespace, 2)

@@ -8,8 +8,8 @@ import pytest
 
 from tests.cluster.faults import WELL, Fault, faults
 from tests.cluster.groups import LABEL, pod_group
-from tests.cluster.heeded import priority_classes
 from tests.cluster.sidecars import kubeconfig, sidecar
+from tests.cluster.take_effect import priority_classes
 from tests.cluster.test_sidecar_crash import EITHER_WAY, killed_at
 from tests.cluster.test_sidecar_place import bound, ours, places, racks, scheduled
 from tests.cluster.waiting import until
@@ -42,31 +42,31 @@ def filled(api, namespace, nodes):
     until(lambda: 2 == sum(each["reason"] == "Scheduled" for each in api.objects("Event", namespace)))
 
 
-def made_room_once(api, namespace):
+def evicted_one_gang(api, namespace):
     """Both pods of the gang that came are in one rack, one of the two others is whole where it was, and the other is gone."""
     api.wait_all(
         "Pod", namespace, until=lambda pods: {"high-0", "high-1"} <= {name for name, each in pods.items() if each["spec"].get("nodeName")}
     )
     scheduled(api, "PodGroup", "high", namespace)
     api.wait_all("Pod", namespace, until=lambda pods: not any("deletionTimestamp" in each["metadata"] for each in pods.values()))
-    found = places(api, namespace)
-    gangs = sorted({name.rpartition("-")[0] for name in found})
-    assert 4 == len(found), found
-    assert all(found.values()), found
+    result = places(api, namespace)
+    gangs = sorted({name.rpartition("-")[0] for name in result})
+    assert 4 == len(result), result
+    assert all(result.values()), result
     assert gangs in (["high", "low-a"], ["high", "low-b"])
     for name in gangs:
-        assert 1 == len({found[f"{name}-{number}"].partition("-")[0] for number in range(2)})
+        assert 1 == len({result[f"{name}-{number}"].partition("-")[0] for number in range(2)})
 
 
 @pytest.mark.parametrize("point", POINTS)
 @EITHER_WAY
-def test_nobody_leaves_in_vain_whenever_the_sidecar_dies(plane, api, namespace, nodes, kubelet, tmp_path, point, lose):
+def test_no_pod_is_preempted_in_vain_whenever_the_sidecar_dies(plane, api, namespace, nodes, kubelet, tmp_path, point, lose):
     with faults(plane) as proxy, sidecar(plane, tmp_path, *MODE, through=proxy.kubeconfig(kubeconfig(plane)), fork=True) as first:
         filled(api, namespace, nodes)
         with killed_at(proxy, first, len(proxy.writes) + point, lose=lose):
             gang(api, namespace, "high", "high")
     with sidecar(plane, tmp_path, *MODE, fork=True):
-        made_room_once(api, namespace)
+        evicted_one_gang(api, namespace)
 
 
 @pytest.mark.parametrize(
@@ -79,10 +79,10 @@ def test_nobody_leaves_in_vain_whenever_the_sidecar_dies(plane, api, namespace, 
     ],
 )
 @pytest.mark.parametrize("seed", [1, 2])
-def test_nobody_leaves_in_vain_whatever_fails(plane, api, namespace, nodes, kubelet, tmp_path, fault, seed):
+def test_no_pod_is_preempted_in_vain_whatever_fails(plane, api, namespace, nodes, kubelet, tmp_path, fault, seed):
     chance = random.Random(seed)
     with faults(plane) as proxy, sidecar(plane, tmp_path, *MODE, through=proxy.kubeconfig(kubeconfig(plane)), fork=True):
         filled(api, namespace, nodes)
-        proxy.decide = lambda asked: fault if asked.changes and chance.random() < 0.4 else WELL
+        proxy.decide = lambda requested: fault if requested.changes and chance.random() < 0.4 else WELL
         gang(api, namespace, "high", "high")
-        made_room_once(api, namespace)
+        evicted_one_gang(api, namespace)

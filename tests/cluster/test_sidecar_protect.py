@@ -26,14 +26,14 @@ def finalizers(found):
     return (found or {}).get("metadata", {}).get("finalizers") or []
 
 
-def gone(api, kind, name, namespace):
-    api.wait(kind, name, namespace, until=lambda found: found is None)
+def deleted(api, kind, name, namespace):
+    api.wait(kind, name, namespace, until=lambda result: result is None)
 
 
 def test_a_composite_gets_its_finalizer(protecting, api, namespace):
     api.create(composite("top", namespace))
 
-    api.wait("CompositePodGroup", "top", namespace, until=lambda found: INNER in finalizers(found))
+    api.wait("CompositePodGroup", "top", namespace, until=lambda result: INNER in finalizers(result))
 
 
 def test_deletion_runs_from_the_leaf_to_the_root(protecting, api, namespace, nodes):
@@ -41,17 +41,17 @@ def test_deletion_runs_from_the_leaf_to_the_root(protecting, api, namespace, nod
     api.create(composite("top", namespace))
     api.create(pod_group("leaf", namespace, parent="top"))
     api.create(pod("p", namespace, group="leaf"))
-    api.wait("CompositePodGroup", "top", namespace, until=lambda found: INNER in finalizers(found))
+    api.wait("CompositePodGroup", "top", namespace, until=lambda result: INNER in finalizers(result))
     api.delete("CompositePodGroup", "top", namespace)
     api.delete("PodGroup", "leaf", namespace)
     api.create(composite("marker", namespace))
-    api.wait("CompositePodGroup", "marker", namespace, until=lambda found: INNER in finalizers(found))
+    api.wait("CompositePodGroup", "marker", namespace, until=lambda result: INNER in finalizers(result))
 
     assert [LEAF] == finalizers(api.get("PodGroup", "leaf", namespace))
     assert [INNER] == finalizers(api.get("CompositePodGroup", "top", namespace))
     remove_pod(api, "p", namespace)
-    gone(api, "PodGroup", "leaf", namespace)
-    gone(api, "CompositePodGroup", "top", namespace)
+    deleted(api, "PodGroup", "leaf", namespace)
+    deleted(api, "CompositePodGroup", "top", namespace)
 
 
 def test_a_pod_that_has_ended_protects_nothing(protecting, api, namespace, nodes):
@@ -62,16 +62,16 @@ def test_a_pod_that_has_ended_protects_nothing(protecting, api, namespace, nodes
     api.delete("PodGroup", "leaf", namespace)
     finish_pod(api, "p", namespace)
 
-    gone(api, "PodGroup", "leaf", namespace)
+    deleted(api, "PodGroup", "leaf", namespace)
 
 
 def test_finalizers_of_others_stay(protecting, api, namespace):
     api.create(pod_group("leaf", namespace))
     api.patch("PodGroup", "leaf", namespace, body={"metadata": {"finalizers": ["example.com/other", LEAF]}}, how="merge")
     api.delete("PodGroup", "leaf", namespace)
-    api.wait("PodGroup", "leaf", namespace, until=lambda found: finalizers(found) == ["example.com/other"])
+    api.wait("PodGroup", "leaf", namespace, until=lambda result: finalizers(result) == ["example.com/other"])
     api.patch("PodGroup", "leaf", namespace, body={"metadata": {"finalizers": None}}, how="merge")
-    gone(api, "PodGroup", "leaf", namespace)
+    deleted(api, "PodGroup", "leaf", namespace)
 
 
 def test_many_groups_deleted_at_once_are_all_let_go(protecting, api, namespace):
@@ -80,5 +80,5 @@ def test_many_groups_deleted_at_once_are_all_let_go(protecting, api, namespace):
     api.delete("CompositePodGroup", "top", namespace)
     api.delete_all("PodGroup", namespace)
 
-    api.wait_all("PodGroup", namespace, until=lambda found: not found, seconds=MANY_SECONDS)
-    gone(api, "CompositePodGroup", "top", namespace)
+    api.wait_all("PodGroup", namespace, until=lambda result: not result, seconds=MANY_SECONDS)
+    deleted(api, "CompositePodGroup", "top", namespace)

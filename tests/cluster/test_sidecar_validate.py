@@ -25,18 +25,20 @@ def circle(api, namespace):
         api.create(each)
 
 
-def told(api, kind, name, namespace, condition=""):
-    wanted = condition or SCHEDULED[kind]
-    return condition_of(api.wait(kind, name, namespace, until=lambda found: condition_of(found, wanted).get("status") == "False"), wanted)
+def reported_condition(api, kind, name, namespace, condition=""):
+    expected = condition or SCHEDULED[kind]
+    return condition_of(
+        api.wait(kind, name, namespace, until=lambda result: condition_of(result, expected).get("status") == "False"), expected
+    )
 
 
-def test_every_group_of_a_circle_is_told(watching, api, namespace):
+def test_every_group_of_a_circle_is_reported(watching, api, namespace):
     circle(api, namespace)
 
     for kind, name in (("CompositePodGroup", "a"), ("CompositePodGroup", "b"), ("PodGroup", "leaf")):
-        found = told(api, kind, name, namespace)
-        assert "Invalid" == found["reason"]
-        assert "parent-acyclic" in found["message"]
+        result = reported_condition(api, kind, name, namespace)
+        assert "Invalid" == result["reason"]
+        assert "parent-acyclic" in result["message"]
 
 
 def test_what_is_mended_is_taken_back(watching, api, namespace):
@@ -44,12 +46,12 @@ def test_what_is_mended_is_taken_back(watching, api, namespace):
     api.create(composite("top", namespace, workloadRef={"workloadName": "one", "templateName": "top"}))
     api.create(pod_group("leaf", namespace, parent="top", workloadRef={"workloadName": "one", "templateName": "leaf"}))
     api.create(pod_group("odd", namespace, parent="top", workloadRef={"workloadName": "two", "templateName": "leaf"}))
-    told(api, "PodGroup", "leaf", namespace)
+    reported_condition(api, "PodGroup", "leaf", namespace)
     api.delete("PodGroup", "odd", namespace)
     api.patch("PodGroup", "odd", namespace, body={"metadata": {"finalizers": None}}, how="merge")
 
-    api.wait("PodGroup", "leaf", namespace, until=lambda found: not condition_of(found, SCHEDULED["PodGroup"]))
-    api.wait("CompositePodGroup", "top", namespace, until=lambda found: not condition_of(found, SCHEDULED["CompositePodGroup"]))
+    api.wait("PodGroup", "leaf", namespace, until=lambda result: not condition_of(result, SCHEDULED["PodGroup"]))
+    api.wait("CompositePodGroup", "top", namespace, until=lambda result: not condition_of(result, SCHEDULED["CompositePodGroup"]))
 
 
 def test_a_condition_that_is_true_stays_and_ours_tells_it(watching, api, namespace):
@@ -66,19 +68,19 @@ def test_a_condition_that_is_true_stays_and_ours_tells_it(watching, api, namespa
     api.set_status("PodGroup", "leaf", namespace, status={"conditions": [done]})
     api.create(composite("b", namespace, parent="a"))
 
-    assert "Invalid" == told(api, "PodGroup", "leaf", namespace, VALID)["reason"]
+    assert "Invalid" == reported_condition(api, "PodGroup", "leaf", namespace, VALID)["reason"]
     assert "True" == conditions(api, "PodGroup", "leaf", namespace)[SCHEDULED["PodGroup"]]["status"]
     until(lambda: any(each["involvedObject"]["name"] == "leaf" for each in api.objects("Event", namespace)))
 
 
-def test_a_tree_whose_objects_arrive_in_any_order_is_not_told(watching, api, namespace):
+def test_a_tree_whose_objects_arrive_in_any_order_is_not_reported(watching, api, namespace):
     """The leaf before its parent, the pods before the leaf: nothing of it is invalid."""
     api.create(pod("p", namespace, group="leaf"))
     api.create(pod_group("leaf", namespace, parent="top"))
     api.create(composite("top", namespace))
     circle_of_its_own = [composite("x", namespace, parent="y"), composite("y", namespace, parent="x")]
     api.create_all(circle_of_its_own)
-    told(api, "CompositePodGroup", "x", namespace)
+    reported_condition(api, "CompositePodGroup", "x", namespace)
 
     assert {} == conditions(api, "PodGroup", "leaf", namespace)
     assert {} == conditions(api, "CompositePodGroup", "top", namespace)
@@ -89,11 +91,11 @@ def test_five_levels_are_too_many(watching, api, namespace):
         api.create(composite(f"c{number}", namespace, parent=f"c{number - 1}" if number else ""))
     api.create(pod_group("leaf", namespace, parent="c3"))
 
-    assert "tree-depth" in told(api, "PodGroup", "leaf", namespace)["message"]
+    assert "tree-depth" in reported_condition(api, "PodGroup", "leaf", namespace)["message"]
 
 
 def test_it_says_how_many_trees_are_invalid(watching, api, namespace):
     circle(api, namespace)
-    told(api, "PodGroup", "leaf", namespace)
+    reported_condition(api, "PodGroup", "leaf", namespace)
 
     assert watching.metric("muster_invalid_trees") >= 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 from tests.cluster.groups import SCHEDULED, composite, conditions, pod_group
 from tests.cluster.kubelet import node, pod
 from tests.cluster.sidecars import sidecar
-from tests.cluster.test_sidecar_validate import MODE, VALID, told
+from tests.cluster.test_sidecar_validate import MODE, VALID, reported_condition
 from tests.cluster.waiting import until
 
 
@@ -22,13 +22,13 @@ def test_kube_scheduler_is_not_fought_over_a_condition(plane, api, namespace, no
 
         api.create(composite("top", namespace, workloadRef={"workloadName": "one", "templateName": "top"}))
         api.create(pod_group("leaf", namespace, minimum=2, parent="top", workloadRef={"workloadName": "two", "templateName": "leaf"}))
-        told(api, "PodGroup", "leaf", namespace)
-        told(api, "CompositePodGroup", "top", namespace)
+        reported_condition(api, "PodGroup", "leaf", namespace)
+        reported_condition(api, "CompositePodGroup", "top", namespace)
         plane.start_scheduler()
         try:
             api.create_all([pod(f"p{number}", namespace, group="leaf", cpu=1) for number in range(2)])
-            found = told(api, "PodGroup", "leaf", namespace, VALID)
-            assert "tree-one-workload" in found["message"]
+            result = reported_condition(api, "PodGroup", "leaf", namespace, VALID)
+            assert "tree-one-workload" in result["message"]
             theirs = conditions(api, "PodGroup", "leaf", namespace)[SCHEDULED["PodGroup"]]
             assert "Unschedulable" == theirs["reason"]
             # Both groups, and the one of them again: each is counted a moment after it is there.
@@ -38,7 +38,7 @@ def test_kube_scheduler_is_not_fought_over_a_condition(plane, api, namespace, no
             api.delete("Node", "n2-too-small")
             # A round of the watch later nothing more has been written on it.
             api.create(pod_group("marker", namespace, parent="top", workloadRef={"workloadName": "three", "templateName": "x"}))
-            told(api, "PodGroup", "marker", namespace)
+            reported_condition(api, "PodGroup", "marker", namespace)
             assert before + 3 >= written()
         finally:
             plane.scheduler.stop()

@@ -112,7 +112,7 @@ def test_the_rights_that_are_documented_are_enough(plane, cluster):
     assert snapshot(plane).stdout == done.stdout
 
 
-def test_what_may_not_be_listed_is_told_and_the_rest_is_there(plane, cluster):
+def test_what_must_not_be_listed_is_reported_and_the_rest_is_there(plane, cluster):
     done = snapshot(plane, plane.user("partly", rules(without="podgroups")))
 
     assert 2 == done.returncode
@@ -154,10 +154,10 @@ def test_a_list_of_many_pages_is_whole(plane, api, namespace):
     names = [f"p-{number:04}" for number in range(1100 if WHOLE else PAGE + 50)]
     api.create_all(pod(name, namespace) for name in names)
 
-    found = json.loads(snapshot(plane).stdout)["items"]
+    result = json.loads(snapshot(plane).stdout)["items"]
 
     assert names == sorted(
-        each["metadata"]["name"] for each in found if each["kind"] == "Pod" and each["metadata"]["namespace"] == namespace
+        each["metadata"]["name"] for each in result if each["kind"] == "Pod" and each["metadata"]["namespace"] == namespace
     )
 
 
@@ -183,7 +183,7 @@ def test_kube_scheduler_does_what_was_simulated(plane, api, cluster, tmp_path, s
     assert all(node.startswith(want[name.partition("-")[0]]) for name, node in nodes.items())
 
 
-def test_a_root_that_cannot_be_placed_is_told_so_before_it_waits(plane, api, cluster, tmp_path):
+def test_a_root_that_cannot_be_placed_is_reported_before_it_waits(plane, api, cluster, tmp_path):
     """The same tree, where a second pod takes the room that it needs: kube-scheduler says Unschedulable too."""
     api.create(pod("late", cluster, cpu=1, **GPU))
     api.bind("late", cluster, "z1-b-2")
@@ -193,10 +193,12 @@ def test_a_root_that_cannot_be_placed_is_told_so_before_it_waits(plane, api, clu
 
     plane.start_scheduler()
     try:
-        told = api.wait("Pod", "s0-0", cluster, until=lambda found: found is not None and conditions(found).get("PodScheduled") == "False")
+        messages = api.wait(
+            "Pod", "s0-0", cluster, until=lambda result: result is not None and conditions(result).get("PodScheduled") == "False"
+        )
     finally:
         plane.scheduler.stop()
-    assert "nodeName" not in told["spec"]
+    assert "nodeName" not in messages["spec"]
 
 
 def conditions(found):

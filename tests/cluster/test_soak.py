@@ -19,8 +19,8 @@ SECONDS = 60.0 if WHOLE else 20.0
 @pytest.fixture
 def alone(programs):
     """A control plane of its own: others' objects would be others' memory."""
-    with ControlPlane(programs=programs) as found:
-        yield found
+    with ControlPlane(programs=programs) as result:
+        yield result
 
 
 def test_a_minute_of_churn_leaves_memory_flat_and_nothing_behind(alone, tmp_path):
@@ -34,7 +34,7 @@ GOOD = Report(steps=10, bound=8, warm=100, late=110, partial={}, left={}, waitin
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "messages"),
     [
         pytest.param({}, [], id="ten percent more is flat"),
         pytest.param({"late": 111}, ["memory must stay below 1.1 times 100 bytes: 111"], id="more is not"),
@@ -44,5 +44,5 @@ GOOD = Report(steps=10, bound=8, warm=100, late=110, partial={}, left={}, waitin
         pytest.param({"troubles": ("Traceback",)}, ["the log says: Traceback"], id="an error in the log"),
     ],
 )
-def test_what_is_not_as_it_must_be_is_told(changed, told):
-    assert told == dataclasses.replace(GOOD, **changed).failures()
+def test_what_is_not_as_it_must_be_is_reported(changed, messages):
+    assert messages == dataclasses.replace(GOOD, **changed).failures()

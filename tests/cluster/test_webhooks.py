@@ -35,8 +35,8 @@ def plane(programs):
 
 @pytest.fixture(scope="module", autouse=True)
 def webhooks(plane, tmp_path_factory):
-    with installed(plane, tmp_path_factory.mktemp("installed")) as made:
-        yield made
+    with installed(plane, tmp_path_factory.mktemp("installed")) as created:
+        yield created
 
 
 def create(plane, manifest, *options):
@@ -91,7 +91,7 @@ def test_a_client_finds_the_causes_one_by_one(api, namespace):
     assert ("x", "scheduling.k8s.io", "PodGroup") == (details["name"], details["group"], details["kind"])
 
 
-def test_what_the_api_server_refuses_itself_is_not_told_twice(api, namespace, webhooks):
+def test_what_the_api_server_refuses_itself_is_not_reported_twice(api, namespace, webhooks):
     with pytest.raises(ApiError) as refused:
         api.create(pod_group("x", namespace, {"schedulingPolicy": {"gang": {"minCount": -1}}}))
 
@@ -100,7 +100,7 @@ def test_what_the_api_server_refuses_itself_is_not_told_twice(api, namespace, we
     assert [] == webhooks.logged(namespace=namespace, path="/validate")
 
 
-def test_kubectl_prints_what_is_doubtful_as_warnings_and_goes_on(plane, api, namespace):
+def test_kubectl_prints_what_is_doubtful_as_warnings_and_continues(plane, api, namespace):
     done = create(plane, composite_group("root", namespace))
 
     want = f'Warning: spec.workloadRef.workloadName: Not found: "train": {NO_TRAIN.format(namespace=namespace)}'
@@ -169,11 +169,11 @@ def test_every_way_of_writing_is_judged(plane, api, namespace):
 )
 def test_a_status_is_judged_and_never_completed(api, namespace, webhooks, kind, manifest, condition):
     api.create(manifest("y", namespace))
-    found = {"type": condition, "status": "False", "reason": "Unschedulable", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    result = {"type": condition, "status": "False", "reason": "Unschedulable", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
 
-    api.set_status(kind, "y", namespace, status={"conditions": [found]})
+    api.set_status(kind, "y", namespace, status={"conditions": [result]})
 
-    assert [found] == api.get(kind, "y", namespace)["status"]["conditions"]
+    assert [result] == api.get(kind, "y", namespace)["status"]["conditions"]
     assert [("/validate", "UPDATE", True)] == [
         (each["path"], each["operation"], each["allowed"]) for each in webhooks.logged(namespace=namespace, subresource="status", least=1)
     ]
@@ -183,12 +183,12 @@ def test_deletion_is_nobodys_business(api, namespace, webhooks):
     api.create(composite_group("y", namespace))
     api.delete("CompositePodGroup", "y", namespace)
 
-    assert api.wait("CompositePodGroup", "y", namespace, until=lambda found: found is None) is None
+    assert api.wait("CompositePodGroup", "y", namespace, until=lambda result: result is None) is None
     assert {"CREATE"} == {each["operation"] for each in webhooks.logged(namespace=namespace, least=2)}
 
 
-@pytest.mark.parametrize(("rule", "asked"), [("v1beta1", "v1alpha3"), ("v1alpha3", "v1beta1")])
-def test_a_version_that_the_rule_does_not_name_is_judged_by_match_policy_equivalent(api, namespace, webhooks, rule, asked):
+@pytest.mark.parametrize(("rule", "requested"), [("v1beta1", "v1alpha3"), ("v1alpha3", "v1beta1")])
+def test_a_version_that_the_rule_does_not_name_is_judged_by_match_policy_equivalent(api, namespace, webhooks, rule, requested):
     def set_rule(policy):
         for kind in CONFIGURATIONS:
             patch = [
@@ -199,7 +199,7 @@ def test_a_version_that_the_rule_does_not_name_is_judged_by_match_policy_equival
 
     def refused():
         try:
-            api.create(unfit_group("x", namespace, asked), dryRun="All")
+            api.create(unfit_group("x", namespace, requested), dryRun="All")
         except ApiError as error:
             return any(message.endswith("[muster: all-needs-gang]") for _, _, message in error.causes)
         return False

@@ -30,8 +30,8 @@ def plane(programs):
 
 @pytest.fixture(scope="module", autouse=True)
 def webhooks(plane, tmp_path_factory):
-    with installed(plane, tmp_path_factory.mktemp("installed"), options=("--finalizers=all",)) as made:
-        yield made
+    with installed(plane, tmp_path_factory.mktemp("installed"), options=("--finalizers=all",)) as created:
+        yield created
 
 
 @pytest.mark.parametrize("version", ["v1beta1", "v1alpha3"])
@@ -42,17 +42,17 @@ def test_a_group_gets_its_finalizer_and_the_priority_of_its_class(plane, api, na
 
     done = plane.kubectl("create", "-f", "-", "-o", "json", stdin=json.dumps(group))
 
-    made = json.loads(done.stdout)
-    assert [PODGROUP] == made["metadata"]["finalizers"]
+    created = json.loads(done.stdout)
+    assert [PODGROUP] == created["metadata"]["finalizers"]
     want = {"priorityClassName": "high", "priority": 1000, "preemptionPolicy": "Never", "disruptionMode": {"single": {}}}
-    assert want == {key: made["spec"][key] for key in want}
+    assert want == {key: created["spec"][key] for key in want}
 
 
 def test_a_composite_group_gets_the_finalizer_that_the_api_server_does_not_know_of(api, namespace):
-    made = api.create(composite_group("root", namespace))
+    created = api.create(composite_group("root", namespace))
 
-    assert [COMPOSITE] == made["metadata"]["finalizers"]
-    assert (0, "PreemptLowerPriority") == (made["spec"]["priority"], made["spec"]["preemptionPolicy"])
+    assert [COMPOSITE] == created["metadata"]["finalizers"]
+    assert (0, "PreemptLowerPriority") == (created["spec"]["priority"], created["spec"]["preemptionPolicy"])
 
 
 def test_finalizers_of_others_stay_and_none_comes_twice(api, namespace):
@@ -78,7 +78,7 @@ def test_an_update_gives_no_finalizer_back(api, namespace):
 
 
 @pytest.mark.parametrize(
-    ("spec", "told"),
+    ("spec", "messages"),
     [
         pytest.param({"priorityClassName": "nowhere"}, "no PriorityClass with name nowhere was found", id="a class that is not there"),
         pytest.param(
@@ -87,7 +87,7 @@ def test_an_update_gives_no_finalizer_back(api, namespace):
         pytest.param({"priority": 7}, "must match the priority computed (0)", id="a priority without a class"),
     ],
 )
-def test_a_priority_that_cannot_be_is_refused_as_the_plugin_does(plane, api, namespace, spec, told):
+def test_a_priority_that_cannot_be_is_refused_as_the_plugin_does(plane, api, namespace, spec, messages):
     assert eventually(
         lambda: (
             "priority"
@@ -102,7 +102,7 @@ def test_a_priority_that_cannot_be_is_refused_as_the_plugin_does(plane, api, nam
         'Error from server (Forbidden): error when creating "STDIN": admission webhook "groups.muster.dev" denied the request: '
         in done.stderr
     )
-    assert told in done.stderr
+    assert messages in done.stderr
 
 
 def test_a_patch_is_converted_where_the_rule_names_another_version(api, namespace, webhooks):
@@ -112,9 +112,9 @@ def test_a_patch_is_converted_where_the_rule_names_another_version(api, namespac
     try:
         # A kind that v1beta1 has not is not sent any more: the new rule is in effect.
         assert eventually(lambda: "finalizers" not in api.create(composite_group("root", namespace), dryRun="All")["metadata"])
-        made = api.create(pod_group("gang", namespace, version="v1alpha3"))
+        created = api.create(pod_group("gang", namespace, version="v1alpha3"))
     finally:
         webhooks.apply_configurations()
 
-    assert ("scheduling.k8s.io/v1alpha3", [PODGROUP]) == (made["apiVersion"], made["metadata"]["finalizers"])
-    assert 0 == made["spec"]["priority"]
+    assert ("scheduling.k8s.io/v1alpha3", [PODGROUP]) == (created["apiVersion"], created["metadata"]["finalizers"])
+    assert 0 == created["spec"]["priority"]

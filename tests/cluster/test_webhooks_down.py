@@ -29,8 +29,8 @@ def plane(programs):
 
 @pytest.fixture(scope="module")
 def webhooks(plane, tmp_path_factory):
-    with installed(plane, tmp_path_factory.mktemp("installed")) as made:
-        yield made
+    with installed(plane, tmp_path_factory.mktemp("installed")) as created:
+        yield created
 
 
 @pytest.fixture(autouse=True)
@@ -102,7 +102,7 @@ def test_without_the_server_groups_are_deleted_with_their_finalizers(plane, api,
     plane.start_controllers(("podgroup-protection-controller",))
     try:
         api.delete("PodGroup", "there", namespace)
-        assert api.wait("PodGroup", "there", namespace, until=lambda found: found is None) is None
+        assert api.wait("PodGroup", "there", namespace, until=lambda result: result is None) is None
     finally:
         plane.controllers.stop()
 
@@ -163,8 +163,8 @@ def test_a_server_that_hangs_costs_three_seconds_and_is_as_one_that_is_away(api,
     assert eventually(lambda: accepted(api, namespace))
 
 
-@pytest.mark.parametrize("lost", ["restart_apiserver", "expire_history"], ids=["connections are lost", "the history is lost too"])
-def test_the_servers_view_of_the_cluster_outlives_the_api_server(plane, api, namespace, webhooks, lost):
+@pytest.mark.parametrize("lost_fields", ["restart_apiserver", "expire_history"], ids=["connections are lost", "the history is lost too"])
+def test_the_servers_view_of_the_cluster_outlives_the_api_server(plane, api, namespace, webhooks, lost_fields):
     parent = composite_group(namespace, namespace, {"disruptionMode": {"all": {}}})
     spec = {"parentCompositePodGroupName": namespace, "workloadRef": {"workloadName": "train", "templateName": "leaf"}}
 
@@ -177,7 +177,7 @@ def test_the_servers_view_of_the_cluster_outlives_the_api_server(plane, api, nam
 
     api.create(parent)
     assert eventually(lambda: ["tree-disruption-nesting]"] == rules())
-    getattr(plane, lost)()
+    getattr(plane, lost_fields)()
     assert eventually(lambda: ["tree-disruption-nesting]"] == rules())
     api.delete("CompositePodGroup", namespace, namespace)
 
@@ -201,7 +201,7 @@ def test_a_renewed_certificate_is_taken_without_a_restart(api, namespace, webhoo
 
 
 def test_a_certificate_of_another_authority_is_not_trusted(api, namespace, webhooks):
-    kept = {path.name: path.read_bytes() for path in webhooks.certificates.iterdir()}
+    remaining = {path.name: path.read_bytes() for path in webhooks.certificates.iterdir()}
     webhooks.server.kill()
     try:
         webhooks.issue("--force")
@@ -210,16 +210,16 @@ def test_a_certificate_of_another_authority_is_not_trusted(api, namespace, webho
             api.create(pod_group("x", namespace), dryRun="All")
     finally:
         webhooks.server.kill()
-        for name, content in kept.items():
+        for name, content in remaining.items():
             (webhooks.certificates / name).write_bytes(content)
 
 
 def test_on_a_cluster_without_the_kinds_the_server_is_ready_and_waits_for_them(programs, tmp_path):
     """As before an upgrade, or before the gates are switched on."""
     with ControlPlane(Options(gates=NO_GATES, served=()), programs) as bare:
-        made = Installed(bare, tmp_path)
-        made.apply()
-        made.start()
+        created = Installed(bare, tmp_path)
+        created.apply()
+        created.start()
 
-        assert (200, "ready") == (made.probe("/readyz")[0], json.loads(made.probe("/readyz")[1])["status"])
-        assert [] == made.logged("watch")
+        assert (200, "ready") == (created.probe("/readyz")[0], json.loads(created.probe("/readyz")[1])["status"])
+        assert [] == created.logged("watch")

@@ -9,10 +9,10 @@ import pytest
 from tests.cluster.api import ApiError
 from tests.cluster.conftest import new_namespace
 from tests.cluster.control_plane import ControlPlane
-from tests.cluster.heeded import add_classes
 from tests.cluster.installed import ACCOUNT, NAMESPACE, eventually, installed, pod_group
 from tests.cluster.kubelet import pod
 from tests.cluster.options import Options
+from tests.cluster.take_effect import add_classes
 
 CLASSES = {"high": 1000}
 
@@ -27,8 +27,8 @@ def plane(programs):
 
 @pytest.fixture(scope="module", autouse=True)
 def webhooks(plane, tmp_path_factory):
-    with installed(plane, tmp_path_factory.mktemp("installed"), overlay="pods") as made:
-        yield made
+    with installed(plane, tmp_path_factory.mktemp("installed"), overlay="pods") as created:
+        yield created
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def rules(api, manifest):
     return []
 
 
-def test_a_pod_that_waits_for_a_group_is_told_of_it(plane, enforced):
+def test_a_pod_that_waits_for_a_group_gets_a_warning(plane, enforced):
     done = create(plane, pod("p", enforced, group="nowhere"))
 
     want = f'Warning: spec.schedulingGroup.podGroupName: Not found: "nowhere": there must be a PodGroup of this name in namespace {enforced} [muster: scheduling-group-exists]'

@@ -32,13 +32,13 @@ PODS = documents("overlays/pods/webhooks.yaml")
 
 
 def the(kind, objects=BASE):
-    (found,) = (each for each in objects if each["kind"] == kind)
-    return found
+    (result,) = (each for each in objects if each["kind"] == kind)
+    return result
 
 
 def container():
-    (found,) = the("Deployment")["spec"]["template"]["spec"]["containers"]
-    return found
+    (result,) = the("Deployment")["spec"]["template"]["spec"]["containers"]
+    return result
 
 
 def entries(objects):
@@ -126,7 +126,7 @@ def test_only_what_is_judged_is_sent(kind, entry):
     assert ["CREATE", "UPDATE"] == rule["operations"]
 
 
-def test_groups_fail_closed_and_the_rest_open_where_asked_for():
+def test_groups_fail_closed_and_the_rest_open_where_requested():
     assert {"Fail"} == {entry["failurePolicy"] for _, entry in entries(BASE)}
     assert {"Ignore"} == {entry["failurePolicy"] for _, entry in entries(PODS)}
     for _, entry in entries(PODS):
@@ -195,16 +195,16 @@ def test_kustomize_builds_an_overlay_with_its_ca(tmp_path, overlay):
     tree = tmp_path / "deploy"
     shutil.copytree(DEPLOY, tree, ignore=shutil.ignore_patterns("certs"))
     now = dt.datetime.now(dt.UTC)
-    made = issue.leaf(issue.authority(now), pair.names_of((f"{SERVICE}.{NAMESPACE}.svc",)), now)
-    store.write(tree / "overlays/issued/certs", made)
+    created = issue.leaf(issue.authority(now), pair.names_of((f"{SERVICE}.{NAMESPACE}.svc",)), now)
+    store.write(tree / "overlays/issued/certs", created)
     built = subprocess.run(["kubectl", "kustomize", str(tree / "overlays" / overlay)], capture_output=True, text=True, check=False)
     assert 0 == built.returncode, built.stderr
     objects = list(yaml.safe_load_all(built.stdout))
     bundles = {base64.b64decode(entry["clientConfig"]["caBundle"]) for _, entry in entries(objects)}
 
-    assert {made.ca} == bundles
+    assert {created.ca} == bundles
     secret = the("Secret", objects)
     assert "muster-webhook-tls" == secret["metadata"]["name"]
-    assert made.key == base64.b64decode(secret["data"]["tls.key"])
+    assert created.key == base64.b64decode(secret["data"]["tls.key"])
     watched = (*cluster.WATCHED, cluster.PODS) if overlay == "pods" else cluster.WATCHED
     assert {(each.group, each.resource, *sorted(cluster.VERBS)) for each in watched} == granted(the("ClusterRole", objects)["rules"])

@@ -25,10 +25,10 @@ UNGATE, POLICY, POLICY_BINDING = documents("sidecar/ungate.yaml")
 
 
 def role(name, kind="ClusterRole"):
-    (found,) = (each for each in RIGHTS if each["kind"] == kind and each["metadata"]["name"] == name)
+    (result,) = (each for each in RIGHTS if each["kind"] == kind and each["metadata"]["name"] == name)
     return {
         (group, resource, verb)
-        for rule in found["rules"]
+        for rule in result["rules"]
         for group in rule["apiGroups"]
         for resource in rule["resources"]
         for verb in rule["verbs"]
@@ -50,9 +50,9 @@ def test_every_variable_is_read():
 
 
 def test_what_is_watched_may_be_watched():
-    wanted = {(each.group, each.resource, verb) for each in WATCHED for verb in ("list", "watch")}
+    expected = {(each.group, each.resource, verb) for each in WATCHED for verb in ("list", "watch")}
 
-    assert wanted == {each for each in role("muster-sidecar") if each[2] in ("list", "watch")}
+    assert expected == {each for each in role("muster-sidecar") if each[2] in ("list", "watch")}
 
 
 def test_what_is_written_may_be_read_by_its_name_and_nothing_else():
@@ -83,7 +83,7 @@ def test_the_mode_that_may_change_pods_is_bound_by_a_manifest_of_its_own():
 
 def test_nothing_is_given_in_bulk():
     every = {
-        each for found in RIGHTS if found["kind"] in ("ClusterRole", "Role") for each in role(found["metadata"]["name"], found["kind"])
+        each for result in RIGHTS if result["kind"] in ("ClusterRole", "Role") for each in role(result["metadata"]["name"], result["kind"])
     }
 
     assert not any("*" in part for each in every for part in each)
@@ -96,8 +96,8 @@ def test_only_validate_and_protect_write_no_pods():
 
 
 def test_only_one_lease_can_be_changed():
-    (found,) = (each for each in RIGHTS if each["kind"] == "Role")
-    by_verb = {verb: rule.get("resourceNames") for rule in found["rules"] for verb in rule["verbs"]}
+    (result,) = (each for each in RIGHTS if each["kind"] == "Role")
+    by_verb = {verb: rule.get("resourceNames") for rule in result["rules"] for verb in rule["verbs"]}
 
     assert {"create": None, "get": ["muster-sidecar"], "patch": ["muster-sidecar"]} == by_verb
 

@@ -19,13 +19,13 @@ FIELDS = {"schedulingPolicy": "SchedulingPolicy", "schedulingConstraints": "Sche
 
 @pytest.fixture(scope="module")
 def trainer() -> ModuleType:
-    found = importlib.util.spec_from_file_location("kopf_trainer", EXAMPLES / "kopf_trainer.py")
-    assert found is not None
-    assert found.loader is not None
-    module = importlib.util.module_from_spec(found)
+    result = importlib.util.spec_from_file_location("kopf_trainer", EXAMPLES / "kopf_trainer.py")
+    assert result is not None
+    assert result.loader is not None
+    module = importlib.util.module_from_spec(result)
     registry = kopf.get_default_registry()
     kopf.set_default_registry(kopf.OperatorRegistry())
-    found.loader.exec_module(module)
+    result.loader.exec_module(module)
     kopf.set_default_registry(registry)
     return module
 

@@ -57,8 +57,8 @@ class Environment:
 
     @property
     def site(self) -> Path:
-        (found,) = self.directory.glob("lib/python3.*/site-packages")
-        return found
+        (result,) = self.directory.glob("lib/python3.*/site-packages")
+        return result
 
     def muster(self, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
         """Run the installed command to its end."""
@@ -97,11 +97,11 @@ def create(directory: Path) -> Environment:
 
 def with_extra(directory: Path, wheel: Path, extra: str) -> Environment:
     """Create an environment as ``pip install 'muster-scheduling[extra]'`` does; libraries are linked from that of the tests."""
-    made = create(directory)
+    created = create(directory)
     for name in sorted(_installed_with(wheel, extra)):
-        _link(metadata.distribution(name), made.site)
-    made.install(wheel)
-    return made
+        _link(metadata.distribution(name), created.site)
+    created.install(wheel)
+    return created
 
 
 def _installed_with(wheel: Path, extra: str) -> set[str]:
@@ -124,7 +124,7 @@ def _installed_with(wheel: Path, extra: str) -> set[str]:
 def _required(requirements: Iterable[str], extra: str) -> Iterator[tuple[str, str]]:
     for each in map(Requirement, requirements):
         if each.marker is None or each.marker.evaluate({"extra": extra}):
-            yield from ((canonicalize_name(each.name), wanted) for wanted in ("", *each.extras))
+            yield from ((canonicalize_name(each.name), expected) for expected in ("", *each.extras))
 
 
 def _link(distribution: metadata.Distribution, site: Path) -> None:

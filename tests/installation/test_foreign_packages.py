@@ -16,15 +16,15 @@ from tests.sampling import SOAK
 
 
 @pytest.fixture
-def made(tmp_path: Path, wheel: Path) -> Environment:
+def writable_environment(tmp_path: Path, wheel: Path) -> Environment:
     """Create an environment whose files the test may change."""
-    found = environments.with_extra(tmp_path / "venv", wheel, "webhooks")
-    assert found.muster("explain", "disruption-nesting").returncode == 0
-    return found
+    result = environments.with_extra(tmp_path / "venv", wheel, "webhooks")
+    assert result.muster("explain", "disruption-nesting").returncode == 0
+    return result
 
 
-def is_one_line(made: Environment, *arguments: str, **environ: str) -> str:
-    ran = made.muster(*arguments, **environ)
+def is_one_line(writable_environment: Environment, *arguments: str, **environ: str) -> str:
+    ran = writable_environment.muster(*arguments, **environ)
 
     assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (2, "", 1), ran.stderr
     assert ran.stderr.startswith("muster: ")
@@ -42,8 +42,8 @@ def test_a_package_that_hides_one_of_ours(package: str, small: Environment, tmp_
     (tmp_path / package).mkdir()
     (tmp_path / package / "__init__.py").write_text("raise SystemExit('imported')\n")
 
-    said = is_one_line(small, "lint", MANIFESTS, PYTHONPATH=str(tmp_path))
-    assert f"imports the package {package!r} from {tmp_path / package}," in said
+    messages = is_one_line(small, "lint", MANIFESTS, PYTHONPATH=str(tmp_path))
+    assert f"imports the package {package!r} from {tmp_path / package}," in messages
 
 
 def test_a_module_that_hides_one_of_our_packages(small: Environment, tmp_path: Path) -> None:
@@ -52,50 +52,52 @@ def test_a_module_that_hides_one_of_our_packages(small: Environment, tmp_path: P
     assert str(tmp_path / "validators.py") in is_one_line(small, "lint", MANIFESTS, PYTHONPATH=str(tmp_path))
 
 
-def test_a_package_that_is_gone(made: Environment) -> None:
-    shutil.rmtree(made.site / "validators")
+def test_a_package_that_is_gone(writable_environment: Environment) -> None:
+    shutil.rmtree(writable_environment.site / "validators")
 
-    assert "imports the package 'validators' from nowhere" in is_one_line(made, "lint", MANIFESTS)
+    assert "imports the package 'validators' from nowhere" in is_one_line(writable_environment, "lint", MANIFESTS)
 
 
-def test_files_overwritten_and_then_deleted_by_another_distribution(made: Environment, tmp_path: Path) -> None:
+def test_files_overwritten_and_then_deleted_by_another_distribution(writable_environment: Environment, tmp_path: Path) -> None:
     foreign = environments.foreign_wheel(tmp_path, "certs", {"certs/__init__.py": "MINE = 1\n", "certs/store.py": "SHOP = 2\n"})
-    environments.pip(made.python, "install", "--no-deps", "--no-index", str(foreign))
-    overwritten = is_one_line(made, "certs", "inspect", "certs")
-    assert f"{made.site / 'certs' / '__init__.py'} and 1 more" in overwritten
-    assert made.muster("explain", "disruption-nesting").returncode == 0
+    environments.pip(writable_environment.python, "install", "--no-deps", "--no-index", str(foreign))
+    overwritten = is_one_line(writable_environment, "certs", "inspect", "certs")
+    assert f"{writable_environment.site / 'certs' / '__init__.py'} and 1 more" in overwritten
+    assert writable_environment.muster("explain", "disruption-nesting").returncode == 0
 
-    environments.pip(made.python, "uninstall", "--yes", "certs")
-    assert f"{made.site / 'certs' / '__init__.py'} and 1 more" in is_one_line(made, "certs", "inspect", "certs")
+    environments.pip(writable_environment.python, "uninstall", "--yes", "certs")
+    assert f"{writable_environment.site / 'certs' / '__init__.py'} and 1 more" in is_one_line(
+        writable_environment, "certs", "inspect", "certs"
+    )
 
 
-def test_a_package_that_has_lost_its_first_file(made: Environment, tmp_path: Path) -> None:
+def test_a_package_that_has_lost_its_first_file(writable_environment: Environment, tmp_path: Path) -> None:
     """Without ``__init__.py`` it is a namespace package: its modules exist, its data files do not."""
     foreign = environments.foreign_wheel(tmp_path, "validators", {"validators/__init__.py": "MINE = 1\n"})
-    environments.pip(made.python, "install", "--no-deps", "--no-index", str(foreign))
-    assert made.muster("lint", MANIFESTS).returncode == 1
+    environments.pip(writable_environment.python, "install", "--no-deps", "--no-index", str(foreign))
+    assert writable_environment.muster("lint", MANIFESTS).returncode == 1
 
-    environments.pip(made.python, "uninstall", "--yes", "validators")
-    assert str(made.site / "validators" / "__init__.py") in is_one_line(made, "lint", MANIFESTS)
+    environments.pip(writable_environment.python, "uninstall", "--yes", "validators")
+    assert str(writable_environment.site / "validators" / "__init__.py") in is_one_line(writable_environment, "lint", MANIFESTS)
 
 
-def test_an_error_of_our_own_keeps_its_traceback(made: Environment) -> None:
+def test_an_error_of_our_own_keeps_its_traceback(writable_environment: Environment) -> None:
     """The installed files are unchanged, and no other distribution is to blame."""
-    broken = made.site / "validators" / "reports" / "explain.py"
-    record = next(made.site.glob("muster_scheduling-*.dist-info")) / "RECORD"
+    broken = writable_environment.site / "validators" / "reports" / "explain.py"
+    record = next(writable_environment.site.glob("muster_scheduling-*.dist-info")) / "RECORD"
     broken.write_text("import nothing_of_that_name\n")
-    kept = [line for line in record.read_text().splitlines(keepends=True) if not line.startswith("validators/reports/explain.py")]
-    record.write_text("".join(kept))
+    remaining = [line for line in record.read_text().splitlines(keepends=True) if not line.startswith("validators/reports/explain.py")]
+    record.write_text("".join(remaining))
 
-    ran = made.muster("explain", "disruption-nesting")
+    ran = writable_environment.muster("explain", "disruption-nesting")
     assert (ran.returncode, "No module named 'nothing_of_that_name'" in ran.stderr) == (1, True)
 
 
 @pytest.mark.timeout(900)
 @pytest.mark.skipif(not os.environ.get(SOAK), reason=f"downloads another distribution; {SOAK} asks for it")
-def test_the_distribution_validators_beside_ours(made: Environment) -> None:
-    environments.pip(made.python, "install", "validators")
-    assert made.muster("lint", MANIFESTS).returncode == 1
+def test_the_distribution_validators_next_to_ours(writable_environment: Environment) -> None:
+    environments.pip(writable_environment.python, "install", "validators")
+    assert writable_environment.muster("lint", MANIFESTS).returncode == 1
 
-    environments.pip(made.python, "uninstall", "--yes", "validators")
-    assert str(made.site / "validators" / "__init__.py") in is_one_line(made, "lint", MANIFESTS)
+    environments.pip(writable_environment.python, "uninstall", "--yes", "validators")
+    assert str(writable_environment.site / "validators" / "__init__.py") in is_one_line(writable_environment, "lint", MANIFESTS)

@@ -68,13 +68,13 @@ def works(made: Environment, command: str) -> None:
         assert (status, '"listening"' in output) == (0, True), output
         return
     ran = made.muster(*given)
-    status, words = {
+    status, texts = {
         "simulate": (1, "</html>"),
         "snapshot": (2, "http://127.0.0.1:1"),
         "certs": (0, "names: 127.0.0.1"),
         "demo": (0, "The server has answered all open requests and stopped."),
     }[command]
-    assert (ran.returncode, words in ran.stdout + ran.stderr) == (status, True), ran.stdout + ran.stderr
+    assert (ran.returncode, texts in ran.stdout + ran.stderr) == (status, True), ran.stdout + ran.stderr
 
 
 def is_refused(made: Environment, command: str) -> None:
@@ -122,22 +122,22 @@ def test_a_command_without_its_extra_names_it(command: str, small: Environment) 
 
 @pytest.mark.parametrize("extra", [*extras.LIBRARIES, "all"])
 def test_an_extra_makes_its_commands_work(extra: str, wheel: Path, tmp_path: Path) -> None:
-    made = environments.with_extra(tmp_path / "venv", wheel, extra)
+    created = environments.with_extra(tmp_path / "venv", wheel, extra)
     if is_installed("certs", extra):
-        works(made, "certs")
+        works(created, "certs")
     for command in [each for each in EXTRA_OF if EXTRA_OF[each] == extra and each != "certs"]:
-        works(made, command)
+        works(created, command)
 
 
 @pytest.mark.timeout(900)
 @pytest.mark.skipif(not os.environ.get(SOAK), reason=f"downloads every library anew; {SOAK} asks for it")
 @pytest.mark.parametrize("extra", ["", *extras.LIBRARIES, "all"])
 def test_every_command_with_what_pip_installs(extra: str, wheel: Path, tmp_path: Path) -> None:
-    made = environments.create(tmp_path / "venv")
+    created = environments.create(tmp_path / "venv")
     lock = str(ROOT / "requirements-ci.txt")
-    environments.pip(made.python, "install", "--constraint", lock, f"{NAME}[{extra}] @ file://{wheel}")
+    environments.pip(created.python, "install", "--constraint", lock, f"{NAME}[{extra}] @ file://{wheel}")
 
     for command, status in OWN.items():
-        assert made.muster(command, *arguments(command, made.directory)).returncode == status
+        assert created.muster(command, *arguments(command, created.directory)).returncode == status
     for command in sorted(EXTRA_OF, key=lambda each: each != "certs"):
-        (works if is_installed(command, extra) else is_refused)(made, command)
+        (works if is_installed(command, extra) else is_refused)(created, command)

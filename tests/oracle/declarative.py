@@ -123,14 +123,14 @@ def _absent(name: str) -> str | int | None:
 
 def hand_written(spec: dict) -> Found:
     """Yield the errors of hand-written validation of a Workload, on creation and on update."""
-    found: Found = set()
+    result: Found = set()
     seen = {each.get("name", "") for each in spec.get("podGroupTemplates") or []}
 
     def listed(path: str, templates: list) -> None:
         names = set()
         for place, each in enumerate(templates):
             if each.get("name", "") in seen:
-                found.add((f"{path}[{place}].name", DUPLICATE))
+                result.add((f"{path}[{place}].name", DUPLICATE))
             names.add(each.get("name", ""))
         seen.update(names)
 
@@ -141,7 +141,7 @@ def hand_written(spec: dict) -> Found:
             listed(f"{here}.podGroupTemplates", each.get("podGroupTemplates") or [])
             composites(f"{here}.compositePodGroupTemplates", each.get("compositePodGroupTemplates") or [])
             if not each.get("podGroupTemplates") and not each.get("compositePodGroupTemplates"):
-                found.add((here, INVALID))
+                result.add((here, INVALID))
 
     def levels(template: dict) -> int:
         return 1 + max((levels(each) for each in template.get("compositePodGroupTemplates") or []), default=0)
@@ -153,29 +153,29 @@ def hand_written(spec: dict) -> Found:
 
     roots = spec.get("compositePodGroupTemplates") or []
     composites("spec.compositePodGroupTemplates", roots)
-    found.update((f"spec.compositePodGroupTemplates[{place}]", INVALID) for place, each in enumerate(roots) if levels(each) > 3)
+    result.update((f"spec.compositePodGroupTemplates[{place}]", INVALID) for place, each in enumerate(roots) if levels(each) > 3)
     if len(set(pairs(spec))) > 1:
-        found.add(("spec", INVALID))
-    return found
+        result.add(("spec", INVALID))
+    return result
 
 
 def job_hand_written(spec: dict, old: dict | None) -> Found:
     """Yield the errors of hand-written validation of a Job on creation and on update, including the kind of its policy."""
-    found: Found = set()
+    result: Found = set()
     scheduling = spec.get("scheduling")
     if scheduling is None:
-        return found
+        return result
     given = scheduling.get("schedulingPolicy")
     count = ((given or {}).get("gang") or {}).get("minCount")
     if count is not None and count > (1 if spec.get("parallelism") is None else spec["parallelism"]):
-        found.add(("spec.scheduling.schedulingPolicy.gang.minCount", INVALID))
+        result.add(("spec.scheduling.schedulingPolicy.gang.minCount", INVALID))
     resolved = {"basic": {}} if given is None else given
     if resolved.get("basic") is not None and (scheduling.get("disruptionMode") or {}).get("all") is not None:
-        found.add(("spec.scheduling.disruptionMode", INVALID))
+        result.add(("spec.scheduling.disruptionMode", INVALID))
     before = ((old or {}).get("scheduling") or {}).get("schedulingPolicy")
     if given is not None and before is not None and (given.get("basic") is None) != (before.get("basic") is None):
-        found.add(("spec.scheduling.schedulingPolicy", INVALID))
-    return found
+        result.add(("spec.scheduling.schedulingPolicy", INVALID))
+    return result
 
 
 def expected(kind: str, new: dict, old: dict | None, gates_off: frozenset[str] = frozenset()) -> Found:
@@ -198,10 +198,10 @@ def dropped(kind: str, new: dict, old: dict | None, off: frozenset[str]) -> dict
     if kind == "Job":
         used = (old or {}).get("scheduling") is not None
         return {name: value for name, value in new.items() if used or name != "scheduling" or "WorkloadWithJob" not in off}
-    found = _dropped_fields(new, old or {}, off, leaf=kind == "PodGroup")
+    result = _dropped_fields(new, old or {}, off, leaf=kind == "PodGroup")
     if kind == "PodGroup" and "CompositePodGroup" in off and (old or {}).get("parentCompositePodGroupName") is None:
-        found.pop("parentCompositePodGroupName", None)
-    return found
+        result.pop("parentCompositePodGroupName", None)
+    return result
 
 
 def _dropped_fields(new: dict, old: dict, off: frozenset[str], *, leaf: bool) -> dict:
@@ -213,9 +213,9 @@ def _dropped_fields(new: dict, old: dict, off: frozenset[str], *, leaf: bool) ->
 
 def _dropped_templates(new: dict, old: dict, off: frozenset[str]) -> dict:
     """Match leaves with the old leaves by index, composites by name."""
-    found = dict(new)
+    result = dict(new)
     before = old.get("podGroupTemplates") or []
-    found["podGroupTemplates"] = [
+    result["podGroupTemplates"] = [
         _dropped_fields(each, before[place] if place < len(before) else {}, off, leaf=True)
         for place, each in enumerate(new.get("podGroupTemplates") or [])
     ]
@@ -223,10 +223,10 @@ def _dropped_templates(new: dict, old: dict, off: frozenset[str]) -> dict:
     if "CompositePodGroup" in off and not old.get("compositePodGroupTemplates"):
         composites = []
     named = {each.get("name", ""): each for each in old.get("compositePodGroupTemplates") or []}
-    found["compositePodGroupTemplates"] = [
+    result["compositePodGroupTemplates"] = [
         _dropped_templates(
             _dropped_fields(each, named.get(each.get("name", ""), {}), off, leaf=False), named.get(each.get("name", ""), {}), off
         )
         for each in composites
     ]
-    return found
+    return result

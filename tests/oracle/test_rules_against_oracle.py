@@ -46,19 +46,19 @@ class Maker:
         return {"basic": {}} if choice < 0.35 else {"gang": {count: self.random.choice([1, 2, 3, 4, 8] * 4 + [0, -1])}}
 
     def shared(self) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        rule_errors: dict[str, Any] = {}
         if self.chance(0.4):
             key = self.random.choice(["rack", "zone", "example.com/rack"] * 4 + ["", "the rack", "/x", "a/b/c"])
-            found["schedulingConstraints"] = {"topology": [{"key": key}] * self.random.choice([1, 1, 1, 0, 2])}
+            rule_errors["schedulingConstraints"] = {"topology": [{"key": key}] * self.random.choice([1, 1, 1, 0, 2])}
         if self.chance(0.3):
-            found["disruptionMode"] = self.random.choice([{"single": {}}, {"all": {}}] * 4 + [{}, {"single": {}, "all": {}}])
+            rule_errors["disruptionMode"] = self.random.choice([{"single": {}}, {"all": {}}] * 4 + [{}, {"single": {}, "all": {}}])
         if self.chance(0.1):
-            found["priorityClassName"] = self.random.choice(["high", "low", "not_a_name"])
+            rule_errors["priorityClassName"] = self.random.choice(["high", "low", "not_a_name"])
         if self.chance(0.1):
-            found["priority"] = self.random.choice([0, 7, 1_000_000_000, 1_000_000_001])
+            rule_errors["priority"] = self.random.choice([0, 7, 1_000_000_000, 1_000_000_001])
         if self.chance(0.2):
-            found["preemptionPolicy"] = self.random.choice(["Never", "PreemptLowerPriority", "never", ""])
-        return found
+            rule_errors["preemptionPolicy"] = self.random.choice(["Never", "PreemptLowerPriority", "never", ""])
+        return rule_errors
 
     def claims(self) -> list[dict[str, str]]:
         def one() -> dict[str, str]:
@@ -71,63 +71,63 @@ class Maker:
         return [one() for _ in range(self.random.choice([1, 1, 2, 4, 5]))]
 
     def leaf(self) -> dict[str, Any]:
-        found = {"name": self.name(), "schedulingPolicy": self.policy("minCount")} | self.shared()
+        rule_errors = {"name": self.name(), "schedulingPolicy": self.policy("minCount")} | self.shared()
         if self.chance(0.2):
-            found["resourceClaims"] = self.claims()
-        return found
+            rule_errors["resourceClaims"] = self.claims()
+        return rule_errors
 
     def composite(self, levels: int) -> dict[str, Any]:
-        found = {"name": self.name(), "schedulingPolicy": self.policy("minGroupCount")} | self.shared()
+        rule_errors = {"name": self.name(), "schedulingPolicy": self.policy("minGroupCount")} | self.shared()
         if levels > 1 and self.chance(0.7):
-            found["compositePodGroupTemplates"] = [self.composite(levels - 1) for _ in range(self.size())]
+            rule_errors["compositePodGroupTemplates"] = [self.composite(levels - 1) for _ in range(self.size())]
         if self.chance(0.8):
-            found["podGroupTemplates"] = [self.leaf() for _ in range(self.size())]
-        return found
+            rule_errors["podGroupTemplates"] = [self.leaf() for _ in range(self.size())]
+        return rule_errors
 
     def size(self) -> int:
         return self.random.choice([0, 1, 1, 2, 2, 3, 3, 9] if self.chance(0.3) else [1, 2, 3])
 
     def workload(self) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        rule_errors: dict[str, Any] = {}
         if self.chance(0.3):
-            found["controllerRef"] = {
+            rule_errors["controllerRef"] = {
                 "apiGroup": self.random.choice(["batch", "", "batch/v1"]),
                 "kind": self.random.choice(["Job", "", "a/b"]),
                 "name": "x",
             }
         if self.chance(0.5):
-            found["podGroupTemplates"] = [self.leaf() for _ in range(self.size())]
-        if not found.get("podGroupTemplates") or self.chance(0.1):
-            found["compositePodGroupTemplates"] = [self.composite(self.random.choice([1, 2, 3, 4])) for _ in range(self.size())]
-        return found
+            rule_errors["podGroupTemplates"] = [self.leaf() for _ in range(self.size())]
+        if not rule_errors.get("podGroupTemplates") or self.chance(0.1):
+            rule_errors["compositePodGroupTemplates"] = [self.composite(self.random.choice([1, 2, 3, 4])) for _ in range(self.size())]
+        return rule_errors
 
     def group(self, *, leaf: bool) -> dict[str, Any]:
-        found = self.leaf() if leaf else {"schedulingPolicy": self.policy("minGroupCount")} | self.shared()
-        found.pop("name", None)
-        found.setdefault("disruptionMode", {"single": {}})
+        rule_errors = self.leaf() if leaf else {"schedulingPolicy": self.policy("minGroupCount")} | self.shared()
+        rule_errors.pop("name", None)
+        rule_errors.setdefault("disruptionMode", {"single": {}})
         if self.chance(0.5):
-            found["parentCompositePodGroupName"] = self.random.choice(["p", "p", "", "No_"])
+            rule_errors["parentCompositePodGroupName"] = self.random.choice(["p", "p", "", "No_"])
         if not leaf or self.chance(0.6):
-            found["workloadRef"] = {
+            rule_errors["workloadRef"] = {
                 "workloadName": self.random.choice(["w"] * 4 + ["", "W"]),
                 "templateName": self.random.choice(["t"] * 4 + ["", "t.u"]),
             }
         if not leaf and self.chance(0.05):
-            del found["workloadRef"]
-        return found
+            del rule_errors["workloadRef"]
+        return rule_errors
 
     def job(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"parallelism": self.random.choice([1, 2, 4, 8]), "template": {"spec": {}}}
+        rule_errors: dict[str, Any] = {"parallelism": self.random.choice([1, 2, 4, 8]), "template": {"spec": {}}}
         if self.chance(0.1):
-            del found["parallelism"]
+            del rule_errors["parallelism"]
         if self.chance(0.85):
             scheduling = {name: value for name, value in self.shared().items() if name in {"schedulingConstraints", "disruptionMode"}}
             if self.chance(0.7):
                 scheduling["schedulingPolicy"] = self.policy("minCount")
             if self.chance(0.2):
                 scheduling["resourceClaims"] = self.claims()
-            found["scheduling"] = scheduling
-        return found
+            rule_errors["scheduling"] = scheduling
+        return rule_errors
 
     def spec(self, kind: str) -> dict[str, Any]:
         if kind == "Job":
@@ -138,9 +138,9 @@ class Maker:
         """Return *value* with parts of *other*, without some parts, and with lists reordered."""
         if isinstance(value, dict):
             donor = other if isinstance(other, dict) else {}
-            found = {name: self.changed(each, donor.get(name)) for name, each in value.items() if not self.chance(0.04)}
-            found |= {name: copy.deepcopy(donor[name]) for name in sorted(donor) if self.chance(0.04)}
-            return found
+            rule_errors = {name: self.changed(each, donor.get(name)) for name, each in value.items() if not self.chance(0.04)}
+            rule_errors |= {name: copy.deepcopy(donor[name]) for name in sorted(donor) if self.chance(0.04)}
+            return rule_errors
         if isinstance(value, list):
             items = [self.changed(each, None) for each in value if not self.chance(0.03)]
             if self.chance(0.1):
@@ -153,7 +153,7 @@ class Maker:
         return value
 
 
-def found(kind: str, new: dict[str, Any], old: dict[str, Any] | None, gates_off: frozenset[str]) -> set[tuple[str, str]]:
+def rule_errors(kind: str, new: dict[str, Any], old: dict[str, Any] | None, gates_off: frozenset[str]) -> set[tuple[str, str]]:
     def manifest(spec: dict[str, Any]) -> dict[str, Any]:
         return {"kind": kind, "metadata": {"name": "n", "namespace": "default"}, "spec": spec}
 
@@ -185,7 +185,10 @@ def test_creation(kind: str, block: int) -> None:
     for seed in range(block * 150, (block + 1) * 150):
         spec = Maker(seed).spec(kind)
 
-        assert declarative.expected(kind, defaulted(kind, spec, frozenset()), None) == found(kind, spec, None, frozenset()), (seed, spec)
+        assert declarative.expected(kind, defaulted(kind, spec, frozenset()), None) == rule_errors(kind, spec, None, frozenset()), (
+            seed,
+            spec,
+        )
 
 
 @pytest.mark.parametrize("kind", ["Workload", "PodGroup", "CompositePodGroup", "Job"])
@@ -198,7 +201,7 @@ def test_update(kind: str, block: int) -> None:
         new = maker.changed(old, other)
         want = declarative.expected(kind, defaulted(kind, new, frozenset()), defaulted(kind, old, frozenset()))
 
-        assert want == found(kind, new, old, frozenset()), (seed, old, new)
+        assert want == rule_errors(kind, new, old, frozenset()), (seed, old, new)
 
 
 @pytest.mark.parametrize("kind", ["Workload", "PodGroup", "CompositePodGroup", "Job"])
@@ -214,4 +217,4 @@ def test_gates(kind: str, gates_off: frozenset[str], updating: bool) -> None:
         after = declarative.dropped(kind, defaulted(kind, new, gates_off), before, gates_off)
         want = declarative.expected(kind, after, before, gates_off)
 
-        assert want == found(kind, new, old if updating else None, gates_off), (seed, old, new)
+        assert want == rule_errors(kind, new, old if updating else None, gates_off), (seed, old, new)

@@ -66,8 +66,8 @@ class Recorded(World):
     def _request(self, write: Any) -> str:
         if isinstance(write, RecordEvent):
             return f"event {write}" if not hasattr(write, "reason") else f"event {write.reason} {getattr(write, 'message', '')}"
-        made = self._made(write)
-        return "nothing" if made is None else f"{made.method} {made.path} {(made.body or b'').decode()}"
+        created = self._made(write)
+        return "nothing" if created is None else f"{created.method} {created.path} {(created.body or b'').decode()}"
 
     def _made(self, write: Any) -> Any:
         if isinstance(write, Bind):
@@ -86,7 +86,7 @@ class Recorded(World):
 def _metrics(text: bytes) -> str:
     """Return names, kinds, help and labels of the metrics, not their values."""
     lines = text.decode().splitlines()
-    kept = [
+    remaining = [
         line if line.startswith("#") else _VALUES.sub("", line.rpartition(" ")[0]) for line in lines if line.startswith("#") or "{" in line
     ]
-    return "".join(f"{line}\n" for line in dict.fromkeys(kept))
+    return "".join(f"{line}\n" for line in dict.fromkeys(remaining))

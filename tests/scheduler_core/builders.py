@@ -44,10 +44,10 @@ def cases(kind: str) -> list[Json]:
 
 def node(name: str, cpu: str = "4", memory: str = "16Gi", *, pods: int = 110, taints: Iterable[Json] = (), **more: Any) -> Json:
     """Return a node; *gpu* and *unschedulable* set the fields of that name, everything else in *more* is a label."""
-    room = {"cpu": cpu, "memory": memory, "pods": str(pods), **({GPU: gpu} if (gpu := more.pop("gpu", "")) else {})}
+    capacity = {"cpu": cpu, "memory": memory, "pods": str(pods), **({GPU: gpu} if (gpu := more.pop("gpu", "")) else {})}
     spec = {"unschedulable": more.pop("unschedulable", False), "taints": [*taints]}
     metadata = {"name": name, "labels": {HOST: name, **more}}
-    allocatable = {resource: amount for resource, amount in room.items() if amount}
+    allocatable = {resource: amount for resource, amount in capacity.items() if amount}
     return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec, "status": {"allocatable": allocatable}}
 
 
@@ -151,7 +151,7 @@ def names(state: PlacementState, outcome: PlacementOutcome | None) -> list[str]:
     return ["-" if index < 0 else state.nodes.names[index] for index in outcome.nodes.tolist()]
 
 
-def told(outcome: PlacementOutcome | None) -> Any:
+def as_values(outcome: PlacementOutcome | None) -> Any:
     """Return an outcome as plain values, to compare two that share no objects."""
     if outcome is None:
         return None
@@ -161,11 +161,11 @@ def told(outcome: PlacementOutcome | None) -> Any:
         (where.key, where.value, where.nodes.tolist()),
         None if outcome.nodes is None else outcome.nodes.tolist(),
         [(load.shape.serial, load.nodes.tolist()) for load in outcome.loads],
-        [told(child) for child in outcome.children],
+        [as_values(child) for child in outcome.children],
     )
 
 
-def tried(
+def place_root(
     objects: Iterable[Json], root: str, options: PlacingOptions = NO_OPTIONS
 ) -> tuple[PlacementState, PlacementRequest, PlacementOutcome]:
     """Return the outcome of placing one root in the unchanged cluster."""

@@ -38,9 +38,9 @@ def _group(kind: str, name: str, parent: str | None, policy: dict[str, object], 
         content["parentCompositePodGroupName"] = parent
     if workload:
         content["workloadRef"] = {"workloadName": workload, "templateName": name}
-    made = decode.decode(kind, {"metadata": metadata, "spec": content, "status": status})
-    assert isinstance(made, Group)
-    return made
+    created = decode.decode(kind, {"metadata": metadata, "spec": content, "status": status})
+    assert isinstance(created, Group)
+    return created
 
 
 def pod(

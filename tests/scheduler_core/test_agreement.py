@@ -96,12 +96,12 @@ def test_pods_go_where_kube_scheduler_sends_them(case):
 @pytest.mark.parametrize("case", [case for case in SCENARIOS if "victims" in case["expect"]], ids=lambda case: case["id"])
 def test_victims_are_those_of_kube_scheduler(case):
     want = case["expect"]["victims"]
-    found = {pod.rpartition("/")[2] for decision in answered(case, "greedy")["decisions"] for pod in decision["victims"]}
+    result = {pod.rpartition("/")[2] for decision in answered(case, "greedy")["decisions"] for pod in decision["victims"]}
     if isinstance(want, list):
-        assert set(want) == found
+        assert set(want) == result
     else:
-        assert want["count"] == len(found)
-        assert found <= set(want["from"])
+        assert want["count"] == len(result)
+        assert result <= set(want["from"])
 
 
 @pytest.mark.parametrize("case", [case for case in SCENARIOS if case["expect"].get("conditions")], ids=lambda case: case["id"])
@@ -113,9 +113,11 @@ def test_conditions_are_worded_as_kube_scheduler_does(case):
     for want in case["expect"]["conditions"]:
         if want["kind"] != "PodGroup" or want.get("basis") or want.get("racy"):
             continue
-        (found,) = [each for each in groups[want["name"]]["conditions"] if each["type"] == want["type"]]
-        assert [want[key] for key in ("status", "reason") if want.get(key)] == [found[key] for key in ("status", "reason") if want.get(key)]
-        assert want.get("messageContains", "") in found["message"]
+        (result,) = [each for each in groups[want["name"]]["conditions"] if each["type"] == want["type"]]
+        assert [want[key] for key in ("status", "reason") if want.get(key)] == [
+            result[key] for key in ("status", "reason") if want.get(key)
+        ]
+        assert want.get("messageContains", "") in result["message"]
 
 
 @RANDOM
@@ -137,10 +139,10 @@ def test_complete_breaks_no_constraint_and_knows_whether_a_placement_exists(obje
     decisions = answer(objects, strategy="complete")["decisions"]
     placed = {pod: node for decision in decisions for pod, node in decision["assignments"].items()}
     assert [] == brute.violations(objects, placed)
-    tried = [decision for decision in decisions if decision["status"] not in ("Wait", "Invalid", "Error")]
-    if tried:
+    candidates = [decision for decision in decisions if decision["status"] not in ("Wait", "Invalid", "Error")]
+    if candidates:
         # The first root is tried on the cluster as it is.
-        first, root = tried[0], tried[0]["root"]
+        first, root = candidates[0], candidates[0]["root"]
         possible = brute.placement(objects, root["kind"], root["name"], root["namespace"]) is not None
         if first["status"] == "Success":
             assert possible
@@ -148,12 +150,12 @@ def test_complete_breaks_no_constraint_and_knows_whether_a_placement_exists(obje
             assert not possible
 
 
-def test_nobody_leaves_while_it_is_not_known_whether_there_is_room(trap):
+def test_no_pod_is_preempted_while_it_is_not_known_whether_there_is_capacity(trap):
     (spent,) = answer(trap, strategy="complete", budget=1)["decisions"]
     assert ("budget", []) == (spent["search"]["outcome"], spent["victims"])
     assert "The search stopped after 1 steps" in spent["message"]
-    (found,) = answer(trap, strategy="complete")["decisions"]
-    assert ("placed", 10) == (found["search"]["outcome"], len(found["assignments"]))
+    (result,) = answer(trap, strategy="complete")["decisions"]
+    assert ("placed", 10) == (result["search"]["outcome"], len(result["assignments"]))
 
 
 @pytest.fixture

@@ -96,7 +96,7 @@ def test_placed_is_about_the_end() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "reported"),
     [
         pytest.param({"strategy": "best"}, "strategy must be one of greedy, complete, is 'best'", id="strategy"),
         pytest.param({"gates": {"Nonsense": True}}, "there is no feature gate 'Nonsense'", id="gate"),
@@ -104,8 +104,8 @@ def test_placed_is_about_the_end() -> None:
         pytest.param({"order": ["nothing"]}, "nothing", id="order"),
     ],
 )
-def test_a_mistake_is_a_value_error(options: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_a_mistake_is_a_value_error(options: dict[str, Any], reported: str) -> None:
+    with pytest.raises(ValueError, match=reported):
         scheduler_core.simulate(objects(), **options)
 
 

@@ -27,7 +27,9 @@ def pod_group(name: str, parent: str | None = None, **spec: Any) -> dict[str, An
     return manifest("PodGroup", name, {"schedulingPolicy": {"gang": {"minCount": 1}}, **parents, **spec})
 
 
-def told(new: dict[str, Any], *, old: dict[str, Any] | None = None, lookup: Any = NOTHING, **settings: Any) -> list[tuple[str, str, str]]:
+def reported_errors(
+    new: dict[str, Any], *, old: dict[str, Any] | None = None, lookup: Any = NOTHING, **settings: Any
+) -> list[tuple[str, str, str]]:
     operation = Operation.CREATE if old is None else Operation.UPDATE
     judged = pipeline.validate(new["kind"], json.dumps(new).encode(), old, operation, settings=Settings(**settings), lookup=lookup)
     return [(each.severity.value, each.error.origin, str(each.error.path)) for each in judged]

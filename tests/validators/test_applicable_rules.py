@@ -39,10 +39,10 @@ def passed_over(kind: str, new: dict[str, Any], old: dict[str, Any] | None, sett
     def context() -> Context:
         return Context(typed, before, operation, settings=settings, lookup=EMPTY)
 
-    asked = applicable_rules.rules_for_object(kind, HUB, operation, "", settings, context().traits)
+    requested = applicable_rules.rules_for_object(kind, HUB, operation, "", settings, context().traits)
     every = applicable_rules.rules_for_request(kind, HUB, operation, "", settings)
-    told = {rule.id: len([*rule.check(context())]) for rule in every if rule not in asked}
-    return {name: count for name, count in told.items() if count}
+    messages = {rule.id: len([*rule.check(context())]) for rule in every if rule not in requested}
+    return {name: count for name, count in messages.items() if count}
 
 
 @pytest.mark.parametrize("linting", [False, True], ids=["at admission", "in files"])
@@ -72,5 +72,5 @@ def test_of_a_sound_workload_little_is_asked() -> None:
     settings = Settings()
     context = Context(decode.decode("Workload", workloads.usual()), None, Operation.CREATE, settings=settings, lookup=EMPTY)
 
-    asked = applicable_rules.rules_for_object("Workload", HUB, Operation.CREATE, "", settings, context.traits)
-    assert [rule.id for rule in asked] == ["priority-class-exists"]
+    requests = applicable_rules.rules_for_object("Workload", HUB, Operation.CREATE, "", settings, context.traits)
+    assert [rule.id for rule in requests] == ["priority-class-exists"]

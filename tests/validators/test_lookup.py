@@ -39,10 +39,10 @@ def test_of_two_objects_of_one_name_the_first_counts() -> None:
 
 
 def test_the_systems_own_classes_always_exist() -> None:
-    found = NOTHING.get("PriorityClass", "", "system-node-critical")
+    result = NOTHING.get("PriorityClass", "", "system-node-critical")
 
-    assert isinstance(found, PriorityClass)
-    assert found.value == 2_000_001_000
+    assert isinstance(result, PriorityClass)
+    assert result.value == 2_000_001_000
 
 
 def test_children_are_groups_of_a_parent_and_pods_of_a_group() -> None:

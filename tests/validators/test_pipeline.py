@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.validators.judging import composite, manifest, pod_group, told
+from tests.validators.judging import composite, manifest, pod_group, reported_errors
 from validators import pipeline
 from validators.field import FieldPath
 from validators.gates import Gates
@@ -20,17 +20,17 @@ def test_a_wrong_type_ends_the_judging() -> None:
     """Only type errors are reported: name and policy of such an object are unknown."""
     new = pod_group("Bad_name", schedulingPolicy={"gang": {"minCount": "4"}})
 
-    assert told(new) == [("error", "schema-type", "spec.schedulingPolicy.gang.minCount")]
+    assert reported_errors(new) == [("error", "schema-type", "spec.schedulingPolicy.gang.minCount")]
 
 
 def test_a_number_that_does_not_fit_ends_it_too() -> None:
-    assert told(pod_group("a", priority=2**31)) == [("error", "schema-limit", "spec.priority")]
+    assert reported_errors(pod_group("a", priority=2**31)) == [("error", "schema-limit", "spec.priority")]
 
 
-def test_all_else_is_told_together() -> None:
+def test_all_else_is_reported_together() -> None:
     new = pod_group("Bad_name", schedulingPolicy={"gang": {"minCount": 0}}, preemptionPolicy="never", priority=1_000_000_001)
 
-    assert told(new) == [
+    assert reported_errors(new) == [
         ("error", "schema-format", "metadata.name"),
         ("error", "schema-enum", "spec.preemptionPolicy"),
         ("error", "priority-range", "spec.priority"),
@@ -39,11 +39,11 @@ def test_all_else_is_told_together() -> None:
 
 
 def test_null_is_absent() -> None:
-    assert told(pod_group("a", priorityClassName=None, schedulingConstraints=None, resourceClaims=None)) == []
+    assert reported_errors(pod_group("a", priorityClassName=None, schedulingConstraints=None, resourceClaims=None)) == []
 
 
 def test_unknown_fields_are_the_linters_business() -> None:
-    assert told(pod_group("a", minMember=3)) == []
+    assert reported_errors(pod_group("a", minMember=3)) == []
 
 
 def test_errors_are_in_order_of_place() -> None:
@@ -51,7 +51,7 @@ def test_errors_are_in_order_of_place() -> None:
     templates = [{"name": f"t{number}", "schedulingPolicy": {"basic": {}}, "compositePodGroupTemplates": []} for number in range(4)]
     new = manifest("Workload", "w", {"compositePodGroupTemplates": list(reversed(templates))})
 
-    assert [f"spec.compositePodGroupTemplates[{place}]" for place in range(4)] == [path for _, _, path in told(new)]
+    assert [f"spec.compositePodGroupTemplates[{place}]" for place in range(4)] == [path for _, _, path in reported_errors(new)]
 
 
 @pytest.mark.parametrize("operation", [Operation.DELETE])
@@ -97,31 +97,35 @@ def test_what_is_stored_may_stay() -> None:
     released = json.loads(json.dumps(stored))
     released["metadata"]["finalizers"] = []
 
-    assert {"all-needs-gang", "disruption-nesting", "gang-reachable"} == {rule for _, rule, _ in told(stored)}
-    assert told(released, old=stored) == []
+    assert {"all-needs-gang", "disruption-nesting", "gang-reachable"} == {rule for _, rule, _ in reported_errors(stored)}
+    assert reported_errors(released, old=stored) == []
 
 
 class TestSettings:
     def test_a_rule_can_be_made_a_warning(self) -> None:
         severities = (("gang-minimum", Severity.WARNING),)
 
-        assert [each[0] for each in told(pod_group("a", schedulingPolicy={"gang": {"minCount": 0}}), severities=severities)] == ["warning"]
+        assert [each[0] for each in reported_errors(pod_group("a", schedulingPolicy={"gang": {"minCount": 0}}), severities=severities)] == [
+            "warning"
+        ]
 
     def test_a_rule_can_be_switched_off(self) -> None:
         severities = (("gang-minimum", Severity.OFF),)
 
-        assert told(pod_group("a", schedulingPolicy={"gang": {"minCount": 0}}), severities=severities) == []
+        assert reported_errors(pod_group("a", schedulingPolicy={"gang": {"minCount": 0}}), severities=severities) == []
 
     @pytest.mark.parametrize(("minor", "want"), [(37, [("error", "spec-immutable", "spec.schedulingPolicy")]), (38, [])])
     def test_a_composites_minimum_may_change_from_1_38_on(self, minor: int, want: list[tuple[str, str, str]]) -> None:
         old, new = (composite("a", schedulingPolicy={"gang": {"minGroupCount": count}}) for count in (2, 1))
 
-        assert want == told(new, old=old, minor=minor)
+        assert want == reported_errors(new, old=old, minor=minor)
 
     def test_a_field_whose_gate_is_off_counts_as_absent_and_is_warned_of(self) -> None:
         new = pod_group("a", preemptionPolicy="never")
 
-        assert told(new, gates=Gates(frozenset({"PodGroupPreemptionPolicy"}))) == [("warning", "gate-off", "spec.preemptionPolicy")]
+        assert reported_errors(new, gates=Gates(frozenset({"PodGroupPreemptionPolicy"}))) == [
+            ("warning", "gate-off", "spec.preemptionPolicy")
+        ]
 
 
 def full(depth: int, **fields: Any) -> dict[str, Any]:
@@ -140,9 +144,9 @@ def full(depth: int, **fields: Any) -> dict[str, Any]:
 def test_the_errors_of_all_templates_cost_one_walk(monkeypatch: pytest.MonkeyPatch) -> None:
     steps, walk = [], Templates.walk
     monkeypatch.setattr(Templates, "walk", lambda templates: (steps.append(each) or each for each in walk(templates)))
-    found = told(full(2, priorityClassName="No_Class", schedulingConstraints={"topology": [{"key": "no key"}]}))
+    result = reported_errors(full(2, priorityClassName="No_Class", schedulingConstraints={"topology": [{"key": "no key"}]}))
 
-    assert len(found) == 64 * 2 + 1
+    assert len(result) == 64 * 2 + 1
     assert len(steps) <= 72
 
 
@@ -154,10 +158,10 @@ def test_the_errors_of_all_templates_cost_one_walk(monkeypatch: pytest.MonkeyPat
     ],
 )
 def test_a_right_update_of_all_templates_costs_no_path(new: dict[str, Any], old: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    asked, path = [], Templates.path
-    monkeypatch.setattr(Templates, "path", lambda templates, shape: asked.append(shape) or path(templates, shape))
+    requested, path = [], Templates.path
+    monkeypatch.setattr(Templates, "path", lambda templates, shape: requested.append(shape) or path(templates, shape))
 
-    assert (told(new, old=old), asked) == ([], [])
+    assert (reported_errors(new, old=old), requested) == ([], [])
 
 
 def compared(templates: int, monkeypatch: pytest.MonkeyPatch) -> int:

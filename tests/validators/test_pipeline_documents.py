@@ -76,7 +76,7 @@ class TestDocuments:
     def test_a_whole_number_may_be_written_with_a_point(self) -> None:
         assert self.examine(pod_group("a", schedulingPolicy={"gang": {"minCount": 4.0}})) == []
 
-    def test_a_typo_is_told_with_the_field_that_was_meant(self) -> None:
+    def test_a_typo_is_reported_with_the_field_that_was_meant(self) -> None:
         examined = pipeline.examine(pod_group("a", schedulingConstraint={}), Settings(linting=True))
 
         assert "did you mean 'schedulingConstraints'?" in str(examined.violations[0].error)

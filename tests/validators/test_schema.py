@@ -38,13 +38,13 @@ def workload() -> dict[str, Any]:
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """Yield every place in a JSON value below its apiVersion, kind and metadata."""
-    found = [path] if path and path[0] in {"metadata", "spec"} else []
+    result = [path] if path and path[0] in {"metadata", "spec"} else []
     for name, each in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
-        found += places(each, (*path, name))
-    return found
+        result += places(each, (*path, name))
+    return result
 
 
-def told(content: dict[str, Any]) -> list[tuple[str, str]]:
+def schema_errors(content: dict[str, Any]) -> list[tuple[str, str]]:
     return [(each.error.origin, str(each.error.path)) for each in pipeline.examine(content, LINTING).violations]
 
 
@@ -59,7 +59,7 @@ JSON = st.recursive(
 
 @settings(max_examples=sampled(400))
 @given(st.sampled_from(places(workload())), JSON)
-def test_any_value_at_any_place_is_told_or_judged(place: tuple[Any, ...], value: Any) -> None:
+def test_any_value_at_any_place_is_reported_or_judged(place: tuple[Any, ...], value: Any) -> None:
     """Any value at any place gets an answer, and the rest of the document is validated."""
     content = copy.deepcopy(workload())
     holder: Any = content
@@ -79,14 +79,14 @@ def test_a_struct_without_fields_knows_none() -> None:
     content = workload()
     content["spec"]["compositePodGroupTemplates"][0]["schedulingPolicy"]["basic"] = {"desiredCount": 3}
 
-    assert told(content) == [("schema-unknown-field", "spec.compositePodGroupTemplates[0].schedulingPolicy.basic.desiredCount")]
+    assert schema_errors(content) == [("schema-unknown-field", "spec.compositePodGroupTemplates[0].schedulingPolicy.basic.desiredCount")]
 
 
-def test_keys_of_free_maps_stand_in_brackets() -> None:
+def test_keys_of_free_maps_are_in_brackets() -> None:
     content = workload()
     content["metadata"]["labels"]["a.b/c"] = 7
 
-    assert told(content) == [("schema-type", "metadata.labels[a.b/c]")]
+    assert schema_errors(content) == [("schema-type", "metadata.labels[a.b/c]")]
 
 
 def test_what_is_taken_out_leaves_the_rest_in_its_place() -> None:

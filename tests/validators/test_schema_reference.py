@@ -63,11 +63,11 @@ def by_the_reference(name: str, value: Any) -> list[str]:
 def objects() -> tuple[dict[str, Any], ...]:
     """Return every object of the case tables and of the demonstration, and a retired one."""
     manifests = files.read_manifests([str(CASES), str(ROOT / "muster" / "commands" / "demo" / "data")], None)
-    found = [part.content for manifest in manifests for part in manifest.parts if isinstance(part, Document)]
+    result = [part.content for manifest in manifests for part in manifest.parts if isinstance(part, Document)]
     admission = json.loads((CASES / "admission.json").read_text(encoding="utf-8"))
     reviews = [json.loads(line)["review"]["request"] for line in (CASES / "reviews.jsonl").read_text(encoding="utf-8").splitlines()]
-    found += [each for row in (*admission, *reviews) for each in (row.get("object"), row.get("oldObject")) if each]
-    return (*found, RETIRED)
+    result += [each for row in (*admission, *reviews) for each in (row.get("object"), row.get("oldObject")) if each]
+    return (*result, RETIRED)
 
 
 def parts(value: Any) -> Iterator[Any]:
@@ -118,7 +118,7 @@ def test_blocks_of_all_cases_have_the_same_failures(name: str) -> None:
 def test_generated_objects_have_the_same_failures(data: st.DataObject) -> None:
     """Objects of the cases with up to three values replaced, at places that their schema knows and at others."""
     name = data.draw(st.sampled_from(sorted(SCHEMAS)))
-    value = data.draw(st.sampled_from(near(name))) if name in SHAPES else {}
+    value = data.draw(st.sampled_from(objects_of_kind(name))) if name in SHAPES else {}
     value = copy.deepcopy(value)
     for _ in range(data.draw(st.integers(1, 3))):
         there = [(), *places(value)]
@@ -127,7 +127,7 @@ def test_generated_objects_have_the_same_failures(data: st.DataObject) -> None:
 
 
 @functools.cache
-def near(name: str) -> tuple[dict[str, Any], ...]:
+def objects_of_kind(name: str) -> tuple[dict[str, Any], ...]:
     """Draw objects of the cases of the kind of a schema."""
     kind = SHAPES[name]["title"]
     return tuple(each for each in objects() if each.get("kind") == kind)

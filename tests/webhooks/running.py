@@ -69,8 +69,8 @@ class Running:
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ)
         line = self.process.stdout.readline()
         if not line:
-            told = self.process.communicate(timeout=PATIENCE)[1].decode()
-            raise AssertionError(f"the server did not start: {told}")
+            messages = self.process.communicate(timeout=PATIENCE)[1].decode()
+            raise AssertionError(f"the server did not start: {messages}")
         self.listening = json.loads(line)
         self.port, self.probe_port = (int(self.listening[key].rpartition(":")[2]) for key in ("address", "probeAddress"))
         self.lines: list[dict] = []

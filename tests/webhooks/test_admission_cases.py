@@ -27,7 +27,7 @@ LAYERS = {"validation", "mutation", "defaulting"}
 
 def variants() -> list[object]:
     """Yield each case, and the same in each other API version for which it holds."""
-    found = []
+    results = []
     for case in TABLE:
         if case["layer"] in LAYERS and case["track"] == "v1.37":
             for version in [None, *(case.get("alsoApiVersions") or [])]:
@@ -35,14 +35,14 @@ def variants() -> list[object]:
                 for key in ("object", "oldObject"):
                     if version and variant.get(key):
                         variant[key]["apiVersion"] = version
-                found.append(pytest.param(variant, id=f"{case['id']}@{version or 'own'}"))
-    return found
+                results.append(pytest.param(variant, id=f"{case['id']}@{version or 'own'}"))
+    return results
 
 
 def request_of(case: dict) -> bytes:
-    shown = case.get("object") or case["oldObject"]
-    group, _, version = shown["apiVersion"].rpartition("/")
-    metadata = shown.get("metadata") or {}
+    output = case.get("object") or case["oldObject"]
+    group, _, version = output["apiVersion"].rpartition("/")
+    metadata = output.get("metadata") or {}
     request = {
         "uid": case["id"],
         "kind": {"group": group, "version": version, "kind": case["kind"]},
@@ -72,11 +72,11 @@ def answer(case: dict, profile: Profile = Profile.UPSTREAM) -> dict:
 
 def causes(response: dict) -> set[tuple[str, str]]:
     status = response.get("status") or {}
-    found = {(each["field"], each["reason"]) for each in (status.get("details") or {}).get("causes") or []}
-    return found or ({("", "AdmissionForbidden")} if status.get("reason") == "Forbidden" else set())
+    result = {(each["field"], each["reason"]) for each in (status.get("details") or {}).get("causes") or []}
+    return result or ({("", "AdmissionForbidden")} if status.get("reason") == "Forbidden" else set())
 
 
-def words(response: dict) -> str:
+def message_text(response: dict) -> str:
     status = response.get("status") or {}
     return " | ".join([status.get("message", ""), *(each["message"] for each in (status.get("details") or {}).get("causes") or [])]).lower()
 
@@ -91,11 +91,11 @@ def at(value: object, path: str) -> object:
 def test_agrees_with_the_api_server(case: dict) -> None:
     want, response = case["expect"], answer(case)
 
-    assert want["allowed"] == response["allowed"], words(response)
+    assert want["allowed"] == response["allowed"], message_text(response)
     if not want["allowed"]:
         assert {(each["field"], each["type"]) for each in want["errors"]} == causes(response)
         for each in want["errors"]:
-            assert (each.get("contains") or "").lower() in words(response)
+            assert (each.get("contains") or "").lower() in message_text(response)
     if want["allowed"] and want.get("patched"):
         patch = json.loads(base64.b64decode(response["patch"])) if response.get("patch") else []
         after = jsonpatch.apply(case["object"], patch)

@@ -59,10 +59,10 @@ class Call:
         self.application = Application(wsgi, self.settings, self.recorder, lifespan(), lambda: draining)
 
     async def ask(self, messages, asked=None):
-        sent, left = [], list(messages)
+        sent, remaining = [], list(messages)
 
         async def receive():
-            message = left.pop(0)
+            message = remaining.pop(0)
             if message is None:
                 await asyncio.sleep(60)
             return message
@@ -129,7 +129,7 @@ def test_the_size_of_a_body_is_limited(pieces, code):
         ),
     ],
 )
-def test_a_request_that_is_refused_is_told_why(headers, messages, code, reason):
+def test_a_request_that_is_refused_gets_a_reason(headers, messages, code, reason):
     (status, _, content), codes = ask(*messages, asked=scope(*headers))
 
     assert (code, [code]) == (status, codes)
@@ -212,16 +212,16 @@ def test_a_process_that_nobody_watches_any_more_stops(monkeypatch):
 
     async def run():
         application = Application(echo, Settings.from_environ({}), Recorder(), lifespan(tick), lambda: False)
-        said = asyncio.Queue()
+        messages = asyncio.Queue()
 
         async def send(message):
             if message["type"] == "lifespan.startup.complete":
                 while not killed:
                     await asyncio.sleep(0.01)
-                await said.put({"type": "lifespan.shutdown"})
+                await messages.put({"type": "lifespan.shutdown"})
 
-        await said.put({"type": "lifespan.startup"})
-        await application({"type": "lifespan"}, said.get, send)
+        await messages.put({"type": "lifespan.startup"})
+        await application({"type": "lifespan"}, messages.get, send)
 
     asyncio.run(run())
 
@@ -235,17 +235,17 @@ def test_the_tick_is_called_before_the_first_request_and_again_and_again():
         application = Application(
             echo, Settings.from_environ({}), Recorder(), lifespan(lambda: ticks.append(time.monotonic())), lambda: False
         )
-        said, sent = asyncio.Queue(), []
+        messages, sent = asyncio.Queue(), []
 
         async def send(message):
             sent.append((message["type"], len(ticks)))
             if message["type"] == "lifespan.startup.complete":
                 while len(ticks) < 3:
                     await asyncio.sleep(0.01)
-                await said.put({"type": "lifespan.shutdown"})
+                await messages.put({"type": "lifespan.shutdown"})
 
-        await said.put({"type": "lifespan.startup"})
-        await application({"type": "lifespan"}, said.get, send)
+        await messages.put({"type": "lifespan.startup"})
+        await application({"type": "lifespan"}, messages.get, send)
         return sent
 
     sent = asyncio.run(run())

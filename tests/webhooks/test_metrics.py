@@ -30,14 +30,14 @@ def figures(telemetry):
 
 def test_a_review_is_counted_by_what_became_of_it(telemetry):
     telemetry.review("/validate", REQUEST, DENIED)
-    found = figures(telemetry)
+    result = figures(telemetry)
 
     labels = 'kind="PodGroup",operation="CREATE",outcome="denied",path="/validate"'
-    assert 1.0 == found[f"muster_reviews_total{{{labels}}}"]
-    assert 1.0 == found['muster_rule_hits_total{outcome="denied",rule="gang-minimum"}']
-    assert 2.0 == found['muster_review_warnings_total{path="/validate"}']
-    assert 0.0 == found['muster_review_duration_seconds_bucket{le="0.0025",path="/validate"}']
-    assert 1.0 == found['muster_review_duration_seconds_bucket{le="0.005",path="/validate"}']
+    assert 1.0 == result[f"muster_reviews_total{{{labels}}}"]
+    assert 1.0 == result['muster_rule_hits_total{outcome="denied",rule="gang-minimum"}']
+    assert 2.0 == result['muster_review_warnings_total{path="/validate"}']
+    assert 0.0 == result['muster_review_duration_seconds_bucket{le="0.0025",path="/validate"}']
+    assert 1.0 == result['muster_review_duration_seconds_bucket{le="0.005",path="/validate"}']
 
 
 def test_durations_are_told_apart_up_to_ten_seconds():
@@ -89,16 +89,16 @@ def test_what_is_in_flight_goes_up_and_down(telemetry):
     assert 0.0 == figures(telemetry)["muster_reviews_in_flight"]
 
 
-def test_expiry_and_refusals_are_told(telemetry):
+def test_expiry_and_refusals_are_reported(telemetry):
     telemetry.certificate(100.0, 200.0)
     telemetry.refused("/mutate", 413, "too large")
     telemetry.reloaded(taken=False)
-    found = figures(telemetry)
+    result = figures(telemetry)
 
-    assert 100.0 == found['muster_certificate_not_after_seconds{kind="leaf"}']
-    assert 200.0 == found['muster_certificate_not_after_seconds{kind="ca"}']
-    assert 1.0 == found['muster_requests_refused_total{code="413",where="/mutate"}']
-    assert 1.0 == found['muster_certificate_reloads_total{outcome="kept-old"}']
+    assert 100.0 == result['muster_certificate_not_after_seconds{kind="leaf"}']
+    assert 200.0 == result['muster_certificate_not_after_seconds{kind="ca"}']
+    assert 1.0 == result['muster_requests_refused_total{code="413",where="/mutate"}']
+    assert 1.0 == result['muster_certificate_reloads_total{outcome="kept-old"}']
 
 
 def test_figures_are_read_while_another_process_starts(telemetry, tmp_path, monkeypatch):

@@ -67,7 +67,7 @@ def test_a_request_is_read() -> None:
         pytest.param(b'{"request":' * 100_000 + b"1" + b"}" * 100_000, "nested too deeply", id="nested without end"),
     ],
 )
-def test_what_is_no_review_is_told(body: bytes, reason: str) -> None:
+def test_what_is_no_review_is_reported(body: bytes, reason: str) -> None:
     with pytest.raises(BadReview, match=reason):
         review.decode(body)
 

@@ -200,20 +200,23 @@ def test_no_object_leads_to_a_5xx(client, kind, operation, path, new, old, sub):
         assert "u-1" == answer.json["response"]["uid"]
 
 
-def test_decoders_stand_before_the_first_request():
+def test_decoders_exist_before_the_first_request():
     """Two threads in which msgspec inspects a type for the first time at once crash the process."""
     assert set(KINDS) <= set(model_decode._DECODERS)
 
 
 @pytest.mark.parametrize("path", ["/validate", "/mutate"])
-@pytest.mark.parametrize("asked", sorted(KINDS))
+@pytest.mark.parametrize("requested", sorted(KINDS))
 @pytest.mark.parametrize("given", ["Pod", "Workload", "Gang", 7, None])
-def test_the_kind_is_that_of_the_request(client, path, asked, given):
+def test_the_kind_is_that_of_the_request(client, path, requested, given):
     """The kind is the API server's, whatever the object contains."""
-    group, version = KINDS[asked]
+    group, version = KINDS[requested]
     for operation in ("CREATE", "UPDATE"):
         body = review(
-            kind={"group": group, "version": version, "kind": asked}, operation=operation, object={"kind": given}, oldObject={"kind": given}
+            kind={"group": group, "version": version, "kind": requested},
+            operation=operation,
+            object={"kind": given},
+            oldObject={"kind": given},
         )
         answer = client.post(path, data=body, content_type=JSON)
 

@@ -80,7 +80,7 @@ def test_a_burst_of_new_connections_is_answered(server):
     assert [200] * 150 == answers
 
 
-def test_an_idle_connection_makes_room_at_the_limit(tmp_path):
+def test_an_idle_connection_frees_capacity_at_the_limit(tmp_path):
     with running(tmp_path, "--workers", "1", MUSTER_CONNECTIONS="10") as small:
         idle = [small.tls() for _ in range(12)]
 

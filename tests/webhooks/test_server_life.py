@@ -234,8 +234,8 @@ def test_mistakes_are_one_line_and_exit_code_2(tmp_path):
     good = ["--tls-cert", str(tmp_path / "tls.crt"), "--tls-key", str(tmp_path / "tls.key")]
     other = tmp_path / "other"
     store.write(other, new_pair())
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        address = f"127.0.0.1:{taken.getsockname()[1]}"
+    with socket.create_server(("127.0.0.1", 0)) as used:
+        address = f"127.0.0.1:{used.getsockname()[1]}"
         cases = {
             "--tls-cert and --tls-key must be given": [],
             "cannot read /nowhere: No such file": ["--tls-cert", "/nowhere", "--tls-key", "/nowhere"],

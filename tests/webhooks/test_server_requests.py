@@ -49,7 +49,7 @@ def server(tmp_path_factory):
         pytest.param(b"\r\n\r\nGET /healthz HTTP/1.0\r\n\r\n", b"200", id="empty lines first, and HTTP/1.0"),
     ],
 )
-def test_bytes_that_are_no_good_request_are_told_so(server, request_bytes, want):
+def test_bytes_that_are_no_good_request_are_reported(server, request_bytes, want):
     with server.tls() as sock:
         sock.sendall(request_bytes)
         line = sock.recv(4096).split(b"\r\n")[0]
@@ -104,7 +104,7 @@ def test_a_request_whose_end_can_be_read_in_two_ways_is_refused(server, request_
         pytest.param([b"POST /validate HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", b"5"], id="inside a chunk"),
     ],
 )
-def test_a_request_that_stops_is_told_so_at_the_deadline(server, pieces):
+def test_a_request_that_stops_gets_408_at_the_deadline(server, pieces):
     with server.tls() as sock:
         for piece in pieces:
             sock.sendall(piece)

@@ -12,56 +12,56 @@ from webhooks.admission import status
 ERROR = dataclasses.replace(field.invalid(FieldPath("spec", "priority"), 7, "must be less"), origin="priority-range")
 
 
-def test_each_cause_stands_alone() -> None:
-    found = status.from_errors([ERROR], group="scheduling.k8s.io", kind="PodGroup", name="a", named=True)
+def test_each_cause_is_complete() -> None:
+    result = status.from_errors([ERROR], group="scheduling.k8s.io", kind="PodGroup", name="a", named=True)
 
-    assert (found["reason"], found["code"]) == ("Invalid", 422)
-    assert found["details"]["causes"] == [
+    assert (result["reason"], result["code"]) == ("Invalid", 422)
+    assert result["details"]["causes"] == [
         {"reason": "FieldValueInvalid", "field": "spec.priority", "message": "Invalid value: 7: must be less [muster: priority-range]"}
     ]
-    assert {"name": "a", "group": "scheduling.k8s.io", "kind": "PodGroup"}.items() <= found["details"].items()
+    assert {"name": "a", "group": "scheduling.k8s.io", "kind": "PodGroup"}.items() <= result["details"].items()
 
 
 def test_upstream_names_no_rule() -> None:
-    found = status.from_errors([ERROR], group="", kind="Pod", name="a", named=False)
+    result = status.from_errors([ERROR], group="", kind="Pod", name="a", named=False)
 
-    assert found["details"]["causes"][0]["message"] == "Invalid value: 7: must be less"
+    assert result["details"]["causes"][0]["message"] == "Invalid value: 7: must be less"
 
 
 def test_the_message_reads_as_the_api_servers() -> None:
-    found = status.from_errors([ERROR, ERROR], group="scheduling.k8s.io", kind="PodGroup", name="a", named=False)
+    result = status.from_errors([ERROR, ERROR], group="scheduling.k8s.io", kind="PodGroup", name="a", named=False)
 
     assert (
-        found["message"]
+        result["message"]
         == 'PodGroup.scheduling.k8s.io "a" is invalid: [spec.priority: Invalid value: 7: must be less, spec.priority: Invalid value: 7: must be less]'
     )
 
 
 def test_thousands_of_causes_are_cut() -> None:
-    found = status.from_errors([ERROR] * (status.MAX_CAUSES + 5), group="", kind="Pod", name="a", named=True)
+    result = status.from_errors([ERROR] * (status.MAX_CAUSES + 5), group="", kind="Pod", name="a", named=True)
 
-    assert len(found["details"]["causes"]) == status.MAX_CAUSES
-    assert "and 5 more" in found["message"]
+    assert len(result["details"]["causes"]) == status.MAX_CAUSES
+    assert "and 5 more" in result["message"]
 
 
 def test_a_plugins_answer_has_no_causes() -> None:
-    found = status.forbidden("no PriorityClass with name x was found", group="", kind="Pod", name="a")
+    result = status.forbidden("no PriorityClass with name x was found", group="", kind="Pod", name="a")
 
-    assert (found["reason"], found["code"], found["message"]) == ("Forbidden", 403, "no PriorityClass with name x was found")
-    assert "causes" not in found["details"]
+    assert (result["reason"], result["code"], result["message"]) == ("Forbidden", 403, "no PriorityClass with name x was found")
+    assert "causes" not in result["details"]
 
 
 def test_a_message_is_no_longer_than_can_be_read() -> None:
     """It may quote a name of megabytes, and the message of the Status repeats it."""
     error = dataclasses.replace(ERROR, detail="x" * 1_000_000)
-    found = status.from_errors([error], group="", kind="Pod", name="a", named=True)
+    result = status.from_errors([error], group="", kind="Pod", name="a", named=True)
 
-    assert found["details"]["causes"][0]["message"].endswith("x… [muster: priority-range]")
-    assert len(json.dumps(found)) < 3 * status.MAX_MESSAGE
+    assert result["details"]["causes"][0]["message"].endswith("x… [muster: priority-range]")
+    assert len(json.dumps(result)) < 3 * status.MAX_MESSAGE
     assert len(status.of_plugin([error], named=True)) < 2 * status.MAX_MESSAGE
 
 
 def test_thousands_of_a_plugins_errors_are_cut() -> None:
-    found = status.of_plugin([ERROR] * (status.MAX_CAUSES + 5), named=False)
+    result = status.of_plugin([ERROR] * (status.MAX_CAUSES + 5), named=False)
 
-    assert found.split("; ") == ["must be less"] * status.MAX_CAUSES + ["and 5 more"]
+    assert result.split("; ") == ["must be less"] * status.MAX_CAUSES + ["and 5 more"]

@@ -56,7 +56,7 @@ def request(after: dict[str, Any], before: dict[str, Any] | None = None, **chang
 
 
 def classes(*manifests: dict[str, Any]) -> KnownObjects:
-    return KnownObjects([found for each in manifests if (found := pipeline.decode_for_lookup(each))], complete=True)
+    return KnownObjects([result for each in manifests if (result := pipeline.decode_for_lookup(each))], complete=True)
 
 
 def mutated(
@@ -241,7 +241,7 @@ def test_a_group_without_a_spec_is_completed_at_once(kind: str, spec: str | None
 
 @pytest.mark.parametrize("kind", ["Workload", "PodGroup", "CompositePodGroup", "PriorityClass", "Pod", "Job"])
 @pytest.mark.parametrize("version", ["v1", "v1alpha1", "v1alpha2", "v1alpha3", "v1beta1", "v9"])
-def test_a_wrong_type_is_told_in_whatever_version(kind: str, version: str) -> None:
+def test_a_wrong_type_is_reported_in_whatever_version(kind: str, version: str) -> None:
     api_group = {"Pod": "", "Job": "batch"}.get(kind, "scheduling.k8s.io")
     new = {"apiVersion": f"{api_group}/{version}".strip("/"), "kind": kind, "metadata": {"name": 7, "namespace": "default"}}
     verdict = admit.validate(request(new, group=api_group, version=version), EMPTY, Settings())

@@ -131,8 +131,8 @@ def quick(monkeypatch):
 
 
 def names(lookup, kind="PodGroup"):
-    found = lookup.list_kind(kind)
-    return None if found is None else [each.metadata.name for each in found]
+    result = lookup.list_kind(kind)
+    return None if result is None else [each.metadata.name for each in result]
 
 
 def test_what_is_listed_is_known(api):
@@ -176,7 +176,7 @@ def watches(api):
     return [query for _, query, _ in api.requests if query.get("watch")]
 
 
-def test_a_watch_goes_on_where_it_ended(api):
+def test_a_watch_continues_where_it_ended(api):
     """A bookmark advances the resourceVersion; neither a clean end nor a broken connection causes a new list."""
     with watching(api) as (lookup, _):
         assert until(lambda: len(watches(api)) == 1)
@@ -209,7 +209,7 @@ def test_nothing_is_known_before_the_list_and_it_is_tried_again(api):
         assert "" == cache.error
 
 
-def test_what_may_not_be_read_is_unknown(api):
+def test_what_must_not_be_read_is_unknown(api):
     with watching(api, "Node") as (lookup, cache):
         assert until(lambda: cache.error == "HTTP 403: may not read /api/v1/nodes")
         assert None is lookup.list_kind("Node")
@@ -234,7 +234,7 @@ def settings(**knobs):
     return Settings.from_environ({"MUSTER_CLUSTER": "true", **knobs})
 
 
-def test_no_way_to_the_api_server_is_a_mistake_told_in_one_line(tmp_path):
+def test_no_way_to_the_api_server_is_a_mistake_reported_in_one_line(tmp_path):
     bad = tmp_path / "config"
     bad.write_text("just text")
     for kubeconfig in ("/nowhere", str(bad)):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.workloadbuilder.trees import ALL, SCHEDULING, SINGLE, basic, config, gang, told
+from tests.workloadbuilder.trees import ALL, SCHEDULING, SINGLE, basic, config, error_lines, gang
 from workloadbuilder.blocks import IntentReading, map_composite_group_config, map_pod_group_config, read_intent
 from workloadbuilder.errors import BlockError
 from workloadbuilder.item import Block, ResourceClaim, SchedulingConfig, UserIntent
@@ -81,11 +81,11 @@ def test_blocks_that_are_none_are_refused(mapped, blocks, want):
     with pytest.raises(BlockError) as caught:
         mapped(**blocks)
 
-    assert [want] == told(caught.value.errors)
+    assert [want] == error_lines(caught.value.errors)
     assert want == str(caught.value)
 
 
-def test_all_that_is_wrong_is_told_at_once_in_order_of_path():
+def test_all_that_is_wrong_is_reported_at_once_in_order_of_path():
     with pytest.raises(BlockError) as caught:
         map_pod_group_config(3, 4, 5, 6)
 
@@ -124,7 +124,7 @@ def test_the_names_of_the_keps_examples_are_read_with_warnings():
     assert [(Block.POLICY, SCHEDULING / "policy"), (Block.TOPOLOGY, SCHEDULING / "constraints")] == list(got.intent.paths[:2])
     assert "level" == got.intent.topology_field
     assert () == got.errors
-    assert told(got.warnings) == [
+    assert error_lines(got.warnings) == [
         'spec.scheduling.constraints: Invalid value: "constraints": this is the name in KEP-6089\'s examples; in Kubernetes 1.37 it is schedulingConstraints',
         'spec.scheduling.constraints.topology[0].level: Invalid value: "level": this is the name in KEP-6089\'s examples; in Kubernetes 1.37 it is key',
         'spec.scheduling.disruption: Invalid value: "disruption": this is the name in KEP-6089\'s examples; in Kubernetes 1.37 it is disruptionMode',
@@ -220,10 +220,10 @@ def test_the_names_of_the_keps_examples_are_read_with_warnings():
         pytest.param([], ['spec.scheduling: Invalid value: "[…]": must be a mapping'], (), id="a list"),
     ],
 )
-def test_what_is_wrong_is_told_where_the_user_wrote_it(scheduling, want, unread):
+def test_what_is_wrong_is_reported_where_the_user_wrote_it(scheduling, want, unread):
     got = read(scheduling)
 
-    assert want == told(got.errors)
+    assert want == error_lines(got.errors)
     assert unread == got.intent.unread
 
 
@@ -248,13 +248,13 @@ def test_claims_on_a_composite_are_refused():
 
     assert [
         "spec.scheduling.resourceClaims: Invalid value: must be absent: only a group of pods has resource claims, not a group of groups"
-    ] == told(got.errors)
+    ] == error_lines(got.errors)
 
 
 def test_fields_that_the_caller_reads_itself_are_passed_over():
     got = read({"schedulingPolicy": {"basic": {}}, "replicatedJobPolicies": [], "replicatedJobPolicy": 1}, also={"replicatedJobPolicies"})
 
-    assert told(got.errors) == [
+    assert error_lines(got.errors) == [
         "spec.scheduling.replicatedJobPolicy: Invalid value: unknown field 'replicatedJobPolicy'; did you mean 'replicatedJobPolicies'?"
     ]
 
@@ -286,8 +286,8 @@ def test_never_raises_whatever_json_it_is(scheduling, composite):
     got = read(scheduling, composite=composite)
 
     assert got.intent.composite is composite
-    assert len(told(got.errors)) == len(got.errors)
-    json.dumps(told(got.warnings))
+    assert len(error_lines(got.errors)) == len(got.errors)
+    json.dumps(error_lines(got.warnings))
 
 
 @given(JSON, JSON, JSON, JSON)

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from tests.workloadbuilder.trees import ALL, WITH_UID, basic, builder, composite, config, gang, intent, leaf, told
+from tests.workloadbuilder.trees import ALL, WITH_UID, basic, builder, composite, config, error_lines, gang, intent, leaf
 from workloadbuilder import groups
 from workloadbuilder.errors import BuildError
 from workloadbuilder.item import Owner, ResourceClaim
@@ -100,7 +100,7 @@ def test_there_are_only_so_many_groups(monkeypatch, replicas, refused):
     with pytest.raises(BuildError) as caught:
         one.groups()
     want = "spec.workers: Invalid value: 10: all items together must have at most 10 groups: the replicas of nested items multiply"
-    assert [want] == told(caught.value.errors)
+    assert [want] == error_lines(caught.value.errors)
     assert one.build_workload()
 
 
@@ -136,7 +136,7 @@ def test_name_parent_and_owner_may_be_named():
 
 
 @pytest.mark.parametrize(
-    ("ask", "want"),
+    ("call", "want"),
     [
         pytest.param(
             lambda one: one.pod_group("nobody"),
@@ -164,9 +164,9 @@ def test_name_parent_and_owner_may_be_named():
         pytest.param(lambda one: one.pod_group("workers", index=(True,)), "must be a number of at least 0", id="true"),
     ],
 )
-def test_what_is_not_in_the_workload_cannot_be_made(ask, want):
+def test_what_is_not_in_the_workload_cannot_be_made(call, want):
     with pytest.raises(BuildError) as caught:
-        ask(builder(TREE))
+        call(builder(TREE))
 
     assert want in str(caught.value)
 
@@ -180,7 +180,7 @@ def test_which_of_several_groups_it_is_must_be_said(index):
     assert "mine" == one.pod_group("workers", name="mine", parent="above", index=index)["metadata"]["name"]
 
 
-def test_callbacks_run_once_whatever_is_asked_for():
+def test_callbacks_run_once_for_any_request():
     calls = []
 
     def count(item, resolved):
@@ -215,25 +215,25 @@ def test_what_was_built_may_be_changed_by_the_caller():
 def test_a_tree_that_cannot_be_walked_is_not_resolved():
     broken = builder(composite("root", None))
 
-    for ask in (broken.resolved, broken.build_workload, broken.groups, lambda: broken.pod_group("a")):
+    for call in (broken.resolved, broken.build_workload, broken.groups, lambda: broken.pod_group("a")):
         with pytest.raises(BuildError, match=r"spec\.root: Invalid value: workload item cannot be nil"):
-            ask()
-    assert ["spec.root: Invalid value: workload item cannot be nil"] == told(broken.validate())
+            call()
+    assert ["spec.root: Invalid value: workload item cannot be nil"] == error_lines(broken.validate())
 
 
-def test_a_root_that_is_no_item_is_told():
+def test_a_root_that_is_no_item_is_reported():
     assert ["Invalid value: workload item cannot be nil"] == [str(error) for error in builder(None).validate()]
 
 
 def test_all_errors_come_at_once_in_order_of_path():
     root = composite("root", leaf("z", default=config(gang(0))), leaf("a", default=config(None, "x", "y")), None, priority=5)
 
-    found = told(builder(root, namespace="A", allowed_policies=frozenset()).validate())
+    result = error_lines(builder(root, namespace="A", allowed_policies=frozenset()).validate())
 
-    paths = [each.partition(": ")[0] for each in found]
+    paths = [each.partition(": ")[0] for each in result]
     assert ["metadata.namespace", "spec.a", "spec.root", "spec.z"] == sorted(set(paths))
     assert sorted(paths) == paths
-    assert len(found) == 8
+    assert len(result) == 8
 
 
 def test_a_block_that_could_not_be_read_is_not_built():
@@ -252,7 +252,7 @@ def test_warns_of_a_gang_that_is_never_complete():
         "spec.scheduling.schedulingPolicy.gang.minGroupCount: Invalid value: 4: must be at most 3, the number of its child groups: "
         "otherwise the gang is never complete"
     )
-    assert [want] == told(builder(root, owner=WITH_UID).warnings())
+    assert [want] == error_lines(builder(root, owner=WITH_UID).warnings())
     assert builder(composite("root", leaf("a", replicas=2), default=config(gang(2))), owner=WITH_UID).warnings() == ()
 
 
@@ -260,8 +260,8 @@ def test_warns_of_an_owner_without_a_uid():
     assert ["metadata.uid"] == [str(error.path) for error in builder(leaf()).warnings()]
 
 
-def test_tree_of_before_says_what_may_not_change():
+def test_tree_of_before_says_what_must_not_change():
     errors = builder(leaf(default=config(basic()))).validate(leaf())
 
-    assert ["spec.workers: Invalid value: the basic/gang policy variant is immutable after creation"] == told(errors)
+    assert ["spec.workers: Invalid value: the basic/gang policy variant is immutable after creation"] == error_lines(errors)
     assert builder(leaf(default=config(gang(5)))).validate(leaf()) == ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.workloadbuilder.trees import ALL, SINGLE, basic, builder, composite, config, gang, intent, leaf, told
+from tests.workloadbuilder.trees import ALL, SINGLE, basic, builder, composite, config, error_lines, gang, intent, leaf
 from validators.field import FieldPath
 from workloadbuilder.item import Block, DisruptionMode, PolicyKind, ResourceClaim, SchedulingConfig, UserIntent, WorkloadItem
 
@@ -12,7 +12,7 @@ AT = "spec.scheduling"
 
 
 def errors(root: WorkloadItem, **options) -> list[str]:
-    return told(builder(root, **options).validate())
+    return error_lines(builder(root, **options).validate())
 
 
 def user(wanted: SchedulingConfig, **more) -> WorkloadItem:
@@ -21,7 +21,7 @@ def user(wanted: SchedulingConfig, **more) -> WorkloadItem:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "allowed", "want"),
+    ("expected", "allowed", "want"),
     [
         pytest.param(config(gang(4)), {PolicyKind.GANG}, [], id="listed"),
         pytest.param(
@@ -47,8 +47,8 @@ def user(wanted: SchedulingConfig, **more) -> WorkloadItem:
         ),
     ],
 )
-def test_a_policy_that_is_not_listed_is_refused(wanted, allowed, want):
-    assert want == errors(user(wanted), allowed_policies=frozenset(allowed))
+def test_a_policy_that_is_not_listed_is_refused(expected, allowed, want):
+    assert want == errors(user(expected), allowed_policies=frozenset(allowed))
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_a_composite_gang_has_a_minimum_of_groups():
     ]
 
 
-def test_a_default_that_is_wrong_is_told_at_the_item():
+def test_a_default_that_is_wrong_is_reported_at_the_item():
     assert ["spec.workers: Invalid value: 0: must be greater than or equal to 1"] == errors(leaf(default=config(gang(0))))
 
 
@@ -154,7 +154,7 @@ def test_topology_is_one_label_key_at_most(keys, want):
     assert want == errors(user(SchedulingConfig(topology=keys)))
 
 
-def test_a_key_is_told_under_the_name_that_the_user_gave_it():
+def test_a_key_is_reported_under_the_name_that_the_user_gave_it():
     item = leaf(
         intent=UserIntent(config(None, ""), ((Block.TOPOLOGY, FieldPath("spec", "scheduling", "constraints")),), topology_field="level")
     )
@@ -177,9 +177,9 @@ def test_a_key_is_told_under_the_name_that_the_user_gave_it():
     ],
 )
 def test_claims_are_four_at_most_each_of_its_own_name_from_one_source(claims, want):
-    found = builder(user(config(claims=claims))).validate()
+    result = builder(user(config(claims=claims))).validate()
 
-    assert [f"{AT}.resourceClaims{each}" for each in want] == [str(error.path) for error in found]
+    assert [f"{AT}.resourceClaims{each}" for each in want] == [str(error.path) for error in result]
     by_default = builder(leaf(default=config(basic(), claims=claims))).validate()
     assert ["spec.workers"] * len(want) == [str(error.path) for error in by_default]
 
@@ -221,17 +221,18 @@ def test_a_leaf_has_a_leafs_blocks(level, want):
 
 
 def test_a_composite_has_a_composites_blocks():
-    wanted = SchedulingConfig(gang(1), ("zone",), SINGLE, (ResourceClaim("a", "a"),))
-    root = composite("replica", leaf(), intent=intent(wanted, composite=False))
+    wanted_value = SchedulingConfig(gang(1), ("zone",), SINGLE, (ResourceClaim("a", "a"),))
+    root = composite("replica", leaf(), intent=intent(wanted_value, composite=False))
 
-    words = {
+    texts = {
         "disruptionMode": "disruptionMode",
         "resourceClaims": "resourceClaims",
         "schedulingConstraints": "constraints",
         "schedulingPolicy": "policy",
     }
     assert errors(root) == [
-        f'{AT}.{name}: Invalid value: composite workload item "replica" sets leaf building block: {word}' for name, word in words.items()
+        f'{AT}.{name}: Invalid value: composite workload item "replica" sets leaf building block: {status_text}'
+        for name, status_text in texts.items()
     ]
 
 
@@ -242,14 +243,14 @@ def test_a_composite_has_no_claims_by_default_either():
 
 
 @pytest.mark.parametrize(
-    ("wanted", "unread"),
+    ("expected", "unread"),
     [
         pytest.param(config(gang()), Block.POLICY, id="no minimum because it could not be read"),
         pytest.param(config(mode=ALL), Block.POLICY, id="basic because the policy could not be read"),
     ],
 )
-def test_nothing_is_said_of_what_follows_from_a_block_that_could_not_be_read(wanted, unread):
-    given = intent(wanted)
+def test_nothing_is_reported_of_what_follows_from_a_block_that_could_not_be_read(expected, unread):
+    given = intent(expected)
     item = leaf(default=config(basic()), intent=UserIntent(given.config, given.paths, unread=(unread,)))
 
     assert errors(item) == []

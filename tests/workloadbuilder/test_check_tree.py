@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.workloadbuilder.trees import builder, composite, leaf, told
+from tests.workloadbuilder.trees import builder, composite, error_lines, leaf
 from validators.field import FieldPath
 from workloadbuilder.item import WorkloadItem
 
 
 def errors(root: WorkloadItem) -> list[str]:
-    return told(builder(root).validate())
+    return error_lines(builder(root).validate())
 
 
 def listed(count: int, **more) -> tuple[WorkloadItem, ...]:
@@ -29,10 +29,10 @@ def listed(count: int, **more) -> tuple[WorkloadItem, ...]:
     ],
 )
 def test_a_name_is_a_label(name, want):
-    found = errors(WorkloadItem(name, FieldPath("spec", "jobs", 0), name_path=FieldPath("spec", "jobs", 0, "name")))
+    result = errors(WorkloadItem(name, FieldPath("spec", "jobs", 0), name_path=FieldPath("spec", "jobs", 0, "name")))
 
-    assert len(want) == len(found)
-    assert all(each.startswith("spec.jobs[0].name: ") and text in each for each, text in zip(found, want, strict=True))
+    assert len(want) == len(result)
+    assert all(each.startswith("spec.jobs[0].name: ") and text in each for each, text in zip(result, want, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -47,17 +47,17 @@ def test_names_are_unique_in_the_whole_tree(root):
     assert [f'spec.twin: Duplicate value: "twin": {rule}; already used at spec.twin'] == errors(root)
 
 
-def test_a_leaf_may_not_be_called_as_its_own_parent():
+def test_a_leaf_must_not_be_called_as_its_own_parent():
     assert [each.partition(":")[0] for each in errors(composite("a", leaf("a")))] == ["spec.a"]
 
 
 @pytest.mark.parametrize(("count", "want"), [(8, []), (9, ["spec.replicatedJobs: Too many: 9: must have at most 8 items"])])
-def test_eight_leaves_at_most_told_at_the_users_list(count, want):
+def test_eight_leaves_at_most_reported_at_the_users_list(count, want):
     assert want == errors(composite("root", *listed(count)))
 
 
 @pytest.mark.parametrize(("count", "want"), [(8, []), (9, ["spec.root: Too many: 9: must have at most 8 items"])])
-def test_eight_composites_at_most_told_at_the_parent_where_there_is_no_list(count, want):
+def test_eight_composites_at_most_reported_at_the_parent_where_there_is_no_list(count, want):
     assert want == errors(composite("root", *(composite(f"c-{number}", leaf(f"l-{number}")) for number in range(count))))
 
 
@@ -78,11 +78,11 @@ def test_eight_of_each_kind_are_not_too_many():
     ],
 )
 def test_priority_is_one_in_the_whole_tree(of_child, of_root, want):
-    found = errors(composite("root", leaf("driver", **of_root), leaf(**of_child), **of_root))
+    result = errors(composite("root", leaf("driver", **of_root), leaf(**of_child), **of_root))
 
-    assert want == len(found)
+    assert want == len(result)
     prefix = "spec.workers: Invalid value: all priority and priorityClassName values must be identical, detected multiple values: ("
-    assert all(each.startswith(prefix) for each in found)
+    assert all(each.startswith(prefix) for each in result)
 
 
 @pytest.mark.parametrize(
@@ -136,16 +136,16 @@ def test_replicas_are_not_negative(replicas, want):
 )
 def test_no_two_groups_have_the_same_name(children, want):
     root = composite("root", *children)
-    found = errors(root)
+    result = errors(root)
 
-    assert [f"spec.{each}" for each in want] == [each.partition(":")[0] for each in found]
-    assert all("would have the same name as a group of" in each for each in found)
+    assert [f"spec.{each}" for each in want] == [each.partition(":")[0] for each in result]
+    assert all("would have the same name as a group of" in each for each in result)
     if not want:
         names = [each["metadata"]["name"] for each in builder(root).groups()]
         assert len(set(names)) == len(names)
 
 
 def test_a_name_of_very_many_digits_is_only_too_long():
-    found = errors(composite("root", leaf("a", replicas=2), leaf("a-" + "1" * 5000)))
+    result = errors(composite("root", leaf("a", replicas=2), leaf("a-" + "1" * 5000)))
 
-    assert ["must be no more than 63 bytes"] == [each[-len("must be no more than 63 bytes") :] for each in found]
+    assert ["must be no more than 63 bytes"] == [each[-len("must be no more than 63 bytes") :] for each in result]

@@ -20,7 +20,7 @@ def test_text_has_a_line_for_each_error_and_the_whole_object_no_path(kind):
 
 def test_order_is_by_path_with_numbers_as_numbers_then_by_text():
     ten, two = FieldPath("a", 10), FieldPath("a", 2)
-    wanted = [
+    expected = [
         field.required(FieldPath("a")),
         field.required(two, "x"),
         field.required(two, "y"),
@@ -28,4 +28,4 @@ def test_order_is_by_path_with_numbers_as_numbers_then_by_text():
         field.required(FieldPath("b")),
     ]
 
-    assert tuple(wanted) == in_order(reversed(wanted))
+    assert tuple(expected) == in_order(reversed(expected))

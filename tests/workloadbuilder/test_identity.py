@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from tests.workloadbuilder.trees import ANY, JOB, WITH_UID, told
+from tests.workloadbuilder.trees import ANY, JOB, WITH_UID, error_lines
 from workloadbuilder import identity
 from workloadbuilder.item import Owner
 
@@ -50,8 +50,8 @@ def test_options_of_a_sound_owner_hold():
         ),
     ],
 )
-def test_what_does_not_hold_is_told_at_the_owner(changed, want):
-    (error,) = told(tuple(identity.check(dataclasses.replace(ANY, **changed))))
+def test_what_does_not_hold_is_reported_at_the_owner(changed, want):
+    (error,) = error_lines(tuple(identity.check(dataclasses.replace(ANY, **changed))))
 
     assert error.startswith(want)
 
@@ -68,9 +68,9 @@ def test_owner_with_a_uid_is_referred_to_as_the_controller():
     assert list(identity.warnings(WITH_UID)) == []
 
 
-def test_owner_without_a_uid_is_not_referred_to_and_that_is_told():
+def test_owner_without_a_uid_is_not_referred_to_and_that_is_reported():
     assert identity.owner_references(JOB) == []
-    assert told(tuple(identity.warnings(JOB))) == [
+    assert error_lines(tuple(identity.warnings(JOB))) == [
         "metadata.uid: Required value: without the owner's uid there are no ownerReferences, and the objects are not deleted with the owner"
     ]
 

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from tests.workloadbuilder.trees import ALL, WITH_UID, basic, builder, composite, config, gang, intent, told
+from tests.workloadbuilder.trees import ALL, WITH_UID, basic, builder, composite, config, error_lines, gang, intent
 from validators.field import FieldPath
 from workloadbuilder import linkage
 from workloadbuilder.blocks import map_composite_group_config, map_pod_group_config, read_intent
@@ -132,7 +132,7 @@ def test_callbacks_run_after_the_merge_and_fill_in_the_minimum():
 def test_validate_refuses_what_makes_no_sense():
     item = WorkloadItem("workers", default=BASIC, intent=intent(config(mode=ALL)))
 
-    assert told(builder(item).validate()) == [
+    assert error_lines(builder(item).validate()) == [
         'spec.scheduling.disruptionMode: Invalid value: "all": the disruptionMode `all` is not supported with the Basic scheduling policy'
     ]
 
@@ -204,8 +204,8 @@ def test_a_child_controller_makes_the_group_that_its_annotations_name():
     parent = one.composite_pod_group("jobset")["metadata"]["name"]
     child = {"annotations": linkage.write("workers", parent)}
 
-    said = linkage.read(child)
-    group = Builder.from_workload(one.build_workload()).pod_group(said.template, parent=said.parent, index=3)
+    messages = linkage.read(child)
+    group = Builder.from_workload(one.build_workload()).pod_group(messages.template, parent=messages.parent, index=3)
 
     assert one.pod_group("workers", index=3) == group
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.workloadbuilder.trees import told
+from tests.workloadbuilder.trees import error_lines
 from workloadbuilder import linkage
 from workloadbuilder.linkage import PARENT, PARENT_IN_KEP, TEMPLATE, Linkage
 
@@ -30,7 +30,7 @@ def test_reads_the_keps_spelling_with_a_warning():
     read = linkage.read({"annotations": {TEMPLATE: "workers", PARENT_IN_KEP: "replica-0"}})
 
     assert ("workers", "replica-0", ()) == (read.template, read.parent, read.errors)
-    (warning,) = told(read.warnings)
+    (warning,) = error_lines(read.warnings)
     assert warning.startswith("metadata.annotations[scheduling.k8s.io/parent-composite-podgroup]: Invalid value: ")
     assert warning.endswith(": Kubernetes 1.37 calls this annotation scheduling.k8s.io/parent-compositepodgroup")
 
@@ -60,7 +60,7 @@ def test_two_spellings_of_one_parent_do_not():
         pytest.param({PARENT_IN_KEP: 3}, PARENT_IN_KEP, id="a number"),
     ],
 )
-def test_what_is_no_name_is_told_and_not_used(annotations, want):
+def test_what_is_no_name_is_reported_and_not_used(annotations, want):
     read = linkage.read({"annotations": annotations})
 
     assert [f"metadata.annotations[{want}]"] == [str(error.path) for error in read.errors]

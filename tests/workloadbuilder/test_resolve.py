@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from tests.workloadbuilder.trees import ALL, SINGLE, basic, composite, config, gang, intent, leaf, told
+from tests.workloadbuilder.trees import ALL, SINGLE, basic, composite, config, error_lines, gang, intent, leaf
 from validators.field import FieldPath
 from workloadbuilder.item import Block, ResourceClaim, SchedulingConfig, UserIntent, WorkloadItem
 from workloadbuilder.resolve import Source, resolve
@@ -24,7 +24,7 @@ def one(item: WorkloadItem):
 
 
 @pytest.mark.parametrize(
-    ("default", "wanted", "want"),
+    ("default", "expected", "want"),
     [
         pytest.param(config(basic()), config(gang(4)), config(gang(4)), id="a policy of the user's wins"),
         pytest.param(config(gang(4)), config(gang()), config(gang()), id="it replaces the default whole, minimum included"),
@@ -40,8 +40,8 @@ def one(item: WorkloadItem):
         pytest.param(SchedulingConfig(topology=()), config(), config(), id="an empty default is none"),
     ],
 )
-def test_the_users_blocks_go_over_the_defaults(default, wanted, want):
-    assert want == one(leaf(default=default, intent=intent(wanted))).config
+def test_the_users_blocks_go_over_the_defaults(default, expected, want):
+    assert want == one(leaf(default=default, intent=intent(expected))).config
 
 
 def test_callbacks_are_called_in_order_after_the_merge_with_the_item():
@@ -155,7 +155,7 @@ def _with(**changed):
         pytest.param(3, "callback int of workload item 'workers' raised TypeError: 'int' object is not callable", id="no function"),
     ],
 )
-def test_a_callback_that_fails_is_told_at_the_item(callback, want):
+def test_a_callback_that_fails_is_reported_at_the_item(callback, want):
     resolution = resolve(composite("root", leaf("driver"), leaf("workers", callbacks=(callback, _with(policy=basic())))))
 
     (error,) = resolution.errors
@@ -172,14 +172,14 @@ def test_a_callback_cannot_change_the_shape_of_the_tree():
         object.__setattr__(item, "children", ())
         return resolved
 
-    told_at_first = told(resolve(composite("root", leaf(), callbacks=(force,))).errors)
+    told_at_first = error_lines(resolve(composite("root", leaf(), callbacks=(force,))).errors)
     root = composite("root")
     object.__setattr__(root, "children", [leaf()])
     object.__setattr__(root, "callbacks", (cut,))
 
     want = ["spec.root: Invalid value: a callback changed the children of workload item 'root': it must not change the tree"]
     assert want == told_at_first
-    assert want == told(resolve(root).errors)
+    assert want == error_lines(resolve(root).errors)
 
 
 def test_callbacks_below_one_that_fails_still_run():
@@ -188,22 +188,22 @@ def test_callbacks_below_one_that_fails_still_run():
     assert ["spec.a", "spec.b", "spec.root"] == [str(error.path) for error in resolution.errors]
 
 
-def test_items_that_run_in_a_circle_are_told_once():
+def test_items_that_run_in_a_circle_are_reported_once():
     inner = composite("inner")
     root = composite("root", leaf(), inner)
     object.__setattr__(inner, "children", (root,))
 
-    assert ["spec.root: Invalid value: workload item 'root' must not be below itself: the children form a cycle"] == told(
+    assert ["spec.root: Invalid value: workload item 'root' must not be below itself: the children form a cycle"] == error_lines(
         resolve(root).errors
     )
 
 
-def test_an_item_that_stands_in_the_tree_twice_is_told():
+def test_an_item_that_is_in_the_tree_twice_is_reported():
     shared = leaf("shared")
 
     resolution = resolve(composite("root", composite("a", shared), composite("b", shared)))
 
-    assert ["spec.shared: Invalid value: workload item 'shared' must be in the tree only once"] == told(resolution.errors)
+    assert ["spec.shared: Invalid value: workload item 'shared' must be in the tree only once"] == error_lines(resolution.errors)
 
 
 def test_a_tree_that_shares_all_its_items_ends():
@@ -245,8 +245,8 @@ def test_tree_has_four_levels_at_most(levels, errors):
         ),
     ],
 )
-def test_what_is_no_item_is_told_at_its_parent(child, want):
-    assert [f"spec.root: Invalid value: {want}"] == told(resolve(composite("root", leaf(), child)).errors)
+def test_what_is_no_item_is_reported_at_its_parent(child, want):
+    assert [f"spec.root: Invalid value: {want}"] == error_lines(resolve(composite("root", leaf(), child)).errors)
 
 
 @pytest.mark.parametrize(
@@ -257,7 +257,7 @@ def test_what_is_no_item_is_told_at_its_parent(child, want):
     ],
     ids=["default", "intent"],
 )
-def test_what_is_no_configuration_is_told(changed, want):
+def test_what_is_no_configuration_is_reported(changed, want):
     item = dataclasses.replace(leaf(), **changed)
 
-    assert [f"spec.workers: Invalid value: {want}"] == told(resolve(item).errors)
+    assert [f"spec.workers: Invalid value: {want}"] == error_lines(resolve(item).errors)

@@ -39,13 +39,13 @@ def unsound(objects: list[dict], profile: Profile) -> list[str]:
 
 def assert_sound(workload: dict, groups: tuple[dict, ...]) -> None:
     names = [(each["kind"], each["metadata"]["name"]) for each in groups]
-    made: set[str] = set()
+    created: set[str] = set()
     for profile in Profile:
         assert unsound([workload, *groups], profile) == []
     assert len(set(names)) == len(names)
     for each in groups:
-        assert each["spec"].get("parentCompositePodGroupName", "") in {"", *made}, "a parent comes before its children"
-        made.add(each["metadata"]["name"])
+        assert each["spec"].get("parentCompositePodGroupName", "") in {"", *created}, "a parent comes before its children"
+        created.add(each["metadata"]["name"])
 
 
 @settings(MANY, max_examples=sampled(150))
@@ -68,9 +68,9 @@ def test_what_is_accepted_is_built_and_sound_and_what_is_not_raises_the_same_err
     errors = builder.validate()
 
     if errors:
-        for ask in (builder.build_workload, builder.groups, lambda: builder.pod_group("t0")):
+        for request in (builder.build_workload, builder.groups, lambda: builder.pod_group("t0")):
             with pytest.raises(BuildError) as caught:
-                ask()
+                request()
             assert set(map(str, caught.value.errors)) <= set(map(str, errors))
     else:
         assert_sound(builder.build_workload(), builder.groups())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.workloadbuilder.trees import WITH_UID, builder, composite, leaf, told
+from tests.workloadbuilder.trees import WITH_UID, builder, composite, error_lines, leaf
 from workloadbuilder.builder import Builder
 from workloadbuilder.errors import BuildError
 from workloadbuilder.item import Owner
@@ -120,7 +120,7 @@ def test_what_is_no_sound_workload_is_refused(workload, want):
     with pytest.raises(BuildError) as caught:
         Builder.from_workload(workload)
 
-    assert want in "\n".join(told(caught.value.errors))
+    assert want in "\n".join(error_lines(caught.value.errors))
 
 
 def test_a_workload_nested_without_end_is_refused():
@@ -139,9 +139,9 @@ def test_there_is_no_tree_to_ask_for():
     assert stored.warnings() == ()
     with pytest.raises(BuildError, match="BuildWorkload is not available on a Builder created from an existing Workload"):
         stored.build_workload()
-    for ask in (stored.groups, stored.resolved):
+    for request in (stored.groups, stored.resolved):
         with pytest.raises(BuildError, match="has no tree of items"):
-            ask()
+            request()
 
 
 def test_a_workload_that_was_built_is_read():

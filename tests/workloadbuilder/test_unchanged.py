@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.workloadbuilder.trees import ALL, SINGLE, basic, builder, composite, config, gang, intent, leaf, told
+from tests.workloadbuilder.trees import ALL, SINGLE, basic, builder, composite, config, error_lines, gang, intent, leaf
 from workloadbuilder.item import ResourceClaim, SchedulingConfig
 
 AT = "spec.scheduling"
@@ -46,11 +46,11 @@ def changed(**blocks):
 def test_all_but_the_minimum_stays(after, want):
     old = leaf(default=config(), intent=intent(BEFORE))
 
-    assert want == told(builder(leaf(default=config(), intent=intent(after))).validate(old))
+    assert want == error_lines(builder(leaf(default=config(), intent=intent(after))).validate(old))
 
 
 def test_priority_stays():
-    (error,) = told(builder(leaf(priority=5)).validate(leaf(priority=4)))
+    (error,) = error_lines(builder(leaf(priority=5)).validate(leaf(priority=4)))
 
     assert error.startswith("spec.workers: Invalid value: field is immutable: priority")
 
@@ -59,7 +59,7 @@ def test_items_are_neither_added_nor_removed_nor_moved():
     old = composite("root", leaf("a"), composite("b", leaf("c"), leaf("e")))
     new = composite("root", leaf("d"), composite("b", leaf("a"), leaf("e")))
 
-    assert told(builder(new).validate(old)) == [
+    assert error_lines(builder(new).validate(old)) == [
         "spec.a: Forbidden: item may not be added: the existing Workload has no template 'a' here",
         "spec.b: Forbidden: item may not be removed: the existing Workload has a template 'c' here",
         "spec.d: Forbidden: item may not be added: the existing Workload has no template 'd' here",
@@ -74,7 +74,7 @@ def test_order_is_free():
 def test_a_tree_of_another_name_is_another_tree():
     errors = builder(leaf("b")).validate(leaf("a"))
 
-    assert ['spec.b: Invalid value: old root name "a" does not match new root name "b"'] == told(errors)
+    assert ['spec.b: Invalid value: old root name "a" does not match new root name "b"'] == error_lines(errors)
 
 
 def test_nothing_is_compared_with_a_tree_that_cannot_be_walked():

@@ -20,8 +20,8 @@ def tree(minimum: int = 4, groups: int = 1, *more: WorkloadItem) -> WorkloadItem
 
 def steps(old: WorkloadItem, new: WorkloadItem, minor: int = 37) -> list[tuple[str, str, str]]:
     """Return the steps of an update in short form; the same for a tree and for its Workload."""
-    there, wanted = builder(old).build_workload(), builder(new).build_workload()
-    by_tree, by_workload = changes(there, new, kubernetes=minor), changes(there, wanted, kubernetes=minor)
+    there, expected = builder(old).build_workload(), builder(new).build_workload()
+    by_tree, by_workload = changes(there, new, kubernetes=minor), changes(there, expected, kubernetes=minor)
 
     assert by_tree == by_workload
     return [(str(each.action), each.kind, each.template) for each in by_tree]
@@ -66,7 +66,7 @@ def test_a_flat_workload_is_patched_too():
 @pytest.mark.parametrize(
     ("minor", "want"), [(37, ("recreate", None)), (38, ("patch", {"spec": {"schedulingPolicy": {"gang": {"minGroupCount": 2}}}}))]
 )
-def test_a_composite_gang_of_another_size_is_made_anew_before_1_38(minor, want):
+def test_a_composite_gang_of_another_size_is_made_again_before_1_38(minor, want):
     workload, group = changes(builder(tree()).build_workload(), tree(groups=2), kubernetes=minor)
 
     assert ("patch", "Workload") == (workload.action, workload.kind)
@@ -88,7 +88,7 @@ CLAIM = (ResourceClaim("a", "a"),)
         pytest.param(config(gang(4)), config(gang(5), claims=CLAIM), "resourceClaims", id="a claim, and another size"),
     ],
 )
-def test_what_is_immutable_is_made_anew_with_its_groups(before, after, where):
+def test_what_is_immutable_is_made_again_with_its_groups(before, after, where):
     old, new = (composite("root", leaf("driver"), leaf(default=each)) for each in (before, after))
     workload, group = changes(builder(old).build_workload(), new)
 
@@ -98,7 +98,7 @@ def test_what_is_immutable_is_made_anew_with_its_groups(before, after, where):
     assert workload.patch is group.patch is None
 
 
-def test_priority_makes_all_groups_anew():
+def test_priority_makes_all_groups_again():
     old = composite("root", leaf("a"), leaf("b"))
     new = composite("root", leaf("a", priority=5), leaf("b", priority=5), priority=5)
 
@@ -124,7 +124,7 @@ def test_templates_that_come_and_go_are_groups_to_create_and_delete_from_below()
     ]
 
 
-def test_a_template_that_moves_is_made_anew():
+def test_a_template_that_moves_is_made_again():
     old = composite("root", composite("a", leaf("x"), leaf("y")), composite("b", leaf("z")))
     new = composite("root", composite("a", leaf("x")), composite("b", leaf("y"), leaf("z")))
 

@@ -74,6 +74,6 @@ def builder(root: WorkloadItem, **changed) -> Builder:
     return Builder(root, dataclasses.replace(ANY, **changed))
 
 
-def told(errors: tuple[FieldError, ...]) -> list[str]:
+def error_lines(errors: tuple[FieldError, ...]) -> list[str]:
     """Return each error as users see it."""
     return [f"{error.path}: {error}" for error in errors]

@@ -50,17 +50,18 @@ def amounts_of(pod: Pod) -> Amounts:
 def cells(cluster: Cluster, root: Group) -> list[Cell]:
     """Return the nodes of *cluster*, grouped into cells of *root*."""
     keys = sorted({group.topology for group in root.walk() if group.topology})
-    found: dict[tuple[str | None, ...], list[Node]] = {}
+    result: dict[tuple[str | None, ...], list[Node]] = {}
     for node in cluster.nodes.values():
-        found.setdefault(tuple(node.labels.get(key) for key in keys), []).append(node)
-    return [Cell(dict(zip(keys, values, strict=True)), nodes) for values, nodes in found.items()]
+        result.setdefault(tuple(node.labels.get(key) for key in keys), []).append(node)
+    return [Cell(dict(zip(keys, values, strict=True)), nodes) for values, nodes in result.items()]
 
 
 def shapes(cluster: Cluster, root: Group) -> dict[str, list[Shape]]:
     """Return the shape of each waiting pod, by name of its leaf, in the order of ``queued``; equal shapes are one object."""
-    made: dict[str, Shape] = {}
+    created: dict[str, Shape] = {}
     return {
-        leaf.name: [made.setdefault(_look(pod), Shape(pod, amounts_of(pod))) for pod in queued(leaf, cluster)] for leaf in root.leaves()
+        leaf.name: [created.setdefault(_signature(pod), Shape(pod, amounts_of(pod))) for pod in queued(leaf, cluster)]
+        for leaf in root.leaves()
     }
 
 
@@ -68,13 +69,13 @@ def most(shape: Shape, node: Node, staying: list[Pod]) -> int:
     """Return the number of pods of *shape* that fit on *node* in addition to *staying*."""
     if misfits(shape.pod, node, staying):
         return 0
-    taken = [amounts_of(pod) for pod in staying]
-    room = min(
-        (node.allocatable.get(name, 0) - sum(each.get(name, 0) for each in taken)) // amount for name, amount in shape.amounts.items()
+    used = [amounts_of(pod) for pod in staying]
+    capacity = min(
+        (node.allocatable.get(name, 0) - sum(each.get(name, 0) for each in used)) // amount for name, amount in shape.amounts.items()
     )
-    return min(1, room) if host_ports(shape.pod) else room
+    return min(1, capacity) if host_ports(shape.pod) else capacity
 
 
-def _look(pod: Pod) -> str:
+def _signature(pod: Pod) -> str:
     filtered = {name: pod.spec.get(name) for name in FILTERED}
     return json.dumps([filtered, amounts_of(pod), host_ports(pod)], sort_keys=True)

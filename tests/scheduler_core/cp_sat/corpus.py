@@ -165,38 +165,38 @@ class _Instance:
         widths = DOMAINS[self.make.depth]
         key = self.keys[level]
         labels = {**labels, key: f"{key.rpartition('/')[2]}-{self.chance.getrandbits(32):08x}"}
-        made = _Domain(labels)
+        created = _Domain(labels)
         if level < len(widths):
-            made.below = [self.domain(level + 1, labels) for _ in range(self.chance.randint(*widths[level]))]
-        return made
+            created.below = [self.domain(level + 1, labels) for _ in range(self.chance.randint(*widths[level]))]
+        return created
 
     def filled(self) -> _Domain:
         """Create a domain for the root, with its share of the nodes."""
-        made = self.domain(0, {})
-        racks = list(made.racks())
+        created = self.domain(0, {})
+        racks = list(created.racks())
         for number in range(self.make.nodes // (1 + self.make.decoys)):
             self.machine(racks[number % len(racks)], self.chance.choice(self.shapes))
-        return made
+        return created
 
     def machine(self, rack: _Domain, pool: int) -> Machine:
         labels = {**rack.labels, raw.POOL: f"pool-{pool}"} if self.make.pools else rack.labels
-        made = Machine(f"n{len(self.machines):03d}", labels)
-        self.machines.append(made)
-        rack.nodes.append(made)
-        return made
+        created = Machine(f"n{len(self.machines):03d}", labels)
+        self.machines.append(created)
+        rack.nodes.append(created)
+        return created
 
     def group(self, name: str, level: int, home: _Domain) -> raw.Planned:
         """Create a group of *level* with everything below it, planted in *home*."""
         widths = WIDTHS[self.make.depth]
         confined = not self.make.loose or self.chance.random() < 0.7
-        made = raw.Planned(name, self.keys[level] if confined else "", second=self.chance.randrange(60))
+        created = raw.Planned(name, self.keys[level] if confined else "", second=self.chance.randrange(60))
         if level == len(widths):
-            self.fill(made, home)
-            return made
+            self.fill(created, home)
+            return created
         for number in range(self.chance.randint(*widths[level])):
-            made.children.append(self.group(f"{name}-{number}", level + 1, self.chance.choice(home.below)))
-        made.minimum = len(made.children) if confined else self.chance.choice((0, len(made.children)))
-        return made
+            created.children.append(self.group(f"{name}-{number}", level + 1, self.chance.choice(home.below)))
+        created.minimum = len(created.children) if confined else self.chance.choice((0, len(created.children)))
+        return created
 
     def fill(self, leaf: raw.Planned, rack: _Domain | None) -> None:
         """Create pods for *leaf*, with capacity for its minimum in *rack*."""
@@ -264,6 +264,6 @@ class _Instance:
         parents = [group for group in self.tree.walk() if group.children and not group.children[0].children]
         if parents:
             parent = self.chance.choice(parents)
-            made = raw.Planned(f"{parent.name}-{len(parent.children)}", self.keys[-1], self.chance.randrange(60))
-            self.fill(made, None)
-            parent.children.append(made)
+            created = raw.Planned(f"{parent.name}-{len(parent.children)}", self.keys[-1], self.chance.randrange(60))
+            self.fill(created, None)
+            parent.children.append(created)

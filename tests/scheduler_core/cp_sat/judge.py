@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 from scheduler_core.model.decision import Decision, Status
 from tests.scheduler_core.cp_sat import victims
-from tests.scheduler_core.cp_sat.model import Fewest, tried
+from tests.scheduler_core.cp_sat.model import Fewest, roots_to_try
 from tests.scheduler_core.oracle import brute
 from tests.scheduler_core.oracle.algorithm import queued
 from tests.scheduler_core.oracle.fit import host_ports
@@ -20,64 +20,64 @@ NOT_TRIED = {Status.INVALID, Status.WAIT, Status.ERROR}
 
 def verdict(decision: Decision, objects: Objects, *, feasible: bool) -> list[str]:
     """Return the errors of a decision of the complete search, given its exact feasibility."""
-    found = decision.search
-    told = [f"the strategy is {found.strategy}"] if found.strategy != "complete" else []
+    result = decision.search
+    messages = [f"the strategy is {result.strategy}"] if result.strategy != "complete" else []
     if decision.status is not Status.SUCCESS and decision.status not in NOT_PLACED:
-        told.append(f"the decision is {decision.status}: {decision.message}")
-    if found.outcome == "not-searched" and beyond_search(objects, decision.root.name):
-        return told + placing(decision, objects, feasible=feasible)
-    if (found.outcome == "placed") != (decision.status is Status.SUCCESS) or found.outcome == "not-searched":
-        told.append(f"the search ends as {found.outcome}, the decision is {decision.status}")
-    if found.outcome == "infeasible" and feasible:
-        told.append("there is a placement, and the search says that there is none")
+        messages.append(f"the decision is {decision.status}: {decision.message}")
+    if result.outcome == "not-searched" and beyond_search(objects, decision.root.name):
+        return messages + placing(decision, objects, feasible=feasible)
+    if (result.outcome == "placed") != (decision.status is Status.SUCCESS) or result.outcome == "not-searched":
+        messages.append(f"the search ends as {result.outcome}, the decision is {decision.status}")
+    if result.outcome == "infeasible" and feasible:
+        messages.append("there is a placement, and the search says that there is none")
     if decision.victims and feasible:
-        told.append(f"{len(decision.victims)} pods leave although there is a placement")
-    return told + placing(decision, objects, feasible=feasible)
+        messages.append(f"{len(decision.victims)} pods leave although there is a placement")
+    return messages + placing(decision, objects, feasible=feasible)
 
 
 def beyond_search(objects: Objects, name: str) -> bool:
     """Return true if a root may be decided without a search: its minimum runs already, or its pods use host ports."""
     cluster = read(objects)
-    root = next(each for each in tried(cluster) if each.name == name)
+    root = next(each for each in roots_to_try(cluster) if each.name == name)
     return brute.satisfied(root, cluster) or any(host_ports(pod) for pod in queued(root, cluster))
 
 
 def placing(decision: Decision, objects: Objects, *, feasible: bool) -> list[str]:
     """Return the errors of the placement, for any strategy."""
-    told = [f"it breaks a constraint: {line}" for line in brute.violations(objects, decision.assignments)]
+    messages = [f"it breaks a constraint: {line}" for line in brute.violations(objects, decision.assignments)]
     if decision.status is Status.SUCCESS and not feasible:
-        told.append("it is placed, and there is no placement")
+        messages.append("it is placed, and there is no placement")
     if bool(decision.assignments) != (decision.status is Status.SUCCESS):
-        told.append(f"{len(decision.assignments)} pods are placed, the decision is {decision.status}")
+        messages.append(f"{len(decision.assignments)} pods are placed, the decision is {decision.status}")
     if decision.assignments and decision.victims:
-        told.append(f"{len(decision.victims)} pods leave although it is placed")
-    return told
+        messages.append(f"{len(decision.victims)} pods leave although it is placed")
+    return messages
 
 
 def evicting(decision: Decision, objects: Objects, least: Fewest | None) -> list[str]:
     """Return the errors of the preemption, for any strategy: whole units of lower priority, at least the minimum, all needed."""
-    units, told = leaving(decision, objects)
+    units, messages = leaving(decision, objects)
     if not units:
-        return told
+        return messages
     figures = cost(objects, units)
     if least is None or figures < least.cost:
-        return [*told, f"it costs {figures}, and the least that helps is {least}"]
-    gone = set(decision.victims)
-    broken = brute.violations(without(objects, gone), decision.nominations)
+        return [*messages, f"it costs {figures}, and the least that helps is {least}"]
+    removed = set(decision.victims)
+    broken = brute.violations(without(objects, removed), decision.nominations)
     if broken and decision.search.strategy == "greedy":
         # As kube-scheduler it makes room for the pods of children that failed too, all of which need not fit together.
-        return told
-    told += [f"what is nominated breaks a constraint: {line}" for line in broken]
+        return messages
+    messages += [f"what is nominated breaks a constraint: {line}" for line in broken]
     for unit in units:
-        if not brute.violations(without(objects, gone - {pod.key for pod in unit.pods}), decision.nominations):
-            told.append(f"{unit.name} leaves and need not")
-    return told
+        if not brute.violations(without(objects, removed - {pod.key for pod in unit.pods}), decision.nominations):
+            messages.append(f"{unit.name} leaves and need not")
+    return messages
 
 
 def leaving(decision: Decision, objects: Objects) -> tuple[list[Unit], list[str]]:
     """Return the preempted units and the errors of this set."""
     cluster = read(objects)
-    (root,) = tried(cluster)
+    (root,) = roots_to_try(cluster)
     units = [unit for unit in victims.candidates(cluster, root) if set(decision.victims) & {pod.key for pod in unit.pods}]
     odd = {pod.key for unit in units for pod in unit.pods} ^ set(decision.victims)
     return units, [f"{key} leaves without its unit, stays without it, or is of no lower priority" for key in sorted(odd)]
@@ -86,7 +86,7 @@ def leaving(decision: Decision, objects: Objects) -> tuple[list[Unit], list[str]
 def cost(objects: Objects, units: list[Unit]) -> tuple[int, ...]:
     """Return the cost of preempting *units*."""
     cluster = read(objects)
-    (root,) = tried(cluster)
+    (root,) = roots_to_try(cluster)
     return victims.cost(units, victims.candidates(cluster, root), cluster.budgets)
 
 

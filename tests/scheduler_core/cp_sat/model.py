@@ -33,25 +33,25 @@ class Fewest:
 
 def feasible(objects: Objects) -> dict[str, bool]:
     """Return for each root, by name, if it has a placement: at least one new pod, and every minimum that it needs."""
-    return {name: found is not None for name, found in placements(objects).items()}
+    return {name: result is not None for name, result in placements(objects).items()}
 
 
 def placements(objects: Objects) -> dict[str, dict[str, str] | None]:
     """Return a placement of each root by name: node by pod; None if there is none."""
     cluster = read(objects)
-    programs = {root.name: Program(cluster, root, []) for root in tried(cluster)}
+    programs = {root.name: Program(cluster, root, []) for root in roots_to_try(cluster)}
     return {name: program.assignments() if program.solve() else None for name, program in programs.items()}
 
 
 def most_pods(objects: Objects) -> dict[str, int]:
     """Return the largest number of pending pods of each root that can be placed at once; 0 without a placement."""
     cluster = read(objects)
-    found = {}
-    for root in tried(cluster):
+    result = {}
+    for root in roots_to_try(cluster):
         program = Program(cluster, root, [])
         program.model.maximize(program.placed)
-        found[root.name] = round(program.solver.objective_value) if program.solve() else 0
-    return found
+        result[root.name] = round(program.solver.objective_value) if program.solve() else 0
+    return result
 
 
 def fewest_victims(objects: Objects) -> dict[str, Fewest | None]:
@@ -61,10 +61,10 @@ def fewest_victims(objects: Objects) -> dict[str, Fewest | None]:
     Terminating pods count like others.
     """
     cluster = read(objects)
-    return {root.name: _fewest(cluster, root) for root in tried(cluster)}
+    return {root.name: _fewest(cluster, root) for root in roots_to_try(cluster)}
 
 
-def tried(cluster: Cluster) -> list[Group]:
+def roots_to_try(cluster: Cluster) -> list[Group]:
     """Return the roots that a cycle would try."""
     return [root.group for root in roots(cluster) if root.group is not None and ready(root, cluster) and not invalid(root, cluster)]
 

@@ -77,7 +77,7 @@ class Program:
 
     def assignments(self) -> dict[str, str]:
         """Return the node of each pod in the last solution."""
-        found = {}
+        result = {}
         names = {
             (leaf.name, kind): iter(
                 [pod.key for pod, its in zip(queued(leaf, self._cluster), self._shapes[leaf.name], strict=True) if its is shape]
@@ -89,8 +89,8 @@ class Program:
             slots = iter([node.name for node in cell.nodes for _ in range(self._value(self._on.get((kind, node.name))))])
             for leaf in self._root.leaves():
                 for _ in range(self._value(self._in.get((leaf.name, kind, number)))):
-                    found[next(names[leaf.name, kind])] = next(slots)
-        return found
+                    result[next(names[leaf.name, kind])] = next(slots)
+        return result
 
     def _value(self, variable: cp_model.IntVar | None) -> int:
         return 0 if variable is None else self.solver.value(variable)
@@ -99,11 +99,11 @@ class Program:
         """Constrain the new pods on *node*, given the pods that stay."""
         running = self._cluster.on(node.name)
         staying = [pod for pod in running if pod.key not in self._gone]
-        room = {kind: most(shape, node, staying) for kind, shape in enumerate(self._kinds)}
-        here = {kind: self.model.new_int_var(0, size, f"{kind} on {node.name}") for kind, size in room.items() if size > 0}
+        capacity = {kind: most(shape, node, staying) for kind, shape in enumerate(self._kinds)}
+        here = {kind: self.model.new_int_var(0, size, f"{kind} on {node.name}") for kind, size in capacity.items() if size > 0}
         for kind, variable in here.items():
             self._on[kind, node.name] = variable
-            self._room[kind, cell] += room[kind]
+            self._room[kind, cell] += capacity[kind]
             self._keep_ports(kind, here, running)
         if len(here) > 1 or len(staying) < len(running):
             for resource in sorted({name for kind in here for name in self._kinds[kind].amounts}):
@@ -112,16 +112,16 @@ class Program:
     def _within(self, node: Node, resource: str, here: dict[int, cp_model.IntVar], running: list[Pod]) -> None:
         """Constrain requests of *resource* to the capacity left; if it is exceeded already, no new pod requests it."""
         wanting = {kind: self._kinds[kind].amounts[resource] for kind in here if resource in self._kinds[kind].amounts}
-        taken = {pod.key: amounts_of(pod).get(resource, 0) for pod in running}
-        freed = sum((amount * self._gone[key] for key, amount in taken.items() if key in self._gone), NOTHING)
-        free = node.allocatable.get(resource, 0) - sum(taken.values())
+        used = {pod.key: amounts_of(pod).get(resource, 0) for pod in running}
+        freed = sum((amount * self._gone[key] for key, amount in used.items() if key in self._gone), NOTHING)
+        free = node.allocatable.get(resource, 0) - sum(used.values())
         fits = sum(amount * here[kind] for kind, amount in wanting.items()) <= freed + free
         if free >= 0:
             self.model.add(fits)
         else:
-            wanted = self.model.new_bool_var(f"{resource} wanted on {node.name}")
-            self.model.add(fits).only_enforce_if(wanted)
-            self.model.add(sum(here[kind] for kind in wanting) == 0).only_enforce_if(~wanted)
+            expected = self.model.new_bool_var(f"{resource} wanted on {node.name}")
+            self.model.add(fits).only_enforce_if(expected)
+            self.model.add(sum(here[kind] for kind in wanting) == 0).only_enforce_if(~expected)
 
     def _keep_ports(self, kind: int, here: dict[int, cp_model.IntVar], running: list[Pod]) -> None:
         shape = self._kinds[kind]
@@ -181,12 +181,12 @@ class Program:
                 self.model.add(variable <= size * gate)
 
     def _of(self, leaf: Group, kind: int) -> list[cp_model.IntVar]:
-        found = (self._in.get((leaf.name, kind, number)) for number in range(len(self._cells)))
-        return [variable for variable in found if variable is not None]
+        result = (self._in.get((leaf.name, kind, number)) for number in range(len(self._cells)))
+        return [variable for variable in result if variable is not None]
 
     def _join(self) -> None:
         """Constrain nodes of each cell to take as many pods of a shape as leaves have there."""
         for kind, (number, cell) in itertools.product(range(len(self._kinds)), enumerate(self._cells)):
-            taken = [self._on[kind, node.name] for node in cell.nodes if (kind, node.name) in self._on]
+            in_use = [self._on[kind, node.name] for node in cell.nodes if (kind, node.name) in self._on]
             given = [self._in[leaf.name, kind, number] for leaf in self._root.leaves() if (leaf.name, kind, number) in self._in]
-            self.model.add(sum(taken, NOTHING) == sum(given, NOTHING))
+            self.model.add(sum(in_use, NOTHING) == sum(given, NOTHING))

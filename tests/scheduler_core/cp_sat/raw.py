@@ -82,29 +82,29 @@ def tainted(pool: str) -> dict[str, str]:
 
 def spec(amounts: Amounts, pool: str) -> dict[str, Any]:
     """Return a pod spec that requests *amounts*, on the nodes of *pool* unless that is empty."""
-    found: dict[str, Any] = {"containers": [{"name": "c", "image": "i", "resources": {"requests": _quantities(amounts)}}]}
+    result: dict[str, Any] = {"containers": [{"name": "c", "image": "i", "resources": {"requests": _quantities(amounts)}}]}
     if pool:
-        found |= {"nodeSelector": {POOL: pool}, "tolerations": [{**tainted(pool), "operator": "Equal"}]}
-    return found
+        result |= {"nodeSelector": {POOL: pool}, "tolerations": [{**tainted(pool), "operator": "Equal"}]}
+    return result
 
 
 def tree(top: Planned, parent: str = "", priority: int = URGENT, mode: str = "single") -> Objects:
     """Return the groups and pods of *top*."""
-    kind, word = ("CompositePodGroup", "minGroupCount") if top.children else ("PodGroup", "minCount")
+    kind, status_text = ("CompositePodGroup", "minGroupCount") if top.children else ("PodGroup", "minCount")
     own = {
-        "schedulingPolicy": {"gang": {word: top.minimum}} if top.minimum else {"basic": {}},
+        "schedulingPolicy": {"gang": {status_text: top.minimum}} if top.minimum else {"basic": {}},
         "disruptionMode": {mode: {}},
         "priority": priority,
         "workloadRef": {"workloadName": "w", "templateName": top.name},
     }
     own |= {"schedulingConstraints": {"topology": [{"key": top.key}]}} if top.key else {}
     own |= {"parentCompositePodGroupName": parent} if parent else {}
-    made = [{"apiVersion": "scheduling.k8s.io/v1alpha3", "kind": kind, "metadata": _meta(top.name, top.second), "spec": own}]
-    for number, (wanted, on) in enumerate(top.pods):
-        made.append(_pod(f"{top.name}-p{number:02d}", {**wanted, "schedulingGroup": {"podGroupName": top.name}}, on, priority))
+    created = [{"apiVersion": "scheduling.k8s.io/v1alpha3", "kind": kind, "metadata": _meta(top.name, top.second), "spec": own}]
+    for number, (expected, on) in enumerate(top.pods):
+        created.append(_pod(f"{top.name}-p{number:02d}", {**expected, "schedulingGroup": {"podGroupName": top.name}}, on, priority))
     for child in top.children:
-        made += tree(child, top.name, priority, mode)
-    return made
+        created += tree(child, top.name, priority, mode)
+    return created
 
 
 def fillers(machines: Iterable[Machine], resources: list[str], priority: int, chance: random.Random) -> Objects:
@@ -112,7 +112,7 @@ def fillers(machines: Iterable[Machine], resources: list[str], priority: int, ch
 
     One for each node if they cannot be preempted; otherwise several, some in groups that are preempted together.
     """
-    made: Objects = []
+    created: Objects = []
     pieces = [
         (each, piece) for each in machines for piece in _pieces(each.rest(resources), 1 if priority >= URGENT else chance.randint(1, 3))
     ]
@@ -120,16 +120,16 @@ def fillers(machines: Iterable[Machine], resources: list[str], priority: int, ch
     number = 0
     while pieces:
         together = chance.randint(2, 3) if priority < URGENT and len(pieces) > 2 and chance.random() < 0.3 else 1
-        taken, pieces = pieces[:together], pieces[together:]
+        used, pieces = pieces[:together], pieces[together:]
         level = priority + chance.choice((0, 0, 10, 50)) if priority < URGENT else priority
-        pods = [(spec(piece, machine.labels.get(POOL, "")), machine.name) for machine, piece in taken]
+        pods = [(spec(piece, machine.labels.get(POOL, "")), machine.name) for machine, piece in used]
         if together > 1:
-            made += tree(Planned(f"old-{number}", "", chance.randrange(60), together, pods=pods), priority=level, mode="all")
+            created += tree(Planned(f"old-{number}", "", chance.randrange(60), together, pods=pods), priority=level, mode="all")
         else:
-            made.append(_pod(f"f{number:03d}", *pods[0], level, f"2026-07-0{chance.randint(1, 9)}T00:00:00Z"))
-            made[-1]["metadata"]["labels"] = {"app": chance.choice("abc")}
+            created.append(_pod(f"f{number:03d}", *pods[0], level, f"2026-07-0{chance.randint(1, 9)}T00:00:00Z"))
+            created[-1]["metadata"]["labels"] = {"app": chance.choice("abc")}
         number += 1
-    return made
+    return created
 
 
 def budget(app: str, allowed: int) -> dict[str, Any]:
@@ -148,8 +148,8 @@ def _pieces(rest: Amounts, count: int) -> Iterator[Amounts]:
     """Split *rest* into *count* parts, without empty resources."""
     for number in range(count):
         piece = {name: amount // count + (number < amount % count) for name, amount in rest.items()}
-        if wanted := {name: amount for name, amount in piece.items() if amount}:
-            yield wanted
+        if wanted_value := {name: amount for name, amount in piece.items() if amount}:
+            yield wanted_value
 
 
 def _quantities(amounts: Amounts) -> dict[str, str]:

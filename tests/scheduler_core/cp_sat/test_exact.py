@@ -25,9 +25,9 @@ def kind_of(name: str, objects: Objects) -> str:
 @slowly
 @given(clusters(TINY))
 def test_there_is_a_placement_where_trying_everything_finds_one(objects):
-    for name, found in model.placements(objects).items():
-        assert (brute.placement(objects, kind_of(name, objects), name) is not None) == (found is not None)
-        assert [] == brute.violations(objects, found or {})
+    for name, result in model.placements(objects).items():
+        assert (brute.placement(objects, kind_of(name, objects), name) is not None) == (result is not None)
+        assert [] == brute.violations(objects, result or {})
 
 
 def largest(objects: Objects, name: str) -> int:
@@ -35,12 +35,12 @@ def largest(objects: Objects, name: str) -> int:
     cluster = read(objects)
     root = cluster.groups[kind_of(name, objects), "default", name]
     running = set(cluster.where)
-    found = 0
+    result = 0
     for _ in brute._assigned(queued(root, cluster), cluster):
         new = cluster.where.keys() - running
-        if len(new) > found and not any(brute._unmet(group, cluster) for key in new for group in brute._above(cluster.pods[key], cluster)):
-            found = len(new)
-    return found
+        if len(new) > result and not any(brute._unmet(group, cluster) for key in new for group in brute._above(cluster.pods[key], cluster)):
+            result = len(new)
+    return result
 
 
 @slowly
@@ -54,12 +54,12 @@ def least(objects: Objects, name: str) -> tuple[int, ...] | None:
     """Return the lowest cost of preemption, by trying all sets of units."""
     cluster = read(objects)
     below = victims.candidates(cluster, cluster.groups[kind_of(name, objects), "default", name])
-    found = []
+    result = []
     for chosen in itertools.chain.from_iterable(itertools.combinations(below, size) for size in range(len(below) + 1)):
-        gone = {pod.key for unit in chosen for pod in unit.pods}
-        if brute.placement(judge.without(objects, gone), kind_of(name, objects), name):
-            found.append(victims.cost(list(chosen), below, cluster.budgets))
-    return min(found, default=None)
+        removed = {pod.key for unit in chosen for pod in unit.pods}
+        if brute.placement(judge.without(objects, removed), kind_of(name, objects), name):
+            result.append(victims.cost(list(chosen), below, cluster.budgets))
+    return min(result, default=None)
 
 
 @slowly
@@ -85,30 +85,30 @@ def test_the_solver_says_so_where_it_takes_too_long(monkeypatch):
 
 @batches(share=2)
 def test_what_is_planted_is_found_and_greedy_never_beats_the_truth(seeds):
-    told = []
+    messages = []
     for case in drawn(seeds):
-        found = model.placements(case.objects)["t"]
-        told += [f"{case.seed}: {line}" for line in brute.violations(case.objects, found or {})]
-        if case.make.planted and found is None:
-            told.append(f"{case.seed}: the planted placement is not found")
+        result = model.placements(case.objects)["t"]
+        messages += [f"{case.seed}: {line}" for line in brute.violations(case.objects, result or {})]
+        if case.make.planted and result is None:
+            messages.append(f"{case.seed}: the planted placement is not found")
         decision = decide(case.objects, "greedy")
-        told += [f"{case.seed}: {line}" for line in judge.placing(decision, case.objects, feasible=found is not None)]
+        messages += [f"{case.seed}: {line}" for line in judge.placing(decision, case.objects, feasible=result is not None)]
 
-    assert [] == told
+    assert [] == messages
 
 
 @batches(share=6)
 def test_who_leaves_in_greedy_is_never_less_than_the_least_and_none_of_it_in_vain(seeds):
-    told = []
+    messages = []
     for seed in seeds:
         objects = corpus.crowded(seed)
         fewest = model.fewest_victims(objects)["t"]
-        told += [f"{seed}: {line}" for line in judge.evicting(decide(objects, "greedy"), objects, fewest)]
-        gone = judge.without(objects, fewest.victims if fewest else ())
-        if model.feasible(gone)["t"] != (fewest is not None):
-            told.append(f"{seed}: {fewest} does not help")
+        messages += [f"{seed}: {line}" for line in judge.evicting(decide(objects, "greedy"), objects, fewest)]
+        removed_pods = judge.without(objects, fewest.victims if fewest else ())
+        if model.feasible(removed_pods)["t"] != (fewest is not None):
+            messages.append(f"{seed}: {fewest} does not help")
 
-    assert [] == told
+    assert [] == messages
 
 
 def test_the_corpus_is_hard_for_greedy():
@@ -132,13 +132,13 @@ def test_instances_are_the_same_each_time_and_differ_by_seed():
 
 @pytest.mark.parametrize("slack", [0, 5, 10, 20])
 @pytest.mark.parametrize("optional", [False, True])
-def test_just_so_much_is_free_beside_the_minimum(slack, optional):
+def test_just_so_much_is_free_next_to_the_minimum(slack, optional):
     for seed in range(20):
         objects = corpus.instance(seed, corpus.Make(slack=slack, optional=optional, depth=1 + seed % 4))
         minimum = sum(each["spec"]["schedulingPolicy"]["gang"].get("minCount", 0) for each in objects if each["kind"].endswith("Group"))
-        room = free(objects)
+        capacity = free(objects)
 
-        assert room == minimum + round(minimum * slack / (100 - slack))
+        assert capacity == minimum + round(minimum * slack / (100 - slack))
 
 
 def free(objects: Objects) -> int:
@@ -167,10 +167,10 @@ def free(objects: Objects) -> int:
         ),
     ],
 )
-def test_an_instance_is_what_was_asked_for(make, holds):
-    made = [corpus.instance(seed, make) for seed in range(3)]
+def test_an_instance_is_what_was_requested(make, holds):
+    created = [corpus.instance(seed, make) for seed in range(3)]
 
-    assert any(holds(depth(objects), objects) for objects in made)
+    assert any(holds(depth(objects), objects) for objects in created)
 
 
 def depth(objects: list[dict[str, Any]]) -> int:

@@ -21,13 +21,13 @@ from tests.scheduler_core.oracle.strategies import clusters
 
 @batches()
 def test_it_says_of_no_tree_what_is_not_so(seeds):
-    told = []
+    messages = []
     for case in drawn(seeds):
         decision = decide(case.objects, "complete")
         lines = judge.verdict(decision, case.objects, feasible=model.feasible(case.objects)["t"])
-        told += [f"{case.seed}: {line}" for line in lines]
+        messages += [f"{case.seed}: {line}" for line in lines]
 
-    assert [] == told
+    assert [] == messages
 
 
 @slowly
@@ -48,14 +48,14 @@ def test_its_budget_is_spent_on_one_in_a_hundred_at_most():
 
 def with_leftovers(seeds: range, *, spare: int) -> list[Case]:
     """Draw instances with optional pods and, with *spare*, optional child groups."""
-    found = []
+    results = []
     for case in drawn(seeds):
         make = dataclasses.replace(case.make, optional=not spare, spare=spare, slack=10 + case.seed % 20, loose=False, moved=0, short=0)
-        found.append(Case(case.seed, make, corpus.instance(case.seed, make)))
-    return found
+        results.append(Case(case.seed, make, corpus.instance(case.seed, make)))
+    return results
 
 
-def left_out(case: Case) -> list[str]:
+def missing_pods(case: Case) -> list[str]:
     """Return the pods that should be placed and are not."""
     decision = decide(case.objects, "complete")
     if decision.status is not Status.SUCCESS:
@@ -65,18 +65,18 @@ def left_out(case: Case) -> list[str]:
 
 
 @batches(share=6)
-def test_no_optional_pod_is_left_out_that_has_room(seeds):
-    assert [] == [line for case in with_leftovers(seeds, spare=0) for line in left_out(case)]
+def test_no_optional_pod_is_left_out_that_has_capacity(seeds):
+    assert [] == [line for case in with_leftovers(seeds, spare=0) for line in missing_pods(case)]
 
 
 @batches(share=6)
-def test_no_optional_child_is_left_out_that_has_room(seeds):
-    assert [] == [line for case in with_leftovers(seeds, spare=2) for line in left_out(case)]
+def test_no_optional_child_is_left_out_that_has_capacity(seeds):
+    assert [] == [line for case in with_leftovers(seeds, spare=2) for line in missing_pods(case)]
 
 
 @batches(share=4)
 def test_who_leaves_must_leave(seeds):
-    told = []
+    messages = []
     for seed in seeds:
         objects = corpus.crowded(seed)
         decision, fewest = decide(objects, "complete"), model.fewest_victims(objects)["t"]
@@ -86,28 +86,28 @@ def test_who_leaves_must_leave(seeds):
             lines.append(f"no eviction is said to help, and that of {fewest.victims} does")
         if decision.status is Status.UNSCHEDULABLE and fewest is not None and not decision.victims:
             lines.append(f"nobody leaves, though it would help that {fewest.victims} did")
-        told += [f"{seed}: {line}" for line in lines]
+        messages += [f"{seed}: {line}" for line in lines]
 
-    assert [] == told
+    assert [] == messages
 
 
 def misjudged(seed: int, objects: Objects) -> list[str]:
     """Return the wrong statements about victims."""
     decision, fewest = decide(objects, "complete"), model.fewest_victims(objects).get("t")
     units, _ = judge.leaving(decision, objects)
-    plan, found = decision.preemption, []
+    plan, result = decision.preemption, []
     if plan is None or fewest is None:
         return [] if plan is None or not units else [f"{seed}: {len(units)} units leave, and nothing helps"]
     cost = judge.cost(objects, units)
     if fewest.nobody:
-        found.append(f"{seed}: {len(units)} units leave, and nobody need")
+        result.append(f"{seed}: {len(units)} units leave, and nobody need")
     if plan.lower > fewest.cost[1]:
-        found.append(f"{seed}: at least {plan.lower} units are said to leave, and {fewest.cost} is enough")
+        result.append(f"{seed}: at least {plan.lower} units are said to leave, and {fewest.cost} is enough")
     if plan.proved and cost != fewest.cost:
-        found.append(f"{seed}: {cost} is said to be the best, and is {fewest.cost}")
+        result.append(f"{seed}: {cost} is said to be the best, and is {fewest.cost}")
     if plan.proved and plan.gap:
-        found.append(f"{seed}: a gap of {plan.gap} is left, and nothing is said to be better")
-    return found
+        result.append(f"{seed}: a gap of {plan.gap} is left, and nothing is said to be better")
+    return result
 
 
 @batches()
@@ -136,33 +136,33 @@ def test_victims_are_not_proved_to_be_the_best_for_few(make, one_in):
 @batches(share=12)
 def test_with_less_effort_who_leaves_must_leave_too_and_no_bound_is_wrong(seeds, steps, monkeypatch):
     monkeypatch.setattr(decider, "fewest_victims", functools.partial(fewest_victims, steps=steps))
-    told = []
+    messages = []
     for seed in seeds:
         objects = corpus.crowded(seed)
-        told += misjudged(seed, objects)
-        told += judge.evicting(decide(objects, "complete"), objects, model.fewest_victims(objects)["t"])
+        messages += misjudged(seed, objects)
+        messages += judge.evicting(decide(objects, "complete"), objects, model.fewest_victims(objects)["t"])
 
-    assert [] == told
+    assert [] == messages
 
 
 @batches(share=6)
-def test_nobody_leaves_where_there_is_a_placement(seeds):
-    told = []
+def test_no_pod_is_preempted_where_there_is_a_placement(seeds):
+    messages = []
     for seed in seeds:
         make = dataclasses.replace(corpus.drawn(seed), moved=0, short=0, filler=0)
         decision = decide(corpus.instance(seed, make), "complete")
         if decision.victims or decision.status is not Status.SUCCESS:
-            told.append(f"{seed}: {decision.status}, {len(decision.victims)} leave")
+            messages.append(f"{seed}: {decision.status}, {len(decision.victims)} leave")
 
-    assert [] == told
+    assert [] == messages
 
 
 @batches(share=12)
 def test_the_order_of_the_objects_changes_nothing(seeds):
-    told = []
+    messages = []
     for case in drawn(seeds):
         shuffled = random.Random(case.seed).sample(case.objects, len(case.objects))
         if decide(case.objects, "complete") != decide(shuffled, "complete"):
-            told.append(case.seed)
+            messages.append(case.seed)
 
-    assert [] == told
+    assert [] == messages

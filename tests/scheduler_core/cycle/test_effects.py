@@ -31,7 +31,7 @@ OPTIONS = {
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 @settings(max_examples=sampled(40), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.one_of(contested(TINY), contested(Size(nodes=3, depth=2, trees=4))))
-def test_a_cycle_goes_on_with_the_effects_of_its_decisions(options, objects):
+def test_a_cycle_continues_with_the_effects_of_its_decisions(options, objects):
     snapshot = load(objects)
     decisions = run_cycle(snapshot, options).decisions
     for number, decision in enumerate(decisions):
@@ -45,8 +45,8 @@ def test_a_cycle_goes_on_with_the_effects_of_its_decisions(options, objects):
 
 def capacity(state):
     """Return the resources taken on the nodes, and the pods for which capacity is reserved."""
-    held = {key: nomination.load.nodes.tolist() for key, nomination in state.nominations._nominations.items()}
-    return state.ledger.used.tolist(), state.ledger.held.tolist(), held
+    reserved = {key: nomination.load.nodes.tolist() for key, nomination in state.nominations._nominations.items()}
+    return state.ledger.used.tolist(), state.ledger.held.tolist(), reserved
 
 
 @settings(max_examples=sampled(40), deadline=None, suppress_health_check=list(HealthCheck))
@@ -233,8 +233,8 @@ def test_pod_groups_below_their_minimum_hold_no_nominations(objects, placed, wan
     pods = {f"default/{name}-0": Name("PodGroup", "default", name) for name in "abc"}
     decision = Decision(TOP, Status.UNSCHEDULABLE, nominations=dict.fromkeys([*pods, "default/gone"], "n"))
     trees = [*parents_first(load(objects).groups)]
-    held = [held_nominations(decision, tree, pods, lambda name: placed[name.name]) for tree in trees]
-    assert [{f"default/{name}-0" for name in want} | {"default/gone"}] * len(trees) == [each.keys() for each in held]
+    reserved = [held_nominations(decision, tree, pods, lambda name: placed[name.name]) for tree in trees]
+    assert [{f"default/{name}-0" for name in want} | {"default/gone"}] * len(trees) == [each.keys() for each in reserved]
 
 
 def parents_first(groups):

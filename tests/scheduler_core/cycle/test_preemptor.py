@@ -28,7 +28,7 @@ def apart(app: str, *, key: str = HOST) -> Json:
     return {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
 
 
-def near(app: str, *, key: str = HOST) -> Json:
+def affinity_to(app: str, *, key: str = HOST) -> Json:
     term = {"topologyKey": key, "labelSelector": {"matchLabels": {"app": app}}}
     return {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
 
@@ -64,25 +64,25 @@ THERE = [pod("fills", on="b-full", cpu="2"), pod("web", on="e-port", host_port=8
     ],
 )
 def test_resolvable_are_nodes_where_eviction_could_help(preemptor, nodes):
-    found, state, records = set_up([*NODES, *THERE, preemptor])
+    result, state, records = set_up([*NODES, *THERE, preemptor])
 
-    assert nodes == [state.nodes.names[index] for index in found.resolvable(records["p"]).tolist()]
+    assert nodes == [state.nodes.names[index] for index in result.resolvable(records["p"]).tolist()]
 
 
 def test_anti_affinity_can_be_helped_by_eviction_and_affinity_cannot():
     here = [node("a"), node("b"), labelled("web", "web", on="a")]
-    found, state, records = set_up([*here, pod("p", **apart("web"))])
-    assert ["a", "b"] == [state.nodes.names[index] for index in found.resolvable(records["p"]).tolist()]
+    result, state, records = set_up([*here, pod("p", **apart("web"))])
+    assert ["a", "b"] == [state.nodes.names[index] for index in result.resolvable(records["p"]).tolist()]
 
-    found, state, records = set_up([*here, pod("p", **near("web"))])
-    assert ["a"] == [state.nodes.names[index] for index in found.resolvable(records["p"]).tolist()]
+    result, state, records = set_up([*here, pod("p", **affinity_to("web"))])
+    assert ["a"] == [state.nodes.names[index] for index in result.resolvable(records["p"]).tolist()]
 
 
 def test_placing_leaves_no_trace():
     objects = [node("a", "4"), leaf("g", 2), pod("g-0", "g", cpu="2"), pod("g-1", "g", nominated="a")]
-    found, state, _ = set_up(objects)
+    result, state, _ = set_up(objects)
     before = (state.ledger.used.tobytes(), state.ledger.held.tobytes(), state.ledger.mark())
-    proposal = found.place(entities(objects)["g"])
+    proposal = result.place(entities(objects)["g"])
 
     assert (Status.SUCCESS, "", [("g-0", 0), ("g-1", 0)]) == (
         proposal.status,
@@ -94,8 +94,8 @@ def test_placing_leaves_no_trace():
 
 def test_nothing_is_proposed_for_a_root_that_does_not_fit():
     objects = [node("a", "1"), leaf("g", 2), *pods("g", 2)]
-    found, _, _ = set_up(objects)
-    proposal = found.place(entities(objects)["g"])
+    result, _, _ = set_up(objects)
+    proposal = result.place(entities(objects)["g"])
 
     assert (Status.UNSCHEDULABLE, []) == (proposal.status, proposal.assigned)
     assert "minCount (2) cannot be satisfied: 1 scheduled, 0 remaining" == proposal.message
@@ -104,46 +104,46 @@ def test_nothing_is_proposed_for_a_root_that_does_not_fit():
 def test_pods_of_a_child_that_failed_are_proposed_with_the_others_as_kube_scheduler_does():
     objects = [node("a", "2"), composite("root", 1), leaf("first", 3, parent="root"), leaf("second", 1, parent="root")]
     objects += [*pods("first", 3), *pods("second", 1)]
-    found, _, _ = set_up(objects)
+    result, _, _ = set_up(objects)
 
-    assert ["first-0", "first-1", "second-0"] == [each.name for each, _ in found.place(entities(objects)["root"]).assigned]
+    assert ["first-0", "first-1", "second-0"] == [each.name for each, _ in result.place(entities(objects)["root"]).assigned]
 
 
 def test_relations_matter_only_to_pods_that_they_touch():
-    found, _, records = set_up([node("a"), labelled("web", "web", on="a"), pod("p", **apart("web")), pod("q")])
+    result, _, records = set_up([node("a"), labelled("web", "web", on="a"), pod("p", **apart("web")), pod("q")])
 
-    assert found.may_affect([records["web"]], [(records["p"], 0)])
-    assert not found.may_affect([records["web"]], [(records["q"], 0)])
-    assert not found.may_affect([], [(records["p"], 0)])
+    assert result.may_affect([records["web"]], [(records["p"], 0)])
+    assert not result.may_affect([records["web"]], [(records["q"], 0)])
+    assert not result.may_affect([], [(records["p"], 0)])
 
 
 def test_without_relations_nothing_matters_and_everyone_agrees():
-    found, _, records = set_up([node("a"), pod("web", on="a"), pod("p")])
-    found.move([records["web"]], away=True)
+    result, _, records = set_up([node("a"), pod("web", on="a"), pod("p")])
+    result.move([records["web"]], away=True)
 
-    assert not found.may_affect([records["web"]], [(records["p"], 0)])
-    assert found.passes_filters([(records["p"], 0)])
+    assert not result.may_affect([records["web"]], [(records["p"], 0)])
+    assert result.passes_filters([(records["p"], 0)])
 
 
 def test_who_is_away_bothers_nobody_and_is_back_afterwards():
-    found, _, records = set_up([node("a"), labelled("web", "web", on="a"), pod("p", **apart("web"))])
+    result, _, records = set_up([node("a"), labelled("web", "web", on="a"), pod("p", **apart("web"))])
     proposed = [(records["p"], 0)]
-    answers = [found.passes_filters(proposed)]
-    found.move([records["web"]], away=True)
-    answers.append(found.passes_filters(proposed))
-    found.move([records["web"]], away=False)
-    answers.append(found.passes_filters(proposed))
+    answers = [result.passes_filters(proposed)]
+    result.move([records["web"]], away=True)
+    answers.append(result.passes_filters(proposed))
+    result.move([records["web"]], away=False)
+    answers.append(result.passes_filters(proposed))
 
     assert [False, True, False] == answers
 
 
 def test_proposed_pods_must_get_along_with_each_other_in_their_order():
     objects = [node("a"), node("b"), labelled("x", "p", **apart("x")), labelled("x", "q", **apart("x"))]
-    found, state, records = set_up(objects)
+    result, state, records = set_up(objects)
     mark = state.stateful.mark()
 
-    assert not found.passes_filters([(records["p"], 0), (records["q"], 0)])
-    assert found.passes_filters([(records["p"], 0), (records["q"], 1)])
+    assert not result.passes_filters([(records["p"], 0), (records["q"], 0)])
+    assert result.passes_filters([(records["p"], 0), (records["q"], 1)])
     assert mark == state.stateful.mark()
 
 
@@ -166,7 +166,9 @@ def test_an_error_met_without_the_victims_is_the_roots():
     assert (Status.ERROR, (), {}) == (decision.status, decision.victims, decision.nominations)
     assert dict.fromkeys(("root", "first", "second"), Status.ERROR) == {each.group.name: each.status for each in decision.groups}
     assert "members run in 2 domains of 'rack'" in decision.message
-    assert [("SchedulerError", "False")] * 3 == [(told.reason, told.status) for each in decision.groups for told in each.conditions]
+    assert [("SchedulerError", "False")] * 3 == [
+        (messages.reason, messages.status) for each in decision.groups for messages in each.conditions
+    ]
 
 
 def test_devices_count_as_any_other_resource():

@@ -99,7 +99,7 @@ def test_what_one_root_is_given_the_next_does_not_find():
 
 
 @pytest.mark.parametrize("name", ["second", "default/second", "PodGroup/default/second"])
-def test_roots_come_in_the_order_asked_for(name):
+def test_roots_come_in_the_order_requested(name):
     assert [("second", "Success"), ("first", "Unschedulable")] == winners(TWO_ROOTS, order=(name,))
 
 
@@ -108,20 +108,20 @@ def test_an_order_that_names_no_root_is_refused():
         run(TWO_ROOTS, order=("third",))
 
 
-def test_only_pods_of_the_scheduler_asked_for_are_placed():
+def test_only_pods_of_the_requested_scheduler_are_placed():
     objects = [node("n"), pod("mine", schedulerName="muster"), pod("theirs")]
 
     assert [{"mine": "n"}] == [placed(each) for each in run(objects, scheduler_name="muster").decisions]
 
 
-def test_progress_is_told_root_by_root():
+def test_progress_is_reported_root_by_root():
     seen: list[tuple[int, int]] = []
     run([*TWO_ROOTS, {**pod("stray", "nowhere")}], progress=lambda done, all_: seen.append((done, all_)))
 
     assert [(1, 2), (2, 2)] == seen
 
 
-def test_the_roots_that_are_ready_are_told_in_the_order_of_their_cycles():
+def test_the_roots_that_are_ready_are_reported_in_the_order_of_their_cycles():
     objects = [*TWO_ROOTS, leaf("short", 3), *pods("short", 1), pod("high", priority=9)]
     snapshot, options = load(objects), CycleOptions(order=("second",))
 
@@ -130,11 +130,11 @@ def test_the_roots_that_are_ready_are_told_in_the_order_of_their_cycles():
     assert [("second", SUCCESS), ("high", UNSCHEDULABLE)] == [(each.name.name, decider.decide(each).status) for each in roots[:2]]
 
 
-def test_what_would_fit_is_told_without_taking_it():
+def test_what_would_fit_is_reported_without_taking_it():
     decider, roots = prepared(load(TWO_ROOTS), CycleOptions())
-    found = [[each.name for each, _ in decider.fitting(root) or ()] for root in roots]
+    results = [[each.name for each, _ in decider.fitting(root) or ()] for root in roots]
 
-    assert [["first-0", "first-1"], ["second-0", "second-1"]] == found
+    assert [["first-0", "first-1"], ["second-0", "second-1"]] == results
     decider.decide(roots[0])
     assert decider.fitting(roots[1]) is None
 
@@ -142,7 +142,7 @@ def test_what_would_fit_is_told_without_taking_it():
 FULL = [node("n", "2"), pod("low", on="n", cpu="2", priority=0)]
 
 
-def test_victims_leave_and_the_next_cycle_places_the_root_when_that_is_asked_for():
+def test_victims_leave_and_the_next_cycle_places_the_root_when_that_is_requested():
     objects = [*FULL, leaf("g", 2, priority=5), *pods("g", 2, priority=5)]
     (first,) = run(objects).decisions
     again = run(objects, evict=True).decisions
@@ -157,14 +157,14 @@ def test_without_victims_there_is_no_second_cycle():
     assert 2 == len(run(TWO_ROOTS, evict=True).decisions)
 
 
-def test_a_root_that_was_evicted_is_not_looked_for_in_the_order_of_the_next_cycle():
+def test_a_root_that_was_evicted_is_not_searched_for_in_the_order_of_the_next_cycle():
     objects = [*FULL, pod("p", cpu="2", priority=5)]
     decisions = run(objects, evict=True, order=("low", "p")).decisions
 
     assert [("p", UNSCHEDULABLE), ("p", SUCCESS)] == [(each.root.name, each.status) for each in decisions]
 
 
-def test_nobody_is_told_to_leave_twice():
+def test_no_pod_is_preempted_twice():
     low = [pod(f"low-{number}", on="n", cpu="1", priority=0) for number in range(2)]
     gangs = [leaf("a", 1, priority=5), *pods("a", 1, "2", priority=5), leaf("b", 1, priority=4), *pods("b", 1, "2", priority=4)]
     first, second = run([node("n", "2"), *low, *gangs]).decisions
@@ -189,9 +189,9 @@ def test_every_pod_that_is_not_placed_has_a_reason():
         pod("gated", schedulingGates=[{"name": "g"}]),
     ]
     result = run(objects)
-    told = {key for each in result.decisions for key in each.pending} | {key for key, _ in result.pending}
+    messages = {key for each in result.decisions for key in each.pending} | {key for key, _ in result.pending}
     placed_ = {key for each in result.decisions for key in each.assignments}
 
-    assert {f"default/{each['metadata']['name']}" for each in objects if each["kind"] == "Pod"} == told | placed_
-    assert not told & placed_
+    assert {f"default/{each['metadata']['name']}" for each in objects if each["kind"] == "Pod"} == messages | placed_
+    assert not messages & placed_
     assert all(reason for each in result.decisions for reason in each.pending.values())

@@ -32,12 +32,12 @@ randomly = settings(
 )
 
 
-def having(part: str) -> Any:
+def scenarios_with(part: str) -> Any:
     """Return the scenarios that have expectations of a kind."""
     return pytest.mark.parametrize("case", [case for case in SCENARIOS if case["expect"].get(part)], ids=lambda case: case["id"])
 
 
-@having("domainOf")
+@scenarios_with("domainOf")
 def test_pods_are_together_in_one_domain_where_kube_scheduler_keeps_them_together(case):
     labels = {each["name"]: each.get("labels") or {} for each in case["nodes"]}
     bound: Json = {}
@@ -49,7 +49,7 @@ def test_pods_are_together_in_one_domain_where_kube_scheduler_keeps_them_togethe
         assert rule.get("value", domain) == domain
 
 
-@having("perGroup")
+@scenarios_with("perGroup")
 def test_groups_end_as_with_kube_scheduler_or_as_the_documents_have_it(case):
     groups = {group["name"]: group["status"] for decision in answered(case, "greedy")["decisions"] for group in decision["groups"]}
     by_documents = case["expect"].get("kepStatus")
@@ -89,12 +89,12 @@ def unsettled(objects: list[Json], decisions: list[Json]) -> bool:
 
 @randomly
 @given(promising(), st.booleans())
-def test_promises_and_pods_that_leave_count_as_in_an_independent_reading(objects, evict):
-    told = answer(objects, evict=evict)
-    if unsettled(objects, told["decisions"]):
+def test_promises_and_preempted_pods_count_as_in_an_independent_implementation(objects, evict):
+    messages = answer(objects, evict=evict)
+    if unsettled(objects, messages["decisions"]):
         return
 
-    assert [] == compare.compare(objects, told, evict=evict)
+    assert [] == compare.compare(objects, messages, evict=evict)
 
 
 @randomly

@@ -27,7 +27,7 @@ def outcome(status: Status, message: str = "", *children: PlacementOutcome | Non
     )
 
 
-def shown(tree: PlacementRequest, came: PlacementOutcome) -> dict[str, tuple[Status, str]]:
+def verdicts_by_name(tree: PlacementRequest, came: PlacementOutcome) -> dict[str, tuple[Status, str]]:
     return {each.name.name: (each.status, each.message) for each in verdicts(tree, came)}
 
 
@@ -91,15 +91,15 @@ def test_groups_come_parents_first_and_in_order():
     ],
 )
 def test_what_is_above_counts_for_what_is_below(came, want):
-    assert want == shown(TREE, came)
+    assert want == verdicts_by_name(TREE, came)
 
 
 def test_a_group_that_is_placed_has_the_domain_of_its_own_key():
     tree = request("root", request("a", key="rack"), request("b"), request("c", key="rack"), key="zone")
     children = (outcome(SUCCESS, value="r1"), outcome(SUCCESS, value="z1"), outcome(UNSCHEDULABLE, "no room", value="r2"))
-    found = {each.name.name: each.domain for each in verdicts(tree, outcome(SUCCESS, "", *children, value="z1"))}
+    result = {each.name.name: each.domain for each in verdicts(tree, outcome(SUCCESS, "", *children, value="z1"))}
 
-    assert {"root": Domain("zone", "z1"), "a": Domain("rack", "r1"), "b": None, "c": None} == found
+    assert {"root": Domain("zone", "z1"), "a": Domain("rack", "r1"), "b": None, "c": None} == result
 
 
 def test_who_is_overruled_has_no_domain():

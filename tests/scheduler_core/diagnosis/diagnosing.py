@@ -21,7 +21,7 @@ HOST = "kubernetes.io/hostname"
 GROUP = {"apiVersion": "scheduling.k8s.io/v1alpha3"}
 
 
-def node(name: str, cpu: str = "4", *, rack: str = "", taints: tuple[str, ...] = (), cordoned: bool = False, **room: str) -> Object:
+def node(name: str, cpu: str = "4", *, rack: str = "", taints: tuple[str, ...] = (), cordoned: bool = False, **capacity: str) -> Object:
     """Return a node; *taints* as kubectl writes them, all other keywords are labels or resources."""
     labels = {HOST: name, **({RACK: rack} if rack else {})}
     spec: Object = {"unschedulable": cordoned, "taints": [taint(each) for each in taints]}
@@ -30,7 +30,7 @@ def node(name: str, cpu: str = "4", *, rack: str = "", taints: tuple[str, ...] =
         "kind": "Node",
         "metadata": {"name": name, "labels": labels},
         "spec": spec,
-        "status": {"allocatable": {"cpu": cpu, "memory": "16Gi", "pods": "110", **room}},
+        "status": {"allocatable": {"cpu": cpu, "memory": "16Gi", "pods": "110", **capacity}},
     }
 
 
@@ -81,7 +81,7 @@ def composite(name: str, gang: int = 0, *, key: str = "", parent: str = "", age:
     return group(name, gang, key=key, parent=parent, kind="CompositePodGroup", age=age)
 
 
-def tried(
+def outcomes(
     objects: list[Object], options: PlacingOptions | None = None, plugins: Plugins | None = None
 ) -> list[tuple[Greedy, PlacementRequest, PlacementOutcome]]:
     """Return the outcome of each schedulable root, each tried on the unchanged cluster."""
@@ -93,7 +93,7 @@ def tried(
 
 def diagnosed(objects: list[Object], **how: Any) -> diagnosis.Diagnosis:
     """Return the diagnosis of the only root."""
-    [(greedy, request, outcome)] = tried(objects, **how)
+    [(greedy, request, outcome)] = outcomes(objects, **how)
     return diagnosis.explain(greedy, request, outcome)
 
 
@@ -103,11 +103,11 @@ def named(groups: Any) -> dict[str, str]:
 
 def greedy_trap() -> list[Object]:
     """Return two racks of five slots; packing the first two children into one rack leaves none for the fourth."""
-    made = [labelled(node(f"r{rack}-{number}", "1", rack=f"r{rack}"), zone="z1") for rack in (1, 2) for number in range(5)]
-    made.append(composite("trap", 4, key="zone"))
+    created = [labelled(node(f"r{rack}-{number}", "1", rack=f"r{rack}"), zone="z1") for rack in (1, 2) for number in range(5)]
+    created.append(composite("trap", 4, key="zone"))
     for number, size in enumerate((2, 2, 3, 3), 1):
-        made += [group(f"g{number}", size, key=RACK, parent="trap", age=number), *pods(f"g{number}", size)]
-    return made
+        created += [group(f"g{number}", size, key=RACK, parent="trap", age=number), *pods(f"g{number}", size)]
+    return created
 
 
 ANTI = {

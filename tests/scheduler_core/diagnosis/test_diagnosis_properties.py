@@ -10,7 +10,7 @@ from scheduler_core import diagnosis
 from scheduler_core.model.decision import Status
 from scheduler_core.placement.greedy import BARE, assigned
 from tests.sampling import sampled
-from tests.scheduler_core.diagnosis.diagnosing import tried
+from tests.scheduler_core.diagnosis.diagnosing import outcomes
 from tests.scheduler_core.oracle import brute
 from tests.scheduler_core.oracle.strategies import Size, clusters
 
@@ -20,17 +20,17 @@ at_random = settings(deadline=None, max_examples=sampled(60), suppress_health_ch
 @at_random
 @given(clusters())
 def test_a_diagnosis_covers_every_pod_and_group_and_leaves_the_site_as_it_was(objects):
-    for greedy, request, outcome in tried(objects):
+    for greedy, request, outcome in outcomes(objects):
         ledger, known = greedy.state.ledger, greedy.state.topology.count
         before = ledger.used.copy(), ledger.versions[:known].copy(), greedy.state.stateful.mark()
 
-        found = diagnosis.explain(greedy, request, outcome)
+        result = diagnosis.explain(greedy, request, outcome)
 
         waiting = {each.key for leaf in request.entity.leaves() for each in leaf.waiting}
         nodes = {each.key for each, _ in assigned(request, outcome)} if outcome.success else set()
-        assert waiting - nodes == set(found.pods)
+        assert waiting - nodes == set(result.pods)
         if not outcome.success and outcome.status is not Status.ERROR and outcome.message != BARE:
-            assert {each.name for each in request.entity.walk()} == set(found.groups)
+            assert {each.name for each in request.entity.walk()} == set(result.groups)
         assert np.array_equal(before[0], ledger.used)
         assert np.array_equal(before[1], ledger.versions[:known])
         assert before[2] == greedy.state.stateful.mark()
@@ -39,16 +39,16 @@ def test_a_diagnosis_covers_every_pod_and_group_and_leaves_the_site_as_it_was(ob
 @at_random
 @given(clusters(), st.randoms(use_true_random=False))
 def test_the_order_of_the_objects_changes_nothing(objects, random):
-    want = [diagnosis.explain(*each) for each in tried(objects)]
+    want = [diagnosis.explain(*each) for each in outcomes(objects)]
     random.shuffle(objects)
 
-    assert want == [diagnosis.explain(*each) for each in tried(objects)]
+    assert want == [diagnosis.explain(*each) for each in outcomes(objects)]
 
 
 @at_random
 @given(clusters())
 def test_what_is_left_over_is_the_same_before_and_after_it_is_assumed(objects):
-    for greedy, request, outcome in tried(objects):
+    for greedy, request, outcome in outcomes(objects):
         if outcome.success:
             want = diagnosis.explain(greedy, request, outcome).pods
             mark = greedy.state.ledger.mark()
@@ -61,7 +61,7 @@ def test_what_is_left_over_is_the_same_before_and_after_it_is_assumed(objects):
 @at_random
 @given(clusters(Size(nodes=4, trees=1, depth=3, pending=3, running=1, lone=2)))
 def test_a_failure_without_doubt_has_no_placement_whatever_is_tried(objects):
-    for greedy, request, outcome in tried(objects):
+    for greedy, request, outcome in outcomes(objects):
         waiting = sum(len(leaf.waiting) for leaf in request.entity.leaves())
         if outcome.status is Status.UNSCHEDULABLE and outcome.message != BARE and waiting <= 6:
             if not diagnosis.explain(greedy, request, outcome).uncertain:

@@ -19,9 +19,9 @@ from tests.scheduler_core.diagnosis.diagnosing import (
     group,
     labelled,
     node,
+    outcomes,
     pod,
     pods,
-    tried,
 )
 
 
@@ -78,11 +78,11 @@ from tests.scheduler_core.diagnosis.diagnosing import (
     ],
 )
 def test_a_failure_says_which_feature_may_have_missed_a_placement(objects, cause):
-    [(greedy, request, outcome)] = tried(objects)
+    [(greedy, request, outcome)] = outcomes(objects)
 
-    found = diagnosis.explain(greedy, request, outcome).uncertain
+    result = diagnosis.explain(greedy, request, outcome).uncertain
 
-    assert (f"The greedy algorithm may have missed a placement: {cause}" if cause else "") == found
+    assert (f"The greedy algorithm may have missed a placement: {cause}" if cause else "") == result
 
 
 def test_a_doubt_about_one_of_many_domains_is_not_lost():
@@ -92,14 +92,14 @@ def test_a_doubt_about_one_of_many_domains_is_not_lost():
     assert diagnosed([*small, *trap]).uncertain.endswith("(KEP-6012, No-Backtracking)")
 
 
-def test_domains_that_were_not_looked_into_are_a_doubt():
+def test_domains_that_were_not_examined_are_a_doubt():
     racks = [(zone, rack, number) for zone in range(70) for rack in range(3) for number in range(2)]
     nodes = [labelled(node(f"n{zone}-{rack}-{number}", "1", rack=f"r{rack}"), zone=f"z{zone}") for zone, rack, number in racks]
-    made = [composite("w", 2, key="zone"), *(group(name, 3, key=RACK, parent="w") for name in "ab")]
+    created = [composite("w", 2, key="zone"), *(group(name, 3, key=RACK, parent="w") for name in "ab")]
 
-    found = diagnosed([*nodes, *made, *pods("a", 3), *pods("b", 3)])
+    result = diagnosed([*nodes, *created, *pods("a", 3), *pods("b", 3)])
 
-    assert found.uncertain == "The greedy algorithm may have missed a placement: 6 more zones for w were not examined"
+    assert result.uncertain == "The greedy algorithm may have missed a placement: 6 more zones for w were not examined"
 
 
 class Halves:
@@ -112,21 +112,21 @@ class Veto:
         return "the budget of the team is spent"
 
 
-def test_placements_of_a_plugin_are_told_by_name():
+def test_placements_of_a_plugin_are_reported_by_name():
     nodes = [node(f"n{number}", "1") for number in range(5)]
 
-    found = diagnosed([*nodes, group("g", 4), *pods("g", 4)], plugins=Plugins(generators=(Halves(),)))
+    result = diagnosed([*nodes, group("g", 4), *pods("g", 4)], plugins=Plugins(generators=(Halves(),)))
 
-    assert found.message == (
+    assert result.message == (
         "group g finds no capacity in the cluster for its 4 pods (1 cpu each): even holds 3 (short of 1 cpu: 3 free, 4 needed); "
         "odd holds 2 (short of 2 cpu: 2 free, 4 needed)"
     )
 
 
-def test_a_veto_of_a_plugin_is_told_and_is_no_proof():
-    found = diagnosed([node("n1"), group("g", 2), *pods("g", 2)], plugins=Plugins(checks=(Veto(),)))
+def test_a_veto_of_a_plugin_is_reported_and_is_no_proof():
+    result = diagnosed([node("n1"), group("g", 2), *pods("g", 2)], plugins=Plugins(checks=(Veto(),)))
 
-    assert found.message == (
+    assert result.message == (
         "group g finds no capacity in the cluster for its 2 pods (1 cpu each): only for 2 (the budget of the team is spent)"
     )
-    assert found.uncertain == "The greedy algorithm may have missed a placement: a plugin decides what is feasible"
+    assert result.uncertain == "The greedy algorithm may have missed a placement: a plugin decides what is feasible"

@@ -21,9 +21,9 @@ from tests.scheduler_core.diagnosis.diagnosing import (
     labelled,
     named,
     node,
+    outcomes,
     pod,
     pods,
-    tried,
 )
 
 CLAIM = [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
@@ -155,11 +155,11 @@ def test_a_leaf_says_what_it_is_short_of(nodes, gang, want):
 
 
 def test_a_field_that_is_not_modelled_is_a_reason_like_any_other():
-    found = diagnosed([node("n1", rack="r1"), group("g", 2, key=RACK), *pods("g", 2, volumes=CLAIM)])
+    result = diagnosed([node("n1", rack="r1"), group("g", 2, key=RACK), *pods("g", 2, volumes=CLAIM)])
 
-    assert "rack r1 holds none (spec.volumes[0].persistentVolumeClaim can keep the pod off a node" in found.message
-    assert found.message.endswith(", or both if it were ignored")
-    assert found.pods["default/g-0"].startswith("0/1 nodes are available: 1 spec.volumes[0].persistentVolumeClaim")
+    assert "rack r1 holds none (spec.volumes[0].persistentVolumeClaim can keep the pod off a node" in result.message
+    assert result.message.endswith(", or both if it were ignored")
+    assert result.pods["default/g-0"].startswith("0/1 nodes are available: 1 spec.volumes[0].persistentVolumeClaim")
 
 
 def test_reasons_of_a_pod_are_counted_most_first_and_ties_go_by_text():
@@ -172,9 +172,9 @@ def test_reasons_of_a_pod_are_counted_most_first_and_ties_go_by_text():
     for each in nodes:
         each["metadata"]["labels"].setdefault("disk", "ssd")
 
-    found = diagnosed([*nodes, pod("p", nodeSelector={"disk": "ssd"})])
+    result = diagnosed([*nodes, pod("p", nodeSelector={"disk": "ssd"})])
 
-    assert found.pods == {
+    assert result.pods == {
         "default/p": "0/7 nodes are available: 3 Insufficient cpu, 2 node(s) didn't match Pod's node affinity/selector, "
         "1 node(s) had untolerated taint {b: c}, 1 node(s) were unschedulable."
     }
@@ -183,16 +183,18 @@ def test_reasons_of_a_pod_are_counted_most_first_and_ties_go_by_text():
 def test_a_running_gang_with_no_node_for_more_pods_says_so():
     running = [pod(f"g-r{number}", "g", on="n1") for number in range(2)]
 
-    found = diagnosed([node("n1", "2", rack="r1"), node("n2", rack="r2"), group("g", 2, key=RACK), *running, *pods("g", 3)])
+    result = diagnosed([node("n1", "2", rack="r1"), node("n2", rack="r2"), group("g", 2, key=RACK), *running, *pods("g", 3)])
 
-    assert found.message == (
+    assert result.message == (
         "group g has its minimum, but no node for 3 more pods (1 cpu each) in rack r1: short of 3 cpu: 0 free, 3 needed"
     )
-    assert set(found.pods.values()) == {"0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't match pod group's topology."}
+    assert set(result.pods.values()) == {"0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't match pod group's topology."}
 
 
 def test_pods_that_a_success_leaves_over_have_their_reasons():
-    [(greedy, request, outcome)] = tried([node("n1", "3", rack="r1"), node("n2", "2", rack="r2"), group("g", 2, key=RACK), *pods("g", 5)])
+    [(greedy, request, outcome)] = outcomes(
+        [node("n1", "3", rack="r1"), node("n2", "2", rack="r2"), group("g", 2, key=RACK), *pods("g", 5)]
+    )
     greedy.assume(request, outcome)
 
     reason = "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't match pod group's topology."
@@ -200,25 +202,25 @@ def test_pods_that_a_success_leaves_over_have_their_reasons():
 
 
 def test_a_child_that_a_success_leaves_out_has_its_cause():
-    made = [node("n1", "3"), composite("w", 1), group("a", 2, parent="w", age=1), group("b", 2, parent="w", age=2)]
-    [(greedy, request, outcome)] = tried([*made, *pods("a", 2), *pods("b", 2)])
+    created = [node("n1", "3"), composite("w", 1), group("a", 2, parent="w", age=1), group("b", 2, parent="w", age=2)]
+    [(greedy, request, outcome)] = outcomes([*created, *pods("a", 2), *pods("b", 2)])
 
-    found = diagnosis.explain(greedy, request, outcome)
+    result = diagnosis.explain(greedy, request, outcome)
 
     assert outcome.status is Status.SUCCESS
     assert {
         "b": "group b of w finds no capacity in the cluster for its 2 pods (1 cpu each): only for 1 (short of 1 cpu: 1 free, 2 needed)"
-    } == named(found.groups)
-    assert found.pods == {
+    } == named(result.groups)
+    assert result.pods == {
         "default/b-0": "pod group is unschedulable, minCount (2) cannot be satisfied: 1 scheduled, 0 remaining",
         "default/b-1": "0/1 nodes are available: 1 Insufficient cpu.",
     }
 
 
 def test_where_every_pod_must_be_placed_all_of_them_are_needed():
-    found = diagnosed([node("n1", "3"), group("g", 2), *pods("g", 5)], options=PlacingOptions(every_pod=True))
+    result = diagnosed([node("n1", "3"), group("g", 2), *pods("g", 5)], options=PlacingOptions(every_pod=True))
 
-    assert found.message == (
+    assert result.message == (
         "group g finds no capacity in the cluster for its 5 pods (1 cpu each): only for 3 (short of 2 cpu: 3 free, 5 needed)"
     )
 

@@ -16,7 +16,7 @@ from scheduler_core.placement.outcome import PlacementOutcome
 from tests.scheduler_core.builders import Json, entities, leaf, node, pod, pods, state
 from tests.scheduler_core.cp_sat import corpus, model
 from tests.scheduler_core.cp_sat.runs import decide
-from tests.scheduler_core.exact.grounds import RACK, ZONE, cluster, gang, tree
+from tests.scheduler_core.exact.small_trees import RACK, ZONE, cluster, gang, tree
 
 
 def placed(objects: list[Json], steps: int = DEFAULT) -> tuple[PlacementOutcome, Complete]:
@@ -92,14 +92,14 @@ def test_as_many_pods_are_placed_as_can_be(slack):
 
 
 def test_of_pods_of_several_shapes_hardly_any_is_left_out_that_could_be_placed():
-    found = possible = 0
+    result = possible = 0
     for seed in range(24):
         make = corpus.Make(slack=5 * (seed % 4), optional=True, depth=1 + seed % 3, shapes=2 + seed % 2, spare=seed % 2)
         objects = corpus.instance(seed, make)
-        found += len(decide(objects, "complete").assignments)
+        result += len(decide(objects, "complete").assignments)
         possible += model.most_pods(objects)["t"]
 
-    assert found >= 0.98 * possible
+    assert result >= 0.98 * possible
 
 
 def test_members_that_run_keep_their_group_where_it_is():
@@ -122,7 +122,7 @@ def test_an_outcome_does_not_hang_on_what_was_searched_before():
 
 
 @pytest.mark.parametrize("steps", range(20, 400, 20))
-def test_no_node_is_given_more_than_it_holds_where_every_pod_is_asked_for(steps):
+def test_no_node_is_given_more_than_it_holds_where_every_pod_is_requested(steps):
     """Partial results of greedy before it failed are for the diagnosis and take no capacity."""
     objects = [node("n1", "4", "64Gi", rack="r"), *tree(gang("a", 2, 6), gang("b", 2, 6), minimum=1)]
     here = state(objects, PlacingOptions(every_pod=True, four_statuses=True))

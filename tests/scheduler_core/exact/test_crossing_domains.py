@@ -13,7 +13,7 @@ from scheduler_core.model.decision import Status
 from tests.scheduler_core.builders import Json
 from tests.scheduler_core.cp_sat import corpus, model
 from tests.scheduler_core.cp_sat.runs import decide
-from tests.scheduler_core.exact.grounds import PLENTY, ZONE, cluster, gang, standing, tree
+from tests.scheduler_core.exact.small_trees import PLENTY, ZONE, cluster, gang, standing, tree
 
 SEVEN = [[1]] * 7
 """Zone with capacity for seven pods, in which no rack has capacity for two."""
@@ -48,7 +48,7 @@ def test_what_was_being_tried_when_a_budget_was_spent_is_forgotten(steps: int) -
     assert search.plan(here.topology.root) is not None
 
 
-def test_a_plan_takes_no_room_from_the_next_one() -> None:
+def test_a_plan_takes_no_capacity_from_the_next_one() -> None:
     here, request = standing([*cluster([[2], [2]]), *tree(gang("a", 2), gang("b", 2), minimum=2, key=ZONE)])
     budget = StepBudget(PLENTY)
     search = CrossingDomains(here, request, budget, free_for(here, request, budget))
@@ -58,7 +58,7 @@ def test_a_plan_takes_no_room_from_the_next_one() -> None:
     assert first == [(each.domain.value, each.counts) for each in search.plan(here.topology.root) or ()]
 
 
-def test_a_domain_that_is_looked_at_again_is_not_said_to_have_no_room() -> None:
+def test_a_domain_that_is_examined_again_is_not_said_to_have_no_capacity() -> None:
     """A tree of eight groups in three zones: one group uses more than half of the step budget and is postponed."""
     objects = corpus.pressed(597)
     decision = decide(objects, "complete")

@@ -8,12 +8,12 @@ import pytest
 from scheduler_core.exact.step_budget import StepBudget
 from scheduler_core.exact.tree.domain_tree import DomainTree, nested
 from tests.scheduler_core.builders import Json, node
-from tests.scheduler_core.exact.grounds import PLENTY, RACK, ZONE, cluster, domain_tree_of, gang, measured, standing, tree
+from tests.scheduler_core.exact.small_trees import PLENTY, RACK, ZONE, cluster, domain_tree_of, gang, measured, standing, tree
 
 THERE = cluster([[2, 1], [3]], [[3], [1, 2]])
 
 
-def made(there: list[Json], *below: list[Json], keys: tuple[str, ...] = (ZONE, RACK)) -> DomainTree:
+def small_domain_tree(there: list[Json], *below: list[Json], keys: tuple[str, ...] = (ZONE, RACK)) -> DomainTree:
     here, request = standing([*there, *tree(*(below or [gang("a", 1)]), minimum=1)])
     return domain_tree_of(here, measured(here, request, StepBudget(PLENTY))[1], *keys)
 
@@ -23,7 +23,7 @@ def values(domain_tree: DomainTree, cell: int, key: str) -> list[str]:
 
 
 def test_the_domains_in_a_cell_are_those_of_its_nodes():
-    domain_tree = made(THERE)
+    domain_tree = small_domain_tree(THERE)
     zones = domain_tree.inside(0, ZONE)
 
     assert ["z0", "z1"] == values(domain_tree, 0, ZONE)
@@ -32,21 +32,21 @@ def test_the_domains_in_a_cell_are_those_of_its_nodes():
 
 
 def test_a_wider_key_does_not_divide_a_cell():
-    domain_tree = made(THERE)
+    domain_tree = small_domain_tree(THERE)
     rack = domain_tree.inside(0, RACK)[0]
 
     assert (rack,) == domain_tree.inside(rack, ZONE) == domain_tree.inside(rack, RACK) == domain_tree.inside(rack, "")
     assert "z0" == domain_tree.value(rack, ZONE)
 
 
-def test_the_room_of_a_cell_is_that_of_its_nodes():
-    domain_tree = made(THERE)
+def test_the_capacity_of_a_cell_is_that_of_its_nodes():
+    domain_tree = small_domain_tree(THERE)
 
     assert [(12,), (6,), (6,), (3,), (3,), (3,), (3,)] == [cell.free for cell in domain_tree.cells]
 
 
 def test_a_node_without_a_label_is_in_no_domain_of_it():
-    domain_tree = made([*THERE, node("bare", "8"), node("zoned", "8", zone="z0")])
+    domain_tree = small_domain_tree([*THERE, node("bare", "8"), node("zoned", "8", zone="z0")])
     zone = domain_tree.inside(0, ZONE)[0]
 
     assert ((28,), (14,)) == (domain_tree.cells[0].free, domain_tree.cells[zone].free)
@@ -60,14 +60,14 @@ def test_a_node_without_a_label_is_in_no_domain_of_it():
 )
 def test_members_that_run_are_in_one_domain_or_in_none(nodes, want):
     there = [*THERE, node("bare", "8")]
-    domain_tree = made(there)
+    domain_tree = small_domain_tree(there)
     here, _ = standing([*there, *tree(gang("a", 1), minimum=1)])
 
     assert want == [domain_tree.value(each, RACK) for each in domain_tree.holding(0, RACK, [here.nodes.index[name] for name in nodes])]
 
 
 def test_the_cells_around_nodes_are_all_that_contain_one():
-    domain_tree = made(THERE)
+    domain_tree = small_domain_tree(THERE)
     here, _ = standing([*THERE, *tree(gang("a", 1), minimum=1)])
     around = domain_tree.cells_containing([here.nodes.index["n0-1"], here.nodes.index["n2-0"]])
 
@@ -75,7 +75,7 @@ def test_the_cells_around_nodes_are_all_that_contain_one():
 
 
 def test_equal_pods_see_no_difference_between_nodes_of_a_domain():
-    domain_tree = made(THERE)
+    domain_tree = small_domain_tree(THERE)
     looks = [domain_tree.symmetry_class(each) for each in domain_tree.inside(0, RACK)]
 
     assert [looks[0]] * 4 == looks
@@ -85,7 +85,7 @@ def test_equal_pods_see_no_difference_between_nodes_of_a_domain():
 
 
 def test_pods_of_several_shapes_see_one():
-    domain_tree = made(THERE, gang("a", 1), gang("b", 1, cpu="2"))
+    domain_tree = small_domain_tree(THERE, gang("a", 1), gang("b", 1, cpu="2"))
     looks = [domain_tree.symmetry_class(each) for each in domain_tree.inside(0, RACK)]
 
     assert (looks[0], looks[1]) == (looks[3], looks[2])

@@ -7,7 +7,7 @@ import pytest
 from scheduler_core.exact.step_budget import StepBudget
 from scheduler_core.exact.tree.measures import Measures
 from tests.scheduler_core.builders import Json, leaf, node, pod, pods
-from tests.scheduler_core.exact.grounds import PLENTY, cluster, gang, measured, standing, tree
+from tests.scheduler_core.exact.small_trees import PLENTY, cluster, gang, measured, standing, tree
 
 
 def of(objects: list[Json]) -> tuple[Measures, dict[str, int]]:

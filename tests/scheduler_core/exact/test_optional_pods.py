@@ -12,7 +12,7 @@ from scheduler_core.exact.packing.optional_pods import PlannedGroup
 from scheduler_core.exact.step_budget import StepBudget
 from scheduler_core.exact.tree.tree_search import TreeSearch
 from tests.scheduler_core.builders import Json, leaf, node, pod, pods, shape
-from tests.scheduler_core.exact.grounds import PLENTY, RACK, cluster, gang, standing, tree
+from tests.scheduler_core.exact.small_trees import PLENTY, RACK, cluster, gang, standing, tree
 
 
 def planned(objects: list[Json], share: int = 0) -> tuple[list[PlannedGroup], TreeSearch]:
@@ -32,13 +32,13 @@ def counted(plan: list[PlannedGroup]) -> dict[str, int]:
     [([9], {"a": 4, "b": 5}), ([8], {"a": 4, "b": 4}), ([5], {"a": 2, "b": 3})],
     ids=["room for all", "room for all but one", "room for what is needed"],
 )
-def test_as_many_optional_pods_are_added_as_there_is_room_for(cores, want):
+def test_as_many_optional_pods_are_added_as_there_is_capacity_for(cores, want):
     plan, search = planned([*cluster([cores]), *tree(gang("a", 2, 4), gang("b", 3, 5), minimum=2)])
 
     assert want == counted(optional_pods.with_more(plan, search.capacity))
 
 
-def test_pods_that_may_be_anywhere_leave_room_for_those_that_may_not():
+def test_pods_that_may_be_anywhere_leave_capacity_for_those_that_may_not():
     objects = [*cluster([[4], [4]]), *tree(gang("anywhere", 1, 5, key=""), gang("confined", 1, 4), minimum=2)]
     plan, search = planned(objects)
 
@@ -56,10 +56,10 @@ def test_small_pods_are_added_before_large_ones():
 @given(st.lists(st.integers(1, 5), max_size=4), st.integers(0, 12))
 def test_of_one_offer_after_the_other_as_many_are_taken_as_fit(counts, room):
     offers = [(number, shape(serial=number), count) for number, count in enumerate(counts)]
-    taken = optional_pods.most(offers, lambda more: sum(more.values()) <= room)
+    used = optional_pods.most(offers, lambda more: sum(more.values()) <= room)
 
-    assert min(room, sum(counts)) == sum(taken.values())
-    assert all(taken.get(number, 0) <= count for number, count in enumerate(counts))
+    assert min(room, sum(counts)) == sum(used.values())
+    assert all(used.get(number, 0) <= count for number, count in enumerate(counts))
 
 
 @pytest.mark.parametrize(("whole", "want"), [(False, 2 + 3), (True, 4 + 3)], ids=["all children", "all pods of all children"])

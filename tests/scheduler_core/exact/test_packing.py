@@ -46,21 +46,21 @@ def possible(free: np.ndarray, demands: list[EqualPods]) -> bool:
 @given(questions())
 def test_a_packing_is_found_where_there_is_one(question):
     free, demands = question
-    found = pack(free, demands, StepBudget(PLENTY))
+    result = pack(free, demands, StepBudget(PLENTY))
 
-    assert possible(free, demands) == (found is not None)
+    assert possible(free, demands) == (result is not None)
 
 
 @settings(deadline=None, max_examples=sampled(200))
 @given(questions())
 def test_a_packing_holds_all_pods_where_they_may_be(question):
     free, demands = question
-    found = pack(free, demands, StepBudget(PLENTY)) or [np.zeros_like(demand.slots) for demand in demands]
-    used = sum(demand.amounts[:, None] * taken for demand, taken in zip(demands, found, strict=True))
+    result = pack(free, demands, StepBudget(PLENTY)) or [np.zeros_like(demand.slots) for demand in demands]
+    used = sum(demand.amounts[:, None] * in_use for demand, in_use in zip(demands, result, strict=True))
 
     assert (used <= free).all()
-    assert all((taken <= demand.slots).all() for demand, taken in zip(demands, found, strict=True))
-    assert {int(taken.sum()) - demand.count for demand, taken in zip(demands, found, strict=True)} <= {
+    assert all((in_use <= demand.slots).all() for demand, in_use in zip(demands, result, strict=True))
+    assert {int(in_use.sum()) - demand.count for demand, in_use in zip(demands, result, strict=True)} <= {
         0,
         *(-demand.count for demand in demands),
     }
@@ -97,9 +97,9 @@ def test_who_asks_for_no_proof_gets_no_packing_that_is_hard_to_find():
 @settings(deadline=None, max_examples=sampled(200))
 @given(questions())
 def test_what_is_found_without_a_proof_is_a_packing(question):
-    found = pack(*question, StepBudget(PLENTY), thorough=False)
+    result = pack(*question, StepBudget(PLENTY), thorough=False)
 
-    assert found is None or possible(*question)
+    assert result is None or possible(*question)
 
 
 def test_more_nodes_take_more_steps():

@@ -14,10 +14,10 @@ from tests.sampling import sampled
 
 def possible(needs: list[tuple[int, ...]], rooms: list[tuple[int, ...]]) -> bool:
     for chosen in itertools.product(range(len(rooms)), repeat=len(needs)):
-        left = [list(room) for room in rooms]
+        remaining = [list(capacity) for capacity in rooms]
         for need, where in zip(needs, chosen, strict=True):
-            left[where] = [have - amount for have, amount in zip(left[where], need, strict=True)]
-        if all(have >= 0 for room in left for have in room):
+            remaining[where] = [have - amount for have, amount in zip(remaining[where], need, strict=True)]
+        if all(have >= 0 for capacity in remaining for have in capacity):
             return True
     return False
 
@@ -34,7 +34,7 @@ def test_nothing_is_refuted_that_is_possible(needs, rooms, done, exact):
 
 
 @pytest.mark.parametrize(
-    ("needs", "rooms", "want"),
+    ("needs", "capacities", "want"),
     [
         pytest.param([3, 3], [3, 3], False, id="as much as there is"),
         pytest.param([3, 4], [3, 3], True, id="more than there is"),
@@ -45,14 +45,14 @@ def test_nothing_is_refuted_that_is_possible(needs, rooms, done, exact):
         pytest.param([5, 3, 3, 3], [7, 7], True, id="sums that leave room"),
     ],
 )
-def test_exact_needs_fill_rooms_by_their_sums(needs, rooms, want):
-    assert want == ResidualBounds([(need,) for need in needs], exact=True).refute([(room,) for room in rooms], 0)
+def test_exact_needs_fill_rooms_by_their_sums(needs, capacities, want):
+    assert want == ResidualBounds([(need,) for need in needs], exact=True).refute([(free_capacity,) for free_capacity in capacities], 0)
 
 
 def test_needs_that_may_be_larger_are_not_judged_by_their_sums():
-    needs, rooms = [(5,), (3,), (3,), (3,)], [(7,), (7,)]
+    needs, capacities = [(5,), (3,), (3,), (3,)], [(7,), (7,)]
 
-    assert [True, False] == [ResidualBounds(needs, exact=exact).refute(rooms, 0) for exact in (True, False)]
+    assert [True, False] == [ResidualBounds(needs, exact=exact).refute(capacities, 0) for exact in (True, False)]
 
 
 def test_only_what_is_not_done_counts():

@@ -37,10 +37,10 @@ def test_a_part_ends_before_the_whole_and_gives_back_what_it_leaves():
     assert (4, 6) == (budget.explored, budget.left)
 
 
-@pytest.mark.parametrize(("inner", "left"), [(2, 8), (9, 4)], ids=["smaller than what is around it", "larger than what is around it"])
-def test_a_part_of_a_part_is_no_larger_than_it(inner, left):
+@pytest.mark.parametrize(("inner", "remaining"), [(2, 8), (9, 4)], ids=["smaller than what is around it", "larger than what is around it"])
+def test_a_part_of_a_part_is_no_larger_than_it(inner, remaining):
     budget = StepBudget(10)
     with contextlib.suppress(StepsSpentError), budget.part(6), budget.part(inner):
         budget.step(20)
 
-    assert left == budget.left
+    assert remaining == budget.left

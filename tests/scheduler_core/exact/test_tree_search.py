@@ -24,7 +24,7 @@ from tests.scheduler_core.cp_sat import corpus, model
 from tests.scheduler_core.oracle.model import Objects
 from tests.scheduler_core.oracle.strategies import TINY, clusters
 from tests.scheduler_core.oracle.test_brute import composite, leaf, members, node
-from tests.scheduler_core.placement import grounds
+from tests.scheduler_core.placement import small_clusters
 
 slowly = settings(deadline=None, max_examples=sampled(80), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 PLENTY = 1_000_000
@@ -36,15 +36,15 @@ def searched(objects: Objects, *, crossing: bool = False) -> dict[str, bool]:
     snapshot = load([json.dumps(each).encode() for each in complete])
     state = PlacementState.from_snapshot(snapshot, PlacingOptions())
     placement_requests = [Greedy(state).request(root) for root in queued(snapshot, CycleOptions()) if root.name.kind != "Pod"]
-    tried = [request for request in placement_requests if searchable(request) and not satisfied(request)]
-    found = {}
-    for request in tried:
+    candidates = [request for request in placement_requests if searchable(request) and not satisfied(request)]
+    result = {}
+    for request in candidates:
         budget = StepBudget(PLENTY)
         search = (
             CrossingDomains(state, request, budget, free_for(state, request, budget)) if crossing else TreeSearch(state, request, budget)
         )
-        found[request.entity.name.name] = search.plan(state.topology.root) is not None
-    return found
+        result[request.entity.name.name] = search.plan(state.topology.root) is not None
+    return result
 
 
 def racks(*cpus: int, zones: int = 1) -> Objects:
@@ -152,9 +152,9 @@ def test_a_tree_may_have_more_groups_than_python_has_frames():
 @given(clusters(TINY), st.booleans())
 def test_the_search_agrees_with_the_exact_oracle_on_tiny_clusters(objects, crossing):
     truth = model.feasible(objects)
-    found = searched(objects, crossing=crossing)
+    result = searched(objects, crossing=crossing)
 
-    assert {name: truth[name] for name in found if name in truth} == {name: each for name, each in found.items() if name in truth}
+    assert {name: truth[name] for name in result if name in truth} == {name: each for name, each in result.items() if name in truth}
 
 
 @pytest.mark.parametrize("crossing", [False, True], ids=["nested", "crossing"])
@@ -165,9 +165,9 @@ def test_the_search_agrees_with_the_exact_oracle_on_hard_trees(seed, crossing):
     )
     objects = corpus.instance(seed, make)
     truth = model.feasible(objects)
-    found = searched(objects, crossing=crossing)
+    result = searched(objects, crossing=crossing)
 
-    assert {name: truth[name] for name in found} == found
+    assert {name: truth[name] for name in result} == result
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -179,13 +179,13 @@ def test_the_search_agrees_with_the_exact_oracle_where_racks_cross_zones(seed):
         if each["kind"] == "Node" and chance.random() < 0.5:
             each["metadata"]["labels"][corpus.RACK] = f"rack-{chance.randrange(3)}"
     truth = model.feasible(objects)
-    found = searched(objects)
+    result = searched(objects)
 
-    assert {name: truth[name] for name in found} == found
+    assert {name: truth[name] for name in result} == result
 
 
 def test_a_tree_that_needs_pods_and_has_none_that_wait_has_no_plan():
-    state = grounds.state(grounds.table([(4, 4)]))
-    request = Greedy(state).request(grounds.composite("t", [grounds.gang("a", (), 1)], 1))
+    state = small_clusters.state(small_clusters.table([(4, 4)]))
+    request = Greedy(state).request(small_clusters.composite("t", [small_clusters.gang("a", (), 1)], 1))
 
     assert TreeSearch(state, request, StepBudget(PLENTY)).plan(state.topology.root) is None

@@ -41,7 +41,7 @@ def budget(name="budget-1", **more):
     return {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": name, "namespace": "default"}} | more
 
 
-def told(snapshot):
+def problem_lines(snapshot):
     """Return the problems of a snapshot as lines."""
     return [f"{problem.object}: {problem.message}" for problem in snapshot.problems]
 

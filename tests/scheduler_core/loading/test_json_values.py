@@ -67,6 +67,6 @@ def test_objects_are_found_whatever_is_in_their_texts(objects, between):
 
 @given(st.binary())
 def test_nothing_of_a_text_is_lost(text):
-    found = [bytes(each) for each in split(text)]
+    result = [bytes(each) for each in split(text)]
 
-    assert b"".join(text.removeprefix(b"\xef\xbb\xbf").split()) == b"".join(b"".join(found).split())
+    assert b"".join(text.removeprefix(b"\xef\xbb\xbf").split()) == b"".join(b"".join(result).split())

@@ -8,16 +8,16 @@ import msgspec
 import pytest
 
 from scheduler_core.loading.load import load
-from tests.scheduler_core.loading.manifests import REFERENCED_WORKLOAD, budget, group, node, pod, told
+from tests.scheduler_core.loading.manifests import REFERENCED_WORKLOAD, budget, group, node, pod, problem_lines
 
 
 class TestSources:
     def test_objects_come_parsed_or_as_text(self):
         text = json.dumps(pod("text")).encode()
 
-        found = load([pod("parsed"), text, bytearray(text.replace(b"text", b"array")), msgspec.Raw(text.replace(b"text", b"raw"))]).pods
+        result = load([pod("parsed"), text, bytearray(text.replace(b"text", b"array")), msgspec.Raw(text.replace(b"text", b"raw"))]).pods
 
-        assert ["array", "parsed", "raw", "text"] == [each.name for each in found]
+        assert ["array", "parsed", "raw", "text"] == [each.name for each in result]
 
     @pytest.mark.parametrize("text", [False, True], ids=["parsed", "text"])
     def test_lists_are_opened(self, text):
@@ -28,7 +28,7 @@ class TestSources:
         snapshot = load([json.dumps(outer).encode() if text else outer])
 
         assert ["bare", "plain", "told"] == [each.name for each in snapshot.pods]
-        assert [] == told(snapshot)
+        assert [] == problem_lines(snapshot)
 
     def test_foreign_kinds_are_passed_over(self):
         foreign = [
@@ -42,16 +42,16 @@ class TestSources:
         snapshot = load(foreign)
 
         assert 0 == len(snapshot.nodes)
-        assert [] == told(snapshot)
+        assert [] == problem_lines(snapshot)
 
     def test_null_is_absence_and_a_whole_number_stays_one(self):
         given = pod(priority=3.0, nodeSelector={"a": None}, schedulerName=None)
         given["metadata"] |= {"labels": None, "creationTimestamp": None}
 
-        found = load([given])
+        result = load([given])
 
-        assert (3, (), "default-scheduler") == (found.pods[0].priority, found.pods[0].shape.node_selector, found.pods[0].scheduler)
-        assert [] == told(found)
+        assert (3, (), "default-scheduler") == (result.pods[0].priority, result.pods[0].shape.node_selector, result.pods[0].scheduler)
+        assert [] == problem_lines(result)
 
     @pytest.mark.parametrize(
         ("source", "line"),
@@ -75,21 +75,21 @@ class TestSources:
             pytest.param({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x", "labels": {"a": 1}}}, "Pod default/x: a value of metadata.labels must be a string, not a whole number; the pod is left out", id="a label"),
         ],
     )  # fmt: skip
-    def test_what_cannot_be_used_is_told_and_the_rest_goes_on(self, source, line):
+    def test_what_cannot_be_used_is_reported_and_the_rest_continues(self, source, line):
         snapshot = load([source, node()])
 
-        assert [line] == told(snapshot)
+        assert [line] == problem_lines(snapshot)
         assert ("node-1",) == snapshot.nodes.names
 
 
 class TestSameName:
-    def test_of_two_that_are_alike_nothing_is_said(self):
+    def test_of_two_that_are_alike_nothing_is_reported(self):
         again = dict(reversed(node().items()))
 
         snapshot = load([node(), json.dumps(again, indent=1).encode()])
 
         assert ("node-1",) == snapshot.nodes.names
-        assert [] == told(snapshot)
+        assert [] == problem_lines(snapshot)
 
     @pytest.mark.parametrize("order", [1, -1])
     @pytest.mark.parametrize(
@@ -103,7 +103,9 @@ class TestSameName:
     def test_of_two_that_differ_the_first_as_json_counts(self, several, label, order):
         snapshot = load(several[::order])
 
-        assert [f"{label}: is defined several times with different content; the one that sorts first as JSON is used"] == told(snapshot)
+        assert [f"{label}: is defined several times with different content; the one that sorts first as JSON is used"] == problem_lines(
+            snapshot
+        )
         assert [1] == [*(each.priority for each in snapshot.pods), *snapshot.priorities.values()]
 
     def test_nodes_and_budgets_are_chosen_so_too(self):
@@ -151,7 +153,7 @@ class TestRetired:
         assert 5 == snapshot.priorities["PodGroup", "default", "train-workers-0"]
         assert {("default", "train-driver"): 3} == snapshot.desired
         assert "2026-08-01T00:00:00Z" == snapshot.groups[0].metadata.creation_timestamp
-        assert [] == told(snapshot)
+        assert [] == problem_lines(snapshot)
 
     @pytest.mark.parametrize(
         ("member", "name"),
@@ -196,22 +198,24 @@ class TestRetired:
 class TestCase:
     RACK = {"schedulingConstraints": {"topology": [{"key": "rack"}]}}
 
-    def test_values_of_a_topology_key_that_differ_in_case_are_told(self):
+    def test_values_of_a_topology_key_that_differ_in_case_are_reported(self):
         nodes = [node(f"n{place}", labels={"rack": value}) for place, value in enumerate(["r1", "R1", "r2", "R1"])]
 
-        assert ['Node n1: the label rack is "R1" here and "r1" on node n0: they are two domains'] == told(
+        assert ['Node n1: the label rack is "R1" here and "r1" on node n0: they are two domains'] == problem_lines(
             load([*nodes, group(**self.RACK)])
         )
 
-    def test_a_label_that_differs_in_case_from_a_topology_key_is_told(self):
+    def test_a_label_that_differs_in_case_from_a_topology_key_is_reported(self):
         nodes = [node("n0", labels={"rack": "r1"}), node("n1", labels={"Rack": "r1"}), node("n2", labels={"Rack": "r1"})]
 
-        assert ['Node n1: the label "Rack" is not the topology key "rack": they differ in case'] == told(load([*nodes, group(**self.RACK)]))
+        assert ['Node n1: the label "Rack" is not the topology key "rack": they differ in case'] == problem_lines(
+            load([*nodes, group(**self.RACK)])
+        )
 
-    def test_nothing_is_said_of_labels_by_which_nothing_is_divided(self):
+    def test_nothing_is_reported_of_labels_by_which_nothing_is_divided(self):
         nodes = [node(f"n{place}", labels={"rack": value}) for place, value in enumerate(["r1", "R1"])]
 
-        assert [] == told(load([*nodes, group()]))
+        assert [] == problem_lines(load([*nodes, group()]))
 
     @pytest.mark.parametrize(
         "spec",
@@ -239,6 +243,6 @@ class TestCase:
 
 
 @pytest.mark.parametrize("value", [7, "text", [1], True, None], ids=repr)
-def test_what_is_no_object_is_told_or_passed_over_and_stops_nothing(value):
+def test_what_is_no_object_is_reported_or_passed_over_and_stops_nothing(value):
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "status": {"allocatable": {"cpu": "1"}}}
     assert ("n",) == load([value, node]).nodes.names

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from scheduler_core.loading.load import load
 from tests.sampling import sampled
-from tests.scheduler_core.loading.manifests import REFERENCED_WORKLOAD, budget, group, node, pod, priority_class, told
+from tests.scheduler_core.loading.manifests import REFERENCED_WORKLOAD, budget, group, node, pod, priority_class, problem_lines
 
 
 def canonical(snapshot):
@@ -87,7 +87,7 @@ def test_whatever_comes_is_read_and_its_order_changes_nothing(objects, shuffle):
 
 @settings(max_examples=sampled(100), deadline=None)
 @given(st.lists(st.binary(max_size=40) | JSON.map(lambda each: json.dumps(each).encode()), max_size=4))
-def test_any_text_is_read_or_told(texts):
+def test_any_text_is_read_or_reported(texts):
     assert 0 == len(load(texts).pods)
 
 
@@ -95,10 +95,10 @@ def test_the_valid_ones_are_sound():
     snapshot = load(VALID)
 
     assert ["default/p1", "default/p2", "default/p3", "default/p4", "default/p5", "default/p6"] == [each.key for each in snapshot.pods]
-    assert ['Node n2: the label rack is "R1" here and "r1" on node n1: they are two domains'] == told(snapshot)
+    assert ['Node n2: the label rack is "R1" here and "r1" on node n1: they are two domains'] == problem_lines(snapshot)
 
 
-def test_parsed_objects_and_texts_come_to_the_same():
+def test_parsed_objects_and_texts_give_the_same_result():
     shuffled = random.Random(1).sample(VALID, len(VALID))
 
     assert canonical(load(VALID)) == canonical(load([json.dumps(each).encode() for each in shuffled]))

@@ -7,7 +7,7 @@ from scheduler_core.model.wire import DECODERS, ENCODER, LabelSelector, Pod, Req
 
 
 @pytest.mark.parametrize(
-    ("message", "words"),
+    ("message", "texts"),
     [
         ("Expected `int | null`, got `str` - at `$.spec.priority`", "spec.priority must be a whole number, not a string"),
         ("Expected `int` <= 2147483647 - at `$.spec.priority`", "spec.priority must be at most 2147483647"),
@@ -21,8 +21,8 @@ from scheduler_core.model.wire import DECODERS, ENCODER, LabelSelector, Pod, Req
         ("Something else", "it: Something else"),
     ],
 )
-def test_a_wrong_shape_is_told_with_its_field(message, words):
-    assert words == object_errors.shape(message)
+def test_a_wrong_shape_is_reported_with_its_field(message, texts):
+    assert texts == object_errors.shape(message)
 
 
 def test_taints_have_an_effect_that_there_is():
@@ -32,7 +32,7 @@ def test_taints_have_an_effect_that_there_is():
 
 
 @pytest.mark.parametrize(
-    ("expression", "words"),
+    ("expression", "texts"),
     [
         (("app", "In", ("web",)), ""),
         (("app", "NotIn", ("web", "db")), ""),
@@ -46,10 +46,10 @@ def test_taints_have_an_effect_that_there_is():
         (("app", "In", ("no value",)), '"no value" is not a valid label value'),
     ],
 )
-def test_expressions_of_label_selectors(expression, words):
-    found = [*object_errors.selector(LabelSelector(match_expressions=(Requirement(*expression),)), "selector")]
+def test_expressions_of_label_selectors(expression, texts):
+    result = [*object_errors.selector(LabelSelector(match_expressions=(Requirement(*expression),)), "selector")]
 
-    assert found == ([f"selector.matchExpressions[0]: {words}; the selector matches nothing"] if words else [])
+    assert result == ([f"selector.matchExpressions[0]: {texts}; the selector matches nothing"] if texts else [])
 
 
 def test_labels_of_label_selectors():
@@ -125,7 +125,7 @@ def test_greater_and_less_take_one_whole_number(values, sound):
     assert sound is (not constraints(affinity={"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [term]}}}))
 
 
-def test_a_sound_pod_has_nothing_told():
+def test_a_sound_pod_has_nothing_reported():
     terms = {
         "matchExpressions": [{"key": "a", "operator": "Lt", "values": ["3"]}],
         "matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n"]}],

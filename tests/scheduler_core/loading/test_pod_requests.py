@@ -43,7 +43,7 @@ def test_the_largest_init_container_counts_where_it_is_more():
     assert {"cpu": 3000, "memory": 5 * MI, "pods": 1} == requests(container(cpu="2", memory="2Mi"), init=init)
 
 
-def test_a_sidecar_runs_beside_the_containers():
+def test_a_sidecar_runs_next_to_the_containers():
     assert {"cpu": 2500, "pods": 1} == requests(container(cpu="2"), init=[container(cpu="500m", policy="Always")])
 
 
@@ -51,7 +51,7 @@ def test_a_sidecar_runs_beside_the_containers():
     ("order", "cpu"),
     [pytest.param(["sidecar", "init"], 4000, id="beside it"), pytest.param(["init", "sidecar"], 3000, id="before it")],
 )
-def test_an_init_container_needs_room_with_the_sidecars_started_before_it(order, cpu):
+def test_an_init_container_needs_capacity_with_the_sidecars_started_before_it(order, cpu):
     each = {"sidecar": container(cpu="1", policy="Always"), "init": container(cpu="3")}
 
     assert {"cpu": cpu, "pods": 1} == requests(container(cpu="1"), init=[each[name] for name in order])
@@ -79,12 +79,12 @@ def test_no_amount_is_more_than_can_be_reckoned_with():
 
 
 class TestPodLevel:
-    def test_the_pods_own_requests_stand_in_place_of_its_containers(self):
+    def test_the_pods_own_requests_replace_those_of_its_containers(self):
         own = {"requests": {"cpu": "4", "memory": "1Mi"}}
 
-        found = requests(container(cpu="1", memory="3Mi", ephemeral_storage="1k"), resources=own, overhead={"cpu": "1"})
+        result = requests(container(cpu="1", memory="3Mi", ephemeral_storage="1k"), resources=own, overhead={"cpu": "1"})
 
-        assert {"cpu": 5000, "memory": MI, "ephemeral-storage": 1000, "pods": 1} == found
+        assert {"cpu": 5000, "memory": MI, "ephemeral-storage": 1000, "pods": 1} == result
 
     def test_what_a_pod_cannot_request_as_a_whole_is_passed_over(self):
         assert {"cpu": 1000, "pods": 1} == requests(container(cpu="1"), resources={"requests": {"nvidia.com/gpu": "8"}})
@@ -170,7 +170,7 @@ class TestScored:
         pytest.param({"cpu": "much"}, r'^spec\.containers\[0\]\.resources\.requests\[cpu\]: "much" is not a quantity', id="unreadable"),
     ],
 )
-def test_a_quantity_that_cannot_be_is_told_with_its_field(given, text):
+def test_a_quantity_that_cannot_be_is_reported_with_its_field(given, text):
     with pytest.raises(ValueError, match=text):
         demand(pod(container(**given)))
 
@@ -188,7 +188,7 @@ def test_a_quantity_that_cannot_be_is_told_with_its_field(given, text):
         ),
     ],
 )
-def test_every_quantity_of_a_pod_is_looked_at(content, field):
+def test_every_quantity_of_a_pod_is_examined(content, field):
     with pytest.raises(ValueError, match=f"^{field}"):
         demand(pod(container(), **content))
 
@@ -211,6 +211,6 @@ def test_amounts_of_a_node_are_millicores_and_units():
     assert {"cpu": 1500, "memory": 1024, "pods": 110, "nvidia.com/gpu": 8} == amounts(written, "status.allocatable")
 
 
-def test_an_amount_of_a_node_that_cannot_be_is_told():
+def test_an_amount_of_a_node_that_cannot_be_is_reported():
     with pytest.raises(ValueError, match=r"^status\.allocatable\[cpu\] is negative: -4$"):
         amounts({"cpu": "-4"}, "status.allocatable")

@@ -7,7 +7,7 @@ import pytest
 from scheduler_core.loading.load import load
 from scheduler_core.model.snapshot import DisruptionBudget
 from scheduler_core.model.wire import LabelSelector
-from tests.scheduler_core.loading.manifests import budget, group, node, pod, priority_class, told
+from tests.scheduler_core.loading.manifests import budget, group, node, pod, priority_class, problem_lines
 from validators.model.objects import Named
 
 
@@ -36,13 +36,13 @@ class TestPriorities:
         assert want == (snapshot.pods[0].priority, snapshot.pods[0].preempts)
         assert {("PodGroup", "default", "group-1"): want[0]} == snapshot.priorities
         assert want[1] is (snapshot.groups[0].spec.preemption_policy != "Never")
-        assert [] == told(snapshot)
+        assert [] == problem_lines(snapshot)
 
-    def test_a_class_that_is_not_there_is_told(self):
+    def test_a_class_that_is_not_there_is_reported(self):
         snapshot = load([pod(priorityClassName="gone"), group(priorityClassName="gone")])
 
         assert (0, 0) == (snapshot.pods[0].priority, snapshot.priorities["PodGroup", "default", "group-1"])
-        assert told(snapshot) == [
+        assert problem_lines(snapshot) == [
             'Pod default/pod-1: spec.priorityClassName is "gone", which does not exist; priority 0 is used',
             'PodGroup default/group-1: spec.priorityClassName is "gone", which does not exist; priority 0 is used',
         ]
@@ -53,7 +53,7 @@ class TestGroups:
         given = [group("b"), group("a"), group("a", "CompositePodGroup"), group("z", namespace="alpha")]
         del given[0]["metadata"]["namespace"]
 
-        found = load(given).groups
+        result = load(given).groups
 
         want = [
             ("alpha", "z", "PodGroup"),
@@ -61,7 +61,7 @@ class TestGroups:
             ("default", "a", "PodGroup"),
             ("default", "b", "PodGroup"),
         ]
-        assert want == [(each.metadata.namespace, each.metadata.name, each.kind) for each in found]
+        assert want == [(each.metadata.namespace, each.metadata.name, each.kind) for each in result]
 
     def test_a_retired_version_is_read_in_todays_form(self):
         given = group(version="v1alpha2", disruptionMode="PodGroup")
@@ -73,7 +73,7 @@ class TestGroups:
 
         assert () == snapshot.groups
         want = "spec.schedulingPolicy.gang.minCount must be a whole number, not a string; the group is left out"
-        assert [f"PodGroup default/group-1: {want}"] == told(snapshot)
+        assert [f"PodGroup default/group-1: {want}"] == problem_lines(snapshot)
         assert isinstance(snapshot.known.get("PodGroup", "default", "group-1"), Named)
 
     def test_rules_about_trees_find_what_they_ask_for(self):
@@ -94,9 +94,9 @@ class TestGroups:
 
         assert (DisruptionBudget("default", "budget-1", LabelSelector({"app": "web"}), 2, frozenset({"pod-1"})),) == load([given]).budgets
 
-    def test_a_budget_whose_selector_is_not_sound_is_told(self):
+    def test_a_budget_whose_selector_is_not_sound_is_reported(self):
         given = budget(spec={"selector": {"matchExpressions": [{"key": "a", "operator": "In"}]}})
 
         assert [
             "PodDisruptionBudget default/budget-1: spec.selector.matchExpressions[0]: In needs values; the selector matches nothing"
-        ] == told(load([given]))
+        ] == problem_lines(load([given]))

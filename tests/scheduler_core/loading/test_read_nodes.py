@@ -6,11 +6,11 @@ import pytest
 
 from scheduler_core.loading.load import load
 from scheduler_core.model.nodes import CPU
-from tests.scheduler_core.loading.manifests import node, pod, told
+from tests.scheduler_core.loading.manifests import node, pod, problem_lines
 
 
 class TestNodes:
-    def test_nodes_stand_in_order_of_their_names(self):
+    def test_nodes_are_in_order_of_their_names(self):
         table = load([node("node-2"), node("node-10"), node("node-1")]).nodes
 
         assert ("node-1", "node-10", "node-2") == table.names
@@ -38,13 +38,13 @@ class TestNodes:
         snapshot = load([node(), node("bare", allocatable=None)])
 
         assert ("node-1",) == snapshot.nodes.names
-        assert ["Node bare: status.allocatable is missing; the node is left out"] == told(snapshot)
+        assert ["Node bare: status.allocatable is missing; the node is left out"] == problem_lines(snapshot)
 
     def test_where_only_the_capacity_is_written_it_can_be_allocated(self):
         snapshot = load([node(allocatable=None, capacity={"cpu": "3"})])
 
         assert 3000 == snapshot.nodes.allocatable[CPU, 0]
-        assert [] == told(snapshot)
+        assert [] == problem_lines(snapshot)
 
     @pytest.mark.parametrize(
         ("cpu", "text"),
@@ -58,7 +58,7 @@ class TestNodes:
         snapshot = load([node(), node("odd", allocatable={"cpu": cpu})])
 
         assert ("node-1",) == snapshot.nodes.names
-        assert [f"Node odd: {text}; the node is left out"] == told(snapshot)
+        assert [f"Node odd: {text}; the node is left out"] == problem_lines(snapshot)
 
     def test_a_taint_with_an_unknown_effect_is_left_out(self):
         taints = [{"key": "a", "effect": "NoScedule"}, {"key": "b", "effect": "NoExecute"}]
@@ -67,4 +67,4 @@ class TestNodes:
 
         assert ["b"] == [taint.key for taint in snapshot.nodes.taints[0]]
         want = 'spec.taints[0].effect is "NoScedule"; allowed: NoSchedule, PreferNoSchedule, NoExecute; the taint is left out'
-        assert [f"Node node-1: {want}"] == told(snapshot)
+        assert [f"Node node-1: {want}"] == problem_lines(snapshot)

@@ -6,7 +6,7 @@ import pytest
 
 from scheduler_core.loading.load import load
 from scheduler_core.model.nodes import CPU, MEMORY, PODS
-from tests.scheduler_core.loading.manifests import node, pod, told
+from tests.scheduler_core.loading.manifests import node, pod, problem_lines
 
 
 def pods_of(*objects):
@@ -15,7 +15,7 @@ def pods_of(*objects):
 
 
 class TestPods:
-    def test_what_a_pod_is_stands_in_its_record(self):
+    def test_the_properties_of_a_pod_are_in_its_record(self):
         given = pod(
             labels={"app": "web"},
             nodeName="node-1",
@@ -28,54 +28,60 @@ class TestPods:
         )
         given["metadata"] |= {"creationTimestamp": "2026-08-01T00:00:01Z", "deletionTimestamp": "2026-08-01T00:00:03Z"}
 
-        found = load([node(), given]).pods[0]
+        result = load([node(), given]).pods[0]
 
-        assert ("default/pod-1", "default", "pod-1", {"app": "web"}) == (found.key, found.namespace, found.name, found.labels)
-        assert (0, "group-1", "other", 7, False) == (found.node, found.group, found.scheduler, found.priority, found.preempts)
+        assert ("default/pod-1", "default", "pod-1", {"app": "web"}) == (result.key, result.namespace, result.name, result.labels)
+        assert (0, "group-1", "other", 7, False) == (result.node, result.group, result.scheduler, result.priority, result.preempts)
         assert ("2026-08-01T00:00:01Z", "2026-08-01T00:00:02Z", True, ("wait",), -1) == (
-            found.created,
-            found.started,
-            found.terminating,
-            found.gates,
-            found.nominated,
+            result.created,
+            result.started,
+            result.terminating,
+            result.gates,
+            result.nominated,
         )
 
     def test_what_is_not_written_is_filled_in(self):
-        found = load([{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "pod-1"}}]).pods[0]
+        result = load([{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "pod-1"}}]).pods[0]
 
-        assert ("default/pod-1", "default", {}) == (found.key, found.namespace, found.labels)
-        assert (-1, "", "default-scheduler", 0, True) == (found.node, found.group, found.scheduler, found.priority, found.preempts)
-        assert ("", "", False, (), -1) == (found.created, found.started, found.terminating, found.gates, found.nominated)
+        assert ("default/pod-1", "default", {}) == (result.key, result.namespace, result.labels)
+        assert (-1, "", "default-scheduler", 0, True) == (
+            result.node,
+            result.group,
+            result.scheduler,
+            result.priority,
+            result.preempts,
+        )
+        assert ("", "", False, (), -1) == (result.created, result.started, result.terminating, result.gates, result.nominated)
 
     @pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
     def test_a_pod_that_has_ended_is_left_out(self, phase):
         snapshot = load([node(), pod(nodeName="node-1", status={"phase": phase})])
 
         assert () == snapshot.pods
-        assert [] == told(snapshot)
+        assert [] == problem_lines(snapshot)
 
-    def test_pods_stand_in_order_of_their_keys(self):
+    def test_pods_are_in_order_of_their_keys(self):
         snapshot = load([pod("b", namespace="x"), pod("a", namespace="y"), pod("a", namespace="x")])
 
         assert ["x/a", "x/b", "y/a"] == [each.key for each in snapshot.pods]
 
-    def test_requests_stand_in_rows(self):
-        found = pods_of(pod(containers=[{"resources": {"requests": {"memory": "1Ki", "a.com/a": 2, "cpu": 1}}}]))["pod-1"]
+    def test_requests_are_rows(self):
+        result = pods_of(pod(containers=[{"resources": {"requests": {"memory": "1Ki", "a.com/a": 2, "cpu": 1}}}]))["pod-1"]
 
-        assert ((CPU, 1000), (MEMORY, 1024), (PODS, 1), (4, 2)) == found.shape.requests
-        assert (1000, 1024) == found.shape.scored
+        assert ((CPU, 1000), (MEMORY, 1024), (PODS, 1), (4, 2)) == result.shape.requests
+        assert (1000, 1024) == result.shape.scored
 
     def test_a_pod_with_a_quantity_that_cannot_be_is_left_out(self):
         snapshot = load([node(), pod(overhead={"cpu": "-1"}), pod("fine")])
 
         assert ["fine"] == [each.name for each in snapshot.pods]
-        assert ["Pod default/pod-1: spec.overhead[cpu] is negative: -1; the pod is left out"] == told(snapshot)
+        assert ["Pod default/pod-1: spec.overhead[cpu] is negative: -1; the pod is left out"] == problem_lines(snapshot)
 
     def test_a_pod_bound_to_a_node_that_is_not_there_is_left_out(self):
         snapshot = load([node(), node("bare", allocatable=None), pod("a", nodeName="gone"), pod("b", nodeName="bare")])
 
         assert () == snapshot.pods
-        assert told(snapshot)[1:] == [
+        assert problem_lines(snapshot)[1:] == [
             'Pod default/a: spec.nodeName is "gone", which is not among the nodes; the pod is left out',
             'Pod default/b: spec.nodeName is "bare", which is not among the nodes; the pod is left out',
         ]
@@ -83,34 +89,34 @@ class TestPods:
     def test_a_nominated_node_is_an_index(self):
         assert 0 == pods_of(pod(status={"nominatedNodeName": "node-1"}))["pod-1"].nominated
 
-    def test_a_nominated_node_that_is_not_there_is_told(self):
+    def test_a_nominated_node_that_is_not_there_is_reported(self):
         snapshot = load([node(), pod(status={"nominatedNodeName": "gone"})])
 
         assert -1 == snapshot.pods[0].nominated
         want = 'status.nominatedNodeName is "gone", which is not among the nodes; the nomination is ignored'
-        assert [f"Pod default/pod-1: {want}"] == told(snapshot)
+        assert [f"Pod default/pod-1: {want}"] == problem_lines(snapshot)
 
 
 class TestShapes:
     def test_pods_that_are_alike_share_a_shape(self):
-        found = pods_of(pod("a", nodeName="node-1"), pod("b", labels={"x": "y"}, priority=5), pod("c", nodeSelector={"a": "b"}))
+        result = pods_of(pod("a", nodeName="node-1"), pod("b", labels={"x": "y"}, priority=5), pod("c", nodeSelector={"a": "b"}))
 
-        assert found["a"].shape is found["b"].shape
-        assert found["a"].shape is not found["c"].shape
+        assert result["a"].shape is result["b"].shape
+        assert result["a"].shape is not result["c"].shape
 
     def test_a_shape_is_what_a_spec_comes_to_and_not_how_it_is_written(self):
         written = [{"name": "x", "resources": {"limits": {"cpu": "1000m"}}}]
         volumes = [{"name": "token-a1b2", "projected": {}}]
 
-        found = pods_of(pod("a"), pod("b", containers=written, volumes=volumes, affinity={}, tolerations=[]))
+        result = pods_of(pod("a"), pod("b", containers=written, volumes=volumes, affinity={}, tolerations=[]))
 
         # Scores take the same, for neither requests memory.
-        assert found["a"].shape is found["b"].shape
+        assert result["a"].shape is result["b"].shape
 
     def test_shapes_are_numbered_by_the_names_of_their_pods(self):
-        found = pods_of(pod("b", nodeSelector={"x": "2"}), pod("c"), pod("a", nodeSelector={"x": "1"}), pod("d"))
+        result = pods_of(pod("b", nodeSelector={"x": "2"}), pod("c"), pod("a", nodeSelector={"x": "1"}), pod("d"))
 
-        assert [0, 1, 2, 2] == [found[name].shape.serial for name in "abcd"]
+        assert [0, 1, 2, 2] == [result[name].shape.serial for name in "abcd"]
 
     def test_constraints_are_kept(self):
         toleration = {"key": "a", "operator": "Exists"}
@@ -202,10 +208,10 @@ class TestShapes:
             ),
         ],
     )
-    def test_a_constraint_that_is_not_sound_is_told(self, spec, text):
+    def test_a_constraint_that_is_not_sound_is_reported(self, spec, text):
         snapshot = load([pod(**spec)])
 
-        assert [f"Pod default/pod-1: {text}"] == told(snapshot)
+        assert [f"Pod default/pod-1: {text}"] == problem_lines(snapshot)
         assert 1 == len(snapshot.pods)
 
 
@@ -222,5 +228,5 @@ def test_a_pod_leaves_by_preemption_only_where_its_condition_says_so(deleted, st
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c"}]}}
     pod["metadata"] |= {"deletionTimestamp": "2026-08-01T00:00:00Z"} if deleted else {}
     pod["status"] = {"conditions": [{"type": "DisruptionTarget", "status": status, "reason": reason}]}
-    (found,) = load([pod]).pods
-    assert want is found.preempted
+    (result,) = load([pod]).pods
+    assert want is result.preempted

@@ -12,7 +12,7 @@ from tests.scheduler_core.planted import composite, leaf
 WORKERS = Name("PodGroup", "default", "workers")
 
 
-def held(status: str, kind: str = "PodGroup", message: str = "") -> list[dict[str, str]]:
+def stored_condition(status: str, kind: str = "PodGroup", message: str = "") -> list[dict[str, str]]:
     return [{"type": f"{kind}InitiallyScheduled", "status": status, "reason": "Was", "message": message}]
 
 
@@ -87,32 +87,32 @@ def test_nothing_is_written_while_a_group_waits():
 
 
 def test_what_is_there_stays_while_a_group_waits():
-    conditions = Conditions([leaf("workers", conditions=held("False", message="no room"))])
+    conditions = Conditions([leaf("workers", conditions=stored_condition("False", message="no room"))])
 
     assert conditions.conditions_after(WORKERS, Status.WAIT) == (GroupCondition("PodGroupInitiallyScheduled", "False", "Was", "no room"),)
 
 
 @pytest.mark.parametrize("status", list(Status))
 def test_once_true_it_stays(status):
-    conditions = Conditions([leaf("workers", conditions=held("True"))])
+    conditions = Conditions([leaf("workers", conditions=stored_condition("True"))])
 
     assert conditions.conditions_after(WORKERS, status, "no room") == (GroupCondition("PodGroupInitiallyScheduled", "True", "Was", ""),)
 
 
 def test_false_is_written_over():
-    conditions = Conditions([leaf("workers", conditions=held("False"))])
+    conditions = Conditions([leaf("workers", conditions=stored_condition("False"))])
 
     assert [each.reason for each in conditions.conditions_after(WORKERS, Status.SUCCESS)] == ["Scheduled"]
 
 
 def test_a_condition_of_another_type_does_not_count():
-    conditions = Conditions([leaf("workers", conditions=held("True", "CompositePodGroup"))])
+    conditions = Conditions([leaf("workers", conditions=stored_condition("True", "CompositePodGroup"))])
 
     assert [each.reason for each in conditions.conditions_after(WORKERS, Status.INVALID, "a circle")] == ["Invalid"]
 
 
 def test_a_pod_group_and_a_composite_of_one_name_have_each_their_own():
-    conditions = Conditions([leaf("workers"), composite("workers", conditions=held("True", "CompositePodGroup"))])
+    conditions = Conditions([leaf("workers"), composite("workers", conditions=stored_condition("True", "CompositePodGroup"))])
 
     assert [each.status for each in conditions.conditions_after(WORKERS, Status.ERROR)] == ["False"]
 

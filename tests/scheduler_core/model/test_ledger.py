@@ -14,14 +14,14 @@ from scheduler_core.model.pods import PodShape, Port
 from scheduler_core.model.topology import Placement, Topology
 from tests.sampling import sampled
 from tests.scheduler_core.builders import record, shape, table
-from tests.scheduler_core.placement import grounds
+from tests.scheduler_core.placement import small_clusters
 
-SHAPES = [grounds.shape(500), grounds.shape(1000, 2 * grounds.GI)]
+SHAPES = [small_clusters.shape(500), small_clusters.shape(1000, 2 * small_clusters.GI)]
 RACKS = ["a", "a", "b", "b", None]
 
 
 def ledger() -> Ledger:
-    return Ledger(Topology(grounds.table([(4, 8)] * 5, RACKS, ["x", "y", "x", "y", "x"])))
+    return Ledger(Topology(small_clusters.table([(4, 8)] * 5, RACKS, ["x", "y", "x", "y", "x"])))
 
 
 def load(shape: int, *nodes: int) -> tuple[PodLoad, ...]:
@@ -31,8 +31,8 @@ def load(shape: int, *nodes: int) -> tuple[PodLoad, ...]:
 def test_a_pod_takes_what_it_requests_and_counts_once():
     books = ledger()
     books.assume(load(1, 2), books.fresh())
-    assert [1000, 2 * grounds.GI, 0, 1] == books.used[:, 2].tolist()
-    assert [1000, 2 * grounds.GI] == books.scored[:, 2].tolist()
+    assert [1000, 2 * small_clusters.GI, 0, 1] == books.used[:, 2].tolist()
+    assert [1000, 2 * small_clusters.GI] == books.scored[:, 2].tolist()
     assert 0 == books.used[:, [0, 1, 3, 4]].sum()
 
 
@@ -42,7 +42,7 @@ def test_several_pods_on_one_node_are_all_counted():
     assert [0, 1000, 0, 500, 0] == books.used[0].tolist()
 
 
-def test_what_is_held_takes_room_and_counts_in_no_score():
+def test_what_is_held_takes_capacity_and_counts_in_no_score():
     books = ledger()
     books.hold(load(0, 1), books.fresh())
     assert 500 == books.held[0, 1]
@@ -90,7 +90,7 @@ def of_kind(what: PodShape, *nodes: int) -> PodLoad:
     return PodLoad(what, np.array(nodes, dtype=np.int64))
 
 
-def taken_on(books: Ledger, nodes: list[int]) -> tuple[Any, ...]:
+def used_on(books: Ledger, nodes: list[int]) -> tuple[Any, ...]:
     """Return everything taken on *nodes* as bytes."""
     arrays = (books.used, books.scored, books.held)
     return (*(array[:, nodes].tobytes() for array in arrays), [{**books.ports.get(node, {})} for node in nodes])
@@ -151,29 +151,29 @@ class World:
         assert versions == [int(self.ledger.versions[each.serial]) for each in self.placements[: len(versions)]]
 
     def everything(self) -> tuple[Any, ...]:
-        return taken_on(self.ledger, self.ledger.topology.nodes.everything.tolist())
+        return used_on(self.ledger, self.ledger.topology.nodes.everything.tolist())
 
     def check(self) -> None:
         self.ledger.grow()
-        used, scored, held = (np.zeros_like(array) for array in (self.ledger.used, self.ledger.scored, self.ledger.held))
+        used, scored, reserved = (np.zeros_like(array) for array in (self.ledger.used, self.ledger.scored, self.ledger.held))
         ports: Counter[tuple[int, Port]] = Counter()
         for kind, index in self.log:
             sign = 1 if kind in {"assume", "hold"} else -1
             for what, node in [(each.shape, node) for each in self.pool[index][0] for node in each.nodes.tolist()]:
                 for row, amount in what.requests:
-                    (used if kind in {"assume", "release"} else held)[row, node] += sign * amount
+                    (used if kind in {"assume", "release"} else reserved)[row, node] += sign * amount
                 if kind in {"assume", "release"}:
                     scored[:, node] += sign * np.array(what.scored)
                 for port in what.ports:
                     ports[node, port] += sign
-        assert (used.tolist(), scored.tolist(), held.tolist()) == tuple(
+        assert (used.tolist(), scored.tolist(), reserved.tolist()) == tuple(
             array.tolist() for array in (self.ledger.used, self.ledger.scored, self.ledger.held)
         )
-        counted = {(node, port): count for node, taken in self.ledger.ports.items() for port, count in taken.items()}
+        counted = {(node, port): count for node, in_use in self.ledger.ports.items() for port, count in in_use.items()}
         assert {key: count for key, count in ports.items() if count} == counted
         for placement in self.placements:
             known = (placement.serial, int(self.ledger.versions[placement.serial]))
-            there = taken_on(self.ledger, placement.nodes.tolist())
+            there = used_on(self.ledger, placement.nodes.tolist())
             assert self.seen.setdefault(known, there) == there
 
 

@@ -22,7 +22,7 @@ def promised(*records: PodRecord) -> tuple[Ledger, Nominations]:
     return ledger, Nominations(ledger, records)
 
 
-def held(ledger: Ledger) -> list[int]:
+def reserved_millicores(ledger: Ledger) -> list[int]:
     """Return the millicores reserved on each node."""
     return ledger.held[0].tolist()
 
@@ -31,12 +31,12 @@ def group(*waiting: PodRecord, priority: int) -> Entity:
     return Entity(Name("PodGroup", "default", "g"), 1, True, "", priority, True, "", waiting=waiting)
 
 
-def test_room_is_kept_for_pods_that_wait_with_a_nominated_node():
+def test_capacity_is_kept_for_pods_that_wait_with_a_nominated_node():
     waits, runs = record("waits", ONE_CPU, nominated=1), record("runs", ONE_CPU, node=0, nominated=2)
     leaves = dataclasses.replace(record("leaves", ONE_CPU, nominated=2), terminating=True)
     ledger, _ = promised(waits, runs, leaves, record("free", ONE_CPU))
 
-    assert [0, 1000, 0] == held(ledger)
+    assert [0, 1000, 0] == reserved_millicores(ledger)
     assert not ledger.used.any()
 
 
@@ -45,7 +45,7 @@ def test_a_new_promise_takes_the_place_of_the_old_one():
     ledger, nominations = promised(each)
     nominations.nominate(each, 2)
 
-    assert [0, 0, 1000] == held(ledger)
+    assert [0, 0, 1000] == reserved_millicores(ledger)
 
 
 def test_a_promise_that_is_withdrawn_is_gone_for_good():
@@ -54,18 +54,18 @@ def test_a_promise_that_is_withdrawn_is_gone_for_good():
     nominations.withdraw(each)
     nominations.withdraw(each)
 
-    assert [0, 0, 0] == held(ledger)
+    assert [0, 0, 0] == reserved_millicores(ledger)
 
 
-def test_room_that_is_lifted_is_kept_again_after_a_rewind():
+def test_capacity_that_is_lifted_is_kept_again_after_a_rewind():
     each = record("p", ONE_CPU, nominated=1)
     ledger, nominations = promised(each)
     mark = ledger.mark()
     nominations.release_until_rewind(each)
-    lifted = held(ledger)
+    lifted = reserved_millicores(ledger)
     ledger.rewind(mark)
 
-    assert ([0, 0, 0], [0, 1000, 0]) == (lifted, held(ledger))
+    assert ([0, 0, 0], [0, 1000, 0]) == (lifted, reserved_millicores(ledger))
 
 
 def test_a_pod_that_was_placed_is_not_lifted_again():
@@ -75,7 +75,7 @@ def test_a_pod_that_was_placed_is_not_lifted_again():
     nominations.delete_nomination(each)
     nominations.release_until_rewind(each)
 
-    assert [0, 0, 0] == held(ledger)
+    assert [0, 0, 0] == reserved_millicores(ledger)
 
 
 @pytest.mark.parametrize(("priority", "want"), [(4, [0, 1000, 1000]), (5, [0, 1000, 1000]), (6, [0, 0, 1000]), (8, [0, 0, 0])])
@@ -83,7 +83,7 @@ def test_promises_of_a_lower_priority_step_aside(priority, want):
     ledger, nominations = promised(record("low", ONE_CPU, nominated=1, priority=5), record("high", ONE_CPU, nominated=2, priority=7))
     nominations.release_lower_priority(priority)
 
-    assert want == held(ledger)
+    assert want == reserved_millicores(ledger)
 
 
 def test_a_roots_own_promises_are_let_go_of_and_kept_again():
@@ -91,10 +91,10 @@ def test_a_roots_own_promises_are_let_go_of_and_kept_again():
     ledger, nominations = promised(own, other)
     entity = group(own, record("none", ONE_CPU, priority=5), priority=5)
     nominations.hold_own(entity, -1)
-    without = held(ledger)
+    without = reserved_millicores(ledger)
     nominations.hold_own(entity, 1)
 
-    assert ([0, 0, 1000], [0, 1000, 1000]) == (without, held(ledger))
+    assert ([0, 0, 1000], [0, 1000, 1000]) == (without, reserved_millicores(ledger))
 
 
 def test_a_promise_that_stepped_aside_already_is_not_let_go_of_twice():
@@ -103,7 +103,7 @@ def test_a_promise_that_stepped_aside_already_is_not_let_go_of_twice():
     nominations.release_lower_priority(5)
     nominations.hold_own(group(own, priority=5), -1)
 
-    assert [0, 0, 0] == held(ledger)
+    assert [0, 0, 0] == reserved_millicores(ledger)
 
 
 NODES = [node("a", "2"), node("b", "1")]
@@ -113,12 +113,12 @@ NODES = [node("a", "2"), node("b", "1")]
     ("priority", "where"),
     [pytest.param(5, "b", id="of the same priority"), pytest.param(9, "a", id="of a higher priority")],
 )
-def test_a_nominated_pod_keeps_its_room_from_who_has_no_higher_priority(priority, where):
+def test_a_nominated_pod_keeps_its_capacity_from_who_has_no_higher_priority(priority, where):
     waits = pod("waits", cpu="2", nominated="a", priority=5)
     other = pod("other", priority=priority)
-    found = {each.root.name: placed(each) for each in run([*NODES, waits, other], order=("other",)).decisions}
+    result = {each.root.name: placed(each) for each in run([*NODES, waits, other], order=("other",)).decisions}
 
-    assert {"other": where} == found["other"]
+    assert {"other": where} == result["other"]
 
 
 def test_a_nominated_pod_takes_its_node_without_a_look_at_better_ones():
@@ -130,7 +130,7 @@ def test_where_the_nominated_node_does_not_do_any_more_another_does():
     assert {"p": "a"} == placed(decided([*NODES, pod("p", cpu="2", nominated="b")]))
 
 
-def test_members_of_a_gang_keep_room_for_each_other_until_they_are_placed():
+def test_members_of_a_gang_keep_capacity_for_each_other_until_they_are_placed():
     gang = [leaf("g", 2), pod("g-0", "g"), pod("g-1", "g", nominated="b"), pod("g-2", "g", nominated="b")]
     decision = decided([*NODES, *gang])
 
@@ -138,7 +138,7 @@ def test_members_of_a_gang_keep_room_for_each_other_until_they_are_placed():
     assert {"g-0": "a", "g-1": "a", "g-2": "b"} == placed(decision)
 
 
-def test_a_member_that_finds_no_node_keeps_the_room_that_it_was_promised():
+def test_a_member_that_finds_no_node_keeps_the_capacity_that_it_was_promised():
     gang = [leaf("g", 1), pod("g-0", "g", cpu="2", nominated="a", nodeSelector={"disk": "none"}), pod("g-1", "g")]
 
     assert {"g-1": "b"} == placed(decided([*NODES, *gang]))
@@ -172,9 +172,9 @@ def test_a_preemption_places_the_root_with_its_own_promises_standing():
 def test_a_nomination_does_not_count_in_scores():
     # Were it counted, the emptier node would be the other one.
     waits = pod("waits", cpu="1", nominated="a", priority=9, schedulingGates=[{"name": "g"}])
-    found = {each.root.name: placed(each) for each in run([node("a"), node("b"), waits, pod("p")]).decisions}
+    result = {each.root.name: placed(each) for each in run([node("a"), node("b"), waits, pod("p")]).decisions}
 
-    assert {"p": "a"} == found["p"]
+    assert {"p": "a"} == result["p"]
 
 
 def test_what_is_promised_in_a_cycle_is_kept_from_the_roots_after_it():
@@ -192,14 +192,14 @@ def test_what_is_promised_in_a_cycle_is_kept_from_the_roots_after_it():
 def test_a_group_that_fails_without_a_preemption_loses_its_nominations():
     # Nobody can leave for it, so what was promised is void and the next root may have the room.
     gang = [leaf("g", 2, priority=5), pod("g-0", "g", nominated="a", priority=5), pod("g-1", "g", cpu="9", priority=5)]
-    found = {each.root.name: placed(each) for each in run([node("a", "1"), *gang, pod("after", priority=1)]).decisions}
+    result = {each.root.name: placed(each) for each in run([node("a", "1"), *gang, pod("after", priority=1)]).decisions}
 
-    assert {"g": {}, "after": {"after": "a"}} == found
+    assert {"g": {}, "after": {"after": "a"}} == result
 
 
-def test_a_pod_by_itself_that_may_not_preempt_keeps_its_nomination():
+def test_a_pod_by_itself_that_must_not_preempt_keeps_its_nomination():
     waits = pod("waits", cpu="2", nominated="a", priority=5, preemptionPolicy="Never")
     blocks = pod("blocks", on="a", priority=0)
-    found = {each.root.name: placed(each) for each in run([node("a", "2"), waits, blocks, pod("after", priority=1)]).decisions}
+    result = {each.root.name: placed(each) for each in run([node("a", "2"), waits, blocks, pod("after", priority=1)]).decisions}
 
-    assert {"waits": {}, "after": {}} == found
+    assert {"waits": {}, "after": {}} == result

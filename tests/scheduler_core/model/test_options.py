@@ -6,7 +6,7 @@ import pytest
 
 from scheduler_core.model.decision import Decision, Status
 from scheduler_core.model.options import PlacingOptions
-from tests.scheduler_core.builders import Json, composite, decided, leaf, node, placed, pod, pods, racks, run, tried
+from tests.scheduler_core.builders import Json, composite, decided, leaf, node, place_root, placed, pod, pods, racks, run
 from tests.scheduler_core.test_agreement import SCENARIOS, objects_of
 
 SUCCESS, UNSCHEDULABLE, UNRESOLVABLE = Status.SUCCESS, Status.UNSCHEDULABLE, Status.UNRESOLVABLE
@@ -31,8 +31,8 @@ INADMISSIBLE = [
 ]
 
 
-def test_hopeless_groups_are_told_from_those_that_eviction_could_help_only_when_asked_for():
-    plain, by_document = (decided(INADMISSIBLE, four_statuses=asked) for asked in (False, True))
+def test_hopeless_groups_are_told_from_those_that_eviction_could_help_only_when_requested():
+    plain, by_document = (decided(INADMISSIBLE, four_statuses=requested) for requested in (False, True))
 
     assert dict.fromkeys(("root", "pair", "whole", "short", "other"), UNSCHEDULABLE) == statuses(plain)
     assert {"pair": UNRESOLVABLE, "short": UNRESOLVABLE} == {
@@ -45,29 +45,29 @@ def test_hopeless_groups_are_told_from_those_that_eviction_could_help_only_when_
 def test_a_root_without_hope_makes_nobody_leave():
     objects = [*FULL, leaf("g", 1, "rack", priority=5), *pods("g", 1, "2", priority=5)]
 
-    assert [UNSCHEDULABLE, UNRESOLVABLE] == [decided(objects, four_statuses=asked).status for asked in (False, True)]
+    assert [UNSCHEDULABLE, UNRESOLVABLE] == [decided(objects, four_statuses=requests).status for requests in (False, True)]
     assert () == decided(objects, four_statuses=True).victims
 
 
 def test_pods_of_an_inadmissible_child_are_not_tried_when_hopeless_groups_are_told_apart():
     tree = [composite("root", 1), leaf("short", 3, parent="root"), leaf("fits", 1, parent="root"), *pods("short", 2), *pods("fits", 1)]
-    found = {}
-    for asked in (False, True):
-        _, _, outcome = tried([node("n"), *tree], "root", PlacingOptions(four_statuses=asked))
-        found[asked] = [each and each.status for each in outcome.children]
+    result = {}
+    for requested in (False, True):
+        _, _, outcome = place_root([node("n"), *tree], "root", PlacingOptions(four_statuses=requested))
+        result[requested] = [each and each.status for each in outcome.children]
 
-    assert {False: [UNSCHEDULABLE, SUCCESS], True: [UNRESOLVABLE, SUCCESS]} == found
+    assert {False: [UNSCHEDULABLE, SUCCESS], True: [UNRESOLVABLE, SUCCESS]} == result
 
 
 @pytest.mark.parametrize(
     "case", [case for case in SCENARIOS if isinstance(case["expect"].get("kepStatus"), dict)], ids=lambda case: case["id"]
 )
 def test_four_statuses_are_those_of_the_documents(case):
-    found: dict[str, Status] = {}
+    result: dict[str, Status] = {}
     for decision in run(objects_of(case), order=tuple(case.get("schedulingOrder") or ()), four_statuses=True).decisions:
-        found |= statuses(decision)
+        result |= statuses(decision)
 
-    assert case["expect"]["kepStatus"] == {name: found[name].value for name in case["expect"]["kepStatus"]}
+    assert case["expect"]["kepStatus"] == {name: result[name].value for name in case["expect"]["kepStatus"]}
 
 
 NOMINATED = [leaf("g", 2, "rack"), pod("g-0", "g", nominated="r2-0"), pod("g-1", "g")]
@@ -80,7 +80,7 @@ NOMINATED = [leaf("g", 2, "rack"), pod("g-0", "g", nominated="r2-0"), pod("g-1",
         pytest.param({"nominated_first": True}, "r2-0", id="the rack of the nominated member"),
     ],
 )
-def test_the_domain_of_nominated_members_comes_first_when_that_is_asked_for(options, rack):
+def test_the_domain_of_nominated_members_comes_first_when_that_is_requested(options, rack):
     objects = [*racks({"r1": 1, "r2": 1}), pod("there", on="r1-0", cpu="1"), *NOMINATED]
 
     assert {rack} == {*placed(decided(objects, **options)).values()}
@@ -128,7 +128,7 @@ def test_a_limit_does_not_stop_before_a_feasible_placement_is_found():
     ("every_pod", "want"),
     [pytest.param(False, {"g-0": "r1-0", "g-1": "r1-0"}, id="the minimum"), pytest.param(True, {}, id="every pod")],
 )
-def test_a_placement_that_leaves_a_pod_out_is_rejected_when_that_is_asked_for(every_pod, want):
+def test_a_placement_that_leaves_a_pod_out_is_rejected_when_that_is_requested(every_pod, want):
     objects = [*racks({"r1": 1}, "2"), leaf("g", 1, "rack"), *pods("g", 3)]
 
     assert want == placed(decided(objects, every_pod=every_pod))
@@ -137,11 +137,11 @@ def test_a_placement_that_leaves_a_pod_out_is_rejected_when_that_is_asked_for(ev
 def test_every_pod_means_a_larger_domain_where_there_is_one():
     objects = [*racks({"r1": 1}, "2"), *racks({"r2": 1}, "90"), leaf("g", 1, "rack"), pod("g-0", "g"), pod("g-1", "g"), pod("g-2", "g")]
     # By the scores the small rack wins: full, with two thirds of the pods.
-    assert ({"r1-0"}, {"r2-0"}) == tuple({*placed(decided(objects, every_pod=asked)).values()} for asked in (False, True))
+    assert ({"r1-0"}, {"r2-0"}) == tuple({*placed(decided(objects, every_pod=requested)).values()} for requested in (False, True))
 
 
 @pytest.mark.parametrize(
-    ("group", "count", "asked", "victims"),
+    ("group", "count", "requested", "victims"),
     [
         pytest.param(leaf("g", 1, priority=5), 2, False, (), id="a gang as kube-scheduler"),
         pytest.param(leaf("g", 1, priority=5), 2, True, ("default/low",), id="a gang that leaves one over"),
@@ -151,10 +151,10 @@ def test_every_pod_means_a_larger_domain_where_there_is_one():
         pytest.param(leaf("g", 1), 2, True, (), id="a gang that is no more important than who could leave"),
     ],
 )
-def test_leftovers_of_a_running_group_make_others_leave_only_when_that_is_asked_for(group, count, asked, victims):
+def test_leftovers_of_a_running_group_make_others_leave_only_when_that_is_requested(group, count, requested, victims):
     rank = group["spec"].get("priority", 0)
     runs = [node("n", "3"), pod("low", on="n", cpu="1", priority=0), pod("g-9", "g", on="n", priority=rank)]
-    decision = decided([*runs, group, *pods("g", count, priority=rank)], preempt_for_leftovers=asked)
+    decision = decided([*runs, group, *pods("g", count, priority=rank)], preempt_for_leftovers=requested)
 
     assert victims == decision.victims
     assert SUCCESS == decision.status
@@ -164,8 +164,8 @@ def test_leftovers_of_a_running_group_make_others_leave_only_when_that_is_asked_
 
 def test_a_basic_group_of_which_nothing_fits_preempts_with_and_without_being_asked():
     full = [node("n", "2"), pod("low", on="n", cpu="1", priority=0), pod("g-9", "g", on="n", priority=5)]
-    for asked in (False, True):
-        decision = decided([*full, leaf("g", priority=5), *pods("g", 1, priority=5)], preempt_for_leftovers=asked)
+    for requested in (False, True):
+        decision = decided([*full, leaf("g", priority=5), *pods("g", 1, priority=5)], preempt_for_leftovers=requested)
 
         assert (UNSCHEDULABLE, ("default/low",)) == (decision.status, decision.victims)
 

@@ -83,41 +83,41 @@ NODES = [
 ]
 
 
-def shown(mask: np.ndarray) -> str:
+def mask_text(mask: np.ndarray) -> str:
     return "".join("+" if each else "." for each in mask)
 
 
-def wanted(*expressions: Requirement, fields: tuple[Requirement, ...] | None = None) -> NodeSelectorTerm:
+def node_term(*expressions: Requirement, fields: tuple[Requirement, ...] | None = None) -> NodeSelectorTerm:
     return NodeSelectorTerm(match_expressions=expressions or None, match_fields=fields)
 
 
 def by_name(operator: str, *values: str) -> NodeSelectorTerm:
-    return wanted(fields=(Requirement("metadata.name", operator, values),))
+    return node_term(fields=(Requirement("metadata.name", operator, values),))
 
 
 TERMS = [
     pytest.param([], ".....", id="no terms"),
-    pytest.param([wanted()], ".....", id="a term that says nothing"),
+    pytest.param([node_term()], ".....", id="a term that says nothing"),
     pytest.param([NodeSelectorTerm((), ())], ".....", id="a term of empty parts"),
-    pytest.param([wanted(expression("zone In", "a", "c"))], "++...", id="In"),
-    pytest.param([wanted(expression("zone NotIn", "a"))], "..+++", id="NotIn"),
-    pytest.param([wanted(expression("zone Exists"))], "+++..", id="Exists"),
-    pytest.param([wanted(expression("zone DoesNotExist"))], "...++", id="DoesNotExist"),
-    pytest.param([wanted(expression("rank Gt", "1"))], ".+...", id="Gt"),
-    pytest.param([wanted(expression("rank Lt", "5"))], "+....", id="Lt"),
-    pytest.param([wanted(expression("rank Gt", "004"))], ".+...", id="Gt of a number with zeros in front"),
-    pytest.param([wanted(expression("rank Gt", "9223372036854775808"))], ".....", id="Gt of more than 64 bits"),
-    pytest.param([wanted(expression("rank Lt", "9223372036854775807"))], "++...", id="Lt of the largest"),
-    pytest.param([wanted(expression("rank Gt", "-1"))], ".....", id="Gt of a number that is no label value"),
-    pytest.param([wanted(expression("rank Gt", "x"))], ".....", id="Gt of no number"),
-    pytest.param([wanted(expression("rank Gt", "1", "2"))], ".....", id="Gt of two"),
-    pytest.param([wanted(expression("zone Exists"), expression("rank Gt", "1"))], ".+...", id="all expressions"),
-    pytest.param([wanted(expression("zone In", "b")), wanted(expression("rank In", "1"))], "+.+..", id="one of the terms"),
+    pytest.param([node_term(expression("zone In", "a", "c"))], "++...", id="In"),
+    pytest.param([node_term(expression("zone NotIn", "a"))], "..+++", id="NotIn"),
+    pytest.param([node_term(expression("zone Exists"))], "+++..", id="Exists"),
+    pytest.param([node_term(expression("zone DoesNotExist"))], "...++", id="DoesNotExist"),
+    pytest.param([node_term(expression("rank Gt", "1"))], ".+...", id="Gt"),
+    pytest.param([node_term(expression("rank Lt", "5"))], "+....", id="Lt"),
+    pytest.param([node_term(expression("rank Gt", "004"))], ".+...", id="Gt of a number with zeros in front"),
+    pytest.param([node_term(expression("rank Gt", "9223372036854775808"))], ".....", id="Gt of more than 64 bits"),
+    pytest.param([node_term(expression("rank Lt", "9223372036854775807"))], "++...", id="Lt of the largest"),
+    pytest.param([node_term(expression("rank Gt", "-1"))], ".....", id="Gt of a number that is no label value"),
+    pytest.param([node_term(expression("rank Gt", "x"))], ".....", id="Gt of no number"),
+    pytest.param([node_term(expression("rank Gt", "1", "2"))], ".....", id="Gt of two"),
+    pytest.param([node_term(expression("zone Exists"), expression("rank Gt", "1"))], ".+...", id="all expressions"),
+    pytest.param([node_term(expression("zone In", "b")), node_term(expression("rank In", "1"))], "+.+..", id="one of the terms"),
     pytest.param(
-        [wanted(expression("zone In")), wanted(expression("rank In", "1"))], "+....", id="a term that is not sound, and one that is"
+        [node_term(expression("zone In")), node_term(expression("rank In", "1"))], "+....", id="a term that is not sound, and one that is"
     ),
     pytest.param(
-        [wanted(expression("zone In"), expression("rank In", "1"))], ".....", id="an expression that is not sound spoils its term"
+        [node_term(expression("zone In"), expression("rank In", "1"))], ".....", id="an expression that is not sound spoils its term"
     ),
     pytest.param([by_name("In", "n3")], "...+.", id="the name"),
     pytest.param([by_name("In", "elsewhere")], ".....", id="a name that no node has"),
@@ -125,14 +125,14 @@ TERMS = [
     pytest.param([by_name("NotIn", "elsewhere")], "+++++", id="not a name that no node has"),
     pytest.param([by_name("In", "n0", "n1")], ".....", id="two names"),
     pytest.param([by_name("Exists")], ".....", id="another operator on the name"),
-    pytest.param([wanted(fields=(Requirement("spec.name", "In", ("n0",)),))], ".....", id="another field"),
-    pytest.param([wanted(expression("zone In", "a"), fields=by_name("NotIn", "n0").match_fields)], ".+...", id="expressions and fields"),
+    pytest.param([node_term(fields=(Requirement("spec.name", "In", ("n0",)),))], ".....", id="another field"),
+    pytest.param([node_term(expression("zone In", "a"), fields=by_name("NotIn", "n0").match_fields)], ".+...", id="expressions and fields"),
 ]
 
 
 @pytest.mark.parametrize(("terms", "want"), TERMS)
 def test_node_selector(terms: list[NodeSelectorTerm], want: str) -> None:
-    assert want == shown(selectors.node_mask(NodeSelector(tuple(terms)), table(NODES)))
+    assert want == mask_text(selectors.node_mask(NodeSelector(tuple(terms)), table(NODES)))
 
 
 @pytest.mark.parametrize(("terms", "want"), TERMS)
@@ -140,12 +140,12 @@ def test_node_selector_of_one_node(terms: list[NodeSelectorTerm], want: str) -> 
     selector = NodeSelector(tuple(terms))
     alone = [selectors.node_mask(selector, table([labels], number)) for number, labels in enumerate(NODES)]
 
-    assert want == shown(np.concatenate(alone))
+    assert want == mask_text(np.concatenate(alone))
 
 
 @pytest.mark.parametrize("terms", [None, ()], ids=["absent", "empty"])
 def test_a_node_selector_without_terms_matches_no_node(terms: tuple[NodeSelectorTerm, ...] | None) -> None:
-    assert "....." == shown(selectors.node_mask(NodeSelector(terms), table(NODES)))
+    assert "....." == mask_text(selectors.node_mask(NodeSelector(terms), table(NODES)))
 
 
 @pytest.mark.parametrize(
@@ -159,15 +159,15 @@ def test_a_node_selector_without_terms_matches_no_node(terms: tuple[NodeSelector
     ],
 )
 def test_simple_mask(pairs: tuple[tuple[str, str], ...], want: str) -> None:
-    assert want == shown(selectors.simple_mask(pairs, table(NODES)))
+    assert want == mask_text(selectors.simple_mask(pairs, table(NODES)))
 
 
 def test_preferred_scores_are_the_sums_of_the_weights_that_match() -> None:
     terms = [
-        PreferredNodes(10, wanted(expression("zone In", "a"))),
-        PreferredNodes(1, wanted(expression("rank Exists"))),
-        PreferredNodes(50, wanted()),
-        PreferredNodes(70, wanted(expression("zone In"))),
+        PreferredNodes(10, node_term(expression("zone In", "a"))),
+        PreferredNodes(1, node_term(expression("rank Exists"))),
+        PreferredNodes(50, node_term()),
+        PreferredNodes(70, node_term(expression("zone In"))),
     ]
 
     assert [11, 11, 1, 1, 0] == selectors.preferred_scores(terms, table(NODES)).tolist()
@@ -215,7 +215,7 @@ some_terms = st.builds(
 )
 
 
-def plainly(requirement: Requirement, labels: Mapping[str, str]) -> bool | None:
+def expected_match(requirement: Requirement, labels: Mapping[str, str]) -> bool | None:
     """Evaluate an expression of a label selector as the API documents it; None if the API server refuses it."""
     values = list(requirement.values or ())
     value = labels.get(requirement.key)
@@ -226,17 +226,18 @@ def plainly(requirement: Requirement, labels: Mapping[str, str]) -> bool | None:
     return None
 
 
-def plainly_on_node(term: NodeSelectorTerm, name: str, labels: Mapping[str, str]) -> bool:
+def expected_node_match(term: NodeSelectorTerm, name: str, labels: Mapping[str, str]) -> bool:
     """Evaluate a term of a node selector as the API documents it; false if it is empty or a part of it is refused."""
-    fields = [plainly(each, {"metadata.name": name}) if len(each.values or ()) == 1 else None for each in term.match_fields or ()]
+    fields = [expected_match(each, {"metadata.name": name}) if len(each.values or ()) == 1 else None for each in term.match_fields or ()]
     expressions = [
-        plainly_ordered(each, labels) if each.operator in {"Gt", "Lt"} else plainly(each, labels) for each in term.match_expressions or ()
+        expected_comparison(each, labels) if each.operator in {"Gt", "Lt"} else expected_match(each, labels)
+        for each in term.match_expressions or ()
     ]
     answers = [*fields, *expressions]
     return bool(answers) and all(answers)
 
 
-def plainly_ordered(requirement: Requirement, labels: Mapping[str, str]) -> bool | None:
+def expected_comparison(requirement: Requirement, labels: Mapping[str, str]) -> bool | None:
     values, value = list(requirement.values or ()), labels.get(requirement.key) or ""
     if len(values) != 1 or not values[0].isdigit():
         return None
@@ -246,14 +247,14 @@ def plainly_ordered(requirement: Requirement, labels: Mapping[str, str]) -> bool
 @given(st.lists(some_labels, max_size=4), st.lists(some_terms, max_size=3))
 def test_all_nodes_at_once_agree_with_one_by_one(labels: list[dict[str, str]], terms: list[NodeSelectorTerm]) -> None:
     nodes = table(labels)
-    one_by_one = [any(plainly_on_node(term, name, each) for term in terms) for name, each in zip(nodes.names, labels, strict=True)]
+    one_by_one = [any(expected_node_match(term, name, each) for term in terms) for name, each in zip(nodes.names, labels, strict=True)]
 
     assert one_by_one == selectors.node_mask(NodeSelector(tuple(terms)), nodes).tolist()
 
 
 @given(some_labels, st.lists(some_expressions, max_size=3), some_labels)
-def test_label_selectors_mean_what_the_api_says(wanted: dict[str, str], expressions: list[Requirement], labels: dict[str, str]) -> None:
-    answers = [plainly(each, labels) for each in expressions]
-    want = all(answers) and all(labels.get(key) == value for key, value in wanted.items())
+def test_label_selectors_mean_what_the_api_says(node_term: dict[str, str], expressions: list[Requirement], labels: dict[str, str]) -> None:
+    answers = [expected_match(each, labels) for each in expressions]
+    want = all(answers) and all(labels.get(key) == value for key, value in node_term.items())
 
-    assert want == selectors.matches(LabelSelector(wanted, tuple(expressions)), labels)
+    assert want == selectors.matches(LabelSelector(node_term, tuple(expressions)), labels)

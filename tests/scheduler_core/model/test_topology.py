@@ -15,7 +15,7 @@ labelled = st.lists(
 )
 
 
-def shown(topology: Topology, parent: Placement, key: str) -> dict[str, list[str]]:
+def domains_of(topology: Topology, parent: Placement, key: str) -> dict[str, list[str]]:
     names = topology.nodes.names
     return {each.value: [names[node] for node in each.nodes.tolist()] for each in topology.divide(parent, key).domains}
 
@@ -30,10 +30,10 @@ def test_domains_are_told_apart_by_their_value_inside_the_parent():
     topology = Topology(table([{"zone": zone, "rack": rack} for zone in "ab" for rack in ("r1", "r2")]))
     zones = topology.divide(topology.root, "zone").domains
 
-    assert {"a": ["n000", "n001"], "b": ["n002", "n003"]} == shown(topology, topology.root, "zone")
-    assert {"r1": ["n000"], "r2": ["n001"]} == shown(topology, zones[0], "rack")
-    assert {"r1": ["n002"], "r2": ["n003"]} == shown(topology, zones[1], "rack")
-    assert {"r1": ["n000", "n002"], "r2": ["n001", "n003"]} == shown(topology, topology.root, "rack")
+    assert {"a": ["n000", "n001"], "b": ["n002", "n003"]} == domains_of(topology, topology.root, "zone")
+    assert {"r1": ["n000"], "r2": ["n001"]} == domains_of(topology, zones[0], "rack")
+    assert {"r1": ["n002"], "r2": ["n003"]} == domains_of(topology, zones[1], "rack")
+    assert {"r1": ["n000", "n002"], "r2": ["n001", "n003"]} == domains_of(topology, topology.root, "rack")
 
 
 @given(labelled)
@@ -62,7 +62,7 @@ def test_members_are_the_nodes_of_each_domain_and_padding(labels):
         assert [*domain.nodes.tolist(), *[-1] * (widest - len(domain))] == division.members[row].tolist()
 
 
-def test_the_room_of_a_domain_is_that_of_its_nodes():
+def test_the_capacity_of_a_domain_is_that_of_its_nodes():
     topology = Topology(table([{"rack": "r1"}, {"rack": "r1"}, {"rack": "r2"}, {}], cpu=[1, 2, 4, 8], memory=[10, 20, 40, 80]))
     division = topology.divide(topology.root, "rack")
 
@@ -103,10 +103,10 @@ def test_around_are_all_placements_that_have_one_of_the_nodes(labels, data):
 
 def test_serials_are_never_given_twice():
     topology = Topology(table([{"zone": "a", "rack": "r1"}, {"zone": "b", "rack": "r1"}]))
-    made = [topology.root, *topology.divide(topology.root, "zone").domains, topology.add("", "x", topology.root.nodes)]
-    made += [each for zone in topology.divide(topology.root, "zone").domains for each in topology.divide(zone, "rack").domains]
+    created = [topology.root, *topology.divide(topology.root, "zone").domains, topology.add("", "x", topology.root.nodes)]
+    created += [each for zone in topology.divide(topology.root, "zone").domains for each in topology.divide(zone, "rack").domains]
 
-    assert list(range(topology.count)) == sorted(each.serial for each in made)
+    assert list(range(topology.count)) == sorted(each.serial for each in created)
 
 
 @pytest.mark.parametrize("case", [case for case in cases("generatePlacements") if not case["scheduledPods"]], ids=lambda case: case["id"])
@@ -114,6 +114,6 @@ def test_domains_are_those_of_the_generator_of_kube_scheduler(case):
     labels = {**case["placementNodes"], **case["otherNodes"]}
     topology = Topology(table(labels.values()))
     parent = topology.add("", "<parent>", np.arange(len(case["placementNodes"]), dtype=np.int64))
-    found = topology.divide(parent, case["topologyKey"]).domains if case["topologyKey"] else (parent,)
+    result = topology.divide(parent, case["topologyKey"]).domains if case["topologyKey"] else (parent,)
 
-    assert case["expect"]["placements"] == {each.value: [[*labels][node] for node in each.nodes.tolist()] for each in found}
+    assert case["expect"]["placements"] == {each.value: [[*labels][node] for node in each.nodes.tolist()] for each in result}

@@ -36,7 +36,7 @@ def test_nothing_to_list_is_nothing():
 @pytest.mark.parametrize("longest", [120, LONGEST])
 @given(parts=st.lists(st.text(max_size=200), max_size=40))
 def test_no_list_is_longer_than_it_may_be(parts, longest):
-    told = listed(parts, longest=longest)
+    messages = listed(parts, longest=longest)
 
-    assert len(told) <= longest
-    assert ("; ".join(parts) == told) or "more" in told
+    assert len(messages) <= longest
+    assert ("; ".join(parts) == messages) or "more" in messages

@@ -57,8 +57,8 @@ def generate(group: Group, nodes: list[Node], cluster: Cluster) -> dict[str, lis
     if len(pinned) > 1:
         return Result(ERROR, f"pods run in several domains of {group.topology}: {sorted(pinned)}")
     values = sorted({node.labels[group.topology] for node in nodes if group.topology in node.labels})
-    kept = [value for value in values if not pinned or value in pinned]
-    return {value: [node for node in nodes if node.labels.get(group.topology) == value] for value in kept}
+    retained = [value for value in values if not pinned or value in pinned]
+    return {value: [node for node in nodes if node.labels.get(group.topology) == value] for value in retained}
 
 
 class Simulation:
@@ -86,37 +86,37 @@ class Simulation:
         if not placements:
             results[group.name] = Result(UNSCHEDULABLE, "no feasible placements found")
             return
-        found: dict[str, Results] = {}
+        result: dict[str, Results] = {}
         for value, inside in placements.items():
             before = dict(self.where)
-            found[value] = {}
-            self.inside(group, inside, found[value])
+            result[value] = {}
+            self.inside(group, inside, result[value])
             self.where = before
-            found[value][group.name].domain = value
-            if found[value][group.name].status == ERROR:
-                results[group.name] = found[value][group.name]
+            result[value][group.name].domain = value
+            if result[value][group.name].status == ERROR:
+                results[group.name] = result[value][group.name]
                 return
-        good = [value for value, below in found.items() if below[group.name].status == SUCCESS]
+        good = [value for value, below in result.items() if below[group.name].status == SUCCESS]
         if not good:
-            first = found[min(found)]
+            first = result[min(result)]
             reason = first[group.name].message
-            first[group.name].message = f"0/{len(found)} placements are available, first placement status: {reason}"
+            first[group.name].message = f"0/{len(result)} placements are available, first placement status: {reason}"
             results.update(first)
             return
-        best = good[0] if len(good) == 1 else self.best(group, {value: (placements[value], found[value]) for value in good})
-        results.update(found[best])
-        for pod, node in proposed(group, found[best]).items():
+        best = good[0] if len(good) == 1 else self.best(group, {value: (placements[value], result[value]) for value in good})
+        results.update(result[best])
+        for pod, node in proposed(group, result[best]).items():
             self.where[pod] = node
 
     def best(self, group: Group, candidates: dict[str, tuple[list[Node], Results]]) -> str:
         """Return the placement with the highest score; of equals the smallest value."""
-        shown = {}
+        output = {}
         for value, (nodes, results) in candidates.items():
             names = {node.name for node in nodes}
             there = [self.cluster.pods[key] for key, node in self.where.items() if node in names]
             new = [self.cluster.pods[key] for key in proposed(group, results)]
-            shown[value] = (nodes, there + new, len(self.cluster.running(group)) + len(new))
-        scores = placement_scores(shown)
+            output[value] = (nodes, there + new, len(self.cluster.running(group)) + len(new))
+        scores = placement_scores(output)
         return min(scores, key=lambda value: (-scores[value], value))
 
     def inside(self, group: Group, nodes: list[Node], results: Results) -> None:
@@ -205,7 +205,7 @@ def complete(group: Group, results: Results, above: Result | None = None) -> Res
     if above is not None and (own is None or above.status == ERROR or (above.status != SUCCESS and own.status == SUCCESS)):
         own = Result(above.status, above.message)
     assert own is not None
-    told = {group.name: own}
+    messages = {group.name: own}
     for child in group.children:
-        told.update(complete(child, results, own))
-    return told
+        messages.update(complete(child, results, own))
+    return messages

@@ -28,20 +28,20 @@ def compare(
 
     *order* and *evict* are the options of the answer; *failed_leaves* as in ``cycle.run``.
     """
-    wanted = cycle.run(objects, order, evict=evict, failed_leaves=failed_leaves)
+    expected = cycle.run(objects, order, evict=evict, failed_leaves=failed_leaves)
     given = answer.get("decisions") or []
     cluster = read(objects)
-    told: list[str] = []
-    for want, got in _paired(wanted, given):
-        told += [f"{_title(want or got or {})}: {line}" for line in _between(want, got, cluster, objects)]
-    attempted = [_title(want) for want in wanted if want["status"] != WAIT]
+    messages: list[str] = []
+    for want, got in _paired(expected, given):
+        messages += [f"{_title(want or got or {})}: {line}" for line in _between(want, got, cluster, objects)]
+    attempted = [_title(want) for want in expected if want["status"] != WAIT]
     sequence = [_title(got) for got in given if _title(got) in attempted]
     if sorted(sequence) == sorted(attempted) and sequence != attempted:
-        told.append(f"the roots come in the order {sequence}, want {attempted}")
+        messages.append(f"the roots come in the order {sequence}, want {attempted}")
     if not evict:
         placed = {pod: node for got in given for pod, node in (got.get("assignments") or {}).items()}
-        told += [f"the answer breaks a constraint: {line}" for line in brute.violations(objects, placed)]
-    return told
+        messages += [f"the answer breaks a constraint: {line}" for line in brute.violations(objects, placed)]
+    return messages
 
 
 def _title(decision: Decision) -> str:
@@ -70,12 +70,12 @@ def _between(want: Decision | None, got: Decision | None, cluster: Cluster, obje
         return [f"no decision, want {want['status']}"]
     if status == INVALID and idle and (want["status"] == ERROR or _too_deep(want, cluster)):
         return []
-    told = [] if status == want["status"] else [f"status {status} ({got.get('message')}), want {want['status']} ({want['message']})"]
-    told += _different("assigned to", got.get("assignments") or {}, want["assignments"])
-    told += _different("nominated to", got.get("nominations") or {}, want["nominations"])
-    told += [f"{pod} leaves, want it to stay" for pod in sorted({*(got.get("victims") or [])} - {*want["victims"]})]
-    told += [f"{pod} stays, want it to leave" for pod in sorted({*want["victims"]} - {*(got.get("victims") or [])})]
-    return told + _groups(want, got, _scheduled_once(objects, want["root"]["namespace"]))
+    messages = [] if status == want["status"] else [f"status {status} ({got.get('message')}), want {want['status']} ({want['message']})"]
+    messages += _different("assigned to", got.get("assignments") or {}, want["assignments"])
+    messages += _different("nominated to", got.get("nominations") or {}, want["nominations"])
+    messages += [f"{pod} leaves, want it to stay" for pod in sorted({*(got.get("victims") or [])} - {*want["victims"]})]
+    messages += [f"{pod} stays, want it to leave" for pod in sorted({*want["victims"]} - {*(got.get("victims") or [])})]
+    return messages + _groups(want, got, _scheduled_once(objects, want["root"]["namespace"]))
 
 
 def _placing(got: Decision | None) -> str:
@@ -94,17 +94,17 @@ def _different(word: str, got: dict[str, Any], want: dict[str, Any]) -> list[str
 
 def _groups(want: Decision, got: Decision, already: set[str]) -> list[str]:
     given = {group["name"]: group for group in got.get("groups") or []}
-    told = _different("has status", {name: group["status"] for name, group in given.items()}, want["groups"])
+    messages = _different("has status", {name: group["status"] for name, group in given.items()}, want["groups"])
     for name, group in given.items():
         status = want["groups"].get(name)
         if status == SUCCESS:
-            told += _different("has domain", {name: group.get("domain")}, {name: want["domains"].get(name)})
+            messages += _different("has domain", {name: group.get("domain")}, {name: want["domains"].get(name)})
         if group["kind"] == "PodGroup" and status in CONDITIONS:
-            shown = [(each["status"], each["reason"]) for each in group.get("conditions") or [] if each["type"] == INITIALLY]
+            output = [(each["status"], each["reason"]) for each in group.get("conditions") or [] if each["type"] == INITIALLY]
             # A group that was scheduled once is not told otherwise.
             accepted = {CONDITIONS[status], *([CONDITIONS[SUCCESS]] if name in already else [])}
-            told += [] if len(shown) == 1 and shown[0] in accepted else [f"{name} has conditions {shown}, want {CONDITIONS[status]}"]
-    return told
+            messages += [] if len(output) == 1 and output[0] in accepted else [f"{name} has conditions {output}, want {CONDITIONS[status]}"]
+    return messages
 
 
 def _scheduled_once(objects: Objects, namespace: str) -> set[str]:

@@ -70,7 +70,7 @@ def one_cycle(cluster: Cluster, order: list[str]) -> list[dict[str, Any]]:
 
 def roots(cluster: Cluster) -> list[Root]:
     """Return the roots of all pending pods, without roots whose pods are all being deleted."""
-    found: dict[tuple[str, str, str], Root] = {}
+    result: dict[tuple[str, str, str], Root] = {}
     for pod in sorted(cluster.pods.values(), key=lambda each: each.key):
         if pod.key in cluster.where:
             continue
@@ -82,8 +82,8 @@ def roots(cluster: Cluster) -> list[Root]:
         else:
             top = cluster.chain(group)[-1] if cluster.complete(group) else group
             root = Root(top.kind, top.namespace, top.name, top.priority, top.created, [], top)
-        found.setdefault((root.kind, root.namespace, root.name), root).pods.append(pod)
-    return [root for root in found.values() if not all(pod.terminating for pod in root.pods)]
+        result.setdefault((root.kind, root.namespace, root.name), root).pods.append(pod)
+    return [root for root in result.values() if not all(pod.terminating for pod in root.pods)]
 
 
 def decide(root: Root, cluster: Cluster) -> dict[str, Any]:
@@ -98,17 +98,17 @@ def decide(root: Root, cluster: Cluster) -> dict[str, Any]:
 def _attempt(root: Root, tree: Group, cluster: Cluster) -> dict[str, Any]:
     if problem := invalid(root, cluster):
         return _failed(root, tree, complete(tree, {tree.name: Result(ERROR, problem)}), cluster)
-    told = complete(tree, Simulation(cluster).root(tree))
-    outcome = told[tree.name]
+    messages = complete(tree, Simulation(cluster).root(tree))
+    outcome = messages[tree.name]
     if outcome.status == ERROR:
-        return _failed(root, tree, told, cluster)
+        return _failed(root, tree, messages, cluster)
     if outcome.status == SUCCESS:
-        assignments = proposed(tree, told)
+        assignments = proposed(tree, messages)
         cluster.where.update(assignments)
         for key in assignments:
             cluster.nominated.pop(key, None)
-        return _answer(root, told, outcome, assignments=assignments)
-    return _preempting(root, tree, told, cluster)
+        return _answer(root, messages, outcome, assignments=assignments)
+    return _preempting(root, tree, messages, cluster)
 
 
 def _preempting(root: Root, tree: Group, told: Results, cluster: Cluster) -> dict[str, Any]:

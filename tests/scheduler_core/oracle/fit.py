@@ -16,7 +16,7 @@ def misfits(pod: Pod, node: Node, others: list[Pod]) -> list[str]:
         "a taint is not tolerated": any(
             not tolerated(taint, pod) for taint in node.taints if taint.get("effect") in {"NoSchedule", "NoExecute"}
         ),
-        "the node does not match": not wanted(pod, node),
+        "the node does not match": not node_affinity_matches(pod, node),
         "a host port is taken": any(clash(mine, theirs) for mine in host_ports(pod) for other in others for theirs in host_ports(other)),
         "too many pods": len(others) + 1 > node.allocatable.get("pods", 0),
     }
@@ -49,7 +49,7 @@ def covers(toleration: dict[str, str], taint: dict[str, str]) -> bool:
     return operator == "Equal" and (toleration.get("value") or "") == (taint.get("value") or "")
 
 
-def wanted(pod: Pod, node: Node) -> bool:
+def node_affinity_matches(pod: Pod, node: Node) -> bool:
     """Check nodeSelector and required node affinity."""
     selector = pod.spec.get("nodeSelector") or {}
     if any(node.labels.get(key) != value for key, value in selector.items()):

@@ -96,10 +96,10 @@ class Cluster:
 
     def chain(self, group: Group) -> list[Group]:
         """Return the group and its existing ancestors; a cycle is followed once."""
-        found = [group]
-        while (above := self.parent_of(found[-1])) is not None and above not in found:
-            found.append(above)
-        return found
+        result = [group]
+        while (above := self.parent_of(result[-1])) is not None and above not in result:
+            result.append(above)
+        return result
 
     def complete(self, group: Group) -> bool:
         """Return true if all ancestors exist, up to a root."""

@@ -41,8 +41,8 @@ def preempt(root: Group, cluster: Cluster) -> Outcome:
     if root.policy == "Never":
         return Outcome(UNSCHEDULABLE, "not eligible due to preemptionPolicy=Never.")
     if ongoing(root, cluster):
-        kept = {pod.key: cluster.nominated[pod.key] for pod in queued(root, cluster) if pod.key in cluster.nominated}
-        return Outcome(SUCCESS, "ongoing preemption on nominated nodes", nominations=kept)
+        remaining = {pod.key: cluster.nominated[pod.key] for pod in queued(root, cluster) if pod.key in cluster.nominated}
+        return Outcome(SUCCESS, "ongoing preemption on nominated nodes", nominations=remaining)
     candidates = sorted((unit for unit in units(cluster) if unit.priority < root.priority), key=importance)
     if not candidates:
         return Outcome(UNSCHEDULABLE, "No preemption victims found for incoming preemptor")
@@ -77,8 +77,8 @@ def _reprieve(root: Group, cluster: Cluster, candidates: list[Unit], results: Re
             victims.append(unit)
     leaving = [pod for unit in victims for pod in unit.pods]
     # Who is on the way out already is not told again.
-    told = sorted(pod.key for pod in leaving if not pod.terminating)
-    return Outcome(SUCCESS, f"found a placement for podgroup, preempting {len(leaving)} victims", told, dict(placed))
+    messages = sorted(pod.key for pod in leaving if not pod.terminating)
+    return Outcome(SUCCESS, f"found a placement for podgroup, preempting {len(leaving)} victims", messages, dict(placed))
 
 
 def undisturbed(simulation: Simulation, placed: list[tuple[str, str]]) -> bool:
@@ -109,7 +109,7 @@ def unit_of(chain: list[Group]) -> Group | None:
 
 def units(cluster: Cluster) -> list[Unit]:
     """Return the units; every pod on a known node is in one unit."""
-    found: dict[str, Unit] = {}
+    result: dict[str, Unit] = {}
     for key, node in cluster.where.items():
         if node not in cluster.nodes:
             continue
@@ -120,12 +120,12 @@ def units(cluster: Cluster) -> list[Unit]:
             # The running members are looked up cluster-wide; one on an unknown node could not be taken away.
             pods = [member for member in cluster.running(owner) if cluster.where[member.key] in cluster.nodes]
             pods.sort(key=lambda each: each.key)
-            found[f"{owner.kind} {owner.namespace}/{owner.name}"] = Unit(
+            result[f"{owner.kind} {owner.namespace}/{owner.name}"] = Unit(
                 f"{owner.namespace}/{owner.name}", owner.kind, priority(pod, cluster), pods
             )
         else:
-            found[f"Pod {key}"] = Unit(key, "PodGroup" if pod.group else "Pod", priority(pod, cluster), [pod])
-    return list(found.values())
+            result[f"Pod {key}"] = Unit(key, "PodGroup" if pod.group else "Pod", priority(pod, cluster), [pod])
+    return list(result.values())
 
 
 def importance(unit: Unit) -> tuple[Any, ...]:
@@ -149,14 +149,14 @@ def violations(units_: list[Unit], budgets: list[dict[str, Any]]) -> dict[str, i
     A pod consumes one budget after the other, by name, up to the first that is exhausted.
     """
     budgets = sorted(budgets, key=lambda budget: (budget["metadata"].get("namespace") or "default", budget["metadata"]["name"]))
-    left = [(budget.get("status") or {}).get("disruptionsAllowed", 0) for budget in budgets]
+    leftover = [(budget.get("status") or {}).get("disruptionsAllowed", 0) for budget in budgets]
     counts: dict[str, int] = {}
     for unit in units_:
         for pod in unit.pods:
             for index, budget in enumerate(budgets):
                 if protects(budget, pod):
-                    left[index] -= 1
-                    if left[index] < 0:
+                    leftover[index] -= 1
+                    if leftover[index] < 0:
                         counts[unit.name] = counts.get(unit.name, 0) + 1
                         break
     return counts

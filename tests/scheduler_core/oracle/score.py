@@ -39,10 +39,10 @@ def least_allocated(pod: Pod, node: Node, others: list[Pod]) -> int:
     """Return the mean of the free fractions with the pod on the node, in percent."""
     scores = []
     for resource in RESOURCES:
-        room = node.allocatable.get(resource, 0)
-        taken = sum(each.scored[resource] for each in [*others, pod])
-        if room > 0:
-            scores.append(0 if taken > room else divide((room - taken) * 100, room))
+        capacity = node.allocatable.get(resource, 0)
+        used = sum(each.scored[resource] for each in [*others, pod])
+        if capacity > 0:
+            scores.append(0 if used > capacity else divide((capacity - used) * 100, capacity))
     return divide(sum(scores), len(scores)) if scores else 0
 
 
@@ -56,10 +56,10 @@ def balanced(pod: Pod, node: Node, others: list[Pod]) -> int:
 def evenness(node: Node, pods: list[Pod]) -> int:
     fractions = []
     for resource in RESOURCES:
-        room = node.allocatable.get(resource, 0)
-        if room > 0:
-            taken = sum(pod.requests.get(resource, 0) for pod in pods)
-            fractions.append(min(1.0, float(taken) / float(room)))
+        free_capacity = node.allocatable.get(resource, 0)
+        if free_capacity > 0:
+            in_use = sum(pod.requests.get(resource, 0) for pod in pods)
+            fractions.append(min(1.0, float(in_use) / float(free_capacity)))
     deviation = abs(fractions[0] - fractions[1]) / 2 if len(fractions) == 2 else 0.0
     return int((1 - deviation) * 100)
 
@@ -68,10 +68,10 @@ def tightness(nodes: list[Node], pods: list[Pod]) -> int:
     """Return NodeResourcesFit of a placement: utilization of its nodes with all *pods*, running and proposed."""
     scores = []
     for resource in RESOURCES:
-        room = sum(node.allocatable.get(resource, 0) for node in nodes)
-        taken = sum(pod.scored[resource] for pod in pods)
-        if room > 0:
-            scores.append(divide(100 * min(taken, room), room))
+        capacity = sum(node.allocatable.get(resource, 0) for node in nodes)
+        used = sum(pod.scored[resource] for pod in pods)
+        if capacity > 0:
+            scores.append(divide(100 * min(used, capacity), capacity))
     return divide(sum(scores), len(scores)) if scores else 0
 
 

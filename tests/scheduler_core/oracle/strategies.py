@@ -64,31 +64,31 @@ def moment(draw: st.DrawFn, latest: int = 3) -> str:
 
 @st.composite
 def nodes(draw: st.DrawFn, count: int) -> Objects:
-    made = []
+    created = []
     for number in range(count):
         name = f"n{number}"
         labels = present(zone=draw(st.sampled_from(ZONES)), rack=draw(st.sampled_from(RACKS)), disk=seldom(draw, "ssd", one_in=3))
         labels["kubernetes.io/hostname"] = name
         if missing := seldom(draw, st.sampled_from(("zone", "rack"))):
             del labels[missing]
-        room = {"cpu": str(draw(st.sampled_from((2, 1, 3, 4, 8)))), "pods": str(draw(st.sampled_from((110, 110, 2, 3))))}
-        room |= present(
+        capacity = {"cpu": str(draw(st.sampled_from((2, 1, 3, 4, 8)))), "pods": str(draw(st.sampled_from((110, 110, 2, 3))))}
+        capacity |= present(
             memory=draw(st.sampled_from(("4Gi", "4Gi", "2Gi", "8Gi", None))), **{"example.com/gpu": seldom(draw, "2", one_in=3)}
         )
         taints = (
             draw(st.lists(st.sampled_from(TAINTS), max_size=2, unique_by=lambda taint: taint["key"])) if seldom(draw, 1, one_in=4) else []
         )
         spec = present(taints=taints, unschedulable=seldom(draw, True, one_in=12))
-        made.append(
+        created.append(
             {
                 "apiVersion": "v1",
                 "kind": "Node",
                 "metadata": {"name": name, "labels": labels},
                 "spec": spec,
-                "status": {"allocatable": room},
+                "status": {"allocatable": capacity},
             }
         )
-    return made
+    return created
 
 
 @st.composite
@@ -160,9 +160,9 @@ class Builder:
         runs = draw(st.integers(0, self.size.running))
         waits = draw(st.integers(0 if runs else 1, self.size.pending)) if waiting else 0
         minimum = draw(st.integers(1, max(1, children if not leaf else waits + runs)))
-        word = "minCount" if leaf else "minGroupCount"
+        status_text = "minCount" if leaf else "minGroupCount"
         spec = {
-            "schedulingPolicy": {"gang": {word: minimum}} if gang else {"basic": {}},
+            "schedulingPolicy": {"gang": {status_text: minimum}} if gang else {"basic": {}},
             "disruptionMode": {"all" if everything else "single": {}},
             **common,
             **present(schedulingConstraints=key and {"topology": [{"key": key}]}, parentCompositePodGroupName=parent),
@@ -235,14 +235,14 @@ class Builder:
 @st.composite
 def clusters(draw: st.DrawFn, size: Size = Size()) -> Objects:
     """Draw a cluster with at least one pending tree; its only namespace is ``default``."""
-    made = Builder(draw, size)
+    created = Builder(draw, size)
     for _ in range(draw(st.integers(0, size.lone))):
-        made.run({**draw(st.sampled_from(made.shapes)), "priority": draw(st.sampled_from(PRIORITIES))})
+        created.run({**draw(st.sampled_from(created.shapes)), "priority": draw(st.sampled_from(PRIORITIES))})
     trees = draw(st.integers(1, size.trees))
     for number in range(trees):
-        made.tree(number, waiting=number == trees - 1 or draw(st.booleans()))
-    if lone := seldom(draw, st.sampled_from(made.shapes), one_in=4):
-        made.pod({**lone, "priority": draw(st.sampled_from(PRIORITIES)), "preemptionPolicy": "Never"})
+        created.tree(number, waiting=number == trees - 1 or draw(st.booleans()))
+    if lone := seldom(draw, st.sampled_from(created.shapes), one_in=4):
+        created.pod({**lone, "priority": draw(st.sampled_from(PRIORITIES)), "preemptionPolicy": "Never"})
     for number in range(draw(st.integers(0, 2))):
-        made.budget(number)
-    return made.objects
+        created.budget(number)
+    return created.objects

@@ -43,12 +43,12 @@ def test_where_there_is_no_placement_the_oracle_finds_none(objects):
     first, *_ = of_groups(cycle.run(objects)) or [None]
     if first is None:
         return
-    found = brute.placement(objects, **first["root"])
+    result = brute.placement(objects, **first["root"])
 
-    if found is None:
+    if result is None:
         assert {} == first["assignments"]
     else:
-        assert [] == brute.violations(objects, found)
+        assert [] == brute.violations(objects, result)
 
 
 @slowly
@@ -117,7 +117,7 @@ def test_violations_name_what_is_broken(assignments, want):
     objects = [node("r1", 2, rack="r1"), node("r2", 2, rack="r2"), node("r3", 2, rack="r3")]
     objects += [composite(2), leaf("a", 2, 0, "rack"), leaf("b", 1, 1), *members("a", 2), *members("b", 1), *members("d", 1)]
     objects += members("c", 1, nodeName="r2", schedulingGroup=None)
-    told = brute.violations(objects, assignments)
+    messages = brute.violations(objects, assignments)
 
-    assert len(want) == len(told)
-    assert all(part in line for part, line in zip(want, told, strict=True))
+    assert len(want) == len(messages)
+    assert all(part in line for part, line in zip(want, messages, strict=True))

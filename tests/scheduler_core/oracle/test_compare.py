@@ -87,13 +87,13 @@ def change(number: int, **fields: Any) -> Any:
         pytest.param(lambda answer: answer["decisions"][0]["groups"][0].update(conditions=[]), ["has conditions"], id="a condition"),
     ],
 )
-def test_differences_are_told(alter, want):
+def test_differences_are_reported(alter, want):
     answer = answer_of(BASE)
     alter(answer)
-    told = compare(BASE, answer)
+    messages = compare(BASE, answer)
 
-    assert len(want) == len(told)
-    assert all(part in line for part, line in zip(want, told, strict=True))
+    assert len(want) == len(messages)
+    assert all(part in line for part, line in zip(want, messages, strict=True))
 
 
 def test_a_group_that_was_scheduled_once_may_keep_its_condition():

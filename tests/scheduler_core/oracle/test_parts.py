@@ -16,9 +16,9 @@ def pod(name: str = "p", cpu: str = "", memory: str = "", **spec: Any) -> dict[s
 
 
 def node(name: str = "n", cpu: str = "4", memory: str = "", pods: str = "9", **fields: Any) -> dict[str, Any]:
-    room = {"cpu": cpu, "pods": pods, **({"memory": memory} if memory else {})}
+    capacity = {"cpu": cpu, "pods": pods, **({"memory": memory} if memory else {})}
     labels = fields.pop("labels", {})
-    return {"kind": "Node", "metadata": {"name": name, "labels": labels}, "spec": fields, "status": {"allocatable": room}}
+    return {"kind": "Node", "metadata": {"name": name, "labels": labels}, "spec": fields, "status": {"allocatable": capacity}}
 
 
 def one(made: dict[str, Any]) -> Any:
@@ -99,7 +99,7 @@ def test_a_toleration_covers_a_taint(toleration, want):
 
 
 @pytest.mark.parametrize(
-    ("made", "there", "want"),
+    ("created", "there", "want"),
     [
         pytest.param(node(), pod(cpu="4"), [], id="room to the last"),
         pytest.param(node(), pod(cpu="4001m"), ["insufficient cpu"], id="a little too large"),
@@ -117,8 +117,8 @@ def test_a_toleration_covers_a_taint(toleration, want):
         pytest.param(node(labels={"a": "b"}), pod(nodeSelector={"a": "c"}), ["the node does not match"], id="a selector"),
     ],
 )
-def test_a_pod_fits_or_not(made, there, want):
-    assert want == fit.misfits(one(there), one(made), [])
+def test_a_pod_fits_or_not(created, there, want):
+    assert want == fit.misfits(one(there), one(created), [])
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_an_expression_matches(expression, want):
 def test_required_affinity(terms, want):
     affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
 
-    assert want == fit.wanted(one(pod(affinity=affinity)), one(node()))
+    assert want == fit.node_affinity_matches(one(pod(affinity=affinity)), one(node()))
 
 
 @pytest.mark.parametrize(
@@ -207,11 +207,11 @@ def soft(count: int) -> list[dict[str, str]]:
 
 
 def test_taints_and_preferences_are_weighed_against_the_worst_and_the_best():
-    wish = [{"weight": 30, "preference": {"matchExpressions": [{"key": "a", "operator": "Exists"}]}}]
-    wish += [{"weight": 60, "preference": {"matchExpressions": [{"key": "b", "operator": "Exists"}]}}]
-    asking = one(pod(affinity={"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": wish}}))
-    made = [node("n0", labels={"a": ""}), node("n1", taints=soft(1), labels={"b": ""}), node("n2", taints=soft(3))]
-    feasible: dict[str, tuple[Node, list[Pod]]] = {each["metadata"]["name"]: (one(each), []) for each in made}
+    preference = [{"weight": 30, "preference": {"matchExpressions": [{"key": "a", "operator": "Exists"}]}}]
+    preference += [{"weight": 60, "preference": {"matchExpressions": [{"key": "b", "operator": "Exists"}]}}]
+    asking = one(pod(affinity={"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preference}}))
+    created = [node("n0", labels={"a": ""}), node("n1", taints=soft(1), labels={"b": ""}), node("n2", taints=soft(3))]
+    feasible: dict[str, tuple[Node, list[Pod]]] = {each["metadata"]["name"]: (one(each), []) for each in created}
     least = (4000 - 100) * 100 // 4000
 
     assert {
@@ -226,8 +226,8 @@ def test_division_rounds_towards_zero():
 
 
 def test_a_placement_is_better_the_tighter_it_is_and_the_more_pods_it_holds():
-    room = [one(node("a", cpu="1", memory="400Mi")), one(node("b", cpu="1", memory="400Mi"))]
+    free_capacity = [one(node("a", cpu="1", memory="400Mi")), one(node("b", cpu="1", memory="400Mi"))]
     three = [one(pod(str(number), cpu="500m")) for number in range(3)]
 
     # CPU 1500 of 2000, memory 600 of 800 MiB: 75 both; four in all elsewhere: 3 of 4 is 75.
-    assert {"x": 75 + 75, "y": 100 + 100} == score.placement_scores({"x": (room, three, 3), "y": (room[:1], three, 4)})
+    assert {"x": 75 + 75, "y": 100 + 100} == score.placement_scores({"x": (free_capacity, three, 3), "y": (free_capacity[:1], three, 4)})

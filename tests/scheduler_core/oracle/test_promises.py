@@ -34,7 +34,7 @@ def test_the_nominated_node_is_taken_without_scoring():
         pytest.param(1, ("Success", {"default/first": "n"}), id="higher"),
     ],
 )
-def test_room_promised_to_a_pod_of_the_same_priority_is_not_taken(priority, want):
+def test_capacity_promised_to_a_pod_of_the_same_priority_is_not_taken(priority, want):
     first = {**pod("first", "1", priority=priority, preemptionPolicy="Never")}
     first["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z"
     promised = nominated("promised", "n", preemptionPolicy="Never")
@@ -71,7 +71,7 @@ def test_what_one_root_is_promised_counts_for_the_next():
         pytest.param(False, {"default/a-0": "n"}, id="otherwise"),
     ],
 )
-def test_pods_of_a_leaf_that_fails_are_promised_room_when_their_root_succeeds(failed_leaves, want):
+def test_pods_of_a_leaf_that_fails_are_promised_capacity_when_their_root_succeeds(failed_leaves, want):
     tree = [composite(1), leaf("a", 1, 0), leaf("b", 2, 1)]
     for group in tree:
         group["spec"]["priority"] = 9
@@ -82,7 +82,7 @@ def test_pods_of_a_leaf_that_fails_are_promised_room_when_their_root_succeeds(fa
     assert ["default/low"] == decision["victims"]
 
 
-def test_nobody_leaves_where_somebody_is_leaving_already():
+def test_no_pod_is_preempted_where_somebody_is_leaving_already():
     leaving = running("leaving", "1", "n")
     leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     leaving["status"] = {"conditions": [{"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}]}
@@ -148,7 +148,7 @@ def test_after_the_eviction_the_victims_are_gone_and_the_root_is_placed():
     assert ("Success", {"default/g-0": "n"}, {}) == (second["status"], second["assignments"], second["nominations"])
 
 
-def test_room_promised_to_a_member_is_not_taken_by_one_tried_before_it():
+def test_capacity_promised_to_a_member_is_not_taken_by_one_tried_before_it():
     late, early = members("g", 2)
     objects = [node("n", "1"), standalone("g", 1, 0), early, late]
     late["status"] = {"nominatedNodeName": "n"}

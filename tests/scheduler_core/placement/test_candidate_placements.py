@@ -55,7 +55,7 @@ def test_members_that_no_domain_can_hold_are_an_error(case):
 
 
 @pytest.mark.parametrize("case", [case for case in GENERATED if not known(case)], ids=lambda case: case["id"])
-def test_a_member_on_a_node_that_is_not_there_is_left_out_and_told(case):
+def test_a_member_on_a_node_that_is_not_there_is_left_out_and_reported(case):
     # The snapshot holds no such pod, so nothing of it can be in conflict.
     nodes = [node(name, topology=labels["topology"]) for name, labels in (case["placementNodes"] | case["otherNodes"]).items()]
     running = [pod(name, "g", on=where) for name, where in case["scheduledPods"].items()]
@@ -98,9 +98,9 @@ def test_placements_of_several_generators_meet(case):
     for plugin in case["plugins"]:
         given_ = {"": case["nodes"]} if plugin == "<parent>" else plugin
         parts.append({name: np.array([case["nodes"].index(each) for each in nodes]) for name, nodes in given_.items()})
-    found = {name: [case["nodes"][index] for index in nodes.tolist()] for name, nodes in merged(parts).items()}
+    result = {name: [case["nodes"][index] for index in nodes.tolist()] for name, nodes in merged(parts).items()}
 
-    assert (case["expect"]["placements"] or {}) == found
+    assert (case["expect"]["placements"] or {}) == result
 
 
 parts_of_ten = st.lists(

@@ -21,10 +21,10 @@ from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.pod_group import try_leaf
 from scheduler_core.placement.state import PlacementState
 from tests.sampling import sampled
-from tests.scheduler_core.builders import Json, entities, leaf, node, pod, pods, racks, state, told
+from tests.scheduler_core.builders import Json, as_values, entities, leaf, node, pod, pods, racks, state
 
 
-def shown(board: DomainCache, request: PlacementRequest) -> list[Any]:
+def cached_results(board: DomainCache, request: PlacementRequest) -> list[Any]:
     rows = range(len(board.division.domains))
     able = board.able.tolist()
     return [
@@ -33,7 +33,7 @@ def shown(board: DomainCache, request: PlacementRequest) -> list[Any]:
         # What is not able is not compared.
         [(board.tight.tolist()[row], board.counts.tolist()[row]) for row in rows if able[row]],
         None if board.holds is None else [board.holds.tolist()[row] for row in rows if able[row]],
-        [told(board.outcome(request, row)) for row in rows],
+        [as_values(board.outcome(request, row)) for row in rows],
     ]
 
 
@@ -44,12 +44,12 @@ def board_of(here: PlacementState, request: PlacementRequest, greedy: Greedy) ->
 @st.composite
 def clusters(draw: st.DrawFn) -> list[Json]:
     """Draw more racks than are tried one by one, of different sizes and kinds."""
-    found = []
+    results = []
     for rack in range(draw(st.sampled_from([3, 7, 8, 12]))):
         for number in range(draw(st.integers(1, 3))):
             memory = draw(st.sampled_from(["8Gi", "4Gi", ""]))
-            found.append(node(f"r{rack:02}-{number}", draw(st.sampled_from("248")), memory, rack=f"r{rack:02}"))
-    return found
+            results.append(node(f"r{rack:02}-{number}", draw(st.sampled_from("248")), memory, rack=f"r{rack:02}"))
+    return results
 
 
 KINDS: list[Json] = [{"cpu": "1"}, {"cpu": "500m", "memory": "1Gi"}, {"cpu": ""}]
@@ -62,7 +62,7 @@ randomly = settings(deadline=None, max_examples=sampled(80), suppress_health_che
 
 @randomly
 @given(clusters(), st.sampled_from(KINDS), st.integers(1, 6), st.integers(0, 6), steps, st.booleans(), st.booleans())
-def test_a_board_that_followed_every_change_is_as_one_made_anew(there, kind, count, minimum, plan, every_pod, desired):
+def test_a_board_that_followed_every_change_is_as_one_made_again(there, kind, count, minimum, plan, every_pod, desired):
     objects = [*there, leaf("g", min(minimum, count), "rack"), *pods("g", count, **kind)]
     objects += [pod(f"other-{number}", **each) for number, each in enumerate(KINDS)]
     here = state(objects, PlacingOptions(every_pod=every_pod))
@@ -91,14 +91,14 @@ def test_a_board_that_followed_every_change_is_as_one_made_anew(there, kind, cou
                 here.ledger.rewind(marks.pop() if len(marks) > 1 else marks[0])
             case _:
                 board.refresh(request)
-                shown(board, request)
+                cached_results(board, request)
     board.refresh(request)
     other = Greedy(here)
     fresh = board_of(here, request, other)
     for row, domain in enumerate(fresh.division.domains):
         fresh._record(row, try_leaf(request, domain, here))
 
-    assert shown(fresh, request) == shown(board, request)
+    assert cached_results(fresh, request) == cached_results(board, request)
 
 
 class Counting:

@@ -36,32 +36,32 @@ class Nodes:
 
 def arrays(kinds: list[tuple[tuple[int, int], tuple[int, int], int]]) -> Nodes:
     """Return arrays of (capacity, taken, slots) of each node."""
-    room = np.array([kind for kind, _, _ in kinds], dtype=float).reshape(-1, 2).T
-    taken = np.array([load for _, load, _ in kinds], dtype=np.int64).reshape(-1, 2).T
-    return Nodes(np.array([slots for _, _, slots in kinds], dtype=np.int64), room, taken, taken.copy())
+    capacity = np.array([kind for kind, _, _ in kinds], dtype=float).reshape(-1, 2).T
+    in_use = np.array([load for _, load, _ in kinds], dtype=np.int64).reshape(-1, 2).T
+    return Nodes(np.array([slots for _, _, slots in kinds], dtype=np.int64), capacity, in_use, in_use.copy())
 
 
 def one_by_one(what: PodShape, count: int, nodes: Nodes, bonus: Ints | None = None) -> list[int]:
     """Return the best node for each pod in turn, of equals the first; scores look one pod ahead only."""
     slots, scored, used = nodes.slots.copy(), nodes.scored.copy(), nodes.used.copy()
-    asked = dict(what.requests)
-    taken: list[int] = []
+    requested = dict(what.requests)
+    in_use: list[int] = []
     for _ in range(count):
         if not (slots > 0).any():
             break
         heads = NodeResources(what).ladder(nodes.room, scored, used, 1)[:, 0] + (0 if bonus is None else bonus)
         node = max(range(len(slots)), key=lambda index: (slots[index] > 0, heads[index], -index))
-        taken.append(node)
+        in_use.append(node)
         slots[node] -= 1
         for row in (0, 1):
             scored[row, node] += what.scored[row]
-            used[row, node] += asked.get(row, 0)
-    return taken
+            used[row, node] += requested.get(row, 0)
+    return in_use
 
 
 def filled(what: PodShape, count: int, nodes: Nodes, **more: Any) -> list[int]:
-    found: list[int] = fill(NodeResources(what), count, nodes.slots, nodes.room, nodes.scored, nodes.used, **more).tolist()
-    return found
+    result: list[int] = fill(NodeResources(what), count, nodes.slots, nodes.room, nodes.scored, nodes.used, **more).tolist()
+    return result
 
 
 node = st.tuples(st.sampled_from(KINDS), st.sampled_from(LOADS), st.integers(-1, 6))

@@ -46,52 +46,54 @@ def test_every_domain_is_filled_as_it_is_by_itself(kinds, taken, what, count):
         where = (PodLoad(each, np.array([node % len(kinds)], dtype=np.int64)),)
         (ledger.hold if only_held else ledger.assume)(where, ledger.fresh())
     table_ = ledger.topology.nodes
-    division, room = ledger.topology.divide(ledger.topology.root, "rack"), table_.allocatable[:2].astype(float)
+    division, capacity = ledger.topology.divide(ledger.topology.root, "rack"), table_.allocatable[:2].astype(float)
     if not division.domains:
         return
-    static, whole = Profile(table_).compile(what), bool(room.all())
-    found = fill_domains(Run(what, count), static, division.members, ledger, room, whole=whole)
+    static, whole = Profile(table_).compile(what), bool(capacity.all())
+    result = fill_domains(Run(what, count), static, division.members, ledger, capacity, whole=whole)
 
     for row, domain in enumerate(division.domains):
         here = domain.nodes
         free = table_.allocatable[static.rows] - ledger.used[static.rows] - ledger.held[static.rows]
         slots = slots_of(free[:, here], static.amounts, None if static.mask is None else static.mask[here])
-        alone = here[fill(static.local, count, slots, room[:, here], ledger.scored[:, here], ledger.used[:2, here], whole=whole)].tolist()
-        assert [*alone, *[-1] * (count - len(alone))] == found.nodes[row].tolist()
-        assert len(alone) == found.placed[row]
-        assert ledger.scored[:, here].sum(axis=1).tolist() == found.scored[:, row].tolist()
+        alone = here[
+            fill(static.local, count, slots, capacity[:, here], ledger.scored[:, here], ledger.used[:2, here], whole=whole)
+        ].tolist()
+        assert [*alone, *[-1] * (count - len(alone))] == result.nodes[row].tolist()
+        assert len(alone) == result.placed[row]
+        assert ledger.scored[:, here].sum(axis=1).tolist() == result.scored[:, row].tolist()
 
 
-def test_only_the_domains_asked_for_are_filled():
+def test_only_the_domains_requested_are_filled():
     ledger = ledger_of([({"rack": rack}, 4000, 8 * GIB, 110) for rack in ("r1", "r2", "r3")])
     division = ledger.topology.divide(ledger.topology.root, "rack")
-    room = ledger.topology.nodes.allocatable[:2].astype(float)
-    found = fill_domains(
-        Run(SHAPES[0], 5), Profile(ledger.topology.nodes).compile(SHAPES[0]), division.members[[2, 0]], ledger, room, whole=True
+    free_capacity = ledger.topology.nodes.allocatable[:2].astype(float)
+    result = fill_domains(
+        Run(SHAPES[0], 5), Profile(ledger.topology.nodes).compile(SHAPES[0]), division.members[[2, 0]], ledger, free_capacity, whole=True
     )
 
-    assert [[2, 2, 2, 2, -1], [0, 0, 0, 0, -1]] == found.nodes.tolist()
-    assert [4, 4] == found.placed.tolist()
+    assert [[2, 2, 2, 2, -1], [0, 0, 0, 0, -1]] == result.nodes.tolist()
+    assert [4, 4] == result.placed.tolist()
 
 
 @pytest.mark.parametrize("count", [1, 3, 40])
 def test_there_is_a_place_for_every_pod_even_where_there_are_fewer_slots(count):
     ledger = ledger_of([({"rack": "r1"}, 1000, GIB, 110), ({"rack": "r2"}, 0, GIB, 110)])
     division = ledger.topology.divide(ledger.topology.root, "rack")
-    room = ledger.topology.nodes.allocatable[:2].astype(float)
-    found = fill_domains(
-        Run(SHAPES[0], count), Profile(ledger.topology.nodes).compile(SHAPES[0]), division.members, ledger, room, whole=False
+    capacity = ledger.topology.nodes.allocatable[:2].astype(float)
+    result = fill_domains(
+        Run(SHAPES[0], count), Profile(ledger.topology.nodes).compile(SHAPES[0]), division.members, ledger, capacity, whole=False
     )
 
-    assert [[0, *[-1] * (count - 1)], [-1] * count] == found.nodes.tolist()
-    assert [1, 0] == found.placed.tolist()
+    assert [[0, *[-1] * (count - 1)], [-1] * count] == result.nodes.tolist()
+    assert [1, 0] == result.placed.tolist()
 
 
 def test_nothing_is_taken():
     ledger = ledger_of([({"rack": "r1"}, 4000, GIB, 110), ({"rack": "r1"}, 4000, GIB, 110)])
     before = (ledger.used.tobytes(), ledger.scored.tobytes(), ledger.mark())
     division = ledger.topology.divide(ledger.topology.root, "rack")
-    room = ledger.topology.nodes.allocatable[:2].astype(float)
-    fill_domains(Run(SHAPES[0], 3), Profile(ledger.topology.nodes).compile(SHAPES[0]), division.members, ledger, room, whole=True)
+    capacity = ledger.topology.nodes.allocatable[:2].astype(float)
+    fill_domains(Run(SHAPES[0], 3), Profile(ledger.topology.nodes).compile(SHAPES[0]), division.members, ledger, capacity, whole=True)
 
     assert before == (ledger.used.tobytes(), ledger.scored.tobytes(), ledger.mark())

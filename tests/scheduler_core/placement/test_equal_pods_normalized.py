@@ -23,7 +23,7 @@ from tests.scheduler_core.placement.test_equal_pods import KINDS, LOADS, SHAPES,
 
 
 @dataclasses.dataclass
-class Wishes:
+class Preferences:
     """Values of each static score by node; None if no value is given."""
 
     taints: list[int] | None
@@ -39,9 +39,9 @@ class Wishes:
         return ShapeProfile(None, tuple(scores), local, one_by_one=False, rows=local.rows, amounts=local.amounts)
 
 
-def one_by_one(what: PodShape, fit: Wishes, count: int, nodes: Nodes, where: Ints) -> list[int]:
+def one_by_one(what: PodShape, fit: Preferences, count: int, nodes: Nodes, where: Ints) -> list[int]:
     slots, scored, used = nodes.slots.copy(), nodes.scored.copy(), nodes.used.copy()
-    asked, taken = dict(what.requests), []
+    requested, in_use = dict(what.requests), []
     for _ in range(count):
         able = [index for index in range(len(slots)) if slots[index] > 0]
         if not able:
@@ -55,12 +55,12 @@ def one_by_one(what: PodShape, fit: Wishes, count: int, nodes: Nodes, where: Int
             total += 2 * (100 * int(fit.preferred[where[index]]) // most_liked if most_liked and fit.preferred is not None else 0)
             totals[index] = total
         node = min(totals, key=lambda index: (-totals[index], index))
-        taken.append(node)
+        in_use.append(node)
         slots[node] -= 1
         for row in (0, 1):
             scored[row, node] += what.scored[row]
-            used[row, node] += asked.get(row, 0)
-    return taken
+            used[row, node] += requested.get(row, 0)
+    return in_use
 
 
 spot = st.tuples(
@@ -77,26 +77,26 @@ def test_filling_with_wishes_is_placing_one_after_the_other(what, count, spots, 
     taints, preferred = ([9] * (2 * len(spots) + 1) for _ in range(2))
     for index, (_, avoided, liked) in zip(where.tolist(), spots, strict=True):
         taints[index], preferred[index] = avoided, liked
-    fit = Wishes(taints if tainted else None, preferred if preferring else None)
-    found = fill_soft(what, fit.of(what), where, count, nodes.slots, nodes.room, nodes.scored, nodes.used, whole=False)
+    fit = Preferences(taints if tainted else None, preferred if preferring else None)
+    result = fill_soft(what, fit.of(what), where, count, nodes.slots, nodes.room, nodes.scored, nodes.used, whole=False)
 
-    assert one_by_one(what, fit, count, nodes, where) == found.tolist()
+    assert one_by_one(what, fit, count, nodes, where) == result.tolist()
 
 
 def test_the_scale_changes_once_the_nodes_of_the_largest_value_are_full():
     # A wish of 1 is worth next to nothing beside one of 51, and everything once that node is full: more than an empty node.
     nodes = arrays([((8000, 2**34), (0, 0), 2), ((8000, 2**34), (7000, 2**33), 1), ((8000, 2**34), (0, 0), 1)])
-    fit, what = Wishes(None, [51, 1, 0]), shape(500)
-    found = fill_soft(what, fit.of(what), np.arange(3), 4, nodes.slots, nodes.room, nodes.scored, nodes.used, whole=True)
+    fit, what = Preferences(None, [51, 1, 0]), shape(500)
+    result = fill_soft(what, fit.of(what), np.arange(3), 4, nodes.slots, nodes.room, nodes.scored, nodes.used, whole=True)
 
-    assert [0, 0, 1, 2] == found.tolist()
+    assert [0, 0, 1, 2] == result.tolist()
 
 
 def test_what_is_given_is_left_as_it_is():
     nodes = arrays([((4000, 2**32), (0, 0), 2), ((4000, 2**32), (0, 0), -1)])
     before = [each.tobytes() for each in (nodes.slots, nodes.room, nodes.scored, nodes.used)]
     fill_soft(
-        shape(500), Wishes([1, 0], None).of(shape(500)), np.arange(2), 9, nodes.slots, nodes.room, nodes.scored, nodes.used, whole=True
+        shape(500), Preferences([1, 0], None).of(shape(500)), np.arange(2), 9, nodes.slots, nodes.room, nodes.scored, nodes.used, whole=True
     )
 
     assert before == [each.tobytes() for each in (nodes.slots, nodes.room, nodes.scored, nodes.used)]
@@ -116,7 +116,7 @@ def test_scores_are_scaled_by_the_largest(scores, want, reversed_):
 
 
 def test_taints_weigh_three_and_affinity_two():
-    fit = Wishes([2, 1, 0, 9], [0, 10, 20, 99]).of(shape())
+    fit = Preferences([2, 1, 0, 9], [0, 10, 20, 99]).of(shape())
 
     assert [0, 3 * 50 + 2 * 50, 3 * 100 + 2 * 100] == bonus_of(fit, np.array([0, 1, 2])).tolist()
-    assert [0, 0] == bonus_of(Wishes(None, None).of(shape()), np.array([0, 1])).tolist()
+    assert [0, 0] == bonus_of(Preferences(None, None).of(shape()), np.array([0, 1])).tolist()

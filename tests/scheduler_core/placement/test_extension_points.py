@@ -28,8 +28,8 @@ class ByLabel:
 
     def generate(self, entity: Entity, parent: Nodes, nodes: NodeTable) -> Mapping[str, Nodes] | None:
         column = nodes.column(self.key)
-        found = {value: parent[column.ids[parent] == number] for number, value in enumerate(column.values)}
-        return {value: inside for value, inside in found.items() if len(inside)}
+        result = {value: parent[column.ids[parent] == number] for number, value in enumerate(column.values)}
+        return {value: inside for value, inside in result.items() if len(inside)}
 
 
 class Unconcerned:
@@ -104,7 +104,7 @@ def test_placements_of_generators_are_intersected_with_the_domains(gang, generat
 
 
 @pytest.mark.parametrize(
-    ("generators", "words"),
+    ("generators", "texts"),
     [
         pytest.param([Nowhere()], "no feasible placements found", id="none is generated"),
         pytest.param(
@@ -114,11 +114,11 @@ def test_placements_of_generators_are_intersected_with_the_domains(gang, generat
         ),
     ],
 )
-def test_where_no_generated_placement_does_the_words_are_the_usual_ones(generators, words):
+def test_where_no_generated_placement_does_the_words_are_the_usual_ones(generators, texts):
     decision = plugged([*NODES, leaf("g", 2, "rack"), *pods("g", 2, "3")], generators=generators)
 
     assert "Unschedulable" == decision.status
-    assert f"pod group is unschedulable, {words}, pod group preemption" in decision.groups[0].conditions[0].message
+    assert f"pod group is unschedulable, {texts}, pod group preemption" in decision.groups[0].conditions[0].message
 
 
 def test_the_domain_is_named_by_all_its_parts():
@@ -153,7 +153,7 @@ def test_a_check_keeps_a_group_off_a_placement():
     assert "0/2 placements are available, first placement status: r1a is for others" in decision.groups[0].conditions[0].message
 
 
-def test_a_check_is_asked_for_every_group_of_a_tree():
+def test_a_check_is_requested_every_group_of_a_tree():
     tree = [composite("root", 2, "rack"), leaf("a", 1, parent="root"), leaf("b", 1, parent="root"), *pods("a", 1), *pods("b", 1)]
 
     assert {"r2a", "r2b"} == where(plugged([*NODES, *tree], checks=[NotOn("r1b")]))
@@ -221,7 +221,7 @@ def test_nothing_is_remembered_of_what_plugins_may_see():
     assert not greedy.request(entities(objects)["g"]).memorable
 
 
-def said(objects: list[Json], plugins: Plugins) -> list[Any]:
+def decisions_of(objects: list[Json], plugins: Plugins) -> list[Any]:
     """Return all decisions without reasons, which are worded differently if nothing is cached."""
     return [
         (each.root, each.status, each.assignments, each.nominations, each.victims, [(of.status, of.domain) for of in each.groups])
@@ -232,4 +232,4 @@ def said(objects: list[Json], plugins: Plugins) -> list[Any]:
 @settings(deadline=None, max_examples=sampled(80), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(promising())
 def test_a_generator_that_divides_nothing_changes_no_decision(objects):
-    assert said(objects, Plugins()) == said(objects, Plugins(generators=(Unconcerned(),)))
+    assert decisions_of(objects, Plugins()) == decisions_of(objects, Plugins(generators=(Unconcerned(),)))

@@ -40,11 +40,11 @@ def test_document_table(case):
         pytest.param(3, 0, "", id="success"),
     ],
 )
-def test_a_pod_group_is_told_in_upstreams_words(scheduled, remaining, message):
+def test_a_pod_group_is_reported_in_upstreams_words(scheduled, remaining, message):
     assert message == judge(3, scheduled, remaining, composite=False).message
 
 
-def test_a_composite_is_told_of_its_min_group_count():
+def test_a_composite_is_reported_of_its_min_group_count():
     assert judge(2, 0, 1, composite=True).message == "minGroupCount (2) cannot be satisfied: 0 scheduled, 1 remaining"
 
 
@@ -54,7 +54,7 @@ def test_what_eviction_cannot_help_says_so():
     assert want == judge_by_document(4, 1, 0, 2, 1, composite=True).message
 
 
-def test_what_eviction_could_help_is_told_as_upstream_tells_it():
+def test_what_eviction_could_help_is_reported_as_upstream_tells_it():
     assert judge(4, 1, 0, composite=True).message == judge_by_document(4, 1, 0, 3, 1, composite=True).message
 
 

@@ -19,8 +19,8 @@ from scheduler_core.placement.greedy import BARE, Greedy, assigned, pods_with_no
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.preemption.units.units import PotentialVictims, Units
 from tests.sampling import sampled
-from tests.scheduler_core.builders import Json, composite, entities, leaf, names, node, pod, pods, promising, racks, run, state, told
-from tests.scheduler_core.builders import tried as placed_root
+from tests.scheduler_core.builders import Json, as_values, composite, entities, leaf, names, node, pod, pods, promising, racks, run, state
+from tests.scheduler_core.builders import place_root as placed_root
 from tests.scheduler_core.oracle.strategies import Size
 
 WIDE = Size(nodes=14, trees=4, depth=3, pending=4, running=2, lone=6)
@@ -75,9 +75,9 @@ class Side:
         """Place all roots while some running pods are removed."""
         mark = self.state.ledger.mark()
         self.state.ledger.release(below.loads, below.cause(self.state.ledger))
-        found = [self.place(each) for each in self.roots]
+        result = [self.place(each) for each in self.roots]
         self.state.ledger.rewind(mark)
-        return found
+        return result
 
     def _aside(self, root: Entity, *, own: bool) -> Any:
         """Place a root while nominations of other pods are set aside, or as a preemption does, with its own released and kept."""
@@ -87,14 +87,14 @@ class Side:
             self.state.nominations.hold_own(root, -1)
             self.state.ledger.release(self.below[0].loads, self.below[0].cause(self.state.ledger))
             self.state.nominations.hold_own(root, 1)
-        found = self.place(root)
+        result = self.place(root)
         self.state.ledger.rewind(mark)
-        return found
+        return result
 
     def _rewind(self) -> None:
         if self.marks:
-            taken, told_ = self.marks.pop()
-            self.state.ledger.rewind(taken)
+            used, told_ = self.marks.pop()
+            self.state.ledger.rewind(used)
             self.state.stateful.rewind(told_)
 
     def settle(self) -> None:
@@ -108,11 +108,11 @@ class Side:
         outcome = greedy.place(request)
         if keep and outcome.success:
             greedy.assume(request, outcome)
-        return told(outcome), [(each.key, where) for each, where in pods_with_nodes(request, outcome)]
+        return as_values(outcome), [(each.key, where) for each, where in pods_with_nodes(request, outcome)]
 
-    def taken(self) -> tuple[Any, ...]:
+    def used_resources(self) -> tuple[Any, ...]:
         ledger = self.state.ledger
-        ports = {node: dict(taken) for node, taken in ledger.ports.items() if taken}
+        ports = {node: dict(in_use) for node, in_use in ledger.ports.items() if in_use}
         return ledger.used.tobytes(), ledger.scored.tobytes(), ledger.held.tobytes(), ports
 
 
@@ -122,7 +122,7 @@ def test_what_is_remembered_changes_nothing(objects, chosen, plan):
     remembers, forgets = (Side(objects, chosen, remembering=remembering) for remembering in (True, False))
     for each in plan:
         assert forgets.step(*each) == remembers.step(*each)
-        assert forgets.taken() == remembers.taken()
+        assert forgets.used_resources() == remembers.used_resources()
     for number in range(len(remembers.roots)):
         assert forgets.step("place", number, 0) == remembers.step("place", number, 0)
 
@@ -132,11 +132,11 @@ def test_what_is_remembered_changes_nothing(objects, chosen, plan):
 def test_placing_leaves_no_trace(objects, chosen):
     side = Side(objects, chosen, remembering=True)
     side.state.ledger.grow()
-    before = (side.taken(), side.state.ledger.mark(), side.state.stateful.mark())
+    before = (side.used_resources(), side.state.ledger.mark(), side.state.stateful.mark())
     for root in side.roots:
         side.place(root)
 
-        assert before == (side.taken(), side.state.ledger.mark(), side.state.stateful.mark())
+        assert before == (side.used_resources(), side.state.ledger.mark(), side.state.stateful.mark())
 
 
 def test_a_group_of_the_same_shape_is_answered_from_memory(monkeypatch):
@@ -223,7 +223,7 @@ def test_a_composite_is_placed_in_the_zone_where_all_its_children_find_racks():
 
 
 @pytest.mark.parametrize(
-    ("objects", "words"),
+    ("objects", "texts"),
     [
         pytest.param(
             [*racks({"r1": 1, "r2": 1}, "1"), leaf("g", 2, "rack")],
@@ -238,10 +238,10 @@ def test_a_composite_is_placed_in_the_zone_where_all_its_children_find_racks():
         ),
     ],
 )
-def test_the_words_for_no_placement_are_those_of_kube_scheduler(objects, words):
+def test_the_words_for_no_placement_are_those_of_kube_scheduler(objects, texts):
     _, _, outcome = placed_root([*objects, *pods("g", 2)], "g")
 
-    assert (Status.UNSCHEDULABLE, words) == (outcome.status, outcome.message)
+    assert (Status.UNSCHEDULABLE, texts) == (outcome.status, outcome.message)
 
 
 def test_a_pinned_group_whose_domain_is_not_in_its_parents_placement_finds_none():
@@ -258,14 +258,14 @@ def test_a_pinned_group_whose_domain_is_not_in_its_parents_placement_finds_none(
 
 
 @pytest.mark.parametrize("chosen", [PlacingOptions(), PlacingOptions(four_statuses=True)], ids=["as kube-scheduler", "by the document"])
-def test_domains_to_choose_from_are_told_by_name(chosen):
+def test_domains_to_choose_from_are_reported_by_name(chosen):
     objects = [*racks({"r2": 1, "r1": 1}), leaf("g", 1, "rack"), *pods("g", 1), leaf("h", 1), *pods("h", 1), leaf("p", 2, "rack")]
     objects += [pod("p-9", "p", on="r2-0"), *pods("p", 1)]
     greedy = Greedy(state(objects, chosen))
     root, roots = greedy.state.topology.root, entities(objects)
-    found = {name: [each.value for each in greedy.placements(greedy.request(entity), root)] for name, entity in roots.items()}
+    result = {name: [each.value for each in greedy.placements(greedy.request(entity), root)] for name, entity in roots.items()}
 
-    assert {"g": ["r1", "r2"], "h": [""], "p": ["r2"]} == found
+    assert {"g": ["r1", "r2"], "h": [""], "p": ["r2"]} == result
 
 
 def test_the_first_error_of_a_domain_is_the_groups():

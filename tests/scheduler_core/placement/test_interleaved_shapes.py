@@ -14,7 +14,7 @@ from scheduler_core.placement.placement_request import PlacementRequest, Run
 from scheduler_core.placement.pod_group import try_leaf
 from scheduler_core.placement.state import PlacementState
 from tests.sampling import sampled
-from tests.scheduler_core.builders import Json, entities, leaf, names, node, pod, shape, state, told
+from tests.scheduler_core.builders import Json, as_values, entities, leaf, names, node, pod, shape, state
 
 KINDS: list[Json] = [
     {"cpu": "500m"},
@@ -28,16 +28,16 @@ randomly = settings(deadline=None, max_examples=sampled(150), suppress_health_ch
 
 
 @st.composite
-def grounds(draw: st.DrawFn) -> list[Json]:
+def small_clusters(draw: st.DrawFn) -> list[Json]:
     """Draw nodes, some of them alike, with running pods and one nominated pod."""
-    found = []
+    results = []
     for number in range(draw(st.integers(1, 7))):
         labels = draw(st.sampled_from([{}, {"disk": "ssd"}]))
-        found.append(node(f"n{number}", draw(st.sampled_from("248")), draw(st.sampled_from(["4Gi", "16Gi"])), pods=9, **labels))
-    found += [pod(f"runs-{number}", cpu="1", on="n0") for number in range(draw(st.integers(0, 2)))]
+        results.append(node(f"n{number}", draw(st.sampled_from("248")), draw(st.sampled_from(["4Gi", "16Gi"])), pods=9, **labels))
+    results += [pod(f"runs-{number}", cpu="1", on="n0") for number in range(draw(st.integers(0, 2)))]
     if draw(st.booleans()):
-        found.append(pod("promised", cpu="1", nominated="n0", priority=9, schedulingGates=[{"name": "wait"}]))
-    return found
+        results.append(pod("promised", cpu="1", nominated="n0", priority=9, schedulingGates=[{"name": "wait"}]))
+    return results
 
 
 def formed(objects: list[Json]) -> tuple[PlacementState, PlacementRequest]:
@@ -50,13 +50,13 @@ def mixed(kinds: list[int], minimum: int) -> list[Json]:
 
 
 @randomly
-@given(grounds(), st.lists(st.integers(0, len(KINDS) - 1), min_size=1, max_size=3, unique=True), st.data())
-def test_by_turns_comes_to_the_same_as_pod_by_pod(there, kinds, data):
+@given(small_clusters(), st.lists(st.integers(0, len(KINDS) - 1), min_size=1, max_size=3, unique=True), st.data())
+def test_by_turns_gives_the_same_result_as_pod_by_pod(there, kinds, data):
     drawn = data.draw(st.lists(st.sampled_from(kinds), min_size=6, max_size=40))
     here, request = formed([*there, *mixed(drawn, data.draw(st.integers(1, len(drawn))))])
     before = (here.ledger.used.tobytes(), here.ledger.held.tobytes(), here.ledger.mark())
 
-    assert told(try_leaf(dataclasses.replace(request, special=True), here.topology.root, here)) == told(
+    assert as_values(try_leaf(dataclasses.replace(request, special=True), here.topology.root, here)) == as_values(
         try_leaf(request, here.topology.root, here)
     )
     assert before == (here.ledger.used.tobytes(), here.ledger.held.tobytes(), here.ledger.mark())
@@ -74,7 +74,7 @@ def test_it_is_for_many_short_runs(lengths, want):
     assert want == interleaved_shapes.worth_while(runs)
 
 
-def test_more_pods_than_nodes_go_on_until_nothing_has_room():
+def test_more_pods_than_nodes_go_on_until_nothing_has_capacity():
     here, request = formed([*(node(f"n{number:03}", "3", pods=2) for number in range(300)), *mixed([0, 1] * 400, 1)])
     outcome = try_leaf(request, here.topology.root, here)
     where = names(here, outcome)

@@ -25,8 +25,8 @@ def formed(objects: list[Json]) -> tuple[PlacementState, PlacementRequest]:
 
 def short(here: PlacementState, request: PlacementRequest) -> list[bool]:
     division = here.topology.divide(here.topology.root, "rack")
-    found: list[bool] = LowerBound(request).short(division, np.arange(len(division.domains)), here).tolist()
-    return found
+    result: list[bool] = LowerBound(request).short(division, np.arange(len(division.domains)), here).tolist()
+    return result
 
 
 def mixed(kinds: list[int], minimum: int) -> list[Json]:

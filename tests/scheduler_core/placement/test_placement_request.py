@@ -122,7 +122,7 @@ def test_pods_that_must_be_tried_one_by_one_are_special(pods, special):
     assert (special, True) == (request.special, request.memorable)
 
 
-def test_all_pods_are_tried_one_by_one_where_that_is_asked_for():
+def test_all_pods_are_tried_one_by_one_where_that_is_requested():
     assert Signatures(one_by_one=True).request(BASE).special
 
 

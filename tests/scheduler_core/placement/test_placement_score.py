@@ -28,7 +28,7 @@ def test_tightness_is_the_mean_of_what_is_used_in_hundredths(each):
 
 
 @pytest.mark.parametrize(
-    ("room", "taken", "want"),
+    ("capacity", "in_use", "want"),
     [
         pytest.param((1000, 1000), (500, 0), 25, id="half of one"),
         pytest.param((1000, 0), (500, 7), 50, id="a resource that there is none of does not count"),
@@ -36,8 +36,8 @@ def test_tightness_is_the_mean_of_what_is_used_in_hundredths(each):
         pytest.param((1000, 1000), (9000, 999), 99, id="more than all is all, and nothing is rounded up"),
     ],
 )
-def test_examples_of_tightness(room, taken, want):
-    assert want == placement_score.tightness_of(room, taken)
+def test_examples_of_tightness(capacity, in_use, want):
+    assert want == placement_score.tightness_of(capacity, in_use)
 
 
 def best(tight_: list[int], counts: list[int], holds: list[bool] | None = None, feasible: list[int] | None = None) -> int:

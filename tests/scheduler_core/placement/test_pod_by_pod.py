@@ -24,16 +24,16 @@ def steps(objects: list[Json], *where: str) -> tuple[PodByPod, dict[str, PodReco
     return PodByPod(state.profile, state.ledger, state.stateful, state.room, nodes), {each.name: each for each in snapshot.pods}, state
 
 
-def went(objects: list[Json], *where: str) -> list[int]:
+def placed_nodes(objects: list[Json], *where: str) -> list[int]:
     """Return the nodes of the pending pods, in the order of their names."""
-    made, records, state = steps(objects, *where)
-    found = []
+    created, records, state = steps(objects, *where)
+    results = []
     for _, each in sorted(records.items()):
         if each.node < 0:
             # A pod's own promise does not stand in its way.
             state.nominations.release_until_rewind(each)
-            found.append(made.place(each))
-    return found
+            results.append(created.place(each))
+    return results
 
 
 def preferring(name: str, weight: int = 100) -> Json:
@@ -42,23 +42,23 @@ def preferring(name: str, weight: int = 100) -> Json:
 
 
 def test_pods_go_to_the_emptiest_node_and_of_equal_ones_to_the_first_by_name():
-    assert [0, 1, 0, 1] == went([node("a"), node("b"), *(pod(f"p{number}") for number in range(4))])
+    assert [0, 1, 0, 1] == placed_nodes([node("a"), node("b"), *(pod(f"p{number}") for number in range(4))])
 
 
 def test_a_pod_that_fits_nowhere_takes_nothing():
-    assert [-1, 0] == went([node("a", "2"), pod("p0", cpu="3"), pod("p1", cpu="2")])
+    assert [-1, 0] == placed_nodes([node("a", "2"), pod("p0", cpu="3"), pod("p1", cpu="2")])
 
 
 def test_what_earlier_pods_took_is_taken():
-    assert [0, 1, -1] == went([node("a", "2"), node("b", "2"), *(pod(f"p{number}", cpu="2") for number in range(3))])
+    assert [0, 1, -1] == placed_nodes([node("a", "2"), node("b", "2"), *(pod(f"p{number}", cpu="2") for number in range(3))])
 
 
 def test_only_the_nodes_of_the_placement_are_used():
-    assert [1, 1, -1] == went([node("a", "9"), node("b", "2"), *(pod(f"p{number}") for number in range(3))], "b")
+    assert [1, 1, -1] == placed_nodes([node("a", "9"), node("b", "2"), *(pod(f"p{number}") for number in range(3))], "b")
 
 
 @pytest.mark.parametrize(
-    ("wanted", "taken", "clash"),
+    ("expected", "used", "clash"),
     [
         pytest.param((TCP, "0.0.0.0", 80), (TCP, "0.0.0.0", 80), True, id="the same"),
         pytest.param((TCP, "0.0.0.0", 80), (TCP, "0.0.0.0", 81), False, id="another number"),
@@ -69,16 +69,16 @@ def test_only_the_nodes_of_the_placement_are_used():
         pytest.param((TCP, "10.0.0.1", 80), (TCP, "0.0.0.0", 80), True, id="all addresses taken"),
     ],
 )
-def test_ports_clash_on_the_same_address_or_on_all(wanted, taken, clash):
-    assert clash == conflict([wanted], [taken])
-    assert clash == conflict([(TCP, "9.9.9.9", 1), wanted], [(UDP, "9.9.9.9", 2), taken])
+def test_ports_clash_on_the_same_address_or_on_all(expected, used, clash):
+    assert clash == conflict([expected], [used])
+    assert clash == conflict([(TCP, "9.9.9.9", 1), expected], [(UDP, "9.9.9.9", 2), used])
 
 
 def test_pods_with_one_port_of_the_host_each_need_a_node_of_their_own():
     web = [pod(f"p{number}", host_port=80) for number in range(3)]
 
-    assert [0, 1, -1] == went([node("a"), node("b"), *web])
-    assert [1, -1, -1] == went([node("a"), node("b"), pod("there", on="a", host_port=80), *web])
+    assert [0, 1, -1] == placed_nodes([node("a"), node("b"), *web])
+    assert [1, -1, -1] == placed_nodes([node("a"), node("b"), pod("there", on="a", host_port=80), *web])
 
 
 def test_a_gang_whose_ports_clash_is_not_placed_where_it_would_fit_by_its_size():
@@ -94,11 +94,11 @@ def test_a_preference_is_normalised_over_the_placement_and_not_over_the_cluster(
     # A preference of weight 1 counts in full where nothing better is feasible.
     small = preferring("b", 1)["affinity"]["nodeAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"]
     large = preferring("c", 100)["affinity"]["nodeAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"]
-    wishes = {"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [*small, *large]}}}
-    objects = [node("a", "8"), node("b", "2"), node("c"), pod("p", **wishes)]
+    preferences = {"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [*small, *large]}}}
+    objects = [node("a", "8"), node("b", "2"), node("c"), pod("p", **preferences)]
 
-    assert [2] == went(objects)
-    assert [1] == went(objects, "a", "b")
+    assert [2] == placed_nodes(objects)
+    assert [1] == placed_nodes(objects, "a", "b")
 
 
 def test_a_preference_of_a_gang_is_normalised_in_each_of_its_domains():
@@ -107,8 +107,8 @@ def test_a_preference_of_a_gang_is_normalised_in_each_of_its_domains():
         for name, weight in (("r1-b", 1), ("r2-a", 100))
         for term in preferring(name, weight)["affinity"]["nodeAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"]
     ]
-    wishes = {"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": terms}}}
-    gang = [leaf("g", 1, "rack"), pod("g-0", "g", **wishes)]
+    preferences = {"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": terms}}}
+    gang = [leaf("g", 1, "rack"), pod("g-0", "g", **preferences)]
     # The first rack is the tighter one, and what is preferred does not count between racks.
     nodes = [node("r1-a", "8", rack="r1"), node("r1-b", "2", rack="r1"), node("r2-a", "99", rack="r2")]
 
@@ -120,37 +120,37 @@ def test_soft_taints_are_normalised_over_the_placement():
     once, none = node("b", "2", taints=[taint("x=:PreferNoSchedule")]), node("c", "1")
 
     # 0, 150 and 300 of 300 for the taints; without the last one 0 and 150.
-    assert [2] == went([twice, once, none, pod("p", cpu="500m")])
-    assert [1] == went([twice, once, none, pod("p", cpu="500m")], "a", "b")
-    assert [0] == went([twice, node("b", "8", taints=[*twice["spec"]["taints"]]), pod("p")], "a", "b")
+    assert [2] == placed_nodes([twice, once, none, pod("p", cpu="500m")])
+    assert [1] == placed_nodes([twice, once, none, pod("p", cpu="500m")], "a", "b")
+    assert [0] == placed_nodes([twice, node("b", "8", taints=[*twice["spec"]["taints"]]), pod("p")], "a", "b")
 
 
 def test_a_nominated_node_is_taken_without_scoring_where_it_fits():
     nodes = [node("a", "8"), node("b", "1")]
 
-    assert [1] == went([*nodes, pod("p", nominated="b")])
-    assert [0] == went([*nodes, pod("p", cpu="2", nominated="b")])
+    assert [1] == placed_nodes([*nodes, pod("p", nominated="b")])
+    assert [0] == placed_nodes([*nodes, pod("p", cpu="2", nominated="b")])
 
 
 def test_a_nominated_node_outside_the_placement_is_passed_over():
-    assert [0] == went([node("a"), node("b"), pod("p", nominated="b")], "a")
+    assert [0] == placed_nodes([node("a"), node("b"), pod("p", nominated="b")], "a")
 
 
-def test_room_that_is_kept_for_others_is_not_free():
+def test_capacity_that_is_kept_for_others_is_not_free():
     waits = pod("z", cpu="4", nominated="a", schedulingGates=[{"name": "g"}])
-    made, records, _ = steps([node("a"), node("b", "1"), waits, pod("p")])
+    created, records, _ = steps([node("a"), node("b", "1"), waits, pod("p")])
 
-    assert [False, True] == made.feasible(records["p"]).tolist()
+    assert [False, True] == created.feasible(records["p"]).tolist()
 
 
 def test_ports_that_are_kept_for_others_are_not_free():
     waits = pod("z", host_port=80, nominated="a", schedulingGates=[{"name": "g"}])
-    made, records, _ = steps([node("a"), node("b"), waits, pod("p", host_port=80)])
+    created, records, _ = steps([node("a"), node("b"), waits, pod("p", host_port=80)])
 
-    assert [False, True] == made.feasible(records["p"]).tolist()
+    assert [False, True] == created.feasible(records["p"]).tolist()
 
 
-def near(app: str) -> Json:
+def affinity_to(app: str) -> Json:
     term = {"topologyKey": HOST, "labelSelector": {"matchLabels": {"app": app}}}
     return {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
 
@@ -158,18 +158,18 @@ def near(app: str) -> Json:
 def test_affinity_to_pods_that_were_just_placed_counts():
     first = pod("p0", labels={"app": "web"}, nodeSelector={HOST: "b"})
 
-    assert [1, 1] == went([node("a", "9"), node("b"), first, pod("p1", **near("web"))])
-    assert [-1] == went([node("a"), pod("p1", **near("web"))])
+    assert [1, 1] == placed_nodes([node("a", "9"), node("b"), first, pod("p1", **affinity_to("web"))])
+    assert [-1] == placed_nodes([node("a"), pod("p1", **affinity_to("web"))])
 
 
 def test_what_a_pod_says_of_others_and_is_not_modelled_refuses_it():
-    affinity = near("web")
+    affinity = affinity_to("web")
     affinity["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"][0]["namespaceSelector"] = {
         "matchLabels": {"team": "a"}
     }
     web = pod("web", on="a", labels={"app": "web"})
 
-    assert [-1] == went([node("a"), web, pod("p", **affinity)])
+    assert [-1] == placed_nodes([node("a"), web, pod("p", **affinity)])
 
 
 def test_the_ledger_is_left_as_it_is():

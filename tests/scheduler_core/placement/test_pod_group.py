@@ -19,7 +19,7 @@ from scheduler_core.placement.pod_by_pod import PodByPod
 from scheduler_core.placement.pod_group import _feasibility_after, try_leaf
 from scheduler_core.placement.state import PlacementState
 from tests.sampling import sampled
-from tests.scheduler_core.builders import Json, entities, leaf, names, node, pod, pods, state, taint, told
+from tests.scheduler_core.builders import Json, as_values, entities, leaf, names, node, pod, pods, state, taint
 
 KINDS: dict[str, Json] = {
     "small": {"cpu": "500m"},
@@ -51,14 +51,14 @@ randomly = settings(deadline=None, max_examples=sampled(200), suppress_health_ch
 
 @st.composite
 def nodes(draw: st.DrawFn) -> list[Json]:
-    found = []
+    results = []
     for number in range(draw(st.integers(1, 6))):
         labels = draw(st.sampled_from([{}, {"disk": "ssd"}, {"fast": "1"}, {"disk": "ssd", "fast": "1"}]))
         gpu, pods_ = draw(st.sampled_from(["", "1", "3"])), draw(st.sampled_from([110, 110, 2]))
         memory = draw(st.sampled_from(["4Gi", "16Gi", ""]))
         soft = [taint(f"{key}=:PreferNoSchedule") for key in draw(st.sampled_from(["", "", "x", "xy"]))]
-        found.append(node(f"n{number}", draw(st.sampled_from("1248")), memory, gpu=gpu, pods=pods_, taints=soft, **labels))
-    return found
+        results.append(node(f"n{number}", draw(st.sampled_from("1248")), memory, gpu=gpu, pods=pods_, taints=soft, **labels))
+    return results
 
 
 @st.composite
@@ -68,12 +68,12 @@ def gangs(draw: st.DrawFn) -> list[Json]:
     if draw(st.booleans()):
         kinds.sort()
     running = draw(st.integers(0, 2))
-    found = [leaf("g", draw(st.integers(0, len(kinds) + running)), priority=5)]
-    found += [pod(f"g-{number:02}", "g", priority=5, **KINDS[kind]) for number, kind in enumerate(kinds)]
-    found += [pod(f"run-{number}", "g", cpu="100m", on="n0", priority=5) for number in range(running)]
+    result = [leaf("g", draw(st.integers(0, len(kinds) + running)), priority=5)]
+    result += [pod(f"g-{number:02}", "g", priority=5, **KINDS[kind]) for number, kind in enumerate(kinds)]
+    result += [pod(f"run-{number}", "g", cpu="100m", on="n0", priority=5) for number in range(running)]
     if draw(st.booleans()):
-        found.append(pod("promised", cpu="1", nominated="n0", priority=9, schedulingGates=[{"name": "wait"}]))
-    return found
+        result.append(pod("promised", cpu="1", nominated="n0", priority=9, schedulingGates=[{"name": "wait"}]))
+    return result
 
 
 def formed(objects: list[Json], chosen: PlacingOptions) -> tuple[PlacementState, PlacementRequest]:
@@ -83,13 +83,13 @@ def formed(objects: list[Json], chosen: PlacingOptions) -> tuple[PlacementState,
 
 @randomly
 @given(nodes(), gangs(), options)
-def test_run_by_run_comes_to_the_same_as_pod_by_pod(there, gang, chosen):
+def test_run_by_run_gives_the_same_result_as_pod_by_pod(there, gang, chosen):
     here, request = formed([*there, *gang], chosen)
     before = (here.ledger.used.tobytes(), here.ledger.held.tobytes(), here.ledger.mark())
     by_run = try_leaf(request, here.topology.root, here)
     by_pod = try_leaf(dataclasses.replace(request, special=True), here.topology.root, here)
 
-    assert told(by_pod) == told(by_run)
+    assert as_values(by_pod) == as_values(by_run)
     assert before == (here.ledger.used.tobytes(), here.ledger.held.tobytes(), here.ledger.mark())
 
 
@@ -106,26 +106,26 @@ def test_a_run_stops_at_the_first_pod_that_decides_it(minimum, scheduled, left, 
             want = judge(minimum, scheduled, remaining, composite=False)
         if number and want.hopeless:
             break
-    found = _feasibility_after(here, minimum, scheduled, left, failed)
+    result = _feasibility_after(here, minimum, scheduled, left, failed)
 
     assert isinstance(want, Feasibility)
-    assert (want.status, want.message) == (found.status, found.message)
+    assert (want.status, want.message) == (result.status, result.message)
 
 
-def came(objects: list[Json], **chosen: Any) -> tuple[PlacementOutcome, list[str]]:
+def try_group(objects: list[Json], **chosen: Any) -> tuple[PlacementOutcome, list[str]]:
     here, request = formed(objects, PlacingOptions(**chosen))
     outcome = try_leaf(request, here.topology.root, here)
     return outcome, [] if outcome.nodes is None else names(here, outcome)
 
 
 def test_all_members_are_tried_beyond_the_minimum():
-    outcome, where = came([node("a", "3"), leaf("g", 1), *pods("g", 4)])
+    outcome, where = try_group([node("a", "3"), leaf("g", 1), *pods("g", 4)])
 
     assert (Status.SUCCESS, 3, ["a", "a", "a", "-"]) == (outcome.status, outcome.placed, where)
 
 
 def test_a_gang_that_cannot_reach_its_minimum_is_given_up_at_the_first_pod_that_shows_it():
-    outcome, where = came([node("a", "2"), leaf("g", 3), *pods("g", 4)])
+    outcome, where = try_group([node("a", "2"), leaf("g", 3), *pods("g", 4)])
 
     assert (Status.UNSCHEDULABLE, ["a", "a", "-", "-"]) == (outcome.status, where)
     assert "minCount (3) cannot be satisfied: 2 scheduled, 0 remaining" == outcome.message
@@ -135,7 +135,7 @@ def test_a_gang_that_cannot_reach_its_minimum_is_given_up_at_the_first_pod_that_
 def test_the_words_count_what_was_left_when_it_was_given_up():
     # Four workers fail before the leader is tried; the fourth decides it.
     gang = [leaf("g", 3), *(pod(f"g-{number}", "g", cpu="9") for number in range(5)), pod("g-5", "g")]
-    outcome, where = came([node("a", "2"), *gang])
+    outcome, where = try_group([node("a", "2"), *gang])
 
     assert "minCount (3) cannot be satisfied: 0 scheduled, 2 remaining" == outcome.message
     assert ["-"] * 6 == where
@@ -143,13 +143,13 @@ def test_the_words_count_what_was_left_when_it_was_given_up():
 
 def test_members_that_run_count():
     objects = [node("a", "2"), leaf("g", 2), pod("g-9", "g", on="a"), *pods("g", 1)]
-    outcome, where = came(objects)
+    outcome, where = try_group(objects)
 
     assert (Status.SUCCESS, 1, ["a"]) == (outcome.status, outcome.placed, where)
 
 
 @pytest.mark.parametrize(
-    ("chosen", "status", "words"),
+    ("chosen", "status", "texts"),
     [
         pytest.param({}, Status.UNSCHEDULABLE, "minCount (3) cannot be satisfied: 0 scheduled, 2 remaining", id="as kube-scheduler"),
         pytest.param(
@@ -160,25 +160,25 @@ def test_members_that_run_count():
         ),
     ],
 )
-def test_too_few_members_are_not_tried_at_all(chosen, status, words):
+def test_too_few_members_are_not_tried_at_all(chosen, status, texts):
     here, request = formed([node("a"), leaf("g", 2), *pods("g", 2)], PlacingOptions(**chosen))
     short = dataclasses.replace(request, entity=dataclasses.replace(request.entity, minimum=3))
     outcome = try_leaf(short, here.topology.root, here)
 
-    assert (status, words, None) == (outcome.status, outcome.message, outcome.nodes)
+    assert (status, texts, None) == (outcome.status, outcome.message, outcome.nodes)
 
 
 def test_leaders_and_workers_find_their_places_in_their_order():
     gang = [leaf("g", 3), pod("g-0", "g", gpu="1"), pod("g-1", "g", cpu="3"), pod("g-2", "g", cpu="3")]
-    outcome, where = came([node("a", "4", gpu="1"), node("b", "4"), *gang])
+    outcome, where = try_group([node("a", "4", gpu="1"), node("b", "4"), *gang])
 
     assert (Status.SUCCESS, ["a", "b", "a"]) == (outcome.status, where)
     assert (7000, [1, 2]) == (outcome.scored[0], [len(load.nodes) for load in outcome.loads])
 
 
 @pytest.mark.parametrize(("every_pod", "status"), [(False, Status.SUCCESS), (True, Status.UNSCHEDULABLE)])
-def test_a_pod_without_a_node_matters_beyond_the_minimum_only_if_that_is_asked_for(every_pod, status):
-    outcome, _ = came([node("a", "2"), leaf("g", 1), *pods("g", 3)], every_pod=every_pod)
+def test_a_pod_without_a_node_matters_beyond_the_minimum_only_if_that_is_requested(every_pod, status):
+    outcome, _ = try_group([node("a", "2"), leaf("g", 1), *pods("g", 3)], every_pod=every_pod)
 
     assert status == outcome.status
     assert ("a pod of the group found no node" if every_pod else "") == outcome.message
@@ -202,9 +202,9 @@ def test_a_placement_holds_the_desired_count_where_that_many_would_find_a_node(t
     outcome = try_leaf(dataclasses.replace(request, entity=dataclasses.replace(request.entity, desired=desired)), here.topology.root, here)
     if not outcome.success:
         return
-    steps, found = PodByPod(here.profile, here.ledger, here.stateful, here.room, here.nodes.everything), 0
-    while found + running < desired and steps.place(request.entity.waiting[0]) >= 0:
-        found += 1
+    steps, result = PodByPod(here.profile, here.ledger, here.stateful, here.room, here.nodes.everything), 0
+    while result + running < desired and steps.place(request.entity.waiting[0]) >= 0:
+        result += 1
 
     # A count that is reached already, or none at all, is no wish.
-    assert (bool(desired) and found + running >= desired) == outcome.holds
+    assert (bool(desired) and result + running >= desired) == outcome.holds

@@ -58,12 +58,12 @@ def required(pod: PodRecord, side: str) -> tuple[PodAffinityTerm, ...]:
 
 
 def preferred(pod: PodRecord) -> list[tuple[int, PodAffinityTerm]]:
-    found = []
+    results = []
     for sign, side in ((1, "pod_affinity"), (-1, "pod_anti_affinity")):
         affinity = getattr(pod.shape.affinity, side) if pod.shape.affinity else None
         for each in (affinity.preferred_during_scheduling_ignored_during_execution or ()) if affinity else ():
-            found.append((sign * each.weight, each.pod_affinity_term))
-    return found
+            results.append((sign * each.weight, each.pod_affinity_term))
+    return results
 
 
 def together(nodes: NodeTable, key: str, one: int, other: int) -> bool:
@@ -75,10 +75,10 @@ def affinity_allows(nodes: NodeTable, cluster: Cluster, pod: PodRecord, node: in
     terms = required(pod, "pod_affinity")
     if not all(term.topology_key in nodes.labels[node] for term in terms):
         return False
-    wanted = [(other, place) for other, place in cluster if all(term_selects(term, pod, other) for term in terms)]
-    if all(any(together(nodes, term.topology_key, node, place) for _, place in wanted) for term in terms):
+    expected = [(other, place) for other, place in cluster if all(term_selects(term, pod, other) for term in terms)]
+    if all(any(together(nodes, term.topology_key, node, place) for _, place in expected) for term in terms):
         return True
-    anywhere = any(term.topology_key in nodes.labels[place] for term in terms for _, place in wanted)
+    anywhere = any(term.topology_key in nodes.labels[place] for term in terms for _, place in expected)
     return not anywhere and all(term_selects(term, pod, pod) for term in terms)
 
 
@@ -90,7 +90,7 @@ def anti_affinity_allows(nodes: NodeTable, cluster: Cluster, pod: PodRecord, nod
     )
 
 
-def others_allow(nodes: NodeTable, cluster: Cluster, pod: PodRecord, node: int) -> bool:
+def anti_affinity_of_others_allows(nodes: NodeTable, cluster: Cluster, pod: PodRecord, node: int) -> bool:
     return not any(
         term_selects(term, other, pod) and together(nodes, term.topology_key, node, place)
         for other, place in cluster
@@ -111,8 +111,8 @@ def score(nodes: NodeTable, cluster: Cluster, pod: PodRecord, node: int) -> int:
 def node_term_matches(term: NodeSelectorTerm, nodes: NodeTable, node: int) -> bool:
     expressions, fields = term.match_expressions or (), term.match_fields or ()
     name = {"metadata.name": nodes.names[node]}
-    said = bool(expressions or fields)
-    return said and all(holds(each, nodes.labels[node]) for each in expressions) and all(holds(each, name) for each in fields)
+    messages = bool(expressions or fields)
+    return messages and all(holds(each, nodes.labels[node]) for each in expressions) and all(holds(each, name) for each in fields)
 
 
 def node_allowed(pod: PodRecord, nodes: NodeTable, node: int) -> bool:
@@ -120,8 +120,8 @@ def node_allowed(pod: PodRecord, nodes: NodeTable, node: int) -> bool:
     if any(nodes.labels[node].get(key) != value for key, value in pod.shape.node_selector):
         return False
     affinity = pod.shape.affinity.node_affinity if pod.shape.affinity else None
-    wanted = affinity.required_during_scheduling_ignored_during_execution if affinity else None
-    return wanted is None or any(node_term_matches(term, nodes, node) for term in wanted.node_selector_terms or ())
+    wanted_value = affinity.required_during_scheduling_ignored_during_execution if affinity else None
+    return wanted_value is None or any(node_term_matches(term, nodes, node) for term in wanted_value.node_selector_terms or ())
 
 
 def tolerated(pod: PodRecord, nodes: NodeTable, node: int) -> bool:

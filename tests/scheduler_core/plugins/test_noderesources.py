@@ -26,36 +26,42 @@ class Spot:
 
 
 def least_allocated(spot: Spot, taken: list[int]) -> int:
-    parts = [(room - amount) * 100 // room if amount <= room else 0 for room, amount in zip(spot.room, taken, strict=True) if room]
+    parts = [
+        (capacity - amount) * 100 // capacity if amount <= capacity else 0
+        for capacity, amount in zip(spot.room, taken, strict=True)
+        if capacity
+    ]
     return sum(parts) // len(parts) if parts else 0
 
 
 def evenness(spot: Spot, used: list[int]) -> int:
     """Return the balance of resource usage of a node, 0 to 100; float64 as in Go."""
-    shares = [min(1.0, float(amount) / float(room)) for room, amount in zip(spot.room, used, strict=True) if room]
+    shares = [
+        min(1.0, float(amount) / float(free_capacity)) for free_capacity, amount in zip(spot.room, used, strict=True) if free_capacity
+    ]
     deviation = abs((shares[0] - shares[1]) / 2) if len(shares) == 2 else 0.0
     return int((1 - deviation) * 100)
 
 
 def balanced(spot: Spot, what: PodShape, number: int) -> int:
-    asked = [dict(what.requests).get(row, 0) for row in (0, 1)]
-    if not any(asked):
+    requested = [dict(what.requests).get(row, 0) for row in (0, 1)]
+    if not any(requested):
         return 0
-    before = [used + (number - 1) * amount for used, amount in zip(spot.used, asked, strict=True)]
-    after = [used + amount for used, amount in zip(before, asked, strict=True)]
+    before = [used + (number - 1) * amount for used, amount in zip(spot.used, requested, strict=True)]
+    after = [used + amount for used, amount in zip(before, requested, strict=True)]
     return 50 + (50 + evenness(spot, after) - evenness(spot, before)) // 2
 
 
 def score(spot: Spot, what: PodShape, number: int) -> int:
     """Return the score of the *number*-th pod placed there."""
-    taken = [scored + number * amount for scored, amount in zip(spot.scored, what.scored, strict=True)]
-    return least_allocated(spot, taken) + balanced(spot, what, number)
+    in_use = [scored + number * amount for scored, amount in zip(spot.scored, what.scored, strict=True)]
+    return least_allocated(spot, in_use) + balanced(spot, what, number)
 
 
 def ladders(spots: list[Spot], what: PodShape, depth: int, *, whole: bool = False) -> list[list[int]]:
-    room, scored, used = (np.array(list(parts), dtype=np.int64).reshape(-1, 2).T for parts in _columns(spots))
-    found: list[list[int]] = NodeResources(what).ladder(room.astype(float), scored, used, depth, whole=whole).tolist()
-    return found
+    capacity, scored, used = (np.array(list(parts), dtype=np.int64).reshape(-1, 2).T for parts in _columns(spots))
+    result: list[list[int]] = NodeResources(what).ladder(capacity.astype(float), scored, used, depth, whole=whole).tolist()
+    return result
 
 
 def _columns(spots: list[Spot]) -> tuple[list[tuple[int, int]], ...]:
@@ -88,8 +94,8 @@ def test_the_promise_that_no_node_lacks_either_changes_nothing(nodes, cpu, memor
 def test_hundredths_are_cut_off_exactly_where_a_quotient_is_almost_whole(room, data):
     # The amounts that leave one unit less than so many hundredths.
     hundredth = data.draw(st.integers(0, 99))
-    taken = room - (room * hundredth // 100)
-    nodes = [Spot((room, 0), (taken + less, 0), (0, 0)) for less in (-1, 0, 1) if taken + less >= 0]
+    used = room - (room * hundredth // 100)
+    nodes = [Spot((room, 0), (used + less, 0), (0, 0)) for less in (-1, 0, 1) if used + less >= 0]
 
     assert [[least_allocated(spot, [spot.scored[0] + 1, 0])] for spot in nodes] == ladders(nodes, PodShape(0, ((3, 1),), (1, 1)), 1)
 

@@ -71,9 +71,9 @@ def test_skew(comer: PodRecord, others: list[PodRecord], want: str) -> None:
     ],
 )
 def test_min_domains(least: int | None, where: str, want: str) -> None:
-    found = verdicts(zones("aab"), spreads(spread(ZONE, "a", min_domains=least)), *running(where))
+    result = verdicts(zones("aab"), spreads(spread(ZONE, "a", min_domains=least)), *running(where))
 
-    assert want == found[0] + found[2]
+    assert want == result[0] + result[2]
 
 
 ZONES = Affinity(

@@ -41,7 +41,7 @@ def preferred(found: ShapeProfile) -> list[int] | None:
     return next((score.raw.tolist() for score in found.scores if score.weight == NodeAffinityPlugin.weight and not score.reverse), None)
 
 
-def told(found: list[tuple[str, Any]]) -> list[tuple[str, list[bool]]]:
+def as_lists(found: list[tuple[str, Any]]) -> list[tuple[str, list[bool]]]:
     return [(reason, mask.tolist()) for reason, mask in found]
 
 
@@ -90,7 +90,7 @@ def test_no_toleration_covers_nothing():
     ],
 )
 def test_selectors_and_required_affinity_choose_nodes(what, want):
-    assert ([(NODE_AFFINITY, want)] if want else []) == told(Profile(NODES).filters(what))
+    assert ([(NODE_AFFINITY, want)] if want else []) == as_lists(Profile(NODES).filters(what))
     mask = Profile(NODES).compile(what).mask
     assert (want or None) == (None if mask is None else mask.tolist())
 
@@ -100,9 +100,9 @@ def test_each_node_names_the_first_taint_that_keeps_a_shape_away():
     nodes = table([{}] * 5, taints=[(HARD, drained), (drained, HARD), (SOFT,), (), (HARD,)])
     team, drain = "node(s) had untolerated taint {team: a}", "node(s) had untolerated taint {drain: }"
 
-    assert [(drain, [True, False, True, True, True]), (team, [False, True, True, True, False])] == told(Profile(nodes).filters(shape()))
+    assert [(drain, [True, False, True, True, True]), (team, [False, True, True, True, False])] == as_lists(Profile(nodes).filters(shape()))
     tolerating = shape(tolerations=(Toleration("team", "Exists"),))
-    assert [(drain, [False, False, True, True, True])] == told(Profile(nodes).filters(tolerating))
+    assert [(drain, [False, False, True, True, True])] == as_lists(Profile(nodes).filters(tolerating))
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_a_cordoned_node_takes_only_who_tolerates_that(tolerations, want):
     assert want == (None if mask is None else mask.tolist())
 
 
-def test_filters_stand_in_the_order_of_kube_scheduler():
+def test_filters_are_in_the_order_of_kube_scheduler():
     objects = [node("a", unschedulable=True), node("b", taints=[{"key": "k", "effect": "NoSchedule"}]), node("c")]
     what = shape(unmodelled=("spec.volumes[0].rbd",), node_selector=(("disk", "ssd"),))
     reasons = [reason for reason, _ in Profile(load(objects).nodes).filters(what)]
@@ -142,20 +142,20 @@ def test_filters_stand_in_the_order_of_kube_scheduler():
 )
 def test_fields_that_are_not_modelled_refuse_a_pod_by_name(ignore, refused):
     fields = ("spec.volumes[0].rbd", "spec.resourceClaims")
-    found = Profile(NODES, ignore)
+    result = Profile(NODES, ignore)
 
-    assert refused == found.refused(fields).partition(" can keep")[0]
-    mask = found.compile(shape(unmodelled=fields)).mask
+    assert refused == result.refused(fields).partition(" can keep")[0]
+    mask = result.compile(shape(unmodelled=fields)).mask
     assert (None if not refused else [False] * 4) == (None if mask is None else mask.tolist())
 
 
 def test_preferences_and_soft_taints_are_counted_by_node():
     nodes = table([{"disk": "ssd"}, {"zone": "a", "disk": "ssd"}, {}], taints=[(SOFT, Taint("older", "PreferNoSchedule")), (SOFT,), ()])
     terms = (PreferredNodes(7, SSD), PreferredNodes(5, ZONE_A), PreferredNodes(9, NodeSelectorTerm()))
-    found = Profile(nodes).compile(shape(affinity=wanting(preferred=terms), tolerations=(Toleration("older", "Exists"),)))
+    result = Profile(nodes).compile(shape(affinity=wanting(preferred=terms), tolerations=(Toleration("older", "Exists"),)))
 
-    assert ([1, 1, 0], [7, 12, 0]) == (untolerated(found), preferred(found))
-    assert not found.plain
+    assert ([1, 1, 0], [7, 12, 0]) == (untolerated(result), preferred(result))
+    assert not result.plain
 
 
 @pytest.mark.parametrize(
@@ -167,23 +167,23 @@ def test_preferences_and_soft_taints_are_counted_by_node():
     ],
 )
 def test_soft_taints_that_are_tolerated_do_not_count(toleration, want):
-    found = Profile(table([{}, {}], taints=[(SOFT,), ()])).compile(shape(tolerations=(toleration,)))
+    result = Profile(table([{}, {}], taints=[(SOFT,), ()])).compile(shape(tolerations=(toleration,)))
 
-    assert want == untolerated(found)
-    assert found.plain == (want is None)
+    assert want == untolerated(result)
+    assert result.plain == (want is None)
 
 
-def test_a_shape_is_looked_at_once():
-    found, what = Profile(NODES), shape(1000)
+def test_a_shape_is_examined_once():
+    result, what = Profile(NODES), shape(1000)
 
-    assert found.compile(what) is found.compile(what)
-    assert ([0, 3], [[1000], [1]]) == (found.compile(what).rows.tolist(), found.compile(what).amounts.tolist())
+    assert result.compile(what) is result.compile(what)
+    assert ([0, 3], [[1000], [1]]) == (result.compile(what).rows.tolist(), result.compile(what).amounts.tolist())
 
 
 def test_a_cluster_without_nodes_fits_nobody():
-    found = Profile(table([])).compile(shape(1000, node_selector=(("disk", "ssd"),), unmodelled=("spec.resourceClaims",)))
+    result = Profile(table([])).compile(shape(1000, node_selector=(("disk", "ssd"),), unmodelled=("spec.resourceClaims",)))
 
-    assert [] == found.mask.tolist()
+    assert [] == result.mask.tolist()
 
 
 @pytest.mark.parametrize(("row", "reason"), [(0, "Insufficient cpu"), (3, "Too many pods"), (4, "Insufficient example.com/gpu")])
@@ -195,11 +195,11 @@ def test_shortages_are_worded_as_kube_scheduler_does(row, reason):
 
 @settings(deadline=None, max_examples=sampled(60), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(clusters(Size(trees=1, depth=1)))
-def test_masks_and_counts_are_those_of_a_slow_reading(objects):
+def test_masks_and_counts_are_those_of_a_slow_implementation(objects):
     snapshot, cluster = load(objects), read(objects)
-    found, nothing = Profile(snapshot.nodes), [0] * len(snapshot.nodes)
+    result, nothing = Profile(snapshot.nodes), [0] * len(snapshot.nodes)
     for each in snapshot.pods:
-        static, other = found.compile(each.shape), cluster.pods[each.key]
+        static, other = result.compile(each.shape), cluster.pods[each.key]
         for index, name in enumerate(snapshot.nodes.names):
             there = cluster.nodes[name]
             barred = [why for why in slow.misfits(other, there, []) if why in {"a taint is not tolerated", "the node does not match"}]

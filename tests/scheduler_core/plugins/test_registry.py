@@ -30,7 +30,7 @@ STRATEGIES = pytest.mark.parametrize("strategy", ["greedy", "complete"])
 OLD, CROWDED, LICENSED = "node(s) were too old", "node(s) were not empty", "node(s) had no licence left in their zone"
 
 
-def wishes(shape: PodShape, key: str) -> bool:
+def requests_key(shape: PodShape, key: str) -> bool:
     """Return what a pod of these tests requests: a toleration that has no other meaning."""
     return any(each.key == key for each in shape.tolerations)
 
@@ -46,10 +46,10 @@ class Generation(StaticPlugin):
     weight = 100
 
     def filters(self, shape: PodShape) -> Filters:
-        return [(OLD, self._ages() > 0)] if wishes(shape, "modern") else []
+        return [(OLD, self._ages() > 0)] if requests_key(shape, "modern") else []
 
     def score(self, shape: PodShape) -> StaticScore | None:
-        return StaticScore(self._ages(), self.weight) if wishes(shape, "modern") else None
+        return StaticScore(self._ages(), self.weight) if requests_key(shape, "modern") else None
 
     def _ages(self) -> Ints:
         column = self.nodes.column("generation")
@@ -68,10 +68,10 @@ class Alone(LedgerPlugin):
 
     @classmethod
     def touches(cls, shape: PodShape) -> bool:
-        return wishes(shape, "alone")
+        return requests_key(shape, "alone")
 
     def filters(self, shape: PodShape, nodes: Nodes) -> Filters:
-        if not wishes(shape, "alone"):
+        if not requests_key(shape, "alone"):
             return []
         return [(CROWDED, np.array([self.ledger.used[3, node] == 0 and node not in self._added for node in nodes.tolist()], dtype=bool))]
 
@@ -92,10 +92,10 @@ class Licences(StatefulPlugin):
 
     @classmethod
     def used_by(cls, shape: PodShape) -> bool:
-        return wishes(shape, "licence")
+        return requests_key(shape, "licence")
 
     def touches(self, pod: PodRecord) -> bool:
-        return wishes(pod.shape, "licence")
+        return requests_key(pod.shape, "licence")
 
     def filters(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Filters:
         return (
@@ -143,7 +143,7 @@ def test_a_static_plugin_filters_and_scores(strategy):
 
 
 @STRATEGIES
-def test_who_is_kept_off_by_a_static_plugin_is_told_so_and_nobody_is_evicted_for_it(strategy):
+def test_who_is_kept_off_by_a_static_plugin_is_reported_the_reason_and_no_pod_is_evicted_for_it(strategy):
     objects = [*NODES[:1], pod("low", on="n0"), leaf("g", 1, priority=9), *pods("g", 1, cpu="4", priority=9, **wishing("modern"))]
     decision = decided(objects, strategy=strategy)
 
@@ -167,8 +167,8 @@ def test_a_stateful_plugin_counts_pods_that_run_and_pods_that_are_assumed(strate
     zones = {"n0": "a", "n1": "a", "n2": "b", "n3": "b"}
 
     assert {"a", "b"} == {zones[where] for where in placed(decided(objects, strategy=strategy)).values()}
-    held = [*objects, pod("holder", on="n0", **wishing("licence"))]
-    assert Status.UNSCHEDULABLE is decided(held, strategy=strategy).status
+    reserved = [*objects, pod("holder", on="n0", **wishing("licence"))]
+    assert Status.UNSCHEDULABLE is decided(reserved, strategy=strategy).status
     other = [*NODES, pod("holder", on="n0", **wishing("licence")), pod("one", **wishing("licence"))]
     assert placed(decided(other, strategy=strategy))["one"] in {"n2", "n3"}
 

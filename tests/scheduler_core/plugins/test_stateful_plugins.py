@@ -20,10 +20,10 @@ from tests.scheduler_core.plugins.world import (
     HOST,
     PLAIN,
     ZONE,
-    far,
-    near,
+    affinity_to,
+    anti_affinity,
     pod,
-    rather_near,
+    preferred_affinity,
     selector,
     shape,
     snapshot,
@@ -33,7 +33,7 @@ from tests.scheduler_core.plugins.world import (
     zones,
 )
 
-APART = shape(far(term(HOST, "a")))
+APART = shape(anti_affinity(term(HOST, "a")))
 
 
 @pytest.mark.parametrize(
@@ -42,8 +42,8 @@ APART = shape(far(term(HOST, "a")))
         pytest.param(pod("a"), [], False, id="nobody says anything"),
         pytest.param(pod("a"), [pod("b", node=0)], False, id="nobody says anything, and somebody runs"),
         pytest.param(pod("b", APART), [], True, id="it wants to be far"),
-        pytest.param(pod("b", shape(near(term(HOST, "a")))), [], True, id="it wants to be near"),
-        pytest.param(pod("b", shape(rather_near(1, term(HOST, "a")))), [], True, id="it prefers"),
+        pytest.param(pod("b", shape(affinity_to(term(HOST, "a")))), [], True, id="it wants to be near"),
+        pytest.param(pod("b", shape(preferred_affinity(1, term(HOST, "a")))), [], True, id="it prefers"),
         pytest.param(pod("b", shape(spread=[spread(ZONE, "b")])), [], True, id="it must be spread"),
         pytest.param(
             pod("b", shape(spread=[spread(ZONE, "b", when_unsatisfiable="ScheduleAnyway")])), [], False, id="it had better be spread"
@@ -51,8 +51,8 @@ APART = shape(far(term(HOST, "a")))
         pytest.param(pod("b", shape(Affinity())), [], False, id="an empty affinity"),
         pytest.param(pod("a"), [pod("b", APART, node=0)], True, id="one that runs wants it far"),
         pytest.param(pod("a"), [pod("b", APART)], True, id="one that waits wants it far"),
-        pytest.param(pod("a"), [pod("b", shape(near(term(HOST, "a"))), node=0)], True, id="one that runs wants it near"),
-        pytest.param(pod("a"), [pod("b", shape(rather_near(1, term(HOST, "a"))), node=0)], True, id="one that runs prefers it"),
+        pytest.param(pod("a"), [pod("b", shape(affinity_to(term(HOST, "a"))), node=0)], True, id="one that runs wants it near"),
+        pytest.param(pod("a"), [pod("b", shape(preferred_affinity(1, term(HOST, "a"))), node=0)], True, id="one that runs prefers it"),
         pytest.param(pod("c"), [pod("b", APART, node=0)], False, id="one that runs wants another far"),
         pytest.param(pod("a", namespace="other"), [pod("b", APART, node=0)], False, id="one in another namespace"),
         pytest.param(pod("a"), [pod("b", shape(spread=[spread(ZONE, "a")]), node=0)], False, id="one that is spread counts it"),
@@ -78,12 +78,12 @@ def test_active(others: list[PodRecord], want: bool) -> None:
 def test_a_pod_that_the_snapshot_does_not_have_counts_with_all_before_it() -> None:
     """Counting starts at the first request; pods assumed, kept and removed before count too."""
     nodes = zones("abcd")
-    bound, kept, tried = pod("a", node=0), pod("a"), pod("a")
+    bound, remaining, candidates = pod("a", node=0), pod("a"), pod("a")
     known = StatefulPlugins(snapshot(nodes, bound))
-    known.assume(kept, 1)
+    known.assume(remaining, 1)
     known.forget()
     mark = known.mark()
-    known.assume(tried, 2)
+    known.assume(candidates, 2)
     comer = pod("b", APART)
 
     assert [(ANTI_AFFINITY, [False, False, False, True])] == [
@@ -113,8 +113,10 @@ def test_one_that_is_assumed_binds_the_next_until_it_is_rewound() -> None:
     assert [(ANTI_AFFINITY, [True, True])] == [(reason, mask.tolist()) for reason, mask in known.filter(second, nodes.everything)]
 
 
-def test_filters_stand_in_the_order_in_which_upstream_runs_them() -> None:
-    everything = Affinity(pod_affinity=near(term(ZONE, "a")).pod_affinity, pod_anti_affinity=far(term(HOST, "b")).pod_anti_affinity)
+def test_filters_are_in_the_order_in_which_upstream_runs_them() -> None:
+    everything = Affinity(
+        pod_affinity=affinity_to(term(ZONE, "a")).pod_affinity, pod_anti_affinity=anti_affinity(term(HOST, "b")).pod_anti_affinity
+    )
     comer = pod("a", shape(everything, [spread(ZONE, "a")]))
     known = StatefulPlugins(snapshot(zones("ab"), comer, pod("b", APART, node=0)))
 
@@ -152,20 +154,20 @@ BY_TEAM = LabelSelector(match_labels={"team": "x"})
     ("affinity", "want"),
     [
         pytest.param(None, (), id="no affinity"),
-        pytest.param(near(term(ZONE, "a")), (), id="no selector"),
-        pytest.param(near(term(ZONE, "a", namespace_selector=LabelSelector())), (), id="all namespaces"),
+        pytest.param(affinity_to(term(ZONE, "a")), (), id="no selector"),
+        pytest.param(affinity_to(term(ZONE, "a", namespace_selector=LabelSelector())), (), id="all namespaces"),
         pytest.param(
-            near(term(ZONE, "a", namespace_selector=selector(None, Requirement(naive.NAMESPACE_NAME, "Exists")))), (), id="by name"
+            affinity_to(term(ZONE, "a", namespace_selector=selector(None, Requirement(naive.NAMESPACE_NAME, "Exists")))), (), id="by name"
         ),
         pytest.param(
-            near(term(ZONE, "a"), term(ZONE, "a", namespace_selector=BY_TEAM)),
+            affinity_to(term(ZONE, "a"), term(ZONE, "a", namespace_selector=BY_TEAM)),
             (f"spec.affinity.podAffinity.{REQUIRED}[1].namespaceSelector",),
             id="required",
         ),
         pytest.param(
             Affinity(
-                pod_affinity=rather_near(1, term(ZONE, "a", namespace_selector=BY_TEAM)).pod_affinity,
-                pod_anti_affinity=far(term(ZONE, "a", namespace_selector=BY_TEAM)).pod_anti_affinity,
+                pod_affinity=preferred_affinity(1, term(ZONE, "a", namespace_selector=BY_TEAM)).pod_affinity,
+                pod_anti_affinity=anti_affinity(term(ZONE, "a", namespace_selector=BY_TEAM)).pod_anti_affinity,
             ),
             (
                 f"spec.affinity.podAffinity.{PREFERRED}[0].podAffinityTerm.namespaceSelector",
@@ -183,7 +185,7 @@ def test_unmodelled(affinity: Affinity | None, want: tuple[str, ...]) -> None:
 
 def test_a_namespace_selector_that_cannot_be_told_selects_no_namespace() -> None:
     nodes = zones("ab")
-    comer = pod("a", shape(far(term(ZONE, "b", namespace_selector=BY_TEAM, namespaces=("listed",)))))
+    comer = pod("a", shape(anti_affinity(term(ZONE, "b", namespace_selector=BY_TEAM, namespaces=("listed",)))))
     others = [pod("b", node=0), pod("b", node=1, namespace="listed")]
 
     assert [[True, False]] == [
@@ -193,7 +195,7 @@ def test_a_namespace_selector_that_cannot_be_told_selects_no_namespace() -> None
 
 def test_there_may_be_no_node() -> None:
     nodes = table([])
-    comer = pod("a", shape(near(term(ZONE, "a")), [spread(ZONE, "a")]))
+    comer = pod("a", shape(affinity_to(term(ZONE, "a")), [spread(ZONE, "a")]))
     known = StatefulPlugins(snapshot(nodes, comer, pod("b", PLAIN)))
 
     assert [[], [], []] == [mask.tolist() for _, mask in known.filter(comer, nodes.everything)]

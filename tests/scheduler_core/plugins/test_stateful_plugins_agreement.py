@@ -142,7 +142,7 @@ def compare(known: StatefulPlugins, nodes: NodeTable, cluster: naive.Cluster, po
             crowded.append(reason != "crowded")
             near_.append(naive.affinity_allows(nodes, seen, comer, node))
             far_.append(naive.anti_affinity_allows(nodes, seen, comer, node))
-            others.append(naive.others_allow(nodes, seen, comer, node))
+            others.append(naive.anti_affinity_of_others_allows(nodes, seen, comer, node))
         masks = dict(known.filter(comer, nodes.everything, inside))
         scores = [naive.score(nodes, seen, comer, node) for node in everywhere]
         untold = np.ones(len(nodes), dtype=bool)
@@ -158,7 +158,7 @@ def compare(known: StatefulPlugins, nodes: NodeTable, cluster: naive.Cluster, po
 
 @settings(max_examples=sampled(250), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(clusters(), st.data())
-def test_filters_and_scores_are_those_of_a_naive_reading(world: tuple[NodeTable, list[PodRecord]], data: st.DataObject) -> None:
+def test_filters_and_scores_are_those_of_a_naive_implementation(world: tuple[NodeTable, list[PodRecord]], data: st.DataObject) -> None:
     """Random history of assume, remove and rewind, with and without restriction to some nodes."""
     nodes, pods = world
     known = StatefulPlugins(snapshot(nodes, *pods))
@@ -170,9 +170,9 @@ def test_filters_and_scores_are_those_of_a_naive_reading(world: tuple[NodeTable,
             known.assume(comer, node)
             cluster = [*cluster, (comer, node)]
         elif step == "remove" and cluster:
-            gone = data.draw(st.integers(0, len(cluster) - 1))
-            known.remove(*cluster[gone])
-            cluster = cluster[:gone] + cluster[gone + 1 :]
+            removed = data.draw(st.integers(0, len(cluster) - 1))
+            known.remove(*cluster[removed])
+            cluster = cluster[:removed] + cluster[removed + 1 :]
         elif step == "mark":
             marks.append((known.mark(), cluster))
         elif step == "rewind" and marks:

@@ -92,21 +92,21 @@ def term(key: str, app: str | None = None, **more: object) -> PodAffinityTerm:
     return PodAffinityTerm(topology_key=key, **{"label_selector": selector(app), **more})
 
 
-def near(*terms: PodAffinityTerm) -> Affinity:
+def affinity_to(*terms: PodAffinityTerm) -> Affinity:
     return Affinity(pod_affinity=PodAffinity(required_during_scheduling_ignored_during_execution=terms))
 
 
-def far(*terms: PodAffinityTerm) -> Affinity:
+def anti_affinity(*terms: PodAffinityTerm) -> Affinity:
     return Affinity(pod_anti_affinity=PodAffinity(required_during_scheduling_ignored_during_execution=terms))
 
 
-def rather_near(weight: int, wanted: PodAffinityTerm) -> Affinity:
+def preferred_affinity(weight: int, wanted: PodAffinityTerm) -> Affinity:
     return Affinity(
         pod_affinity=PodAffinity(preferred_during_scheduling_ignored_during_execution=(WeightedPodAffinityTerm(weight, wanted),))
     )
 
 
-def rather_far(weight: int, wanted: PodAffinityTerm) -> Affinity:
+def preferred_anti_affinity(weight: int, wanted: PodAffinityTerm) -> Affinity:
     return Affinity(
         pod_anti_affinity=PodAffinity(preferred_during_scheduling_ignored_during_execution=(WeightedPodAffinityTerm(weight, wanted),))
     )

@@ -7,8 +7,8 @@ from typing import Any
 from scheduler_core.cycle.run_cycle import CycleOptions, Result, run_cycle
 from scheduler_core.model.decision import Decision, Eviction
 from tests.scheduler_core.oracle.model import Objects
-from tests.scheduler_core.preemption.asked import snapshot
 from tests.scheduler_core.preemption.crowded import node, pod
+from tests.scheduler_core.preemption.pending_root import snapshot
 
 
 def run(objects: Objects, strategy: str = "complete", **options: Any) -> Result:

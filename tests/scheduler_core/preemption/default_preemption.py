@@ -20,9 +20,9 @@ def select(
     surroundings = FirstFit(ledger, pods)
     chooser = PodPreemption(units_of(pods, groups, priorities), DisruptionBudgets(budgets), ledger)
 
-    tried = nodes.everything if where is None else np.array(where, dtype=np.int64)
-    found = chooser.select_victims(preemptor, tried, surroundings if related else None, leaving)
+    candidates = nodes.everything if where is None else np.array(where, dtype=np.int64)
+    result = chooser.select_victims(preemptor, candidates, surroundings if related else None, leaving)
 
     assert np.array_equal(used, ledger.used)
     assert surroundings.away == set()
-    return found
+    return result

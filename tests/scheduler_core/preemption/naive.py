@@ -17,8 +17,8 @@ Proposed = Sequence[tuple[PodRecord, int]]
 
 def candidates(units: Units, priority: int) -> list[Unit]:
     """Return the candidates by importance."""
-    found = [unit for unit in (units.unit(number) for number in range(len(units))) if unit.priority < priority]
-    return sorted(found, key=importance)
+    result = [unit for unit in (units.unit(number) for number in range(len(units))) if unit.priority < priority]
+    return sorted(result, key=importance)
 
 
 def importance(unit: Unit) -> tuple[int, int, int, int, str]:
@@ -28,7 +28,7 @@ def importance(unit: Unit) -> tuple[int, int, int, int, str]:
 
 def split(units: Iterable[Unit], budgets: Sequence[DisruptionBudget]) -> tuple[list[Unit], dict[str, int]]:
     """Return the units in the order of reprieve, and how many pods violate a budget, by key of the unit's first pod."""
-    left = {budget.name: budget.allowed for budget in budgets}
+    remaining = {budget.name: budget.allowed for budget in budgets}
     violating, others, counts = [], [], {}
     for unit in units:
         count = 0
@@ -37,8 +37,8 @@ def split(units: Iterable[Unit], budgets: Sequence[DisruptionBudget]) -> tuple[l
                 labels = (budget.selector and budget.selector.match_labels) or {}
                 if not labels or any(pod.labels.get(key) != value for key, value in labels.items()) or pod.name in budget.disrupted:
                     continue
-                left[budget.name] -= 1
-                if left[budget.name] < 0:
+                remaining[budget.name] -= 1
+                if remaining[budget.name] < 0:
                     count += 1
                     break
         counts[unit.pods[0].key] = count
@@ -46,7 +46,7 @@ def split(units: Iterable[Unit], budgets: Sequence[DisruptionBudget]) -> tuple[l
     return [*violating, *others], counts
 
 
-def stand(proposed: Proposed, running: Iterable[PodRecord], nodes: NodeTable) -> bool:
+def fit_together(proposed: Proposed, running: Iterable[PodRecord], nodes: NodeTable) -> bool:
     """Return true if *proposed* pods fit on their nodes, added one by one to the running ones."""
     there = [(pod, pod.node) for pod in running]
     for pod, node in proposed:
@@ -66,7 +66,7 @@ def reprieve(proposed: Proposed, units: Iterable[Unit], staying: Sequence[PodRec
     """Return the units that cannot be reprieved in addition to *staying*."""
     running, victims = list(staying), []
     for unit in units:
-        if stand(proposed, [*running, *unit.pods], nodes):
+        if fit_together(proposed, [*running, *unit.pods], nodes):
             running += unit.pods
         else:
             victims.append(unit)
@@ -75,14 +75,14 @@ def reprieve(proposed: Proposed, units: Iterable[Unit], staying: Sequence[PodRec
 
 def single(pod: PodRecord, units: Units, budgets: Sequence[DisruptionBudget], nodes: NodeTable) -> tuple[str, list[str], int]:
     """Return the node, the keys of the victims, and how many violate a budget; an empty node if no node helps."""
-    found = []
+    results = []
     lower = candidates(units, pod.priority)
     for node in nodes.everything.tolist():
         touching = [unit for unit in lower if any(each.node == node for each in unit.pods)]
-        gone = {each.key for unit in touching for each in unit.pods}
-        staying = [each for each in units.pods if each.key not in gone]
+        removed = {each.key for unit in touching for each in unit.pods}
+        staying = [each for each in units.pods if each.key not in removed]
         ordered, counts = split(touching, budgets)
-        if not touching or not stand([(pod, node)], staying, nodes):
+        if not touching or not fit_together([(pod, node)], staying, nodes):
             continue
         victims = reprieve([(pod, node)], ordered, staying, nodes)
         pods = [each for unit in victims for each in unit.pods]
@@ -91,5 +91,5 @@ def single(pod: PodRecord, units: Units, budgets: Sequence[DisruptionBudget], no
             highest = max(each.priority for each in pods)
             since = min(instant(each.started) for each in pods if each.priority == highest)
             worth = (violating, highest, sum(each.priority + 2**31 for each in pods), len(pods), -since)
-            found.append((worth, nodes.names[node], sorted(each.key for each in pods), violating))
-    return min(found)[1:] if found else ("", [], 0)
+            results.append((worth, nodes.names[node], sorted(each.key for each in pods), violating))
+    return min(results)[1:] if results else ("", [], 0)

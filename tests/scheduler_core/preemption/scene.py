@@ -90,8 +90,8 @@ def composite(name: str, mode: str = "", parent: str | None = None, namespace: s
 def units_of(pods: Iterable[PodRecord], groups: Iterable[Group] = (), priorities: Mapping[str, int] | None = None) -> Units:
     """Return the units; *priorities* are by name of group, 0 if absent."""
     groups = tuple(groups)
-    found = {(group.kind, "default", group.metadata.name): (priorities or {}).get(group.metadata.name, 0) for group in groups}
-    return Units(pods, groups, found)
+    result = {(group.kind, "default", group.metadata.name): (priorities or {}).get(group.metadata.name, 0) for group in groups}
+    return Units(pods, groups, result)
 
 
 def budget(
@@ -145,15 +145,15 @@ class FirstFit:
         self.asked = 0
 
     def place(self, entity: Entity) -> Outcome:
-        found: list[tuple[PodRecord, int]] = []
+        results: list[tuple[PodRecord, int]] = []
         for each in entity.waiting:
-            node = next((node for node in self.ledger.topology.nodes.everything.tolist() if self._fits(each, node, found)), -1)
+            node = next((node for node in self.ledger.topology.nodes.everything.tolist() if self._fits(each, node, results)), -1)
             if node >= 0:
-                found.append((each, node))
-        if len(found) < entity.minimum:
-            text = f"minCount ({entity.minimum}) cannot be satisfied: {len(found)} scheduled, 0 remaining"
+                results.append((each, node))
+        if len(results) < entity.minimum:
+            text = f"minCount ({entity.minimum}) cannot be satisfied: {len(results)} scheduled, 0 remaining"
             return Outcome(Status.UNSCHEDULABLE, text, ())
-        return Outcome(Status.SUCCESS, "", tuple(found))
+        return Outcome(Status.SUCCESS, "", tuple(results))
 
     def may_affect(self, pods: Sequence[PodRecord], proposed: Sequence[tuple[PodRecord, int]]) -> bool:
         apps = {each.labels.get(label) for each, _ in proposed for label in ("apart", "alone")} - {None}
@@ -178,8 +178,8 @@ class FirstFit:
             return False
         table = self.ledger.topology.nodes
         for row, amount in candidate.shape.requests:
-            taken = self.ledger.used[row, node] + self.ledger.held[row, node] + sum(dict(each.shape.requests).get(row, 0) for each in there)
-            if taken + amount > table.allocatable[row, node]:
+            used = self.ledger.used[row, node] + self.ledger.held[row, node] + sum(dict(each.shape.requests).get(row, 0) for each in there)
+            if used + amount > table.allocatable[row, node]:
                 return False
         return True
 

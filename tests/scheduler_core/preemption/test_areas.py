@@ -7,8 +7,8 @@ import pytest
 from scheduler_core.preemption.plans.areas import DomainArea, areas
 from scheduler_core.preemption.plans.effort import Effort, EffortSpentError
 from scheduler_core.preemption.plans.required_pods import RequiredPods
-from tests.scheduler_core.preemption.asked import asked, gang
 from tests.scheduler_core.preemption.crowded import node
+from tests.scheduler_core.preemption.pending_root import gang, requirements_of
 
 WAYS = (((None, 1),),)
 
@@ -19,12 +19,12 @@ def built(wanted, *racks, effort=10_000):
         node(f"n{number}", 1, **{key: value for key, value in (("zone", zone), ("rack", rack)) if value})
         for number, (zone, rack) in enumerate(racks)
     ]
-    state = asked([*nodes, *gang(1, 1)]).state
+    state = requirements_of([*nodes, *gang(1, 1)]).state
     return areas(state, wanted, state.topology.root, Effort(effort))
 
 
-def shown(area: DomainArea):
-    return area.nodes.tolist(), dict(area.values), [shown(each) for each in area.inner]
+def area_values(area: DomainArea):
+    return area.nodes.tolist(), dict(area.values), [area_values(each) for each in area.inner]
 
 
 LEAF = RequiredPods(1, "rack", ways=WAYS)
@@ -32,21 +32,21 @@ LEAF = RequiredPods(1, "rack", ways=WAYS)
 
 def test_racks_lie_in_their_zones():
     root = RequiredPods(3, "", missing=1, children=(RequiredPods(2, "zone", missing=1, children=(LEAF,)),))
-    found = built(root, ("z1", "r1"), ("z2", "r1"), ("z1", "r1"), ("z1", "r2"))
+    result = built(root, ("z1", "r1"), ("z2", "r1"), ("z1", "r1"), ("z1", "r2"))
 
-    assert shown(found) == (
+    assert area_values(result) == (
         [0, 1, 2, 3],
         {},
         [([0, 2, 3], {"zone": "z1"}, [([0, 2], {"rack": "r1", "zone": "z1"}, []), ([3], {"rack": "r2", "zone": "z1"}, [])]),
          ([1], {"rack": "r1", "zone": "z2"}, [])],
     )  # fmt: skip
-    assert [0, 1, 2, 3, 4] == sorted([found.number, *(each.number for zone in found.inner for each in (zone, *zone.inner))])
+    assert [0, 1, 2, 3, 4] == sorted([result.number, *(each.number for zone in result.inner for each in (zone, *zone.inner))])
 
 
 def test_a_domain_that_is_the_whole_of_another_is_no_area_of_its_own():
-    found = built(RequiredPods(2, "", missing=1, children=(LEAF,)), ("z1", "r1"), ("z1", "r1"))
+    result = built(RequiredPods(2, "", missing=1, children=(LEAF,)), ("z1", "r1"), ("z1", "r1"))
 
-    assert ([0, 1], {"rack": "r1"}, []) == shown(found)
+    assert ([0, 1], {"rack": "r1"}, []) == area_values(result)
 
 
 def test_there_are_no_areas_where_domains_overlap_halfway():
@@ -56,13 +56,13 @@ def test_there_are_no_areas_where_domains_overlap_halfway():
 
 
 def test_the_rest_of_an_area_is_in_none_inside_it():
-    found = built(RequiredPods(2, "", missing=1, children=(LEAF,)), ("z1", ""), ("z1", "r1"), ("z1", "r2"), ("z1", ""))
+    result = built(RequiredPods(2, "", missing=1, children=(LEAF,)), ("z1", ""), ("z1", "r1"), ("z1", "r2"), ("z1", ""))
 
-    assert [0, 3] == found.rest.nodes.tolist()
-    assert not found.rest.inner
-    assert found.rest.number < 0
-    assert [None, None] == [each.rest for each in found.inner]
-    assert found.rest.rest is None
+    assert [0, 3] == result.rest.nodes.tolist()
+    assert not result.rest.inner
+    assert result.rest.number < 0
+    assert [None, None] == [each.rest for each in result.inner]
+    assert result.rest.rest is None
 
 
 @pytest.mark.parametrize(

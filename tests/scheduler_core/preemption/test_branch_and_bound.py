@@ -7,8 +7,8 @@ import pytest
 from scheduler_core.preemption.minimal.branch_and_bound import BranchAndBound
 from scheduler_core.preemption.minimal.exact_plan import ExactSearch
 from scheduler_core.preemption.plans.effort import Effort, EffortSpentError
-from tests.scheduler_core.preemption.asked import gang, low, names, task
 from tests.scheduler_core.preemption.crowded import budget, node
+from tests.scheduler_core.preemption.pending_root import gang, low, names, task
 from tests.scheduler_core.preemption.test_relaxed import WIDE
 
 
@@ -25,8 +25,8 @@ class Scene:
         self.called = {self.problem.units.unit(number).pods[0].name: number for number in self.problem.candidates.tolist()}
 
     def best(self, *staying, limit=None):
-        found = self.branching.best(frozenset(self.called[name] for name in staying), self.all if limit is None else limit)
-        return None if found is None else names(self.problem.units, found)
+        result = self.branching.best(frozenset(self.called[name] for name in staying), self.all if limit is None else limit)
+        return None if result is None else names(self.problem.units, result)
 
 
 RACKS = [node(f"n{number}", 2, rack=f"r{number}") for number in range(3)]

@@ -16,8 +16,8 @@ _way = st.tuples(st.tuples(st.integers(0, 2), st.integers(0, 2)), st.integers(0,
 _places = st.lists(st.lists(_way, min_size=1, max_size=4), max_size=3)
 
 
-def choice(*ways):
-    return Choice(tuple(counts for counts, _ in ways), np.array([cost for _, cost in ways]), ((),) * len(ways))
+def choice(*options):
+    return Choice(tuple(counts for counts, _ in options), np.array([cost for _, cost in options]), ((),) * len(options))
 
 
 @given(_places, st.tuples(st.integers(0, 3), st.integers(0, 3)))
@@ -26,16 +26,16 @@ def test_no_ways_together_have_as_much_for_less(places, wanted):
     for number, each in enumerate(places):
         table.add(number, choice(*each))
     costs = [
-        sum(cost for _, cost in ways)
-        for ways in itertools.product(*places)
-        if all(sum(counts[column] for counts, _ in ways) >= wanted[column] for column in (0, 1))
+        sum(cost for _, cost in alternatives)
+        for alternatives in itertools.product(*places)
+        if all(sum(counts[column] for counts, _ in alternatives) >= wanted[column] for column in (0, 1))
     ]
     want = min(costs, default=INFINITE) if any(wanted) else 0 if not places else min(costs)
 
     assert want == table.cost_of(wanted)
     assert [want] == table.costs_of(np.array([wanted])).tolist()
     if want < INFINITE:
-        traced = [(each.counts[way], int(each.costs[way])) for _, each, way in table.trace(wanted)]
+        traced = [(each.counts[path], int(each.costs[path])) for _, each, path in table.trace(wanted)]
         assert want == sum(cost for _, cost in traced)
         assert all(sum(counts[column] for counts, _ in traced) >= wanted[column] for column in (0, 1))
 
@@ -66,7 +66,7 @@ def test_positions_and_counts_are_the_same_thing(most, less):
 
     assert every == list(grid.counts(np.arange(grid.size)))
     assert list(range(grid.size)) == [grid.position(counts) for counts in every]
-    want = [grid.position(tuple(max(0, have - gone) for have, gone in zip(counts, less, strict=True))) for counts in every]
+    want = [grid.position(tuple(max(0, have - removed) for have, removed in zip(counts, less, strict=True))) for counts in every]
     assert want == grid.shifted_by(less).tolist()
 
 

@@ -18,11 +18,11 @@ _groups = st.lists(st.tuples(st.integers(1, 3), st.sampled_from((-5, 0, 3, 2_000
 
 def weighed(groups):
     """Return a unit for each entry: its number of pods and their priority."""
-    made = [leaf(f"g{number}", "all") for number in range(len(groups))]
+    created = [leaf(f"g{number}", "all") for number in range(len(groups))]
     pods = [
         pod(f"p{number}{each}", 0, priority, group=f"g{number}") for number, (count, priority) in enumerate(groups) for each in range(count)
     ]
-    units = units_of(pods, made, {f"g{number}": priority for number, (_, priority) in enumerate(groups)})
+    units = units_of(pods, created, {f"g{number}": priority for number, (_, priority) in enumerate(groups)})
     below = units.potential_victims(10**9 * 2)
     return CostWeights(PlanCost(units, below, DisruptionBudgets(())), below.units)
 

@@ -16,10 +16,10 @@ HIGH = pod("high", priority=100, cpu=1000)
 
 
 def test_the_victim_and_the_node_are_named():
-    found = select(HIGH, [pod("p", 0, 10)], [1000])
+    result = select(HIGH, [pod("p", 0, 10)], [1000])
 
-    assert (Status.SUCCESS, "found a potential placement for pod on node node-00, preempting 1 victims") == (found.status, found.message)
-    assert (["p"], {"default/high": 0}) == (names(found.victims), found.nominations)
+    assert (Status.SUCCESS, "found a potential placement for pod on node node-00, preempting 1 victims") == (result.status, result.message)
+    assert (["p"], {"default/high": 0}) == (names(result.victims), result.nominations)
 
 
 @pytest.mark.parametrize(
@@ -80,15 +80,15 @@ def test_the_sum_comes_before_the_number():
 
 def test_nodes_may_be_given_in_any_order_and_twice():
     pods = [pod("a", 0, 100), pod("b", 1, 100), pod("c", 2, 5)]
-    found = [select(HIGH, pods[:count], [1000, 1000, 1000], where=where) for count, where in ((2, [1, 0, 1]), (3, [2, 1, 2]))]
+    results = [select(HIGH, pods[:count], [1000, 1000, 1000], where=where) for count, where in ((2, [1, 0, 1]), (3, [2, 1, 2]))]
 
-    assert {"default/high": 2} == found[1].nominations
+    assert {"default/high": 2} == results[1].nominations
     assert (
         "0/3 nodes are available: 1 Preemption is not helpful for scheduling, 2 No preemption victims found for incoming pod."
-    ) == found[0].message
+    ) == results[0].message
 
 
-def test_only_nodes_where_eviction_could_help_are_looked_at():
+def test_only_nodes_where_eviction_could_help_are_examined():
     pods = [pod("a", 0, 5), pod("b", 1, 50)]
 
     assert {"default/high": 1} == select(HIGH, pods, [1000, 1000], where=[1]).nominations
@@ -97,9 +97,9 @@ def test_only_nodes_where_eviction_could_help_are_looked_at():
 def test_a_group_of_mode_all_leaves_with_all_its_pods_and_weighs_with_all():
     pods = [pod("a", 0, 5, group="low"), pod("b", 2, 5, group="low"), pod("c", 1, 5)]
 
-    found = select(HIGH, pods, [1000, 1000, 1000], groups=[leaf("low", "all")], priorities={"low": 5})
+    result = select(HIGH, pods, [1000, 1000, 1000], groups=[leaf("low", "all")], priorities={"low": 5})
 
-    assert ["c"] == names(found.victims)
+    assert ["c"] == names(result.victims)
     assert ["a", "b"] == names(select(HIGH, pods, [1000] * 3, groups=[leaf("low", "all")], where=[0]).victims)
 
 
@@ -112,16 +112,16 @@ def test_the_more_important_comes_back_first():
 def test_who_would_break_a_budget_comes_back_first_and_budgets_are_counted_node_by_node():
     pods = [pod("a", 0, 10, labels={"app": "db"}), pod("b", 0, 10, labels={"app": "db"}), pod("c", 1, 90, labels={"app": "db"})]
 
-    found = select(HIGH, pods, [2000, 1000], budgets=[budget("b", 1, {"app": "db"})])
+    result = select(HIGH, pods, [2000, 1000], budgets=[budget("b", 1, {"app": "db"})])
 
-    assert (["a"], 0, {"default/high": 0}) == (names(found.victims), found.violating, found.nominations)
+    assert (["a"], 0, {"default/high": 0}) == (names(result.victims), result.violating, result.nominations)
 
 
 def test_nobody_of_equal_priority_leaves():
-    found = select(HIGH, [pod("a", 0, 100)], [1000])
+    result = select(HIGH, [pod("a", 0, 100)], [1000])
 
-    assert (Status.UNSCHEDULABLE, ()) == (found.status, found.victims)
-    assert "0/1 nodes are available: 1 No preemption victims found for incoming pod." == found.message
+    assert (Status.UNSCHEDULABLE, ()) == (result.status, result.victims)
+    assert "0/1 nodes are available: 1 No preemption victims found for incoming pod." == result.message
 
 
 def test_why_no_node_will_do_is_counted():
@@ -134,12 +134,12 @@ def test_why_no_node_will_do_is_counted():
         pod("f", 3, 10),
     ]
 
-    found = select(pod("high", priority=100, ports=PORT), pods, [1000, 1000, 9000, 1000], where=[0, 1, 2])
+    result = select(pod("high", priority=100, ports=PORT), pods, [1000, 1000, 9000, 1000], where=[0, 1, 2])
 
     assert (
         "0/4 nodes are available: 1 Insufficient cpu, 1 No preemption victims found for incoming pod, "
         "1 Preemption is not helpful for scheduling, 1 node(s) didn't have free ports for the requested pod ports."
-    ) == found.message
+    ) == result.message
 
 
 def test_too_many_pods_is_a_reason():
@@ -149,9 +149,9 @@ def test_too_many_pods_is_a_reason():
 
 
 def test_a_pod_that_must_not_preempt_does_not():
-    found = select(pod("high", priority=100, preempts=False), [pod("a", 0)], [1000])
+    result = select(pod("high", priority=100, preempts=False), [pod("a", 0)], [1000])
 
-    assert (Status.UNSCHEDULABLE, "not eligible due to preemptionPolicy=Never.") == (found.status, found.message)
+    assert (Status.UNSCHEDULABLE, "not eligible due to preemptionPolicy=Never.") == (result.status, result.message)
 
 
 NOMINATED = pod("high", priority=100, nominated=0)
@@ -159,31 +159,31 @@ GOING = pod("a", 0, 10, terminating=True, preempted=True)
 
 
 def test_while_victims_leave_the_nominated_node_nobody_else_is_chosen():
-    found = select(NOMINATED, [GOING, pod("b", 1, 10)], [1000, 1000])
+    result = select(NOMINATED, [GOING, pod("b", 1, 10)], [1000, 1000])
 
-    assert (Status.UNSCHEDULABLE, "not eligible due to a terminating pod on the nominated node.") == (found.status, found.message)
-    assert ((), {"default/high": 0}) == (found.victims, found.nominations)
+    assert (Status.UNSCHEDULABLE, "not eligible due to a terminating pod on the nominated node.") == (result.status, result.message)
+    assert ((), {"default/high": 0}) == (result.victims, result.nominations)
 
 
 def test_a_nominated_node_that_will_never_do_holds_nothing_up():
     assert {"default/high": 1} == select(NOMINATED, [GOING, pod("b", 1, 10)], [1000, 1000], where=[1]).nominations
 
 
-def test_who_leaves_already_is_not_told_again():
-    found = select(HIGH, [GOING, pod("b", 0, 10, 500), pod("c", 0, 10, 500)], [1000], leaving={"default/c"})
+def test_who_leaves_already_is_not_reported_again():
+    result = select(HIGH, [GOING, pod("b", 0, 10, 500), pod("c", 0, 10, 500)], [1000], leaving={"default/c"})
 
-    assert (["b"], ["a", "c"]) == (names(found.victims), names(found.being_evicted))
-    assert "found a potential placement for pod on node node-00, preempting 3 victims" == found.message
+    assert (["b"], ["a", "c"]) == (names(result.victims), names(result.being_evicted))
+    assert "found a potential placement for pod on node node-00, preempting 3 victims" == result.message
 
 
-def test_room_held_for_others_is_not_given_away():
+def test_capacity_held_for_others_is_not_given_away():
     pods = [pod("a", 0, 10), pod("b", 0, 5)]
     ledger = ledger_of(node_table([3000]), pods)
     ledger.held[0, 0] = 1000
 
-    found = PodPreemption(units_of(pods), DisruptionBudgets([]), ledger).select_victims(HIGH, np.array([0]))
+    result = PodPreemption(units_of(pods), DisruptionBudgets([]), ledger).select_victims(HIGH, np.array([0]))
 
-    assert ["b"] == names(found.victims)
+    assert ["b"] == names(result.victims)
 
 
 def test_one_chooser_serves_pods_of_many_priorities():
@@ -191,9 +191,9 @@ def test_one_chooser_serves_pods_of_many_priorities():
     ledger = ledger_of(node_table([2000]), pods)
     chooser = PodPreemption(units_of(pods), DisruptionBudgets([]), ledger)
 
-    found = [chooser.select_victims(pod("high", priority=priority, cpu=2000), np.array([0])) for priority in (5, 40, 60)]
+    result = [chooser.select_victims(pod("high", priority=priority, cpu=2000), np.array([0])) for priority in (5, 40, 60)]
 
-    assert [[], [], ["a", "b"]] == [names(each.victims) for each in found]
+    assert [[], [], ["a", "b"]] == [names(each.victims) for each in result]
 
 
 def test_without_nodes_there_is_nobody_to_make_leave():
@@ -204,6 +204,6 @@ def test_a_tree_of_mode_all_counts_once():
     groups = [composite("tree", "all"), leaf("one", "all", "tree"), leaf("two", "all", "tree")]
     pods = [pod("a", 0, 5, 500, group="one"), pod("b", 0, 5, 500, group="two")]
 
-    found = select(HIGH, pods, [1000], groups=groups, priorities={"tree": 5})
+    result = select(HIGH, pods, [1000], groups=groups, priorities={"tree": 5})
 
-    assert ["tree"] == [unit.owner.name for unit in found.units]
+    assert ["tree"] == [unit.owner.name for unit in result.units]

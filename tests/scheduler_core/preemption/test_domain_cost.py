@@ -18,8 +18,8 @@ from scheduler_core.preemption.minimal.problem import PlanProblem
 from scheduler_core.preemption.plans.areas import DomainArea
 from scheduler_core.preemption.plans.effort import Effort, EffortSpentError
 from scheduler_core.preemption.plans.kinds import Kinds
-from tests.scheduler_core.preemption.asked import low, task
 from tests.scheduler_core.preemption.crowded import group, node, pod
+from tests.scheduler_core.preemption.pending_root import low, task
 
 NOBODY: frozenset[int] = frozenset()
 
@@ -41,12 +41,12 @@ class Scene:
 
     def leavers(self, counts: Any, leaving: Any = (), staying: Any = ()) -> list[str]:
         state = self.state(leaving, staying)
-        found = [
+        result = [
             unit
-            for at, choice, way in self.scope.table(self.area, *state).trace(counts)
-            for unit in self.scope.victims(at, choice.units[way], *state)
+            for at, choice, path in self.scope.table(self.area, *state).trace(counts)
+            for unit in self.scope.victims(at, choice.units[path], *state)
         ]
-        return sorted(name for name, unit in self.called.items() if unit in found)
+        return sorted(name for name, unit in self.called.items() if unit in result)
 
 
 def scene(objects: Any, most: tuple[int, int] = (4, 4), weights: dict[str, int] | None = None, effort: int = 10**6) -> Scene:
@@ -66,7 +66,7 @@ _nodes = st.lists(st.lists(st.tuples(st.integers(1, 3), st.integers(1, 9)), max_
 
 
 @given(_nodes, st.tuples(st.integers(0, 2), st.integers(0, 2)))
-def test_no_units_make_as_much_room_for_less(nodes, wanted):
+def test_no_units_make_as_much_capacity_for_less(nodes, wanted):
     sizes = [max(1, sum(size for size, _ in each)) for each in nodes]
     objects = [node(f"n{number}", size) for number, size in enumerate(sizes)]
     weights = {}
@@ -78,18 +78,18 @@ def test_no_units_make_as_much_room_for_less(nodes, wanted):
     where = {f"x{number}{part}": (number, size) for number, each in enumerate(nodes) for part, (size, _) in enumerate(each)}
     costs = []
     for chosen in itertools.chain.from_iterable(itertools.combinations(where, size) for size in range(len(where) + 1)):
-        room = [have + sum(size for name in chosen for at, size in [where[name]] if at == number) for number, have in enumerate(free)]
+        capacity = [have + sum(size for name in chosen for at, size in [where[name]] if at == number) for number, have in enumerate(free)]
         if any(
-            sum(larges) >= wanted[1] and sum(have - 2 * large for have, large in zip(room, larges, strict=True)) >= wanted[0]
-            for larges in itertools.product(*(range(have // 2 + 1) for have in room))
+            sum(larges) >= wanted[1] and sum(have - 2 * large for have, large in zip(capacity, larges, strict=True)) >= wanted[0]
+            for larges in itertools.product(*(range(have // 2 + 1) for have in capacity))
         ):
             costs.append(sum(weights[name] for name in chosen))
-    found = scene(objects, (2, 2), weights)
+    result = scene(objects, (2, 2), weights)
     want = min(costs, default=INFINITE)
 
-    assert want == found.cost(wanted)
+    assert want == result.cost(wanted)
     if want < INFINITE:
-        assert want == sum(weights[name] for name in found.leavers(wanted))
+        assert want == sum(weights[name] for name in result.leavers(wanted))
 
 
 TWO = [node("a", 2), node("b", 2), low("x0", 1, "a"), low("x1", 1, "a"), low("y", 2, "b")]
@@ -106,12 +106,12 @@ TWO = [node("a", 2), node("b", 2), low("x0", 1, "a"), low("x1", 1, "a"), low("y"
         pytest.param((), ("y", "x0"), INFINITE, id="there may be nobody left"),
     ],
 )
-def test_room_for_a_pod_of_two_cpu_costs(leaving, staying, want):
-    found = scene(TWO)
+def test_capacity_for_a_pod_of_two_cpu_costs(leaving, staying, want):
+    result = scene(TWO)
 
-    assert want == found.cost((0, 1), leaving, staying)
+    assert want == result.cost((0, 1), leaving, staying)
     if want < INFINITE:
-        leavers = found.leavers((0, 1), leaving, staying)
+        leavers = result.leavers((0, 1), leaving, staying)
 
         assert want == 10 * len(leavers)
         assert {*leavers}.isdisjoint((*leaving, *staying))
@@ -126,46 +126,46 @@ def test_a_unit_on_two_nodes_costs_half_on_each():
         low("xa", 2, "a", "g"),
         low("xb", 2, "b", "g"),
     ]
-    found = scene([*objects, low("x", 2, "c")], weights={"xa": 11})
-    shares = [found.scope.share(found.called["xa"], number) for number in (0, 1)]
+    result = scene([*objects, low("x", 2, "c")], weights={"xa": 11})
+    shares = [result.scope.share(result.called["xa"], number) for number in (0, 1)]
 
-    assert ([6, 5], [5, 11, 21]) == (shares, [found.cost((0, count)) for count in (1, 2, 3)])
+    assert ([6, 5], [5, 11, 21]) == (shares, [result.cost((0, count)) for count in (1, 2, 3)])
 
 
-def test_of_nodes_alike_no_more_are_looked_at_than_pods_can_use():
+def test_of_nodes_alike_no_more_are_examined_than_pods_can_use():
     objects = [node(f"n{number}", 2) for number in range(40)]
     objects += [low(f"x{number}", 2, f"n{number}") for number in range(40)]
     weights = {f"x{number}": 100 - number for number in range(40)}
-    found = scene(objects, (1, 1), weights)
+    result = scene(objects, (1, 1), weights)
 
-    assert [61, 61 + 62] == [found.cost(counts) for counts in ((0, 1), (1, 1))]
-    assert 2 == len(list(found.scope.table(found.area, NOBODY, NOBODY).trace((1, 1))))
+    assert [61, 61 + 62] == [result.cost(counts) for counts in ((0, 1), (1, 1))]
+    assert 2 == len(list(result.scope.table(result.area, NOBODY, NOBODY).trace((1, 1))))
 
 
 def test_the_units_of_an_area_are_those_that_can_be_in_the_way_there():
     objects = [node("a", 2), node("b", 9), node("c", 2), *(low(f"x{name}", 2, name) for name in "abc")]
-    found = scene(objects, (1, 1))
+    result = scene(objects, (1, 1))
 
-    assert {found.called["xa"]} == found.scope.units_of(DomainArea(5, np.array([0, 1]), {}))
-    assert {found.called["xa"], found.called["xc"]} == found.scope.units_of(found.area)
+    assert {result.called["xa"]} == result.scope.units_of(DomainArea(5, np.array([0, 1]), {}))
+    assert {result.called["xa"], result.called["xc"]} == result.scope.units_of(result.area)
 
 
 @pytest.mark.parametrize(("most", "want"), [((255, 255), True), ((256, 255), False)])
 def test_a_table_that_would_be_too_large_is_not_made(most, want):
-    found = scene([*(node(name, 300) for name in "abc"), *(low(f"x{name}", 300, name) for name in "abc")], most)
+    result = scene([*(node(name, 300) for name in "abc"), *(low(f"x{name}", 300, name) for name in "abc")], most)
     assert LARGEST_GRID == 256 * 256
 
-    assert want == found.scope.is_small(found.area)
+    assert want == result.scope.is_small(result.area)
     if want:
-        assert 10 == found.cost((1, 0))
+        assert 10 == result.cost((1, 0))
     else:
         with pytest.raises(TooLargeError):
-            found.cost((1, 0))
+            result.cost((1, 0))
 
 
 def test_looking_at_nodes_takes_effort():
     with pytest.raises(EffortSpentError):
         scene(TWO, effort=100)
-    found = scene(TWO, effort=130)
+    result = scene(TWO, effort=130)
     with pytest.raises(EffortSpentError):
-        found.cost((0, 1))
+        result.cost((0, 1))

@@ -7,23 +7,23 @@ import pytest
 from scheduler_core.preemption.bounds.cost_table import TooLargeError
 from scheduler_core.preemption.minimal.exact_plan import ExactSearch
 from scheduler_core.preemption.plans.effort import Effort, EffortSpentError
-from tests.scheduler_core.preemption.asked import gang, low, names, task, tree
 from tests.scheduler_core.preemption.crowded import budget, group, node, pod
+from tests.scheduler_core.preemption.pending_root import gang, low, names, task, tree
 
 
 def searched(objects, *, allow_violations=False, effort=10**6):
-    found = task(objects, allow_violations=allow_violations)
-    return found, ExactSearch(found, found.requirements.required, Effort(effort))
+    result = task(objects, allow_violations=allow_violations)
+    return result, ExactSearch(result, result.requirements.required, Effort(effort))
 
 
 def best(objects, *, allow_violations=False):
     """Return the first pods of the best units, with proof; None if there are none."""
-    found, exact = searched(objects, allow_violations=allow_violations)
+    result, exact = searched(objects, allow_violations=allow_violations)
     exact.run()
 
     assert exact.proved
     assert exact.best is None or exact.lower == len(exact.best)
-    return None if exact.best is None else names(found.units, exact.best)
+    return None if exact.best is None else names(result.units, exact.best)
 
 
 def racks(count, cpu):
@@ -62,7 +62,7 @@ def test_parts_of_several_units_are_no_bargain():
     assert ["spare", "spare-1"] == best(objects)
 
 
-def test_pods_that_may_be_anywhere_stand_beside_those_in_racks():
+def test_pods_that_may_be_anywhere_stand_next_to_those_in_racks():
     objects = [
         *racks(2, 4),
         node("loose", 2),
@@ -157,7 +157,7 @@ def test_where_the_effort_ends_the_bound_holds_and_what_was_found_is_a_plan():
     want = best(objects)
     spent = 0
     for effort in range(0, 6_000, 150):
-        found, exact = searched(objects, effort=effort)
+        result, exact = searched(objects, effort=effort)
         try:
             exact.run()
         except EffortSpentError:
@@ -165,11 +165,11 @@ def test_where_the_effort_ends_the_bound_holds_and_what_was_found_is_a_plan():
             assert not exact.proved
         assert 0 <= exact.lower <= len(want)
         assert exact.best is None or len(exact.best) >= len(want)
-        assert exact.best is None or found.is_allowed(exact.best)
+        assert exact.best is None or result.is_allowed(exact.best)
     assert 0 < spent
 
 
-def test_domains_that_overlap_halfway_are_not_looked_into():
+def test_domains_that_overlap_halfway_are_not_examined():
     objects = [node("a", 2, rack="r1", zone="z1"), node("b", 2, rack="r1", zone="z2"), node("c", 2, rack="r2", zone="z1")]
     objects += [low("x", 2, "a"), low("y", 2, "b"), low("z", 2, "c")]
     objects += [group("tree", 2), group("one", 1, key="rack", parent="tree"), group("two", 1, key="zone", parent="tree")]
@@ -184,14 +184,14 @@ def test_domains_that_overlap_halfway_are_not_looked_into():
 def test_where_some_ways_are_not_known_nothing_is_proved():
     sizes = range(1, 12)
     objects = [node("n", sum(sizes)), *(low(f"x{size:02}", size, "n") for size in sizes), *gang(2, 9)]
-    found, exact = searched(objects)
+    result, exact = searched(objects)
     exact.run()
 
     assert (False, 0) == (exact.proved, exact.lower)
-    assert ["x10", "x11"] == names(found.units, exact.best)
+    assert ["x10", "x11"] == names(result.units, exact.best)
 
 
-def test_nobody_need_leave_where_there_is_room():
+def test_nobody_need_leave_where_there_is_capacity():
     _, exact = searched([*racks(2, 2), low("x", 2, "n0"), *gang(1, 2)])
     exact.run()
 

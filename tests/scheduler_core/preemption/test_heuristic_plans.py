@@ -6,8 +6,8 @@ import pytest
 
 from scheduler_core.preemption.minimal.heuristic_plans import HeuristicSearch
 from scheduler_core.preemption.plans.effort import Effort, EffortSpentError
-from tests.scheduler_core.preemption.asked import gang, low, names, task
 from tests.scheduler_core.preemption.crowded import budget, node
+from tests.scheduler_core.preemption.pending_root import gang, low, names, task
 
 
 class Counting:
@@ -39,27 +39,27 @@ def everybody(problem):
 
 
 def test_a_plan_is_reduced_to_those_who_must_leave():
-    problem, _, found = rough([1, 2])
-    found.reduce(*everybody(problem))
+    problem, _, result = rough([1, 2])
+    result.reduce(*everybody(problem))
 
-    assert ["x1", "x2"] == names(problem.units, found.best)
-    assert (False, 1) == (found.proved, found.lower)
+    assert ["x1", "x2"] == names(problem.units, result.best)
+    assert (False, 1) == (result.proved, result.lower)
 
 
 def test_what_does_not_help_is_no_plan():
-    problem, _, found = rough()
-    found.reduce(*everybody(problem))
+    problem, _, result = rough()
+    result.reduce(*everybody(problem))
 
-    assert found.best is None
+    assert result.best is None
 
 
 def test_the_better_of_two_plans_is_kept():
-    problem, _, found = rough()
+    problem, _, result = rough()
     several = [frozenset(problem.candidates[list(each)].tolist()) for each in ([0, 1], [3], [2], [1, 2, 3])]
     for numbers in several:
-        found.offer(numbers)
+        result.offer(numbers)
 
-    assert ["x3"] == names(problem.units, found.best)
+    assert ["x3"] == names(problem.units, result.best)
 
 
 @pytest.mark.parametrize(
@@ -72,46 +72,46 @@ def test_the_better_of_two_plans_is_kept():
     ],
 )
 def test_as_many_leave_as_may_leave_together(objects, want):
-    problem, _, found = rough(objects=objects)
-    numbers = found.largest_allowed(problem.requirements.domains[0])
+    problem, _, result = rough(objects=objects)
+    numbers = result.largest_allowed(problem.requirements.domains[0])
 
     assert want == len(numbers)
     assert problem.is_allowed(numbers)
 
 
 def test_all_sets_of_few_units_are_tried_until_one_helps():
-    problem, _, found = rough([1, 2], [0, 2, 3])
-    found.try_all()
+    problem, _, result = rough([1, 2], [0, 2, 3])
+    result.try_all()
 
-    assert (["x1", "x2"], True, 2) == (names(problem.units, found.best), found.proved, found.lower)
+    assert (["x1", "x2"], True, 2) == (names(problem.units, result.best), result.proved, result.lower)
 
 
 def test_where_no_set_helps_that_is_certain_too():
-    _, _, found = rough()
-    found.try_all()
+    _, _, result = rough()
+    result.try_all()
 
-    assert (None, True) == (found.best, found.proved)
+    assert (None, True) == (result.best, result.proved)
 
 
 def test_where_it_is_not_known_whether_some_set_helps_nothing_is_proved():
-    problem, trials, found = rough([1, 2])
+    problem, trials, result = rough([1, 2])
     trials.otherwise = None
-    found.try_all()
+    result.try_all()
 
-    assert (["x1", "x2"], False, 2) == (names(problem.units, found.best), found.proved, found.lower)
+    assert (["x1", "x2"], False, 2) == (names(problem.units, result.best), result.proved, result.lower)
 
 
 def test_plans_are_made_of_all_and_then_fewer():
-    problem, trials, found = rough([0, 3])
-    found.make()
+    problem, trials, result = rough([0, 3])
+    result.make()
 
     assert everybody(problem)[0] == trials.asked[0]
-    assert ["x0", "x3"] == names(problem.units, found.best)
+    assert ["x0", "x3"] == names(problem.units, result.best)
 
 
 def test_trying_all_sets_takes_effort():
-    _, _, found = rough([0, 1, 2, 3], effort=20)
+    _, _, result = rough([0, 1, 2, 3], effort=20)
 
     with pytest.raises(EffortSpentError):
-        found.try_all()
-    assert (None, False) == (found.best, found.proved)
+        result.try_all()
+    assert (None, False) == (result.best, result.proved)

@@ -11,9 +11,9 @@ from tests.scheduler_core.preemption.scene import shape
 SMALL, LARGE = shape(1000), shape(3000)
 
 
-def leaf(number, *ways, key="rack", value=None):
+def leaf(number, *options, key="rack", value=None):
     """Return a leaf; *ways* are numbers of pods of the small and of the large shape."""
-    pods = tuple(tuple((each, count) for each, count in zip((SMALL, LARGE), way, strict=True) if count) for way in ways)
+    pods = tuple(tuple((each, count) for each, count in zip((SMALL, LARGE), path, strict=True) if count) for path in options)
     return RequiredPods(number, key, value, pods)
 
 

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from tests.scheduler_core.oracle.model import Objects
-from tests.scheduler_core.preemption.asked import gang
 from tests.scheduler_core.preemption.crowded import PRIORITY, budget, group, node, pod
 from tests.scheduler_core.preemption.deciding import SPREAD, decide, low, proved, run, victims
+from tests.scheduler_core.preemption.pending_root import gang
 
 
-def test_a_gang_goes_where_one_pod_makes_room_for_all_of_it():
+def test_a_gang_goes_where_one_pod_frees_capacity_for_all_of_it():
     objects = [*low(SPREAD), *gang(2, 2)]
 
     assert ["large"] == victims(decide(objects))
@@ -42,8 +42,8 @@ def test_optional_pods_cost_no_victims():
 
 def one_of(*pods: dict[str, Any]) -> Objects:
     """Return a node for each of *pods*, and a gang of one pod that fits nowhere."""
-    made = [{**each, "spec": {**each["spec"], "nodeName": f"n{number}"}} for number, each in enumerate(pods)]
-    return [*(node(f"n{number}", 2) for number in range(len(pods))), *made, *gang(1, 2)]
+    created = [{**each, "spec": {**each["spec"], "nodeName": f"n{number}"}} for number, each in enumerate(pods)]
+    return [*(node(f"n{number}", 2) for number in range(len(pods))), *created, *gang(1, 2)]
 
 
 def low_gang(name: str, size: int) -> Objects:
@@ -127,7 +127,7 @@ def test_a_pod_by_itself_and_a_gang_of_one_make_the_same_pod_leave(kind):
         pytest.param([*low(SPREAD), *gang(9, 2)], id="more than all nodes hold"),
     ],
 )
-def test_nobody_leaves_where_that_does_not_help(objects):
+def test_no_pod_is_preempted_where_that_does_not_help(objects):
     decision = decide(objects)
 
     assert (0, {}, None) == (len(decision.victims), dict(decision.nominations), decision.preemption)

@@ -11,9 +11,9 @@ from tests.sampling import sampled
 from tests.scheduler_core.oracle.model import read
 from tests.scheduler_core.oracle.strategies import Size, clusters
 from tests.scheduler_core.preemption import subsets
-from tests.scheduler_core.preemption.asked import prepared
 from tests.scheduler_core.preemption.crowded import PRIORITY, crowded
 from tests.scheduler_core.preemption.deciding import decide, run
+from tests.scheduler_core.preemption.pending_root import prepared
 
 SMALL = Size(nodes=3, trees=2, depth=2, pending=2, running=2, lone=4)
 slowly = settings(deadline=None, max_examples=sampled(60), suppress_health_check=list(HealthCheck))

@@ -13,9 +13,9 @@ from scheduler_core.model.decision import Status
 from scheduler_core.preemption.minimal.minimal_plans import NOT_PROVED, fewest_victims
 from scheduler_core.preemption.victims.workload_aware import select_victims
 from tests.scheduler_core.oracle.model import Objects
-from tests.scheduler_core.preemption.asked import gang, prepared
 from tests.scheduler_core.preemption.crowded import group, node, pod
 from tests.scheduler_core.preemption.deciding import SPREAD, decide, low, proved, victims
+from tests.scheduler_core.preemption.pending_root import gang, prepared
 
 
 @pytest.mark.parametrize("steps", [0, 30, 100, 20_000])
@@ -25,10 +25,10 @@ def test_with_less_effort_the_bound_still_holds(steps):
     decider, root = prepared(objects)
     proving = Proving(decider._greedy, root)
     first = select_victims(root, decider._units(), decider._budgets, decider._ledger, proving)
-    found = fewest_victims(root, first, proving, decider._units(), decider._budgets, steps=steps)
+    result = fewest_victims(root, first, proving, decider._units(), decider._budgets, steps=steps)
 
-    assert Status.SUCCESS is found.status
-    assert 0 < found.lower <= 1 <= len(found.units) <= len(first.units)
+    assert Status.SUCCESS is result.status
+    assert 0 < result.lower <= 1 <= len(result.units) <= len(first.units)
 
 
 def test_who_is_in_nobodys_way_stays_although_there_is_no_effort_left():
@@ -37,11 +37,11 @@ def test_who_is_in_nobodys_way_stays_although_there_is_no_effort_left():
     units = decider._units()
     first = select_victims(root, units, decider._budgets, decider._ledger, proving)
     everybody = tuple(units.unit(number) for number in range(len(units)))
-    found = fewest_victims(root, dataclasses.replace(first, units=everybody), proving, units, decider._budgets, steps=0)
+    result = fewest_victims(root, dataclasses.replace(first, units=everybody), proving, units, decider._budgets, steps=0)
 
-    assert Status.SUCCESS is found.status
-    assert len(found.units) <= 2 < len(everybody)
-    assert not found.proved
+    assert Status.SUCCESS is result.status
+    assert len(result.units) <= 2 < len(everybody)
+    assert not result.proved
 
 
 def test_a_plan_that_cannot_be_proved_is_refused(monkeypatch):
@@ -53,9 +53,9 @@ def test_a_plan_that_cannot_be_proved_is_refused(monkeypatch):
     before = greedy.state.ledger.used.copy()
     nothing = proving.place(root)
     monkeypatch.setattr(proving, "place", lambda _: nothing)
-    found = fewest_victims(root, first, proving, decider._units(), decider._budgets)
+    result = fewest_victims(root, first, proving, decider._units(), decider._budgets)
 
-    assert (Status.UNSCHEDULABLE, NOT_PROVED, ()) == (found.status, found.message, found.victims)
+    assert (Status.UNSCHEDULABLE, NOT_PROVED, ()) == (result.status, result.message, result.victims)
     assert np.array_equal(before, greedy.state.ledger.used)
 
 

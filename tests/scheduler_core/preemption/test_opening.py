@@ -30,48 +30,48 @@ def pods(kinds, loads):
 
 def test_in_its_domain_a_group_is_pods():
     root = above(9, 1, EITHER)
-    kinds, found = opening(root)
+    kinds, result = opening(root)
 
-    assert [(1, 1), (2, 0)] == pods(kinds, found.opened(RACK, kinds.load([EITHER])))
-    assert [kinds.load([EITHER])] == found.opened(ZONE, kinds.load([EITHER]))
-    assert [True, False] == [found.only_pods(area, kinds.load([EITHER])) for area in (RACK, ZONE)]
+    assert [(1, 1), (2, 0)] == pods(kinds, result.opened(RACK, kinds.load([EITHER])))
+    assert [kinds.load([EITHER])] == result.opened(ZONE, kinds.load([EITHER]))
+    assert [True, False] == [result.only_pods(area, kinds.load([EITHER])) for area in (RACK, ZONE)]
 
 
 def test_several_groups_are_all_their_pods_in_every_way():
     root = above(9, 2, EITHER, MORE)
-    kinds, found = opening(root)
+    kinds, result = opening(root)
     load = tuple(map(sum, zip(kinds.load([EITHER, EITHER, MORE]), kinds.load_of_pods((0, 5)), strict=True)))
 
-    assert [(2 + 3, 2 + 1 + 5), (3 + 3, 1 + 1 + 5), (4 + 3, 0 + 1 + 5)] == pods(kinds, found.pods(load))
+    assert [(2 + 3, 2 + 1 + 5), (3 + 3, 1 + 1 + 5), (4 + 3, 0 + 1 + 5)] == pods(kinds, result.pods(load))
 
 
 def test_a_composite_is_as_many_children_as_it_lacks_in_every_way_of_which_none_is_easier():
     other = leaf(7, (0, 3))
     root = above(9, 1, ONE, MORE, other)
-    kinds, found = opening(root)
+    kinds, result = opening(root)
     want = {kinds.load([ONE]), kinds.load([other])}
 
-    assert want == set(found.opened(ZONE, kinds.load([root])))
+    assert want == set(result.opened(ZONE, kinds.load([root])))
 
 
 def test_children_without_a_key_are_pods_at_once():
     free = leaf(7, (4, 0), key="")
     root = above(9, 2, ONE, free)
-    kinds, found = opening(root)
+    kinds, result = opening(root)
     want = tuple(map(sum, zip(kinds.load([ONE]), kinds.load_of_pods((4, 0)), strict=True)))
 
-    assert [want] == found.opened(ZONE, kinds.load([root]))
+    assert [want] == result.opened(ZONE, kinds.load([root]))
 
 
 @given(st.lists(st.integers(0, 2), min_size=5, max_size=5))
 def test_rows_are_all_pods_of_all_parts(counts):
     root = above(9, 2, ONE, EITHER)
-    kinds, found = opening(root)
+    kinds, result = opening(root)
     load = tuple(0 if of_root else count for count, of_root in zip(counts, kinds.load([root]), strict=True))
     grid = Grid(load)
-    rows, begins = found.rows(load, grid)
+    rows, begins = result.rows(load, grid)
     several = [rows[begin:end].tolist() for begin, end in itertools.pairwise([*begins.tolist(), len(rows)])]
-    want = [{tuple(each) for each in pods(kinds, found.pods(part))} for part in grid.counts(np.arange(grid.size))]
+    want = [{tuple(each) for each in pods(kinds, result.pods(part))} for part in grid.counts(np.arange(grid.size))]
 
     assert want == [set(map(tuple, each)) for each in several]
 
@@ -79,7 +79,7 @@ def test_rows_are_all_pods_of_all_parts(counts):
 def test_quorums_take_effort():
     children = [leaf(number, (number + 1, number % 3)) for number in range(12)]
     root = above(99, 6, *children)
-    kinds, found = opening(root, effort=100)
+    kinds, result = opening(root, effort=100)
 
     with pytest.raises(EffortSpentError):
-        found.opened(ZONE, kinds.load([root]))
+        result.opened(ZONE, kinds.load([root]))

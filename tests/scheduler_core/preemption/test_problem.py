@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from scheduler_core.preemption.bounds.shortage import IMPOSSIBLE
-from tests.scheduler_core.preemption.asked import gang, low, names, task
 from tests.scheduler_core.preemption.crowded import budget, node
+from tests.scheduler_core.preemption.pending_root import gang, low, names, task
 
 FULL = [node("a", 2, rack="r1"), node("b", 4, rack="r2"), node("c", 1, rack="r3"), low("a", 2, "a", app="x")]
 FULL += [low("b0", 2, "b", app="y"), low("b1", 2, "b", app="y"), low("c", 1, "c")]
@@ -15,23 +15,23 @@ BUDGETS = [budget("x", "x", 0), budget("y", "y", 1)]
 
 @pytest.mark.parametrize(("allow_violations", "want"), [(False, ["b0", "b1", "c"]), (True, ["a", "b0", "b1", "c"])])
 def test_who_breaks_a_budget_alone_may_leave_only_where_budgets_may_be_broken(allow_violations, want):
-    found = task([*FULL, *BUDGETS, *gang(1, 2)], allow_violations=allow_violations)
+    result = task([*FULL, *BUDGETS, *gang(1, 2)], allow_violations=allow_violations)
 
-    assert want == names(found.units, found.candidates)
+    assert want == names(result.units, result.candidates)
 
 
 @pytest.mark.parametrize("allow_violations", [False, True])
-def test_units_that_break_a_budget_together_may_not_leave_together(allow_violations):
-    found = task([*FULL, *BUDGETS, *gang(1, 2)], allow_violations=allow_violations)
-    both = [number for number in found.candidates.tolist() if found.units.unit(number).pods[0].name.startswith("b")]
+def test_units_that_break_a_budget_together_must_not_leave_together(allow_violations):
+    result = task([*FULL, *BUDGETS, *gang(1, 2)], allow_violations=allow_violations)
+    both = [number for number in result.candidates.tolist() if result.units.unit(number).pods[0].name.startswith("b")]
 
-    assert [True, allow_violations] == [found.is_allowed(both[:1]), found.is_allowed(both)]
+    assert [True, allow_violations] == [result.is_allowed(both[:1]), result.is_allowed(both)]
 
 
 def test_each_domain_has_its_bound():
-    found = task([*FULL, *BUDGETS, *gang(2, 2, "rack")])
+    result = task([*FULL, *BUDGETS, *gang(2, 2, "rack")])
 
-    assert (IMPOSSIBLE, 2, IMPOSSIBLE) == found.bounds
+    assert (IMPOSSIBLE, 2, IMPOSSIBLE) == result.bounds
     assert (1, 1, IMPOSSIBLE) == task([*FULL, *gang(1, 2, "rack")], allow_violations=True).bounds
 
 
@@ -43,7 +43,7 @@ def test_domains_are_promising_by_their_bounds_and_then_by_what_the_units_are_wo
 
 
 def test_the_units_on_nodes_are_those_with_a_pod_there():
-    found = task([*FULL, *gang(1, 2)], allow_violations=True)
+    result = task([*FULL, *gang(1, 2)], allow_violations=True)
 
-    assert ["a", "b0", "b1"] == names(found.units, found.shortage.units_on(found.requirements.state.nodes.everything[:2]))
-    assert [] == found.shortage.units_on(found.requirements.state.nodes.everything[:0]).tolist()
+    assert ["a", "b0", "b1"] == names(result.units, result.shortage.units_on(result.requirements.state.nodes.everything[:2]))
+    assert [] == result.shortage.units_on(result.requirements.state.nodes.everything[:0]).tolist()

@@ -11,8 +11,8 @@ from scheduler_core.preemption.bounds.relaxed import Relaxation
 from scheduler_core.preemption.plans.areas import areas
 from scheduler_core.preemption.plans.effort import Effort, EffortSpentError
 from scheduler_core.preemption.plans.kinds import Kinds
-from tests.scheduler_core.preemption.asked import gang, low, task, tree
 from tests.scheduler_core.preemption.crowded import group, node, pod
+from tests.scheduler_core.preemption.pending_root import gang, low, task, tree
 
 
 class Scene:
@@ -20,22 +20,22 @@ class Scene:
 
     def __init__(self, objects, effort=10**6):
         problem = task(objects)
-        question, wanted = problem.requirements, problem.requirements.required
+        question, expected = problem.requirements, problem.requirements.required
         self.effort = Effort(effort)
         self.called = {problem.units.unit(number).pods[0].name: number for number in problem.candidates.tolist()}
         prices = UnitCosts(dict.fromkeys(self.called.values(), 60), {number: number for number in self.called.values()})
         (domain,) = question.domains
-        kinds = Kinds(wanted)
+        kinds = Kinds(expected)
         scope = DomainCost(
-            ShapeRequests(question.state, kinds.shapes), problem.shortage, domain.nodes, kinds.most(wanted), prices, self.effort
+            ShapeRequests(question.state, kinds.shapes), problem.shortage, domain.nodes, kinds.most(expected), prices, self.effort
         )
-        self.relaxed = Relaxation(wanted, kinds, areas(question.state, wanted, domain, self.effort), scope, self.effort)
+        self.relaxed = Relaxation(expected, kinds, areas(question.state, expected, domain, self.effort), scope, self.effort)
 
     def least(self, leaving=(), staying=(), limit=INFINITE):
         """Return the cost, and the number of nodes on which each unit is used."""
-        found = self.relaxed.least(*self._state(leaving, staying), limit)
+        result = self.relaxed.least(*self._state(leaving, staying), limit)
         names = {number: name for name, number in self.called.items()}
-        return None if found is None else (found[0], {names[unit]: len(nodes) for unit, nodes in found[1].items()})
+        return None if result is None else (result[0], {names[unit]: len(nodes) for unit, nodes in result[1].items()})
 
     def bound(self, leaving=(), staying=()):
         return self.relaxed.bound(*self._state(leaving, staying))
@@ -68,10 +68,10 @@ def test_two_pods_in_one_rack_cost(leaving, staying, want):
     assert want == Scene(WIDE).least(leaving, staying)
 
 
-def test_what_is_not_below_the_limit_is_not_told():
+def test_what_is_not_below_the_limit_is_not_reported():
     scene = Scene(WIDE)
 
-    assert [None, 60, None, 60] == [found and found[0] for found in (scene.least(limit=limit) for limit in (60, 61, 1, INFINITE))]
+    assert [None, 60, None, 60] == [result and result[0] for result in (scene.least(limit=limit) for limit in (60, 61, 1, INFINITE))]
 
 
 def test_the_bound_lets_pods_of_one_group_go_apart():
@@ -109,7 +109,7 @@ def test_pods_without_a_rack_use_nodes_that_have_none():
 def test_what_was_found_below_a_limit_is_found_again_below_a_higher_one():
     scene = Scene([*WIDE, node("r30", 4, rack="r3"), low("y", 4, "r30")])
 
-    assert [None, 60, 30] == [found and found[0] for found in (scene.least(limit=60), scene.least(), scene.least(leaving=("xgr1",)))]
+    assert [None, 60, 30] == [result and result[0] for result in (scene.least(limit=60), scene.least(), scene.least(leaving=("xgr1",)))]
     assert (60, {"y": 1}) == scene.least(staying=("xgr1",))
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from scheduler_core.preemption.plans.required_pods import RequiredPods
-from tests.scheduler_core.preemption.asked import asked, gang
 from tests.scheduler_core.preemption.crowded import node
+from tests.scheduler_core.preemption.pending_root import gang, requirements_of
 
 NODES = [node("a", 1, rack="r1"), node("b", 1, rack="r2"), node("c", 1, rack="r1"), node("d", 1)]
 
@@ -21,6 +21,6 @@ NODES = [node("a", 1, rack="r1"), node("b", 1, rack="r2"), node("c", 1, rack="r1
     ],
 )
 def test_it_may_be(key, value, want):
-    state = asked([*NODES, *gang(1, 1)]).state
+    state = requirements_of([*NODES, *gang(1, 1)]).state
 
     assert want == [place.nodes.tolist() for place in RequiredPods(0, key, value).domains_in(state, state.topology.root)]

@@ -9,8 +9,8 @@ from scheduler_core.cycle.preemptor import Proving
 from scheduler_core.model.decision import Status
 from scheduler_core.preemption.minimal.trials import Trials
 from scheduler_core.preemption.plans.effort import Effort, EffortSpentError
-from tests.scheduler_core.preemption.asked import gang, low, names, prepared
 from tests.scheduler_core.preemption.crowded import node
+from tests.scheduler_core.preemption.pending_root import gang, low, names, prepared
 
 NODES = [node("a", 4), node("b", 2), *(low(f"a{number}", 2, "a") for number in range(2)), low("b0", 2, "b")]
 
@@ -55,9 +55,9 @@ def test_who_is_not_in_the_way_of_what_was_placed_stays():
     everybody = scene.numbers("a0", "a1")
     outcome = scene.trials.place_without(everybody)
     (node_taken,) = {where for _, where in outcome.assigned}
-    found = scene.trials.reprieved(everybody, outcome.assigned, scene.decider._budgets)
+    result = scene.trials.reprieved(everybody, outcome.assigned, scene.decider._budgets)
 
-    assert (["a1"] if node_taken == 0 else []) == names(scene.units, found)
+    assert (["a1"] if node_taken == 0 else []) == names(scene.units, result)
     assert all(np.array_equal(had, has) for had, has in zip(before, scene.ledger(), strict=True))
 
 
@@ -70,12 +70,12 @@ def test_all_are_in_the_way_of_as_many():
 
 def test_each_trial_takes_effort_once():
     scene = Scene([*NODES, *gang(1, 2)])
-    taken = []
+    used = []
     for leaving in (("a0",), ("a0",), ("a0", "a1")):
         scene.trials.fits(scene.numbers(*leaving), scene.domain)
-        taken.append(scene.effort.taken)
+        used.append(scene.effort.taken)
 
-    assert 0 < taken[0] == taken[1] < taken[2]
+    assert 0 < used[0] == used[1] < used[2]
 
 
 def test_without_effort_there_is_no_trial():

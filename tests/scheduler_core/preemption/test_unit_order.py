@@ -86,6 +86,6 @@ def test_the_larger_group_is_more_important_though_it_is_younger():
 
 
 def test_of_units_alike_the_first_by_name_is_more_important():
-    found = [units_of(order).positions.tolist() for order in itertools.permutations([pod("c", 0), pod("a", 1), pod("b", 0)])]
+    result = [units_of(order).positions.tolist() for order in itertools.permutations([pod("c", 0), pod("a", 1), pod("b", 0)])]
 
-    assert found == [[0, 1, 2]] * 6
+    assert result == [[0, 1, 2]] * 6

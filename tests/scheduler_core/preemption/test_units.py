@@ -43,9 +43,9 @@ MEMBERS = [
 ]
 
 
-def told(units: Units) -> list[tuple[str, str, int, list[str]]]:
-    found = [units.unit(number) for number in range(len(units))]
-    return [(f"{unit.owner.kind}/{unit.owner.name}", unit.type, unit.priority, names(unit.pods)) for unit in found]
+def unit_rows(units: Units) -> list[tuple[str, str, int, list[str]]]:
+    result = [units.unit(number) for number in range(len(units))]
+    return [(f"{unit.owner.kind}/{unit.owner.name}", unit.type, unit.priority, names(unit.pods)) for unit in result]
 
 
 def test_a_unit_has_the_pods_of_all_leaves_below_its_owner_and_the_priority_of_the_root():
@@ -54,35 +54,35 @@ def test_a_unit_has_the_pods_of_all_leaves_below_its_owner_and_the_priority_of_t
         ("Pod/c", "PodGroup", 70, ["c"]),
         ("Pod/d", "PodGroup", 70, ["d"]),
         ("Pod/e", "Pod", 5, ["e"]),
-    ] == told(units_of(MEMBERS, TREE, {"root": 70, "whole": 80, "one": 90, "apart": 60}))
+    ] == unit_rows(units_of(MEMBERS, TREE, {"root": 70, "whole": 80, "one": 90, "apart": 60}))
 
 
 def test_the_last_group_that_can_be_reached_gives_the_priority():
     groups = [leaf("pg", "single", "middle"), composite("middle", "single", "not-there")]
 
-    assert [("Pod/p", "PodGroup", 30, ["p"])] == told(units_of([pod("p", 0, 5, group="pg")], groups, {"pg": 20, "middle": 30}))
+    assert [("Pod/p", "PodGroup", 30, ["p"])] == unit_rows(units_of([pod("p", 0, 5, group="pg")], groups, {"pg": 20, "middle": 30}))
 
 
 def test_a_pod_whose_group_is_not_there_has_its_own_priority_and_ranks_as_a_group():
-    assert [("Pod/p", "PodGroup", 5, ["p"])] == told(units_of([pod("p", 0, 5, group="pg")]))
+    assert [("Pod/p", "PodGroup", 5, ["p"])] == unit_rows(units_of([pod("p", 0, 5, group="pg")]))
 
 
 def test_a_pod_group_is_no_parent():
     groups = [leaf("pg", "single", "other"), leaf("other", "all")]
 
-    assert [("Pod/p", "PodGroup", 7, ["p"])] == told(units_of([pod("p", 0, group="pg")], groups, {"pg": 7}))
+    assert [("Pod/p", "PodGroup", 7, ["p"])] == unit_rows(units_of([pod("p", 0, group="pg")], groups, {"pg": 7}))
 
 
 def test_a_circle_of_parents_ends_where_it_began():
     groups = [leaf("pg", "all", "x"), composite("x", "single", "y"), composite("y", "all", "x")]
 
-    assert [("CompositePodGroup/y", "CompositePodGroup", 9, ["p", "q"])] == told(
+    assert [("CompositePodGroup/y", "CompositePodGroup", 9, ["p", "q"])] == unit_rows(
         units_of([pod("q", 0, group="pg"), pod("p", 0, group="pg")], groups, {"y": 9})
     )
 
 
 def test_a_group_that_is_its_own_parent_is_met_once():
-    assert [("CompositePodGroup/x", "CompositePodGroup", 4, ["p"])] == told(
+    assert [("CompositePodGroup/x", "CompositePodGroup", 4, ["p"])] == unit_rows(
         units_of([pod("p", 0, group="pg")], [leaf("pg", "", "x"), composite("x", "all", "x")], {"x": 4})
     )
 
@@ -91,7 +91,7 @@ def test_groups_of_one_name_in_two_namespaces_are_two():
     groups = [leaf("pg", "all"), leaf("pg", "all", namespace="other")]
     pods = [pod("p", 0, group="pg"), pod("p", 1, group="pg", namespace="other"), pod("q", 1, group="pg", namespace="other")]
 
-    assert [("PodGroup/pg", "PodGroup", 0, ["p"]), ("PodGroup/pg", "PodGroup", 0, ["p", "q"])] == told(units_of(pods, groups))
+    assert [("PodGroup/pg", "PodGroup", 0, ["p"]), ("PodGroup/pg", "PodGroup", 0, ["p", "q"])] == unit_rows(units_of(pods, groups))
 
 
 def test_a_group_that_names_no_namespace_is_in_default():
@@ -99,7 +99,7 @@ def test_a_group_that_names_no_namespace_is_in_default():
 
 
 def test_pods_that_wait_are_in_no_unit():
-    assert [("Pod/b", "Pod", 0, ["b"])] == told(units_of([pod("a"), pod("b", 0)]))
+    assert [("Pod/b", "Pod", 0, ["b"])] == unit_rows(units_of([pod("a"), pod("b", 0)]))
 
 
 @pytest.mark.parametrize(("priority", "want"), [(5, []), (6, ["e"]), (70, ["e"]), (71, ["a", "b", "c", "d", "e"])])
@@ -151,5 +151,5 @@ def test_units_part_the_pods_that_run_whatever_their_order(members, random):
     units, again = units_of(pods, GROUPS, {"n": 2, "l3": 1}), units_of(mixed, groups, {"n": 2, "l3": 1})
 
     assert sorted(names(pods)) == sorted(name for number in range(len(units)) for name in names(units.unit(number).pods))
-    assert told(units) == told(again)
+    assert unit_rows(units) == unit_rows(again)
     assert np.array_equal(units.positions, again.positions)

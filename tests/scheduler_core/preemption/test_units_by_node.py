@@ -21,7 +21,7 @@ def pairs(*budgets):
     return UnitsByNode(UNITS, UNITS.potential_victims(50), DisruptionBudgets(budgets), UNITS.amounts(4), 3)
 
 
-def told(found):
+def units_on_nodes(found):
     return [
         [(names(UNITS.unit(int(found.unit[pair])).pods), int(found.amounts[CPU, pair])) for pair in found.pairs_on(node)]
         for node in range(3)
@@ -31,28 +31,28 @@ def told(found):
 def test_each_unit_stands_by_each_node_with_what_it_takes_there():
     low = ["a", "b", "d"]
 
-    assert [[(["c"], 400), (low, 1000)], [], [(low, 100)]] == told(pairs())
+    assert [[(["c"], 400), (low, 1000)], [], [(low, 100)]] == units_on_nodes(pairs())
     assert [1400, 0, 100] == pairs().freed[CPU].tolist()
     assert [3, 0, 1] == pairs().freed[PODS].tolist()
 
 
 def test_who_would_break_a_budget_comes_first_on_its_node():
-    found = pairs(budget("b", 0, {"app": "db"}))
+    result = pairs(budget("b", 0, {"app": "db"}))
 
-    assert [["a", "b", "d"], ["c"]] == [unit for unit, _ in told(found)[0]]
-    assert [1, 0, 1] == found.violations.tolist()
+    assert [["a", "b", "d"], ["c"]] == [unit for unit, _ in units_on_nodes(result)[0]]
+    assert [1, 0, 1] == result.violations.tolist()
 
 
 def test_nothing_below_makes_no_pairs():
-    found = UnitsByNode(UNITS, UNITS.potential_victims(0), DisruptionBudgets([budget("b", 0, {"app": "db"})]), UNITS.amounts(4), 3)
+    result = UnitsByNode(UNITS, UNITS.potential_victims(0), DisruptionBudgets([budget("b", 0, {"app": "db"})]), UNITS.amounts(4), 3)
 
-    assert [[], [], []] == told(found)
+    assert [[], [], []] == units_on_nodes(result)
 
 
 def test_ports_that_clash_bar_a_unit_on_the_node_where_it_has_them():
     port = (("TCP", "0.0.0.0", 80),)
     pods = [pod("a", 0, group="low"), pod("b", 1, group="low", ports=port), pod("c", 1)]
     units = units_of(pods, [leaf("low", "all")])
-    found = UnitsByNode(units, units.potential_victims(1), DisruptionBudgets([]), units.amounts(4), 2)
+    result = UnitsByNode(units, units.potential_victims(1), DisruptionBudgets([]), units.amounts(4), 2)
 
-    assert [False, True, False] == found.port_conflicts(port).tolist()
+    assert [False, True, False] == result.port_conflicts(port).tolist()

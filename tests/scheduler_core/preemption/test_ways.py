@@ -14,8 +14,8 @@ _amounts = st.tuples(st.integers(0, 3), st.integers(0, 2))
 
 
 def fits(counts, free, needs, amounts, positions):
-    room = [max(0, have + sum(needs[each][row] for each in positions)) for row, have in enumerate(free)]
-    return all(sum(count * each[row] for count, each in zip(counts, amounts, strict=True)) <= have for row, have in enumerate(room))
+    capacity = [max(0, have + sum(needs[each][row] for each in positions)) for row, have in enumerate(free)]
+    return all(sum(count * each[row] for count, each in zip(counts, amounts, strict=True)) <= have for row, have in enumerate(capacity))
 
 
 def subsets(count):
@@ -29,11 +29,11 @@ def subsets(count):
 )
 def test_whatever_fits_fits_in_one_of_the_ways_and_each_of_these_needs_all_who_leave(amounts, free, needs):
     most = (3,) * len(amounts)
-    found, sets, whole = ways(most, free, needs, amounts)
+    result, sets, whole = ways(most, free, needs, amounts)
 
     assert whole
     assert sets <= 2 ** len(needs)
-    for counts, positions in found:
+    for counts, positions in result:
         assert fits(counts, free, needs, amounts, positions)
         assert not any(fits(counts, free, needs, amounts, set(positions) - {each}) for each in positions)
     for positions in subsets(len(needs)):
@@ -42,26 +42,26 @@ def test_whatever_fits_fits_in_one_of_the_ways_and_each_of_these_needs_all_who_l
                 assert any(
                     all(map(int.__le__, counts, more))
                     and all(leaving.count(need) <= [needs[each] for each in positions].count(need) for need in leaving)
-                    for more, each in found
+                    for more, each in result
                     for leaving in [[needs[position] for position in each]]
                 )
 
 
 def test_of_units_that_give_back_the_same_the_first_leave():
-    found, sets, whole = ways((2,), (0,), [(1,), (1,), (1,)], [(1,)])
+    result, sets, whole = ways((2,), (0,), [(1,), (1,), (1,)], [(1,)])
 
-    assert ([((0,), ()), ((1,), (0,)), ((2,), (0, 1))], 4, True) == (found, sets, whole)
+    assert ([((0,), ()), ((1,), (0,)), ((2,), (0, 1))], 4, True) == (result, sets, whole)
 
 
 @pytest.mark.parametrize(("units", "want"), [(9, True), (10, False)])
 def test_where_there_are_too_many_sets_it_says_that_some_are_missing(units, want):
     needs = [(number + 1,) for number in range(units)]
-    found, sets, whole = ways((100,), (0,), needs, [(1,)])
+    result, sets, whole = ways((100,), (0,), needs, [(1,)])
 
     assert want == whole
     assert sets == (2**units if want else units + 1)
     # The large ones first.
-    assert ((19 if units == 10 else 17,), (units - 2, units - 1)) in found
+    assert ((19 if units == 10 else 17,), (units - 2, units - 1)) in result
 
 
 def test_nothing_fits_where_more_is_taken_than_there_is():

@@ -18,11 +18,11 @@ from tests.scheduler_core.preemption.workload_aware import select
 def test_who_is_in_the_way_leaves_and_who_is_not_stays():
     pods = [pod("in-the-way", 0, 10, 2000), pod("elsewhere", 1, 1, 1000)]
 
-    found = select(root(pod("high", cpu=2000)), pods, [2000, 1000])
+    result = select(root(pod("high", cpu=2000)), pods, [2000, 1000])
 
-    assert ["in-the-way"] == names(found.victims)
-    assert {"default/high": 0} == found.nominations
-    assert (Status.SUCCESS, "found a placement for podgroup, preempting 1 victims") == (found.status, found.message)
+    assert ["in-the-way"] == names(result.victims)
+    assert {"default/high": 0} == result.nominations
+    assert (Status.SUCCESS, "found a placement for podgroup, preempting 1 victims") == (result.status, result.message)
 
 
 def test_the_more_important_comes_back_first():
@@ -46,10 +46,10 @@ def test_victims_follow_the_placement_and_are_not_the_fewest():
 def test_a_group_of_mode_all_leaves_whole_even_where_it_is_not_in_the_way():
     pods = [pod("low-0", 0, 10, group="low"), pod("low-1", 1, 10, group="low"), pod("plain", 1, 10)]
 
-    found = select(root(pod("high", cpu=1000)), pods, [1000, 2000], groups=[leaf("low", "all")], priorities={"low": 10})
+    result = select(root(pod("high", cpu=1000)), pods, [1000, 2000], groups=[leaf("low", "all")], priorities={"low": 10})
 
-    assert ["low-0", "low-1"] == names(found.victims)
-    assert [Name("PodGroup", "default", "low")] == [unit.owner for unit in found.units]
+    assert ["low-0", "low-1"] == names(result.victims)
+    assert [Name("PodGroup", "default", "low")] == [unit.owner for unit in result.units]
 
 
 def test_a_tree_of_mode_all_leaves_whole():
@@ -62,54 +62,54 @@ def test_a_tree_of_mode_all_leaves_whole():
 def test_of_a_group_of_mode_single_leave_only_as_many_as_must():
     pods = [pod(f"low-{index}", 0, 10, group="low") for index in range(3)]
 
-    found = select(root(pod("high")), pods, [3000], groups=[leaf("low", "single")], priorities={"low": 10})
+    result = select(root(pod("high")), pods, [3000], groups=[leaf("low", "single")], priorities={"low": 10})
 
-    assert ["low-2"] == names(found.victims)
-    assert [("Pod", "PodGroup")] == [(unit.owner.kind, unit.type) for unit in found.units]
+    assert ["low-2"] == names(result.victims)
+    assert [("Pod", "PodGroup")] == [(unit.owner.kind, unit.type) for unit in result.units]
 
 
 def test_a_group_counts_by_the_priority_of_its_root():
     pods = [pod("p", 0, 10, group="pg")]
     groups = [leaf("pg", "single", "top"), composite("top", "single")]
 
-    found = select(root(pod("high")), pods, [1000], groups=groups, priorities={"pg": 10, "top": 500})
+    result = select(root(pod("high")), pods, [1000], groups=groups, priorities={"pg": 10, "top": 500})
 
-    assert (Status.UNRESOLVABLE, "No preemption victims found for incoming preemptor") == (found.status, found.message)
+    assert (Status.UNRESOLVABLE, "No preemption victims found for incoming preemptor") == (result.status, result.message)
 
 
 @pytest.mark.parametrize("priority", [100, 101])
 def test_nobody_of_equal_or_higher_priority_leaves(priority):
-    found = select(root(pod("high"), priority=100), [pod("p", 0, priority)], [1000])
+    result = select(root(pod("high"), priority=100), [pod("p", 0, priority)], [1000])
 
-    assert ((), "No preemption victims found for incoming preemptor", None) == (found.victims, found.message, found.outcome)
+    assert ((), "No preemption victims found for incoming preemptor", None) == (result.victims, result.message, result.outcome)
 
 
 def test_a_root_that_must_not_preempt_does_not():
-    found = select(root(pod("high"), preempts=False), [pod("p", 0)], [1000])
+    result = select(root(pod("high"), preempts=False), [pod("p", 0)], [1000])
 
-    assert (Status.UNSCHEDULABLE, "not eligible due to preemptionPolicy=Never.", ()) == (found.status, found.message, found.victims)
+    assert (Status.UNSCHEDULABLE, "not eligible due to preemptionPolicy=Never.", ()) == (result.status, result.message, result.victims)
 
 
-def test_nobody_leaves_where_the_whole_root_does_not_fit_even_so():
-    found = select(root(pod("a"), pod("b"), pod("c")), [pod("p", 0), pod("q", 1)], [1000, 1000])
+def test_no_pod_is_preempted_where_the_whole_root_does_not_fit_even_so():
+    result = select(root(pod("a"), pod("b"), pod("c")), [pod("p", 0), pod("q", 1)], [1000, 1000])
 
-    assert (Status.UNSCHEDULABLE, "minCount (3) cannot be satisfied: 2 scheduled, 0 remaining") == (found.status, found.message)
-    assert ((), {}) == (found.victims, found.nominations)
-    assert found.outcome is not None
+    assert (Status.UNSCHEDULABLE, "minCount (3) cannot be satisfied: 2 scheduled, 0 remaining") == (result.status, result.message)
+    assert ((), {}) == (result.victims, result.nominations)
+    assert result.outcome is not None
 
 
 def test_pods_beyond_the_minimum_cost_victims_too():
-    found = select(root(pod("a"), pod("b"), minimum=1), [pod("p", 0), pod("q", 1)], [1000, 1000])
+    result = select(root(pod("a"), pod("b"), minimum=1), [pod("p", 0), pod("q", 1)], [1000, 1000])
 
-    assert ["p", "q"] == names(found.victims)
+    assert ["p", "q"] == names(result.victims)
 
 
 def test_all_proposed_pods_must_still_fit_on_their_nodes():
     pods = [pod("wide-0", 0, 50, 500, group="wide"), pod("wide-1", 1, 50, 500, group="wide"), pod("p", 0, 10, 500), pod("q", 1, 10, 500)]
 
-    found = select(root(pod("a", cpu=1000), pod("b", cpu=2000)), pods, [1500, 2000], groups=[leaf("wide", "all")], priorities={"wide": 50})
+    result = select(root(pod("a", cpu=1000), pod("b", cpu=2000)), pods, [1500, 2000], groups=[leaf("wide", "all")], priorities={"wide": 50})
 
-    assert ["q", "wide-0", "wide-1"] == names(found.victims)
+    assert ["q", "wide-0", "wide-1"] == names(result.victims)
 
 
 def test_a_unit_that_cannot_come_back_takes_nothing():

@@ -26,10 +26,10 @@ NOMINATED = pod("high", nominated=0)
     ],
 )
 def test_while_victims_are_on_their_way_nobody_else_is_chosen(pods, leaving):
-    found = select(root(NOMINATED), [*pods, pod("q", 1, 10)], [1000, 1000], leaving=leaving)
+    result = select(root(NOMINATED), [*pods, pod("q", 1, 10)], [1000, 1000], leaving=leaving)
 
-    assert (Status.SUCCESS, "ongoing preemption on nominated nodes", ()) == (found.status, found.message, found.victims)
-    assert {"default/high": 0} == found.nominations
+    assert (Status.SUCCESS, "ongoing preemption on nominated nodes", ()) == (result.status, result.message, result.victims)
+    assert {"default/high": 0} == result.nominations
 
 
 @pytest.mark.parametrize(
@@ -42,9 +42,9 @@ def test_while_victims_are_on_their_way_nobody_else_is_chosen(pods, leaving):
     ],
 )
 def test_a_nomination_alone_holds_nothing_up(other):
-    found = select(root(NOMINATED), [other, pod("q", 0, 5)], [1000, 1000])
+    result = select(root(NOMINATED), [other, pod("q", 0, 5)], [1000, 1000])
 
-    assert "found a placement for podgroup, preempting 1 victims" == found.message
+    assert "found a placement for podgroup, preempting 1 victims" == result.message
 
 
 def test_the_nomination_of_a_member_deep_in_the_tree_counts():
@@ -54,34 +54,34 @@ def test_the_nomination_of_a_member_deep_in_the_tree_counts():
     assert "ongoing preemption on nominated nodes" == select(outer, [pod("p", 0, 10, terminating=True, preempted=True)], [1000]).message
 
 
-def test_who_leaves_already_is_not_told_again_but_is_counted():
+def test_who_leaves_already_is_not_reported_again_but_is_counted():
     pods = [pod("a", 0, 10, group="low", terminating=True), pod("b", 0, 10, group="low"), pod("c", 0, 10, group="low")]
 
-    found = select(root(pod("high", cpu=3000)), pods, [3000], groups=[leaf("low", "all")], leaving={"default/c"})
+    result = select(root(pod("high", cpu=3000)), pods, [3000], groups=[leaf("low", "all")], leaving={"default/c"})
 
-    assert (["b"], ["a", "c"]) == (names(found.victims), names(found.being_evicted))
-    assert "found a placement for podgroup, preempting 3 victims" == found.message
+    assert (["b"], ["a", "c"]) == (names(result.victims), names(result.being_evicted))
+    assert "found a placement for podgroup, preempting 3 victims" == result.message
 
 
 def test_who_would_break_a_budget_comes_back_first():
     pods = [pod("guarded", 0, 10, labels={"app": "db"}), pod("plain", 0, 50)]
 
-    found = select(root(pod("high")), pods, [2000], budgets=[budget("b", 0, {"app": "db"})])
+    result = select(root(pod("high")), pods, [2000], budgets=[budget("b", 0, {"app": "db"})])
 
-    assert (["plain"], 0) == (names(found.victims), found.violating)
+    assert (["plain"], 0) == (names(result.victims), result.violating)
 
 
 def test_a_budget_is_no_veto():
     pods = [pod("guarded", 0, 10, labels={"app": "db"})]
 
-    found = select(root(pod("high")), pods, [1000], budgets=[budget("b", 0, {"app": "db"})])
+    result = select(root(pod("high")), pods, [1000], budgets=[budget("b", 0, {"app": "db"})])
 
-    assert (["guarded"], 1) == (names(found.victims), found.violating)
+    assert (["guarded"], 1) == (names(result.victims), result.violating)
 
 
 def test_budgets_are_used_up_by_units_that_are_not_in_the_way_too():
     pods = [pod("far", 1, 90, labels={"app": "db"}), pod("near", 0, 10, labels={"app": "db"}), pod("plain", 0, 50)]
 
-    found = select(root(pod("high")), pods, [2000, 1000], budgets=[budget("b", 1, {"app": "db"})])
+    result = select(root(pod("high")), pods, [2000, 1000], budgets=[budget("b", 1, {"app": "db"})])
 
-    assert ["plain"] == names(found.victims)
+    assert ["plain"] == names(result.victims)

@@ -33,15 +33,15 @@ def test_a_port_of_the_host_is_given_up_for_the_root():
     assert ["p"] == names(select(root(pod("high", ports=PORT)), pods, [9000]).victims)
 
 
-def test_room_held_for_others_is_not_given_away():
+def test_capacity_held_for_others_is_not_given_away():
     pods = [pod("p", 0, 10), pod("q", 0, 5)]
     nodes = node_table([3000])
     ledger = ledger_of(nodes, pods)
     ledger.held[0, 0] = 1000
 
-    found = select_victims(root(pod("high")), units_of(pods), DisruptionBudgets([]), ledger, FirstFit(ledger))
+    result = select_victims(root(pod("high")), units_of(pods), DisruptionBudgets([]), ledger, FirstFit(ledger))
 
-    assert ["q"] == names(found.victims)
+    assert ["q"] == names(result.victims)
 
 
 def test_what_the_placer_leaves_assumed_is_rewound():
@@ -55,9 +55,9 @@ def test_what_the_placer_leaves_assumed_is_rewound():
     pods = [pod("p", 0, 10), pod("q", 0, 5)]
     ledger = ledger_of(node_table([2000]), pods)
 
-    found = select_victims(root(pod("high")), units_of(pods), DisruptionBudgets([]), ledger, Assuming(ledger))
+    result = select_victims(root(pod("high")), units_of(pods), DisruptionBudgets([]), ledger, Assuming(ledger))
 
-    assert ["q"] == names(found.victims)
+    assert ["q"] == names(result.victims)
     assert 2000 == ledger.used[0, 0]
 
 
@@ -76,28 +76,28 @@ def test_an_error_while_placing_leaves_everything_as_it_was():
     assert (1000, set()) == (ledger.used[0, 0], placer.away)
 
 
-def test_a_pod_that_the_root_will_not_stand_beside_leaves():
+def test_a_pod_that_conflicts_with_the_root_is_preempted():
     pods = [pod("rival", 0, 50, 100, labels={"app": "rival"}), pod("friend", 0, 10, 100, labels={"app": "friend"})]
 
-    found = select(root(pod("high", labels={"apart": "rival"})), pods, [9000])
+    result = select(root(pod("high", labels={"apart": "rival"})), pods, [9000])
 
-    assert ["rival"] == names(found.victims)
+    assert ["rival"] == names(result.victims)
 
 
 def test_a_pod_that_the_root_will_not_have_anywhere_leaves_from_wherever_it_runs():
     pods = [pod("rival", 1, 50, 100, labels={"app": "rival"}), pod("friend", 1, 10, 100), pod("beside", 0, 10, 100)]
 
-    found = select(root(pod("high", labels={"alone": "rival"})), pods, [9000, 9000])
+    result = select(root(pod("high", labels={"alone": "rival"})), pods, [9000, 9000])
 
-    assert ["rival"] == names(found.victims)
+    assert ["rival"] == names(result.victims)
 
 
-def test_who_may_not_be_beside_the_root_takes_no_room_from_others():
+def test_a_pod_that_conflicts_with_the_root_takes_no_capacity_from_others():
     pods = [pod("rival", 0, 50, labels={"app": "rival"}), pod("friend", 0, 10)]
 
-    found = select(root(pod("high", labels={"apart": "rival"})), pods, [2000])
+    result = select(root(pod("high", labels={"apart": "rival"})), pods, [2000])
 
-    assert ["rival"] == names(found.victims)
+    assert ["rival"] == names(result.victims)
 
 
 def test_on_a_node_that_is_promised_twice_nobody_comes_back_anywhere():
@@ -108,9 +108,9 @@ def test_on_a_node_that_is_promised_twice_nobody_comes_back_anywhere():
     pods = [pod("p", 0, 10, 0), pod("q", 1, 10, 0)]
     ledger = ledger_of(node_table([1000, 1000]), pods)
 
-    found = select_victims(root(pod("a"), pod("b")), units_of(pods), DisruptionBudgets([]), ledger, Generous(ledger, pods))
+    result = select_victims(root(pod("a"), pod("b")), units_of(pods), DisruptionBudgets([]), ledger, Generous(ledger, pods))
 
-    assert ["p", "q"] == names(found.victims)
+    assert ["p", "q"] == names(result.victims)
 
 
 def test_whoever_cannot_make_a_difference_is_not_asked_about():
@@ -137,29 +137,29 @@ def members_of(waiting):
 
 
 @given(PODS, WAITING, BUDGETS, st.integers(1, 4), st.randoms())
-def test_the_choice_is_that_of_the_long_way_whatever_the_order(members, waiting, allowed, priority, random):
+def test_the_choice_is_that_of_a_naive_implementation_in_any_order(members, waiting, allowed, priority, random):
     pods, budgets = running(members), [budget(f"b{index}", *each) for index, each in enumerate(allowed)]
     cpus = [1500, 2000, 2500, 3000]
     preemptor = root(*members_of(waiting), priority=priority)
     scene = {"groups": GROUPS, "priorities": PRIORITIES}
-    found = select(preemptor, pods, cpus, budgets=budgets, **scene)
-    if found.outcome is None or found.status is not Status.SUCCESS:
-        assert () == found.victims
+    result = select(preemptor, pods, cpus, budgets=budgets, **scene)
+    if result.outcome is None or result.status is not Status.SUCCESS:
+        assert () == result.victims
         return
 
     units = units_of(pods, GROUPS, PRIORITIES)
     lower = naive.candidates(units, priority)
-    gone = {each.key for unit in lower for each in unit.pods}
-    staying = [each for each in pods if each.key not in gone]
+    removed = {each.key for unit in lower for each in unit.pods}
+    staying = [each for each in pods if each.key not in removed]
     ordered, counts = naive.split(lower, budgets)
-    want = naive.reprieve(found.outcome.assigned, ordered, staying, node_table(cpus))
+    want = naive.reprieve(result.outcome.assigned, ordered, staying, node_table(cpus))
     evicted = {each.key for unit in want for each in unit.pods}
 
-    assert sorted(evicted) == [each.key for each in found.victims]
-    assert sum(counts[unit.pods[0].key] for unit in want) == found.violating
-    assert all(unit.priority < priority for unit in found.units)
-    assert naive.stand(found.outcome.assigned, [each for each in pods if each.key not in evicted], node_table(cpus))
+    assert sorted(evicted) == [each.key for each in result.victims]
+    assert sum(counts[unit.pods[0].key] for unit in want) == result.violating
+    assert all(unit.priority < priority for unit in result.units)
+    assert naive.fit_together(result.outcome.assigned, [each for each in pods if each.key not in evicted], node_table(cpus))
     random.shuffle(pods)
     random.shuffle(budgets)
     again = select(preemptor, pods, cpus, budgets=budgets, **scene)
-    assert (found.message, names(found.victims), found.violating) == (again.message, names(again.victims), again.violating)
+    assert (result.message, names(result.victims), result.violating) == (again.message, names(again.victims), again.violating)

@@ -26,16 +26,16 @@ def select(preemptor, pods, cpus, *, groups=(), priorities=None, budgets=(), lea
     """Select victims, and assert that nothing else has changed."""
     nodes = node_table(cpus, room)
     ledger = ledger_of(nodes, pods)
-    used, versions, ports = ledger.used.copy(), ledger.versions.copy(), {node: dict(taken) for node, taken in ledger.ports.items()}
+    used, versions, ports = ledger.used.copy(), ledger.versions.copy(), {node: dict(in_use) for node, in_use in ledger.ports.items()}
     placer = FirstFit(ledger, pods)
 
-    found = select_victims(preemptor, units_of(pods, groups, priorities), DisruptionBudgets(budgets), ledger, placer, leaving)
+    result = select_victims(preemptor, units_of(pods, groups, priorities), DisruptionBudgets(budgets), ledger, placer, leaving)
 
     assert np.array_equal(used, ledger.used)
     assert np.array_equal(versions, ledger.versions)
     assert ports == ledger.ports
     assert placer.away == set()
-    return found
+    return result
 
 
 PODS = st.lists(

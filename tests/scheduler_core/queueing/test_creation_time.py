@@ -43,7 +43,7 @@ def test_no_offset_is_utc_wherever_the_machine_stands(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setenv("TZ", "Asia/Tokyo")
         time.tzset()
-        found = age("2026-08-01T00:00:00")
+        result = age("2026-08-01T00:00:00")
     time.tzset()
 
-    assert age("2026-08-01T00:00:00Z") == found
+    assert age("2026-08-01T00:00:00Z") == result

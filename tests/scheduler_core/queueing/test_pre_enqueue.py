@@ -45,31 +45,31 @@ def test_a_root_in_order_is_tried(groups, pods):
 
 def test_an_invalid_tree_tells_each_group_its_own_and_the_others_all():
     groups = [composite("root"), leaf("a", "root", workload="other"), leaf("b", "root")]
-    found = refused(groups, [pod("p", "b")])
+    result = refused(groups, [pod("p", "b")])
     breach = "spec.workloadRef.workloadName: Invalid value: \"other\": must be 'train', the Workload of the tree's root CompositePodGroup root (tree-one-workload)"
     whole = f'the tree is invalid: PodGroup "a": {breach}'
 
-    assert (Status.INVALID, whole) == (found.status, found.message)
-    assert messages(found) == {"root": whole, "a": breach, "b": whole}
-    assert {Status.INVALID} == {group.status for group in found.groups}
-    assert {"default/p": whole} == found.pending
-    assert found.groups[1].conditions == (GroupCondition("PodGroupInitiallyScheduled", "False", "Invalid", breach),)
-    assert found.groups[0].conditions == (GroupCondition("CompositePodGroupInitiallyScheduled", "False", "Invalid", whole),)
+    assert (Status.INVALID, whole) == (result.status, result.message)
+    assert messages(result) == {"root": whole, "a": breach, "b": whole}
+    assert {Status.INVALID} == {group.status for group in result.groups}
+    assert {"default/p": whole} == result.pending
+    assert result.groups[1].conditions == (GroupCondition("PodGroupInitiallyScheduled", "False", "Invalid", breach),)
+    assert result.groups[0].conditions == (GroupCondition("CompositePodGroupInitiallyScheduled", "False", "Invalid", whole),)
 
 
 def test_nothing_is_placed_of_what_is_refused():
-    found = refused([leaf("a", gang=2)], [pod("p", "a")])
+    result = refused([leaf("a", gang=2)], [pod("p", "a")])
 
-    assert ({}, {}, (), "not-searched") == (found.assignments, found.nominations, found.victims, found.search.outcome)
+    assert ({}, {}, (), "not-searched") == (result.assignments, result.nominations, result.victims, result.search.outcome)
 
 
 def test_many_breaches_are_cut_and_counted():
     groups = [composite("root"), *(leaf(f"a{number:04}", "root", workload="other") for number in range(300))]
-    found = refused(groups, [pod("p", "a0000")])
+    result = refused(groups, [pod("p", "a0000")])
 
-    assert len(found.message) <= LONGEST
-    assert found.message.endswith(" more")
-    assert all(len(condition.message) <= LONGEST for group in found.groups for condition in group.conditions)
+    assert len(result.message) <= LONGEST
+    assert result.message.endswith(" more")
+    assert all(len(condition.message) <= LONGEST for group in result.groups for condition in group.conditions)
 
 
 @pytest.mark.parametrize(
@@ -81,68 +81,70 @@ def test_many_breaches_are_cut_and_counted():
     ],
 )
 def test_a_tree_waits_for_a_missing_parent_and_names_it(groups, want):
-    found = refused(groups, [pod("p", "a")])
+    result = refused(groups, [pod("p", "a")])
     top = groups[0]
     message = f'waiting for CompositePodGroup "nobody", the parent of {top.kind} "{top.metadata.name}", to appear in scheduling queue'
 
-    assert (Status.WAIT, message) == (found.status, found.message)
-    assert dict.fromkeys(want, message) == messages(found)
-    assert [()] * len(want) == [group.conditions for group in found.groups]
-    assert {"default/p": message} == found.pending
+    assert (Status.WAIT, message) == (result.status, result.message)
+    assert dict.fromkeys(want, message) == messages(result)
+    assert [()] * len(want) == [group.conditions for group in result.groups]
+    assert {"default/p": message} == result.pending
 
 
 def test_a_parent_that_cannot_be_read_is_told_apart():
-    found = refused([leaf("a", "b")], [pod("p", "a")], others=[Named("CompositePodGroup", ObjectMeta(name="b"))])
+    result = refused([leaf("a", "b")], [pod("p", "a")], others=[Named("CompositePodGroup", ObjectMeta(name="b"))])
 
-    assert found.status is Status.WAIT
-    assert found.message.endswith("to appear in scheduling queue: it exists but cannot be used")
+    assert result.status is Status.WAIT
+    assert result.message.endswith("to appear in scheduling queue: it exists but cannot be used")
 
 
 def test_a_flat_gang_waits_for_its_members():
-    found = refused([leaf("a", gang=3)], [pod("p", "a")])
+    result = refused([leaf("a", gang=3)], [pod("p", "a")])
 
-    assert found.status is Status.WAIT
-    assert found.message == ('waiting for minCount pods from a gang to appear in scheduling queue: PodGroup "a" has 1 of 3 pods, 2 missing')
-    assert messages(found) == {"a": 'PodGroup "a" has 1 of 3 pods, 2 missing'}
+    assert result.status is Status.WAIT
+    assert result.message == (
+        'waiting for minCount pods from a gang to appear in scheduling queue: PodGroup "a" has 1 of 3 pods, 2 missing'
+    )
+    assert messages(result) == {"a": 'PodGroup "a" has 1 of 3 pods, 2 missing'}
 
 
 def test_a_tree_waits_for_its_quorum_and_says_who_is_short():
     groups = [composite("root", gang=2), leaf("a", "root"), leaf("b", "root", gang=2)]
-    found = refused(groups, [pod("a-0", "a"), pod("b-0", "b")])
+    result = refused(groups, [pod("a-0", "a"), pod("b-0", "b")])
     root, short = 'CompositePodGroup "root" has 1 of 2 ready child groups, 1 missing', 'PodGroup "b" has 1 of 2 pods, 1 missing'
 
-    assert f"{QUORUM}: {root}; {short}" == found.message
-    assert messages(found) == {"root": root, "a": found.message, "b": short}
+    assert f"{QUORUM}: {root}; {short}" == result.message
+    assert messages(result) == {"root": root, "a": result.message, "b": short}
 
 
 def test_one_gated_member_holds_back_its_whole_root():
     groups = [composite("root"), leaf("a", "root"), leaf("b", "root")]
-    found = refused(groups, [pod("a-0", "a"), pod("b-0", "b", gates=("x", "y"))])
+    result = refused(groups, [pod("a-0", "a"), pod("b-0", "b", gates=("x", "y"))])
     message = "waiting for scheduling gates of members: default/b-0 [x y]"
 
-    assert (Status.WAIT, message) == (found.status, found.message)
-    assert {"default/a-0": message, "default/b-0": "waiting for scheduling gates: [x y]"} == found.pending
+    assert (Status.WAIT, message) == (result.status, result.message)
+    assert {"default/a-0": message, "default/b-0": "waiting for scheduling gates: [x y]"} == result.pending
 
 
 def test_a_gate_of_a_pod_that_is_leaving_holds_back_nobody():
     assert refused([leaf("a")], [pod("p", "a"), pod("q", "a", gates=("x",), terminating=True)]) is None
 
 
-def test_quorum_and_gates_are_told_together():
-    found = refused([leaf("a", gang=2)], [pod("p", "a", gates=("x",))])
+def test_quorum_and_gates_are_reported_together():
+    result = refused([leaf("a", gang=2)], [pod("p", "a", gates=("x",))])
     short, gate = 'PodGroup "a" has 1 of 2 pods, 1 missing', "waiting for scheduling gates of members: default/p [x]"
 
-    assert f"waiting for minCount pods from a gang to appear in scheduling queue: {short}; {gate}" == found.message
-    assert messages(found) == {"a": f"{short}; {gate}"}
+    assert f"waiting for minCount pods from a gang to appear in scheduling queue: {short}; {gate}" == result.message
+    assert messages(result) == {"a": f"{short}; {gate}"}
 
 
 def test_many_shortages_and_gates_are_cut():
     groups = [composite("root", gang=200), *(leaf(f"a{number:04}", "root", gang=2) for number in range(200))]
-    found = refused(groups, [pod(f"p{number}", f"a{number:04}", gates=("gate",)) for number in range(200)])
+    result = refused(groups, [pod(f"p{number}", f"a{number:04}", gates=("gate",)) for number in range(200)])
 
-    assert len(found.message) <= LONGEST
-    assert "more; waiting for scheduling gates of members: default/p0 [gate], " in found.message
-    assert found.message.endswith(" more")
+    assert len(result.message) <= LONGEST
+    assert "more; waiting for scheduling gates of members: default/p0 [gate], " in result.message
+    assert result.message.endswith(" more")
 
 
 UNLIKE = "all pods in a single pod group should have the same"
@@ -182,12 +184,12 @@ UNLIKE = "all pods in a single pod group should have the same"
     ],
 )
 def test_pods_unlike_each_other_are_an_error(groups, pods, gates, message):
-    found = refused(groups, pods, gates)
+    result = refused(groups, pods, gates)
 
-    assert (Status.ERROR, message) == (found.status, found.message)
-    assert {message} == {group.message for group in found.groups}
+    assert (Status.ERROR, message) == (result.status, result.message)
+    assert {message} == {group.message for group in result.groups}
     assert {("False", "SchedulerError", message)} == {
-        (condition.status, condition.reason, condition.message) for group in found.groups for condition in group.conditions
+        (condition.status, condition.reason, condition.message) for group in result.groups for condition in group.conditions
     }
 
 
@@ -208,14 +210,14 @@ def test_with_the_gate_off_pods_need_not_be_as_their_group():
         pytest.param([leaf("a", gang=3)], [pod("p", "a"), pod("q", "a", scheduler="other")], Status.WAIT, id="quorum before unlike pods"),
     ],
 )
-def test_what_no_waiting_cures_is_told_first(groups, pods, want):
+def test_what_no_waiting_cures_is_reported_first(groups, pods, want):
     assert want == refused(groups, pods).status
 
 
 def test_a_group_that_was_scheduled_once_keeps_saying_so():
-    said = [{"type": "PodGroupInitiallyScheduled", "status": "True", "reason": "Scheduled", "message": ""}]
-    found = refused([leaf("a", "b", conditions=said), composite("b", "b")], [pod("p", "a")])
+    reported = [{"type": "PodGroupInitiallyScheduled", "status": "True", "reason": "Scheduled", "message": ""}]
+    result = refused([leaf("a", "b", conditions=reported), composite("b", "b")], [pod("p", "a")])
 
     assert {"a": ["Scheduled"], "b": ["Invalid"]} == {
-        group.group.name: [each.reason for each in group.conditions] for group in found.groups
+        group.group.name: [each.reason for each in group.conditions] for group in result.groups
     }

@@ -20,8 +20,8 @@ ROOTS = {
 }
 
 
-def ordered(*asked: str, roots=ROOTS) -> list[str]:
-    order = Order(asked, roots)
+def ordered(*requested: str, roots=ROOTS) -> list[str]:
+    order = Order(requested, roots)
     return [f"{name.kind}/{name.namespace}/{name.name}" for name in sorted(roots, key=lambda name: order.place(name, *ROOTS[name]))]
 
 
@@ -45,7 +45,7 @@ def test_whatever_the_order_of_the_input():
 
 
 @pytest.mark.parametrize(
-    ("asked", "first"),
+    ("requests", "first"),
     [
         pytest.param(["low"], ["PodGroup/default/low"], id="name"),
         pytest.param(["default/low", "old"], ["PodGroup/default/low", "PodGroup/default/old"], id="namespace and name"),
@@ -54,12 +54,12 @@ def test_whatever_the_order_of_the_input():
         pytest.param(["low", "old", "low"], ["PodGroup/default/low", "PodGroup/default/old"], id="named twice"),
     ],
 )
-def test_what_is_named_comes_first_the_rest_as_usual(asked, first):
-    assert [*first, *(each for each in USUAL if each not in first)] == ordered(*asked)
+def test_what_is_named_comes_first_the_rest_as_usual(requests, first):
+    assert [*first, *(each for each in USUAL if each not in first)] == ordered(*requests)
 
 
 @pytest.mark.parametrize(
-    ("asked", "message"),
+    ("requests_made", "message"),
     [
         pytest.param("lwo", 'the order names "lwo", which is not a root; did you mean default/low?', id="a near miss"),
         pytest.param(
@@ -74,9 +74,9 @@ def test_what_is_named_comes_first_the_rest_as_usual(asked, first):
         pytest.param("", 'the order names "", which is not a root', id="empty"),
     ],
 )
-def test_an_unknown_name_is_refused(asked, message):
+def test_an_unknown_name_is_refused(requests_made, message):
     with pytest.raises(OrderError) as caught:
-        ordered("low", asked)
+        ordered("low", requests_made)
 
     assert message == str(caught.value)
 

@@ -22,10 +22,10 @@ def ready(forest: Forest) -> list[str]:
 
 
 def refused(forest: Forest) -> dict[str, Status]:
-    return {found.root.name: found.status for found in forest.refused}
+    return {result.root.name: result.status for result in forest.refused}
 
 
-def test_groups_and_pods_stand_in_one_queue():
+def test_groups_and_pods_are_in_one_queue():
     groups = [composite("low", priority=1), leaf("a", "low", priority=1), leaf("high", priority=9)]
     pods = [pod("a-0", "a", priority=1), pod("high-0", "high", priority=9), pod("lonely", priority=5)]
     forest = build(snapshot(groups, pods), ANY)
@@ -86,11 +86,11 @@ def test_refused_roots_are_in_order_too():
 
 
 def test_a_gated_pod_alone_waits():
-    (found,) = build(snapshot([], [pod("p", gates=("x", "y"))]), ANY).refused
+    (result,) = build(snapshot([], [pod("p", gates=("x", "y"))]), ANY).refused
     message = "waiting for scheduling gates: [x y]"
 
-    assert (Name("Pod", "default", "p"), Status.WAIT, message) == (found.root, found.status, found.message)
-    assert ({"default/p": message}, ()) == (found.pending, found.groups)
+    assert (Name("Pod", "default", "p"), Status.WAIT, message) == (result.root, result.status, result.message)
+    assert ({"default/p": message}, ()) == (result.pending, result.groups)
 
 
 def test_pods_of_an_absent_group_belong_to_no_root():
@@ -102,7 +102,7 @@ def test_pods_of_an_absent_group_belong_to_no_root():
     assert ((), ()) == (forest.ready, forest.refused)
 
 
-def test_pods_of_a_group_that_cannot_be_read_are_told_so():
+def test_pods_of_a_group_that_cannot_be_read_are_reported():
     forest = build(snapshot([], [pod("p", "a")], others=[Named("PodGroup", ObjectMeta(name="a"))]), ANY)
 
     assert [reason for _, reason in forest.pending] == [
@@ -188,15 +188,15 @@ def test_a_tree_of_ten_thousand_children():
 
 def test_ten_thousand_groups_that_break_a_rule():
     groups = [composite("root"), *(leaf(f"g{number}", "root", workload="other") for number in range(MANY))]
-    (found,) = build(snapshot(groups, [pod("p", "g0")]), ANY).refused
+    (result,) = build(snapshot(groups, [pod("p", "g0")]), ANY).refused
 
-    assert (Status.INVALID, MANY + 1) == (found.status, len(found.groups))
-    assert len(found.message) <= LONGEST
+    assert (Status.INVALID, MANY + 1) == (result.status, len(result.groups))
+    assert len(result.message) <= LONGEST
 
 
 @pytest.mark.parametrize("top", ["nobody", "level-0", None])
 def test_a_chain_of_ten_thousand_levels(top):
     groups = [composite("level-0", top), *(composite(f"level-{level}", f"level-{level - 1}") for level in range(1, MANY))]
-    (found,) = build(snapshot([*groups, leaf("a", f"level-{MANY - 1}")], [pod("p", "a")]), ANY).refused
+    (result,) = build(snapshot([*groups, leaf("a", f"level-{MANY - 1}")], [pod("p", "a")]), ANY).refused
 
-    assert (Status.INVALID, MANY + 1) == (found.status, len(found.groups))
+    assert (Status.INVALID, MANY + 1) == (result.status, len(result.groups))

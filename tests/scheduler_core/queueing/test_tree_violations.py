@@ -25,11 +25,11 @@ def workload(name: str, *leaves: str, gang: int = 2):
     return decode.decode("Workload", {"metadata": {"name": name}, "spec": {"compositePodGroupTemplates": [root]}})
 
 
-def told(groups, pods=(), others=(), gates=None) -> dict[str, list[str]]:
+def violated_rules(groups, pods=(), others=(), gates=None) -> dict[str, list[str]]:
     """Return the ids of the rules that each group of the first tree violates."""
     trees = Trees(snapshot(groups, pods, others=others))
-    found = tree_violations.find_violations(trees.all[0], trees, gates or Gates())
-    return {name.name: [re.findall(r"\(([a-z-]+)\)$", breach)[0] for breach in breaches] for name, breaches in found.items()}
+    result = tree_violations.find_violations(trees.all[0], trees, gates or Gates())
+    return {name.name: [re.findall(r"\(([a-z-]+)\)$", breach)[0] for breach in breaches] for name, breaches in result.items()}
 
 
 def chain(levels: int):
@@ -62,17 +62,17 @@ def chain(levels: int):
     ],
 )
 def test_rules_about_trees(groups, want):
-    assert want == told(groups)
+    assert want == violated_rules(groups)
 
 
-def test_a_deep_tree_has_each_group_below_the_fourth_level_told():
-    assert {f"level-{level}": ["tree-depth"] for level in range(5, 71)} == told(chain(70))
+def test_a_deep_tree_has_each_group_below_the_fourth_level_reported():
+    assert {f"level-{level}": ["tree-depth"] for level in range(5, 71)} == violated_rules(chain(70))
 
 
-def test_a_group_that_breaks_several_rules_is_told_all():
+def test_a_group_that_breaks_several_rules_reports_all():
     groups = [composite("root", disruptionMode=ALL, priority=1), leaf("a", "root", gang=1, priority=2, workload="other")]
 
-    assert told(groups) == {"a": ["tree-disruption-nesting", "tree-one-workload", "tree-priority-uniform"]}
+    assert violated_rules(groups) == {"a": ["tree-disruption-nesting", "tree-one-workload", "tree-priority-uniform"]}
 
 
 TREE = [composite("root"), leaf("a", "root", gang=2)]
@@ -90,7 +90,7 @@ TREE = [composite("root"), leaf("a", "root", gang=2)]
     ],
 )
 def test_a_tree_is_compared_with_its_workload(others, want):
-    assert want == told(TREE, others=others)
+    assert want == violated_rules(TREE, others=others)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_a_tree_is_compared_with_its_workload(others, want):
     ],
 )
 def test_pods_have_the_priority_of_the_root(groups, pods, want):
-    assert want == told(groups, pods)
+    assert want == violated_rules(groups, pods)
 
 
 def test_a_breach_says_where_and_what_and_which_rule():
@@ -124,7 +124,7 @@ def test_a_breach_says_where_and_what_and_which_rule():
     ]
 
 
-def test_pods_of_another_priority_are_told_as_upstream_does_and_counted():
+def test_pods_of_another_priority_are_reported_as_upstream_does_and_counted():
     trees = Trees(
         snapshot([leaf("a", priority=100)], [pod("p0", "a", priority=50), pod("p1", "a", priority=100), pod("p2", "a", priority=7)])
     )

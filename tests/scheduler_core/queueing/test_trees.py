@@ -44,9 +44,9 @@ def test_a_tree_is_listed_parents_first():
 
 def test_the_order_of_the_groups_does_not_matter():
     groups = [composite("root"), composite("a", "root"), leaf("a1", "a"), leaf("b", "root")]
-    found = [names(only(Trees(snapshot(order)))) for order in itertools.permutations(groups)]
+    result = [names(only(Trees(snapshot(order)))) for order in itertools.permutations(groups)]
 
-    assert all(["root", "a", "a1", "b"] == each for each in found)
+    assert all(["root", "a", "a1", "b"] == each for each in result)
 
 
 def test_a_group_below_a_missing_parent_tops_its_tree():

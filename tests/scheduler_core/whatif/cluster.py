@@ -59,13 +59,13 @@ def named(content: dict[str, Any]) -> tuple[str, str, str]:
 
 def after(objects: Iterable[dict[str, Any]], steps: Iterable[Step]) -> Objects:
     """Return the objects after *steps*."""
-    left = {named(each): each for each in objects}
+    remaining = {named(each): each for each in objects}
     for step in steps:
         if step.apply is not None:
-            left[named(dict(step.apply))] = dict(step.apply)
+            remaining[named(dict(step.apply))] = dict(step.apply)
         elif step.delete is not None:
-            del left[step.delete["kind"], step.delete["namespace"], step.delete["name"]]
-    return [*left.values()]
+            del remaining[step.delete["kind"], step.delete["namespace"], step.delete["name"]]
+    return [*remaining.values()]
 
 
 def decided(objects: Objects, options: CycleOptions = COMPLETE) -> dict[Name, Decision]:

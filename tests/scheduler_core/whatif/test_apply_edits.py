@@ -31,7 +31,7 @@ CHANGES = {
 }
 
 
-def told(snapshot):
+def placement_inputs(snapshot):
     """Return everything in a snapshot that placement reads."""
     nodes = snapshot.nodes
     shapes = [{**dataclasses.asdict(pod), "shape": {**dataclasses.asdict(pod.shape), "serial": 0}} for pod in snapshot.pods]
@@ -41,7 +41,7 @@ def told(snapshot):
 
 @pytest.mark.parametrize("steps", CHANGES.values(), ids=CHANGES)
 def test_steps_make_the_snapshot_that_the_changed_objects_make(steps):
-    assert told(load(after(OBJECTS, steps))) == told(applied(load(OBJECTS), steps))
+    assert placement_inputs(load(after(OBJECTS, steps))) == placement_inputs(applied(load(OBJECTS), steps))
 
 
 def test_shapes_of_changed_pods_are_told_from_all_others():
@@ -52,8 +52,8 @@ def test_shapes_of_changed_pods_are_told_from_all_others():
 
 def test_a_book_gives_copies_and_keeps_what_is_written():
     book = Book(OBJECTS)
-    found = book.get("PodGroup", "default", "g")
-    found["spec"].clear()
+    result = book.get("PodGroup", "default", "g")
+    result["spec"].clear()
     assert gang("g", 2) == book.get("PodGroup", "default", "g")
     assert book.get("PodGroup", "default", "none") is None
 

@@ -30,11 +30,11 @@ def test_the_least_good_number_is_found_or_none(high, limit, likely):
     ],
 )
 def test_few_are_asked(limit, likely, most):
-    asked = []
+    requested = []
 
     def good(number):
-        asked.append(number)
+        requested.append(number)
         return number >= limit
 
     least(likely, 256, good)
-    assert len(asked) <= most
+    assert len(requested) <= most

@@ -20,7 +20,7 @@ def children(*names, minimum=2, **spec):
     return [each for name in names for each in (gang(name, minimum, parent="t", template=name), *waiting(name, minimum, **spec))]
 
 
-def told(objects, name):
+def conflict_of(objects, name):
     """Return the conflicting constraints of the root *name*."""
     (decision,) = (each for each in not_placed(objects) if each.root.name == name)
     return conflict(load(objects), decision, COMPLETE)
@@ -68,18 +68,18 @@ SITUATIONS = {
 
 
 @pytest.mark.parametrize(("objects", "want"), SITUATIONS.values(), ids=SITUATIONS)
-def test_what_cannot_hold_together_is_told(objects, want):
+def test_what_cannot_hold_together_is_reported(objects, want):
     (root,) = {each.root.name for each in not_placed(objects)} & {"g", "t"}
-    assert sorted(want) == sorted(told(objects, root))
+    assert sorted(want) == sorted(conflict_of(objects, root))
 
 
 def test_it_is_minimal():
     objects = [*TWO_RACKS, gang("g", 6, ZONE), gang("h", 6), *waiting("g", 0), *waiting("h", 6)]
-    assert (demands("h", 6), stays("h")) == told(objects, "h")
+    assert (demands("h", 6), stays("h")) == conflict_of(objects, "h")
 
 
 def test_there_is_none_where_nothing_that_is_let_go_of_helps():
-    assert () == told([node("a1"), pod("big", cpu=8)], "big")
+    assert () == conflict_of([node("a1"), pod("big", cpu=8)], "big")
 
 
 def test_there_is_none_for_a_root_that_is_placed():
@@ -108,11 +108,11 @@ def test_no_change_that_leaves_all_of_them_alone_helps(seed):
         subject = Subject.from_snapshot(snapshot, decision.root)
         trial = Trial(snapshot, COMPLETE, subject)
         why = find_conflict(trial, subject)
-        kept = {each.of for each in why.constraints}
+        remaining = {each.of for each in why.constraints}
         for group in subject.groups:
             lowered, widened = Lowered(group.name, group.minimum, 1), Widened((group.name,), group.key, "")
             for edit in (lowered, widened):
-                if group.name not in kept:
+                if group.name not in remaining:
                     assert not why.met_by(edit, subject)
                 if not why.met_by(edit, subject):
                     trial.refill(100_000)

@@ -28,25 +28,25 @@ def entity(name, *children, minimum=1, kind="PodGroup"):
         pytest.param(1, ["t"], None, id="the root"),
     ],
 )
-def test_groups_that_take_no_room_count_as_satisfied(minimum, absent, want):
+def test_groups_that_take_no_capacity_count_as_satisfied(minimum, absent, want):
     root = entity("t", *map(entity, "abc"), minimum=minimum)
     names = {Name("CompositePodGroup" if each == "t" else "PodGroup", "default", each) for each in absent}
-    found = without_satisfied(root, names)
-    assert want == (found and (found.minimum, [each.name.name for each in found.children]))
+    result = without_satisfied(root, names)
+    assert want == (result and (result.minimum, [each.name.name for each in result.children]))
 
 
 def test_a_parent_whose_children_are_satisfied_is_satisfied():
     root = entity("t", entity("p", entity("a")), entity("b"), minimum=2)
-    found = without_satisfied(root, {Name("PodGroup", "default", "a")})
-    assert found is not None
-    assert (1, ["b"]) == (found.minimum, [each.name.name for each in found.children])
+    result = without_satisfied(root, {Name("PodGroup", "default", "a")})
+    assert result is not None
+    assert (1, ["b"]) == (result.minimum, [each.name.name for each in result.children])
 
 
 def test_a_minimum_is_lowered_and_never_raised():
     root = entity("t", entity("a", minimum=3), minimum=1)
     names = {Name("PodGroup", "default", "a"), Name("CompositePodGroup", "default", "t")}
-    found = changed(root, names, minimum=2, key="")
-    assert (1, "", 2, "") == (found.minimum, found.key, found.children[0].minimum, found.children[0].key)
+    result = changed(root, names, minimum=2, key="")
+    assert (1, "", 2, "") == (result.minimum, result.key, result.children[0].minimum, result.children[0].key)
 
 
 @pytest.mark.parametrize(

@@ -65,12 +65,12 @@ def hold_against_the_truth(objects: Objects, options: CycleOptions = COMPLETE) -
                 continue
             met += 1
             trial.refill(1_000_000)
-            kept = trial.placed(merged(steps)) is not None
+            remaining = trial.placed(merged(steps)) is not None
             if supposable(edit) and trial.knows(edit):
-                assert kept == (trial.supposed(edit) is not None), edit.words
+                assert remaining == (trial.supposed(edit) is not None), edit.words
             if trial.concerns_root_alone(merged(steps)):
-                told = decided(after(objects, merged(steps)), options).get(decision.root)
-                assert kept == (told is not None and told.status is Status.SUCCESS), edit.words
+                messages = decided(after(objects, merged(steps)), options).get(decision.root)
+                assert remaining == (messages is not None and messages.status is Status.SUCCESS), edit.words
             else:
                 assert trial.places_root(merged(steps)) == (
                     decided(after(objects, merged(steps)), options)[decision.root].status is Status.SUCCESS
@@ -81,12 +81,12 @@ def hold_against_the_truth(objects: Objects, options: CycleOptions = COMPLETE) -
 @pytest.mark.parametrize("options", [COMPLETE, CycleOptions()], ids=["complete", "greedy"])
 @settings(max_examples=sampled(60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.one_of(clusters(TINY), clusters(Size(nodes=5, depth=3)), contested(Size(nodes=3, depth=2))))
-def test_a_change_comes_to_the_same_supposed_by_its_steps_and_simulated_again(options, objects):
+def test_a_change_gives_the_same_result_supposed_by_its_steps_and_simulated_again(options, objects):
     hold_against_the_truth(objects, options)
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
-def test_the_same_of_trees_with_hardly_any_room(depth):
+def test_the_same_of_trees_with_hardly_any_capacity(depth):
     met = sum(
         hold_against_the_truth(corpus.instance(seed, corpus.Make(depth=depth, short=2, largest=4, running=seed % 2 == 0)))
         for seed in range(4)
@@ -132,8 +132,8 @@ def test_the_same_of_a_root_that_is_not_ready_and_has_others_before_it(options):
     (decision,) = not_placed(objects, options)
 
     assert hold_against_the_truth(objects, options) > 0
-    told = [each.change for each in remedies(objects, load(objects), decision, options)]
-    assert ["scheduling gates of the pods of PodGroup default/g removed, and 1 more node like a1"] == told
+    messages = [each.change for each in remedies(objects, load(objects), decision, options)]
+    assert ["scheduling gates of the pods of PodGroup default/g removed, and 1 more node like a1"] == messages
 
 
 def test_the_same_with_promises_that_outlast_the_turn_of_their_pods():

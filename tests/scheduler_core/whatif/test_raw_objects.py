@@ -27,9 +27,9 @@ def test_what_belongs_to_a_node_is_found():
 
 def test_of_two_of_one_name_the_one_counts_that_counts_when_they_are_loaded():
     twice = [pod("log", on="n1", cpu=2, owner="DaemonSet"), pod("log", on="n1", cpu=1, owner="DaemonSet")]
-    found = [Book(order).objects_on_node("n1") for order in (twice, twice[::-1])]
-    assert found[0] == found[1]
-    assert len(found[0]) == 1
+    result = [Book(order).objects_on_node("n1") for order in (twice, twice[::-1])]
+    assert result[0] == result[1]
+    assert len(result[0]) == 1
 
 
 @pytest.mark.parametrize("owners", [None, "x", ["x"], [{"kind": 3}], {"kind": "DaemonSet"}], ids=repr)

@@ -25,10 +25,10 @@ TWO_RACKS = [node("a1"), node("a2"), node("b1", "r2"), node("b2", "r2")]
 def helped(objects, options=COMPLETE):
     """Return the remedies of the only root that is not placed; each is applied and verified."""
     (decision,) = not_placed(objects, options)
-    found = remedies(objects, load(objects), decision, options)
-    for each in found:
+    result = remedies(objects, load(objects), decision, options)
+    for each in result:
         assert decided(after(objects, each.steps), options)[decision.root].status is each.then is Status.SUCCESS, each.change
-    return [each.change for each in found]
+    return [each.change for each in result]
 
 
 SITUATIONS = {
@@ -150,15 +150,15 @@ def test_a_fresh_node_runs_what_daemon_sets_run_on_the_one_it_is_like():
     assert [{"kind": "DaemonSet", "name": "o"}] == more.steps[1].apply["metadata"]["ownerReferences"]
 
 
-@pytest.mark.parametrize(("taken", "want"), [(0, 1), (1, 4), (2, 4)], ids=["nothing", "a quarter", "half"])
-def test_what_daemon_sets_take_of_a_fresh_node_is_no_room(taken, want):
-    own = [daemon("log", name, taken) for name in ("a1", "a2") if taken]
+@pytest.mark.parametrize(("used", "want"), [(0, 1), (1, 4), (2, 4)], ids=["nothing", "a quarter", "half"])
+def test_what_daemon_sets_take_of_a_fresh_node_is_no_capacity(used, want):
+    own = [daemon("log", name, used) for name in ("a1", "a2") if used]
     changes = helped([node("a1"), node("a2"), *own, gang("g", 6), *waiting("g", 6)])
     assert [f"{want} more node{'s' * (want > 1)} in rack r1 like a1"] == [change for change in changes if "more node" in change]
 
 
 @pytest.mark.parametrize("owner", ["DaemonSet", "Node"], ids=["of a daemon set", "static"])
-def test_a_larger_node_has_room_for_what_belongs_to_it_too(owner):
+def test_a_larger_node_has_capacity_for_what_belongs_to_it_too(owner):
     objects = [node("a1"), pod("own", on="a1", cpu=1, owner=owner), pod("big", cpu=8)]
     assert ["1 more node like a1, but with 9 cpu"] == helped(objects)
 
@@ -180,21 +180,21 @@ def test_a_root_that_is_placed_needs_no_help():
 def test_it_says_where_it_stopped_looking():
     objects = [*TWO_RACKS, gang("g", 6), *waiting("g", 6)]
     (decision,) = not_placed(objects)
-    told = advise(objects, load(objects), decision, COMPLETE, tries=2)
-    assert "the search for remedies stopped at the maximum number of tries; there may be more" == told.note
+    messages = advise(objects, load(objects), decision, COMPLETE, tries=2)
+    assert "the search for remedies stopped at the maximum number of tries; there may be more" == messages.note
     assert "" == advise(objects, load(objects), decision, COMPLETE).note
 
 
 @pytest.mark.parametrize("bound", ["_EFFORT", "_ALL_STEPS", "MOST"])
-def test_it_stops_when_all_is_looked_at_or_searched_that_may_be(monkeypatch, bound):
+def test_it_stops_when_all_is_examined_or_searched_that_may_be(monkeypatch, bound):
     objects = corpus.instance(3, Make(depth=3, moved=4, short=4, shapes=3))
     (decision,) = not_placed(objects)
     free = advise(objects, load(objects), decision, COMPLETE)
     monkeypatch.setattr(trial, bound, 1)
-    told = advise(objects, load(objects), decision, COMPLETE)
+    messages = advise(objects, load(objects), decision, COMPLETE)
 
-    assert "the search for remedies stopped at the maximum number of tries; there may be more" == told.note
-    assert len(told.remedies) < len(free.remedies)
+    assert "the search for remedies stopped at the maximum number of tries; there may be more" == messages.note
+    assert len(messages.remedies) < len(free.remedies)
 
 
 def test_the_order_of_objects_changes_nothing():
@@ -233,9 +233,9 @@ def tally(instances):
     for objects in instances:
         snapshot = load(objects)
         for decision in not_placed(objects):
-            found = remedies(objects, snapshot, decision, COMPLETE)
-            met, with_remedy = met + 1, with_remedy + bool(found)
-            for each in found:
+            result = remedies(objects, snapshot, decision, COMPLETE)
+            met, with_remedy = met + 1, with_remedy + bool(result)
+            for each in result:
                 assert decided(after(objects, each.steps))[decision.root].status is each.then is Status.SUCCESS, each.change
     return met, with_remedy
 
@@ -250,13 +250,13 @@ def test_nine_of_ten_trees_that_are_not_placed_have_a_remedy(make):
 
 def with_daemons(objects):
     """Return the same cluster with one pod of a DaemonSet on each node."""
-    met, found = set(), []
+    met, result = set(), []
     for each in objects:
         on = each["spec"].get("nodeName") if each["kind"] == "Pod" and "schedulingGroup" not in each["spec"] else None
         owned = {**each, "metadata": {**each["metadata"], "ownerReferences": [{"kind": "DaemonSet", "name": "d"}]}}
-        found.append(owned if on and on not in met else each)
+        result.append(owned if on and on not in met else each)
         met.add(on)
-    return found
+    return result
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ WORKLOAD = {
 }
 
 
-def made_of_one_template(pods):
+def trees_of_one_template(pods):
     groups = [each for name in ("x", "y") for each in (gang(name, 3, parent="t"), *waiting(name, pods))]
     return [node("a1", cpu=6), node("a2"), node("b1", "r2"), WORKLOAD, tree("t", 2), *groups]
 
@@ -32,12 +32,12 @@ SITUATIONS = {
         "minCount of PodGroup default/g lowered from 2 to 1",
     ),
     "minimums of one template are lacking": (
-        made_of_one_template(2),
+        trees_of_one_template(2),
         Status.WAIT,
         "minCount of PodGroup default/x and PodGroup default/y lowered from 3 to 2",
     ),
     "groups of one template are confined": (
-        made_of_one_template(3),
+        trees_of_one_template(3),
         Status.UNRESOLVABLE,
         "topology constraint of PodGroup default/x and PodGroup default/y widened from rack to zone (zone)",
     ),
@@ -45,11 +45,11 @@ SITUATIONS = {
 
 
 @pytest.mark.parametrize(("objects", "status", "change"), SITUATIONS.values(), ids=SITUATIONS)
-def test_a_change_that_two_ways_lead_to_is_told_once_and_of_all_its_groups(objects, status, change):
+def test_a_change_that_two_ways_lead_to_is_reported_once_and_of_all_its_groups(objects, status, change):
     (decision,) = not_placed(objects)
-    found = remedies(objects, load(objects), decision, COMPLETE)
-    (own,) = (each for each in found if each.change == change)
+    result = remedies(objects, load(objects), decision, COMPLETE)
+    (own,) = (each for each in result if each.change == change)
 
     assert status is decision.status
-    assert [own] == [each for each in found if net_changes(each.steps) == net_changes(own.steps)]
+    assert [own] == [each for each in result if net_changes(each.steps) == net_changes(own.steps)]
     assert decided(after(objects, own.steps))[decision.root].status is Status.SUCCESS

@@ -62,12 +62,12 @@ def test_a_class_is_filled_in() -> None:
 )
 def test_a_field_whose_gate_is_off_is_dropped_unless_it_is_in_use(kind: str, new: dict[str, Any], gate: str, want: str) -> None:
     typed, gates = decode.decode(kind, new), Gates(frozenset({gate}))
-    kept, nothing = drop.drop_disabled_fields(typed, typed, gates)
+    remaining, nothing = drop.drop_disabled_fields(typed, typed, gates)
     changed, dropped = drop.drop_disabled_fields(typed, None, gates)
 
     assert [(want, gate)] == [(str(path), name) for path, name in dropped]
     assert nothing == []
-    assert changed != kept
+    assert changed != remaining
 
 
 def test_with_all_gates_on_the_object_is_left_as_it_is() -> None:

@@ -90,12 +90,12 @@ def test_agrees_with_climbing_from_every_group(seed: int) -> None:
     groups: list[Group] = [composite(name, parent) for name, parent in parents.items()]
 
     def climb(name: str) -> tuple[int, bool]:
-        way, current = [name], parents[name]
-        while current in parents and current not in way:
-            way.append(current)
+        path, current = [name], parents[name]
+        while current in parents and current not in path:
+            path.append(current)
             current = parents[current]
-        circular = current in way
-        return (0 if circular else len(way)), circular and current == name
+        circular = current in path
+        return (0 if circular else len(path)), circular and current == name
 
     want = {name: climb(name) for name in names}
     for _ in range(2):
@@ -148,10 +148,10 @@ def test_a_circle_is_followed_no_further_than_it_is_shown(length: int, monkeypat
             return start if self.node.parent is start.node else Followed(self.node.parent)
 
     start = Followed(tree.nodes[0])
-    told = parent_acyclic._cycle(start)  # type: ignore[arg-type]
+    messages = parent_acyclic._cycle(start)  # type: ignore[arg-type]
     names = [f"g{number}" for number in range(length)]
 
-    assert told == " → ".join([*(names if length <= 8 else [*names[:7], "…"]), "g0"])
+    assert messages == " → ".join([*(names if length <= 8 else [*names[:7], "…"]), "g0"])
     assert steps <= 9
 
 

@@ -14,9 +14,9 @@ def parse(text: str | bytes, file: str = "a.yaml") -> documents.Manifest:
 
 
 def only(text: str, file: str = "a.yaml") -> Document:
-    (found,) = parse(text, file).parts
-    assert isinstance(found, Document), found
-    return found
+    (result,) = parse(text, file).parts
+    assert isinstance(result, Document), result
+    return result
 
 
 def kinds(manifest: documents.Manifest) -> list[str]:
@@ -24,9 +24,9 @@ def kinds(manifest: documents.Manifest) -> list[str]:
 
 
 def unreadable(text: str | bytes, file: str = "a.yaml") -> Unreadable:
-    (found,) = parse(text, file).parts
-    assert isinstance(found, Unreadable), found
-    return found
+    (result,) = parse(text, file).parts
+    assert isinstance(result, Unreadable), result
+    return result
 
 
 def place(document: Document, *parts: str | int) -> tuple[int, int, int]:

@@ -24,7 +24,7 @@ def linted(case: Path) -> Report:
     return lint_files.run(manifests, settings=Settings(linting=True))
 
 
-def told(report: Report, case: Path) -> list[Told]:
+def finding_rows(report: Report, case: Path) -> list[Told]:
     root = case / "input"
     return [
         (each.rule, each.severity.value, Path(each.file).relative_to(root).as_posix(), each.span.line, each.field)
@@ -36,12 +36,12 @@ def told(report: Report, case: Path) -> list[Told]:
 def test_findings(case: Path) -> None:
     want = json.loads((case / "expect.json").read_text(encoding="utf-8"))
     report = linted(case)
-    wanted = [(each["rule"], each["severity"], each["file"], each["line"], each["field"]) for each in want["findings"]]
-    anywhere = {(rule, severity, file, field) for rule, severity, file, line, field in wanted if line is None}
+    expected = [(each["rule"], each["severity"], each["file"], each["line"], each["field"]) for each in want["findings"]]
+    anywhere = {(rule, severity, file, field) for rule, severity, file, line, field in expected if line is None}
     got = {
         (rule, severity, file, None if (rule, severity, file, field) in anywhere else line, field)
-        for rule, severity, file, line, field in told(report, case)
+        for rule, severity, file, line, field in finding_rows(report, case)
     }
 
-    assert set(wanted) == got
+    assert set(expected) == got
     assert want["exit"] == report.exit_status

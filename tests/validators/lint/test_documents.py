@@ -55,8 +55,8 @@ def test_json_and_yaml_of_one_object_are_the_same() -> None:
 @pytest.mark.parametrize("written", ["18446744073709551616", "99999999999999999999", "-99999999999999999999", "-123456789012345678901"])
 @pytest.mark.parametrize("file", ["a.yaml", "a.json"])
 def test_an_integer_beyond_64_bits_keeps_its_digits(file: str, written: str) -> None:
-    found = only(f'{{"apiVersion": "v1", "kind": "Pod", "a": {written}}}', file).content["a"]
-    assert (int, written) == (type(found), str(found))
+    result = only(f'{{"apiVersion": "v1", "kind": "Pod", "a": {written}}}', file).content["a"]
+    assert (int, written) == (type(result), str(result))
 
 
 def test_an_integer_that_go_writes_with_an_exponent_is_a_float() -> None:
@@ -123,11 +123,11 @@ def test_a_template_is_unreadable_as_a_whole(text: str) -> None:
         pytest.param("a: 1\n".encode("utf-16"), (1, 1), "UTF-8", id="UTF-16"),
     ],
 )
-def test_unreadable_yaml_is_told_where(text: str | bytes, place: tuple[int, int], message: str) -> None:
-    found = unreadable(text)
+def test_unreadable_yaml_is_reported_with_its_place(text: str | bytes, place: tuple[int, int], message: str) -> None:
+    result = unreadable(text)
 
-    assert place == (found.line, found.column)
-    assert message in found.message
+    assert place == (result.line, result.column)
+    assert message in result.message
 
 
 @pytest.mark.parametrize(
@@ -141,11 +141,11 @@ def test_unreadable_yaml_is_told_where(text: str | bytes, place: tuple[int, int]
         pytest.param("kind: Pod", (1, 1), "must be JSON", id="YAML in a JSON file"),
     ],
 )
-def test_unreadable_json_is_told_where(text: str, place: tuple[int, int], message: str) -> None:
-    found = unreadable(text, "a.json")
+def test_unreadable_json_is_reported_with_its_place(text: str, place: tuple[int, int], message: str) -> None:
+    result = unreadable(text, "a.json")
 
-    assert place == (found.line, found.column)
-    assert message in found.message
+    assert place == (result.line, result.column)
+    assert message in result.message
 
 
 def test_half_a_character_in_json_becomes_the_replacement_character() -> None:

@@ -52,10 +52,10 @@ def test_a_path_that_does_not_exist_is_a_mistake(tree: Path) -> None:
 
 
 def test_standard_input_is_read_once() -> None:
-    (found,) = files.read_manifests(["-", "-"], io.BytesIO(POD.encode()))
+    (result,) = files.read_manifests(["-", "-"], io.BytesIO(POD.encode()))
 
-    assert found.file == "<stdin>"
-    assert len(found.parts) == 1
+    assert result.file == "<stdin>"
+    assert len(result.parts) == 1
 
 
 def test_links_are_followed_and_circles_are_not(tree: Path) -> None:
@@ -80,9 +80,9 @@ def test_a_broken_link_cannot_be_read(tree: Path) -> None:
     (tree / "a" / "broken.yaml").symlink_to(tree / "nowhere")
     manifests = files.read_manifests(["a"], io.BytesIO())
 
-    (lost,) = [part for each in manifests for part in each.parts if isinstance(part, Unreadable)]
-    assert (lost.file, lost.line) == ("a/broken.yaml", 1)
-    assert "no such file" in lost.message
+    (lost_fields,) = [part for each in manifests for part in each.parts if isinstance(part, Unreadable)]
+    assert (lost_fields.file, lost_fields.line) == ("a/broken.yaml", 1)
+    assert "no such file" in lost_fields.message
 
 
 def test_a_pipe_below_a_directory_is_not_waited_for(tree: Path) -> None:
@@ -91,7 +91,7 @@ def test_a_pipe_below_a_directory_is_not_waited_for(tree: Path) -> None:
     assert names("a") == ["a/c.json", "a/z.yml"]
 
 
-def test_a_name_that_is_no_text_is_told_legibly(tree: Path) -> None:
+def test_a_name_that_is_no_text_is_reported_legibly(tree: Path) -> None:
     (tree / os.fsdecode(b"a/\xff.yaml")).write_text(POD, encoding="utf-8")
 
     assert "a/\\xff.yaml" in names("a")
@@ -99,7 +99,7 @@ def test_a_name_that_is_no_text_is_told_legibly(tree: Path) -> None:
 
 def test_a_source_has_the_bytes_and_the_place_of_its_file(tree: Path) -> None:
     (tree / "a" / "broken.yaml").symlink_to("nowhere")
-    found = {each.name: each for each in files.sources(["./b.yaml", "a"], io.BytesIO(b""))}
+    result = {each.name: each for each in files.sources(["./b.yaml", "a"], io.BytesIO(b""))}
 
-    assert (found["b.yaml"].path, found["b.yaml"].content, found["b.yaml"].error) == ("./b.yaml", POD.encode(), "")
-    assert (found["a/broken.yaml"].content, found["a/broken.yaml"].error) == (b"", "cannot be read: no such file or directory")
+    assert (result["b.yaml"].path, result["b.yaml"].content, result["b.yaml"].error) == ("./b.yaml", POD.encode(), "")
+    assert (result["a/broken.yaml"].content, result["a/broken.yaml"].error) == (b"", "cannot be read: no such file or directory")

@@ -104,11 +104,11 @@ def test_the_second_of_several_json_values_has_its_own_places() -> None:
     assert second.span(FieldPath("x")) == Span(3, 2, 3, 8)
 
 
-def test_no_object_is_told_at_its_first_line() -> None:
-    (found,) = parse("\n# c\n\nvalues:\n  a: 1\n").parts
+def test_no_object_is_reported_at_its_first_line() -> None:
+    (result,) = parse("\n# c\n\nvalues:\n  a: 1\n").parts
 
-    assert isinstance(found, NotKubernetes)
-    assert (found.line, found.column) == (4, 1)
+    assert isinstance(result, NotKubernetes)
+    assert (result.line, result.column) == (4, 1)
 
 
 def test_libyaml_and_the_parser_in_python_agree(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,8 +116,8 @@ def test_libyaml_and_the_parser_in_python_agree(monkeypatch: pytest.MonkeyPatch)
 
     def everything() -> list[object]:
         document = only(OBJECT)
-        lost = [unreadable("a: b\n c: d\n"), unreadable("a: \x01\n"), unreadable("a: {b: 1, b: 1}")]
-        return [document.content, place(document, "spec", "list", 3, "more"), [(each.line, each.column) for each in lost]]
+        lost_fields = [unreadable("a: b\n c: d\n"), unreadable("a: \x01\n"), unreadable("a: {b: 1, b: 1}")]
+        return [document.content, place(document, "spec", "list", 3, "more"), [(each.line, each.column) for each in lost_fields]]
 
     fast = everything()
     monkeypatch.setattr("validators.lint.yaml_events._PARSER", yaml.SafeLoader)

@@ -41,7 +41,7 @@ def applied(findings: list[Finding], value: str | None = None, text: str = "", s
     return suppress.apply(findings, [annotation(value)] if value is not None else [], comments, scope=scope)
 
 
-def left(outcome: suppress.Outcome) -> list[tuple[str, int]]:
+def remaining(outcome: suppress.Outcome) -> list[tuple[str, int]]:
     return [(each.rule, each.span.line) for each in outcome.findings]
 
 
@@ -61,19 +61,19 @@ def left(outcome: suppress.Outcome) -> list[tuple[str, int]]:
 def test_an_annotation_hides_findings_of_its_object(value: str, want: list[tuple[str, int]]) -> None:
     findings = [finding("rule-a", 7), finding("rule-a", 8), finding("rule-b", 9)]
 
-    assert want == left(applied(findings, value))
+    assert want == remaining(applied(findings, value))
 
 
 def test_a_comment_that_stands_alone_reaches_one_line_and_no_further() -> None:
     outcome = applied([finding("rule-a", 3)], text="# muster: ignore[rule-a] why\n\na: b\n")
 
-    assert left(outcome) == [("rule-a", 3), ("unused-suppression", 1)]
+    assert remaining(outcome) == [("rule-a", 3), ("unused-suppression", 1)]
 
 
 def test_an_annotation_is_for_its_own_object_and_file() -> None:
     findings = [finding("rule-a", 7, index=1), finding("rule-a", 7, file="b.yaml"), finding("rule-a", 7, index=None)]
 
-    assert left(applied(findings, "rule-a: why")) == [("rule-a", 7)] * 3 + [("unused-suppression", 5)]
+    assert remaining(applied(findings, "rule-a: why")) == [("rule-a", 7)] * 3 + [("unused-suppression", 5)]
 
 
 def test_hidden_findings_are_counted() -> None:
@@ -104,14 +104,14 @@ def test_hidden_findings_are_counted() -> None:
     ],
 )
 def test_a_comment_hides_findings_of_a_line(text: str, want: list[tuple[str, int]]) -> None:
-    assert want == left(applied([finding("rule-a", 2)], text=text))
+    assert want == remaining(applied([finding("rule-a", 2)], text=text))
 
 
 @pytest.mark.parametrize("rule", ["unreadable", "unused-suppression"])
 def test_what_cannot_be_hidden(rule: str) -> None:
     outcome = applied([finding(rule, 2, index=None)], text=f"# muster: ignore[{rule}] why\na: b\n")
 
-    assert left(outcome) == [(rule, 2), ("unused-suppression", 1)]
+    assert remaining(outcome) == [(rule, 2), ("unused-suppression", 1)]
     assert "cannot be hidden" in outcome.findings[1].message
 
 
@@ -119,14 +119,14 @@ def test_a_comment_hides_that_a_file_is_not_kubernetes() -> None:
     assert applied([finding("not-kubernetes", 2, index=None)], text="# muster: ignore[not-kubernetes] Helm values\na: b\n").findings == ()
 
 
-def test_of_an_object_that_was_given_up_nothing_is_said() -> None:
+def test_of_an_object_that_was_given_up_nothing_is_reported() -> None:
     """Its other rules were not run, so it is unknown if the suppression is unused."""
     scope = suppress.Scope(SCOPE.known, SCOPE.active, {("a.yaml", 0)}, {("a.yaml", 0)})
 
     assert applied([], "rule-a: why", "# muster: ignore[rule-b] why\na: b\n", scope).findings == ()
 
 
-def test_the_warning_stands_at_the_annotation_or_at_the_comment() -> None:
+def test_the_warning_is_at_the_annotation_or_at_the_comment() -> None:
     of_annotation, of_comment = applied([], "rule-a: why", "\na: b # muster: ignore[rule-a] why\n").findings
 
     assert (of_annotation.field, of_annotation.document) == ("metadata.annotations[muster.dev/ignore]", SUBJECT)
@@ -147,14 +147,14 @@ def test_a_finding_is_not_compared_with_every_suppression() -> None:
 
     lines = range(1, 101)
     text = "".join(f"a{line}: 1 # muster: ignore[rule-a] why\n" for line in lines)
-    found = [dataclasses.replace(each, span=Span(Line(each.span.line), 1, 1, 5)) for each in (finding("rule-a", line) for line in lines)]
-    outcome = applied(found, text=text)
+    result = [dataclasses.replace(each, span=Span(Line(each.span.line), 1, 1, 5)) for each in (finding("rule-a", line) for line in lines)]
+    outcome = applied(result, text=text)
 
     assert (outcome.findings, outcome.suppressed) == ((), 100)
     assert compared <= 1000
 
 
-def test_of_two_for_one_place_the_one_without_a_reason_is_told() -> None:
+def test_of_two_for_one_place_the_one_without_a_reason_is_reported() -> None:
     outcome = applied([finding("rule-a", 9)], "rule-a:\nrule-a: why")
 
     assert [each.message for each in outcome.findings] == ["the suppression of rule-a must give a reason; without one it hides nothing"]

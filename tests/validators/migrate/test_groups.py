@@ -38,7 +38,7 @@ def test_each_replica_has_a_group_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("to", ["v1beta1", "v1alpha3"])
-def test_groups_are_of_the_version_that_is_asked_for(to: str) -> None:
+def test_groups_are_of_the_version_that_is_requested(to: str) -> None:
     after = objects_in(text_of(migrate(WORKLOAD, pod("a"), to=to)))
 
     assert [f"scheduling.k8s.io/{to}"] * 2 + ["v1"] == [each["apiVersion"] for each in after]
@@ -51,14 +51,14 @@ def test_pods_find_their_workload_in_another_file() -> None:
     assert {"a": "train-workers"} == members(text_of(migration, 0))
 
 
-def test_a_workload_is_looked_for_in_the_namespace_of_the_pod() -> None:
+def test_a_workload_is_searched_for_in_the_namespace_of_the_pod() -> None:
     elsewhere = WORKLOAD.replace("{name: train}", "{name: train, namespace: other}")
     migration = migrate(elsewhere, pod("a"), pod("b").replace("{name: b}", "{name: b, namespace: other}"))
 
     assert [("other", "train-workers")] == [(each.subject.namespace, each.subject.name) for each in migration.made]
     assert ["spec.workloadRef"] == [each.spot.field for each in migration.losses]
-    made = [each for each in objects_in(text_of(migration)) if each["kind"] == "PodGroup"]
-    assert [{"name": "train-workers", "namespace": "other"}] == [each["metadata"] for each in made]
+    created = [each for each in objects_in(text_of(migration)) if each["kind"] == "PodGroup"]
+    assert [{"name": "train-workers", "namespace": "other"}] == [each["metadata"] for each in created]
 
 
 def test_pod_templates_of_any_controller_count() -> None:

@@ -99,7 +99,7 @@ def test_json_among_yaml_is_followed_by_a_document_of_its_own() -> None:
     assert objects_in(together(AFTER, MADE, POD_AFTER)) == objects_in(after)
 
 
-def test_groups_stand_in_the_order_of_what_they_are_for() -> None:
+def test_groups_are_in_the_order_of_what_they_are_for() -> None:
     pods = [pod("a", key="r1"), pod("b", "driver"), pod("c", key="r0"), pod("d"), CURRENT]
     migration = migrate(WORKLOAD, *pods)
 

@@ -40,9 +40,9 @@ def migrated(file: tuple[str, str], to: str = "v1beta1") -> Migration:
 
 
 def typed(content: dict[str, object]) -> Object:
-    found = pipeline.decode_for_lookup(content)
-    assert found is not None
-    return found
+    result = pipeline.decode_for_lookup(content)
+    assert result is not None
+    return result
 
 
 def without_counts(found: Object) -> Object:
@@ -82,14 +82,14 @@ def test_what_is_migrated_and_brought_back_is_what_it_was_but_for_what_is_told_t
     for number, each in enumerate(before):
         version = LATEST[str(each["apiVersion"]).rpartition("/")[2]]
         back = {**version.from_hub(after[number]), "apiVersion": each["apiVersion"]}
-        told = [loss.spot.field for loss in migration.losses if loss.spot.subject == subject_of(each)]
+        messages = [loss.spot.field for loss in migration.losses if loss.spot.subject == subject_of(each)]
 
-        assert applied(each, [Remove(_parts(field)) for field in told]) == back
+        assert applied(each, [Remove(_parts(field)) for field in messages]) == back
 
 
 def _parts(field: str) -> tuple[str | int, ...]:
-    found = re.findall(r"\[(\d+)\]|([^.\[\]]+)", field)
-    return tuple(int(number) if number else name for number, name in found)
+    result = re.findall(r"\[(\d+)\]|([^.\[\]]+)", field)
+    return tuple(int(number) if number else name for number, name in result)
 
 
 @settings(max_examples=sampled(60), deadline=None)
@@ -131,9 +131,9 @@ def test_pods_are_in_groups_of_their_workload(file: tuple[str, str]) -> None:
     assert sorted(set(named)) == sorted(groups)
     assert len(set(references)) == len(groups)
     for name, reference in zip(named, references, strict=True):
-        made = groups[name].spec.workload_ref
-        assert made is not None
-        assert reference[:2] == (made.workload_name, made.template_name)
+        created = groups[name].spec.workload_ref
+        assert created is not None
+        assert reference[:2] == (created.workload_name, created.template_name)
 
 
 def _pod(content: dict[str, Any]) -> dict[str, Any]:
@@ -155,9 +155,9 @@ def _group(content: dict[str, Any]) -> str:
 @given(written.files(st.one_of(ONE, written.jobs())))
 def test_what_was_valid_is_valid_today(file: tuple[str, str]) -> None:
     migration = migrated(file)
-    found = {each.rule for each in findings(text_of(migration), name=file[0])}
+    result = {each.rule for each in findings(text_of(migration), name=file[0])}
 
-    assert _RETIRED_RULES & found == set()
+    assert _RETIRED_RULES & result == set()
     assert findings(text_of(migration), name=file[0], profile=Profile.UPSTREAM) == ()
 
 

@@ -57,22 +57,22 @@ def test_where_references_are_found(content: dict[str, object], want: str) -> No
         pytest.param({**REF, "replica": "a"}, "replica", id="an unknown field"),
     ],
 )
-def test_a_reference_that_names_nothing_is_told(reference: dict[str, object], want: str) -> None:
-    (found,) = find({"apiVersion": "v1", "kind": "Pod", "spec": {"workloadRef": reference}})
+def test_a_reference_that_names_nothing_is_reported(reference: dict[str, object], want: str) -> None:
+    (result,) = find({"apiVersion": "v1", "kind": "Pod", "spec": {"workloadRef": reference}})
 
-    assert isinstance(found, InvalidReference)
-    assert found.path == ("spec", "workloadRef", want)
+    assert isinstance(result, InvalidReference)
+    assert result.path == ("spec", "workloadRef", want)
 
 
 @pytest.mark.parametrize("key", [None, "", "a" * 63])
 def test_a_reference_says_what_it_names(key: str | None) -> None:
-    (found,) = find({"apiVersion": "v1", "kind": "Pod", "spec": {"workloadRef": {**REF, "podGroupReplicaKey": key}}})
+    (result,) = find({"apiVersion": "v1", "kind": "Pod", "spec": {"workloadRef": {**REF, "podGroupReplicaKey": key}}})
 
-    assert found == Reference(("spec", "workloadRef"), "train", "workers", key or "", PodPriority(), has_group=False)
+    assert result == Reference(("spec", "workloadRef"), "train", "workers", key or "", PodPriority(), has_group=False)
 
 
 @pytest.mark.parametrize(
-    ("spec", "want", "told"),
+    ("spec", "want", "messages"),
     [
         pytest.param({}, PodPriority(), "no priority class", id="nothing said"),
         pytest.param({"priorityClassName": "high", "priority": 5}, PodPriority("high"), "priorityClassName: high", id="the class counts"),
@@ -87,8 +87,8 @@ def test_a_reference_says_what_it_names(key: str | None) -> None:
         pytest.param({"preemptionPolicy": "PreemptLowerPriority"}, PodPriority(), "no priority class", id="the default says nothing"),
     ],
 )
-def test_the_priority_of_a_pod(spec: dict[str, object], want: PodPriority, told: str) -> None:
-    assert (want, told) == (pod_priority(spec), str(pod_priority(spec)))
+def test_the_priority_of_a_pod(spec: dict[str, object], want: PodPriority, messages: str) -> None:
+    assert (want, messages) == (pod_priority(spec), str(pod_priority(spec)))
 
 
 def test_a_pod_joins_its_group() -> None:
@@ -101,7 +101,7 @@ def test_a_pod_joins_its_group() -> None:
 
 
 def test_a_pod_that_names_a_group_already_stays_in_it() -> None:
-    (found,) = find({"apiVersion": "v1", "kind": "Pod", "spec": {"workloadRef": REF, "schedulingGroup": {"podGroupName": "x"}}})
+    (result,) = find({"apiVersion": "v1", "kind": "Pod", "spec": {"workloadRef": REF, "schedulingGroup": {"podGroupName": "x"}}})
 
-    assert isinstance(found, Reference)
-    assert list(changes(found, "train-workers")) == [Remove(("spec", "workloadRef"))]
+    assert isinstance(result, Reference)
+    assert list(changes(result, "train-workers")) == [Remove(("spec", "workloadRef"))]

@@ -13,42 +13,42 @@ LOSSY = together(WORKLOAD.replace("policy: {basic: {}}", "policy: {basic: {desir
 
 
 def test_text_tells_losses_notes_files_and_all_in_a_line() -> None:
-    told = report.as_text(migrate_files({"a.yaml": LOSSY, "b.yaml": CURRENT}), {"a.yaml"}).splitlines()
+    messages = report.as_text(migrate_files({"a.yaml": LOSSY, "b.yaml": CURRENT}), {"a.yaml"}).splitlines()
 
-    assert told[0] == "a.yaml:9:22: lost: Workload default/train: spec.podGroups[1].policy.basic.desiredCount: 3"
-    assert told[1].startswith("    what it meant: a hint how many pods to expect")
-    assert told[2].startswith("    what to do: nothing, if pods may start one by one")
-    assert told[3].startswith("a.yaml:8:5: note: Workload default/train: spec.podGroups[1]: no pod among the inputs names this group")
-    assert told[4:] == [
+    assert messages[0] == "a.yaml:9:22: lost: Workload default/train: spec.podGroups[1].policy.basic.desiredCount: 3"
+    assert messages[1].startswith("    what it meant: a hint how many pods to expect")
+    assert messages[2].startswith("    what to do: nothing, if pods may start one by one")
+    assert messages[3].startswith("a.yaml:8:5: note: Workload default/train: spec.podGroups[1]: no pod among the inputs names this group")
+    assert messages[4:] == [
         "a.yaml: 3 objects changed, 1 PodGroup made: train-workers-r0",
         "3 of 4 objects changed, in 1 of 2 files; 1 PodGroup made; 1 loss; 1 file written",
     ]
 
 
 def test_text_tells_what_is_refused() -> None:
-    told = report.as_text(migrate_files({"a.yaml": "a: [", "b.yaml": GROUP.replace("minCount: 4", "minCount: 0")}))
+    messages = report.as_text(migrate_files({"a.yaml": "a: [", "b.yaml": GROUP.replace("minCount: 4", "minCount: 0")}))
 
-    assert told.startswith("a.yaml:1:5: unreadable: must be YAML: ")
+    assert messages.startswith("a.yaml:1:5: unreadable: must be YAML: ")
     assert (
         "\nb.yaml:10:29: refused: PodGroup default/workers: spec.schedulingPolicy.gang.minCount: is not valid in Kubernetes 1.36 either: "
-        in told
+        in messages
     )
-    assert told.endswith("\n2 refused, and nothing is written; 1 of 1 object to be changed; 0 PodGroups to be made; 0 losses\n")
+    assert messages.endswith("\n2 refused, and nothing is written; 1 of 1 object to be changed; 0 PodGroups to be made; 0 losses\n")
 
 
 def test_json_has_everything() -> None:
-    told = json.loads(report.as_json(migrate_files({"a.yaml": LOSSY, "b.yaml": "a: ["}, to="v1alpha3"), {"a.yaml"}))
+    messages = json.loads(report.as_json(migrate_files({"a.yaml": LOSSY, "b.yaml": "a: ["}, to="v1alpha3"), {"a.yaml"}))
     workload = {"apiVersion": "scheduling.k8s.io/v1alpha1", "kind": "Workload", "namespace": "default", "name": "train"}
 
-    assert told["version"] == 1
-    assert told["files"] == [
+    assert messages["version"] == 1
+    assert messages["files"] == [
         {"file": "a.yaml", "changed": True, "written": True},
         {"file": "b.yaml", "changed": False, "written": False},
     ]
     assert {"file": "a.yaml", "line": 1, "column": 1, "document": workload, "field": "apiVersion", "to": "scheduling.k8s.io/v1alpha3"} == {
-        key: value for key, value in told["migrated"][0].items() if key != "changes"
+        key: value for key, value in messages["migrated"][0].items() if key != "changes"
     }
-    assert told["made"] == [
+    assert messages["made"] == [
         {
             "file": "a.yaml",
             "apiVersion": "scheduling.k8s.io/v1alpha3",
@@ -62,14 +62,14 @@ def test_json_has_everything() -> None:
         }
     ]
     field = "spec.podGroups[1].policy.basic.desiredCount"
-    assert {"file": "a.yaml", "line": 9, "column": 22, "document": workload, "field": field, "lost": "3"}.items() <= told["losses"][
+    assert {"file": "a.yaml", "line": 9, "column": 22, "document": workload, "field": field, "lost": "3"}.items() <= messages["losses"][
         0
     ].items()
-    assert told["losses"][0].keys() >= {"meant", "remedy"}
+    assert messages["losses"][0].keys() >= {"meant", "remedy"}
     assert [{"file": "b.yaml", "line": 1, "column": 5, "document": None, "field": ""}] == [
-        {key: value for key, value in each.items() if key != "message"} for each in told["refused"]
+        {key: value for key, value in each.items() if key != "message"} for each in messages["refused"]
     ]
-    assert told["summary"] == {
+    assert messages["summary"] == {
         "files": 2,
         "changed": 1,
         "written": 1,
@@ -115,10 +115,10 @@ def test_json_tells_every_change(text: str, want: list[dict[str, object]]) -> No
     assert want == json.loads(report.as_json(migrate(text)))["migrated"][0]["changes"]
 
 
-def test_a_field_that_is_added_is_told() -> None:
-    told = json.loads(report.as_json(migrate(WORKLOAD, pod("a", more="  priorityClassName: high\n"))))
+def test_a_field_that_is_added_is_reported() -> None:
+    messages = json.loads(report.as_json(migrate(WORKLOAD, pod("a", more="  priorityClassName: high\n"))))
 
-    assert {"field": "spec.podGroups[0]", "added": {"priorityClassName": "high"}} in told["migrated"][0]["changes"]
+    assert {"field": "spec.podGroups[0]", "added": {"priorityClassName": "high"}} in messages["migrated"][0]["changes"]
 
 
 def test_what_a_stranger_wrote_does_not_steer_a_terminal() -> None:

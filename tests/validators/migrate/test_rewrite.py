@@ -61,18 +61,18 @@ def test_a_file_with_nothing_to_migrate_keeps_its_bytes(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "messages"),
     [
         pytest.param(GROUP.replace("spec:", "{{- if .Values.x }}\nspec:"), "this looks like a template: render it first", id="no YAML"),
         pytest.param(GROUP.replace("spec:", "# {{- if .Values.x }}\nspec:"), "this looks like a template: render it first", id="comments"),
         pytest.param(GROUP.replace("name: workers", 'name: "{{ .Values.x }}"'), "this looks like a template: render it first", id="names"),
     ],
 )
-def test_a_template_is_refused(text: str, told: str) -> None:
+def test_a_template_is_refused(text: str, messages: str) -> None:
     migration = migrate(text)
 
     assert migration.exit_status == 2
-    assert told in migration.refused[0].message
+    assert messages in migration.refused[0].message
     assert text == text_of(migration)
 
 

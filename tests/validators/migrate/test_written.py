@@ -28,8 +28,14 @@ TREES = st.recursive(
         pytest.param("workers", "'", "'workers'", id="single quotes stay"),
         pytest.param("workers", '"', '"workers"', id="double quotes stay"),
         pytest.param("it's", "'", '"it\'s"', id="a quote inside"),
-        *(pytest.param(word, "", f'"{word}"', id=f"{word} is something else") for word in ("on", "null", "12", "1e3", "0x1f", "1.5")),
-        *(pytest.param(word, "", f'"{word}"', id=f"{word} is something else to others") for word in ("2026-11-02", "0o7")),
+        *(
+            pytest.param(status_text, "", f'"{status_text}"', id=f"{status_text} is something else")
+            for status_text in ("on", "null", "12", "1e3", "0x1f", "1.5")
+        ),
+        *(
+            pytest.param(status_text, "", f'"{status_text}"', id=f"{status_text} is something else to others")
+            for status_text in ("2026-11-02", "0o7")
+        ),
         pytest.param("", "", '""', id="empty"),
         pytest.param({"all": {}}, "", "{all: {}}", id="a mapping"),
         pytest.param([1, {"a": True}], "", "[1, {a: true}]", id="a list"),

@@ -23,8 +23,8 @@ def absent_or(value: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 def mapping(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
     """Draw mappings with these fields in any order, without those that are None."""
-    found = st.fixed_dictionaries(fields).flatmap(lambda each: st.permutations(sorted(each.items())))
-    return found.map(lambda items: {name: value for name, value in items if value is not None})
+    result = st.fixed_dictionaries(fields).flatmap(lambda each: st.permutations(sorted(each.items())))
+    return result.map(lambda items: {name: value for name, value in items if value is not None})
 
 
 POLICY = st.one_of(st.just({"basic": {}}), COUNT.map(lambda count: {"gang": {"minCount": count}}))

@@ -97,7 +97,7 @@ def test_what_64_bits_do_not_hold_counts_as_the_largest(written, units):
         *("m", ".", "1e99999999999999999999", True, False, float("nan"), float("inf")),
     ],
 )
-def test_what_is_no_quantity_is_told(written):
+def test_what_is_no_quantity_is_reported(written):
     with pytest.raises(ValueError, match="is not a quantity: must be a number with an optional unit"):
         value(written)
     with pytest.raises(ValueError, match="is not a quantity"):
@@ -110,7 +110,7 @@ def test_true_is_no_quantity_though_one_was_read_before():
         value(True)
 
 
-def test_a_long_text_is_told_in_short():
+def test_a_long_text_is_reported_in_short():
     with pytest.raises(ValueError, match=f'^"{"x" * 60}…" is not a quantity'):
         value("x" * 1000)
 

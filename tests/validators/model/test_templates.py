@@ -119,10 +119,10 @@ def test_all_paths_cost_one_walk() -> None:
     """In any order of requests: thousands of errors must not cost thousands of walks."""
     tree = workload(*(composite(f"c{number}", *(leaf(f"l{number}-{each}") for each in range(8))) for number in range(8)))
     templates = Counting(tree, None)
-    found = {templates.path(shape): shape for _ in range(2) for shape in reversed(templates.validated)}
+    result = {templates.path(shape): shape for _ in range(2) for shape in reversed(templates.validated)}
 
     assert templates.steps == len(templates.validated) == 72
-    assert [(path, found[path]) for path, _ in Templates(tree, None).walk()] == list(Templates(tree, None).walk())
+    assert [(path, result[path]) for path, _ in Templates(tree, None).walk()] == list(Templates(tree, None).walk())
 
 
 def test_the_first_path_costs_no_more_than_its_way() -> None:
@@ -162,7 +162,7 @@ def test_what_keeps_a_walk_is_freed_without_the_collector() -> None:
     templates, named = Templates(new, None), TemplatesByName(new)
     assert str(templates.path(templates.leaves[0])) == "spec.podGroupTemplates[0]"
     assert named.find("a") == (leaf("a"), None)
-    kept = [weakref.ref(templates), weakref.ref(named)]
+    remaining = [weakref.ref(templates), weakref.ref(named)]
     del templates, named
 
-    assert [each() for each in kept] == [None, None]
+    assert [each() for each in remaining] == [None, None]

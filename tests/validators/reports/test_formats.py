@@ -32,10 +32,10 @@ def test_every_format_ends_its_last_line_and_is_the_same_each_time(name: str) ->
 
 @pytest.mark.parametrize("name", reports.MODULES)
 def test_no_format_lets_a_manifest_steer_a_terminal(name: str) -> None:
-    told = reports.renderer(name)(REPORT)
+    messages = reports.renderer(name)(REPORT)
 
-    assert "\x1b" not in told
-    assert name in {"json", "sarif", "junit"} or "\u202e" not in told
+    assert "\x1b" not in messages
+    assert name in {"json", "sarif", "junit"} or "\u202e" not in messages
 
 
 def test_text() -> None:
@@ -68,11 +68,11 @@ def test_numbers_in_words() -> None:
 
 
 def test_json() -> None:
-    told = json.loads(reports.renderer("json")(REPORT))
+    messages = json.loads(reports.renderer("json")(REPORT))
 
-    assert told["version"] == 1
-    assert told["summary"] == {"files": 3, "documents": 3, "foreign": 1, "errors": 2, "warnings": 1, "suppressed": 1}
-    assert told["findings"][1] == {
+    assert messages["version"] == 1
+    assert messages["summary"] == {"files": 3, "documents": 3, "foreign": 1, "errors": 2, "warnings": 1, "suppressed": 1}
+    assert messages["findings"][1] == {
         "rule": "gang-minimum",
         "severity": "error",
         "message": "Invalid value: 0: must be greater than or equal to 1",
@@ -86,7 +86,7 @@ def test_json() -> None:
         "document": {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "namespace": "training", "name": "bad"},
         "docs": "validators/rules/README.md#gang-minimum",
     }
-    assert (told["findings"][2]["type"], told["findings"][2]["document"]) == (None, None)
+    assert (messages["findings"][2]["type"], messages["findings"][2]["document"]) == (None, None)
 
 
 def test_sarif_has_the_shape_that_the_standard_demands() -> None:
@@ -152,14 +152,14 @@ def test_github() -> None:
 
 
 def test_markdown_is_a_table_that_a_manifest_cannot_break() -> None:
-    told = reports.renderer("markdown")(REPORT)
-    rows = [line for line in told.splitlines() if line.startswith("| ")]
+    messages = reports.renderer("markdown")(REPORT)
+    rows = [line for line in messages.splitlines() if line.startswith("| ")]
 
-    assert told.startswith("### muster lint\n\n2 errors, 1 warning in 3 documents")
+    assert messages.startswith("### muster lint\n\n2 errors, 1 warning in 3 documents")
     assert len(rows) == 1 + len(REPORT.findings)
     assert all(len(next(csv.reader(io.StringIO(row.replace("\\|", "")), delimiter="|", quoting=csv.QUOTE_NONE))) == 7 for row in rows)
-    assert "<b>" not in told.replace("\\<b\\>", "")
-    assert "@all" not in told
+    assert "<b>" not in messages.replace("\\<b\\>", "")
+    assert "@all" not in messages
 
 
 def test_markdown_stops_before_a_comment_is_too_long() -> None:

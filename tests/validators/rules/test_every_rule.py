@@ -25,7 +25,7 @@ def settings(example: Example, *, linting: bool) -> Settings:
     return Settings(minor=int(example.kubernetes.partition(".")[2]), gates=Gates(frozenset(example.gates_off)), linting=linting)
 
 
-def told(rule: Rule, example: Example) -> list[str]:
+def reported_paths(rule: Rule, example: Example) -> list[str]:
     judged = changed(example) if example.old else linted(example)
     return [str(each.error.path) for each in judged if each.error.origin == rule.id]
 
@@ -61,9 +61,9 @@ def test_a_good_example_is_clean(rule: Rule, example: Example) -> None:
 
 
 @pytest.mark.parametrize(("rule", "example"), examples("bad"))
-def test_a_bad_example_is_told_at_its_places(rule: Rule, example: Example) -> None:
+def test_a_bad_example_is_reported_at_its_places(rule: Rule, example: Example) -> None:
     """The rule reports each place that the example names, and no other."""
-    assert sorted(example.at) == sorted(told(rule, example))
+    assert sorted(example.at) == sorted(reported_paths(rule, example))
 
 
 @pytest.mark.parametrize("rule", rules.ALL.values(), ids=lambda rule: rule.id)

@@ -78,9 +78,9 @@ def test_lint(api_version: str) -> None:
     wrong = json.loads(muster("lint", "-", "--format", "json", given=written(WRONG, api_version)).stdout)
 
     assert sound.exit_code == 0, sound.output
-    found = {(each["document"]["apiVersion"], each["rule"], each["field"]) for each in wrong["findings"]}
-    assert (api_version, "gang-minimum", "spec.schedulingPolicy.gang.minCount") in found
-    assert len([each for each in found if each[1] == "gang-minimum"]) == 2
+    result = {(each["document"]["apiVersion"], each["rule"], each["field"]) for each in wrong["findings"]}
+    assert (api_version, "gang-minimum", "spec.schedulingPolicy.gang.minCount") in result
+    assert len([each for each in result if each[1] == "gang-minimum"]) == 2
 
 
 def test_lint_names_the_versions_that_are_there(api_version: str) -> None:
@@ -172,8 +172,8 @@ def only(api_version: str) -> Iterator[Api]:
             return 200, {}, {"resources": []}
         return 200, {}, {"resources": [{"name": served.resource(kind).resource} for kind in KINDS]}
 
-    with serving(answer) as (_, found):
-        yield found
+    with serving(answer) as (_, result):
+        yield result
 
 
 def test_webhooks_watch(api_version: str, only: Api) -> None:
@@ -198,11 +198,11 @@ def test_cache(api_version: str, listed: bool) -> None:
     for each in cluster(api_version):
         server.put(each)
     for kind in ("Node", "Pod", *KINDS):
-        found = [each for name, each in server.objects.items() if name[0] == kind]
+        result = [each for name, each in server.objects.items() if name[0] == kind]
         if listed:
-            cache.replace(kind, [json.dumps(bare(each)).encode() for each in found], str(server.version))
+            cache.replace(kind, [json.dumps(bare(each)).encode() for each in result], str(server.version))
         else:
-            for each in found:
+            for each in result:
                 cache.apply(kind, "ADDED", json.dumps(each).encode())
 
     want = load([json.dumps(each).encode() for each in server.objects.values()])

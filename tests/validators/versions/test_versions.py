@@ -21,9 +21,9 @@ def test_v1alpha1_has_groups_with_a_policy() -> None:
     }
 
 
-@pytest.mark.parametrize(("word", "want"), [("Pod", {"single": {}}), ("PodGroup", {"all": {}}), ("Group", {})])
-def test_v1alpha2_has_modes_that_are_words(word: str, want: dict[str, object]) -> None:
-    spec = {"podGroupTemplates": [{"name": "a", "disruptionMode": word}], "disruptionMode": word}
+@pytest.mark.parametrize(("status_text", "want"), [("Pod", {"single": {}}), ("PodGroup", {"all": {}}), ("Group", {})])
+def test_v1alpha2_has_modes_that_are_words(status_text: str, want: dict[str, object]) -> None:
+    spec = {"podGroupTemplates": [{"name": "a", "disruptionMode": status_text}], "disruptionMode": status_text}
     today = v1alpha2.to_hub({"spec": spec})["spec"]
 
     assert (want, want) == (today["disruptionMode"], today["podGroupTemplates"][0]["disruptionMode"])
@@ -120,7 +120,7 @@ def test_what_has_the_wrong_type_passes_through(content: dict[str, object]) -> N
         (FieldPath("metadata", "name"), "metadata.name", "metadata.name"),
     ],
 )
-def test_paths_are_told_in_the_words_of_the_version(path: FieldPath, first: str, second: str) -> None:
+def test_paths_are_reported_in_the_words_of_the_version(path: FieldPath, first: str, second: str) -> None:
     assert (first, second) == (str(v1alpha1.written_path(path)), str(v1alpha2.written_path(path)))
 
 

@@ -10,28 +10,28 @@ from workloadbuilder.adapters.compiled import Compiled, CompileOptions, compile_
 from workloadbuilder.adapters.shared.known_objects import Known
 
 
-def compiled(text: str, *, further: str = "", levels: dict[str, str] | None = None, **wanted: Any) -> Compiled:
+def compiled(text: str, *, further: str = "", levels: dict[str, str] | None = None, **expected: Any) -> Compiled:
     """Compile the first object of *text*; its other objects and those of *further* are known."""
     documents = [each for each in yaml.safe_load_all(text) if each]
     known = Known(documents, [each for each in yaml.safe_load_all(further) if each], levels)
-    found = compile_object(documents[0], known, CompileOptions(**wanted))
-    assert found is not None
-    return found
+    result = compile_object(documents[0], known, CompileOptions(**expected))
+    assert result is not None
+    return result
 
 
 def sound(text: str, **more: Any) -> Compiled:
     """Compile an object without errors."""
-    found = compiled(text, **more)
-    assert told(found.errors) == []
-    return found
+    result = compiled(text, **more)
+    assert error_lines(result.errors) == []
+    return result
 
 
-def told(errors) -> list[str]:
+def error_lines(errors) -> list[str]:
     """Return errors, or warnings except for a missing uid, as users see them."""
     return [f"{error.path}: {error}" for error in errors if str(error.path) != "metadata.uid"]
 
 
-def lost(found: Compiled) -> list[str]:
+def lost_fields(found: Compiled) -> list[str]:
     """Return the fields that are lost."""
     return [str(loss.path) for loss in found.losses]
 

@@ -54,16 +54,16 @@ def test_all_examples_of_the_document_are_there():
 def test_what_is_made_is_what_the_validators_accept(text, further, version, profile):
     with_uid = text.replace("{name: ", "{uid: uid-1, name: ", 1)
     for each in (text, with_uid):
-        found = sound(each, further=further, groups=True, version=version)
+        result = sound(each, further=further, groups=True, version=version)
         refused = [
-            f"{made['metadata']['name']}: {judged.error.path}: {judged.error}"
-            for made in found.objects
+            f"{created['metadata']['name']}: {judged.error.path}: {judged.error}"
+            for created in result.objects
             for judged in pipeline.validate(
-                made["kind"],
-                made,
+                created["kind"],
+                created,
                 None,
                 Operation.CREATE,
-                api_version=made["apiVersion"],
+                api_version=created["apiVersion"],
                 settings=Settings(profile=profile, linting=True),
             )
             if judged.severity is Severity.ERROR
@@ -74,9 +74,9 @@ def test_what_is_made_is_what_the_validators_accept(text, further, version, prof
 
 @pytest.mark.parametrize(("text", "further"), SAMPLES.values(), ids=SAMPLES)
 def test_every_pod_has_a_name_of_its_own_and_a_group_that_is_made(text, further):
-    found = sound(text, further=further, groups=True, pods=True)
-    groups = {each["metadata"]["name"] for each in found.objects if each["kind"] == "PodGroup"}
-    pods = [each for each in found.objects if each["kind"] == "Pod"]
+    result = sound(text, further=further, groups=True, pods=True)
+    groups = {each["metadata"]["name"] for each in result.objects if each["kind"] == "PodGroup"}
+    pods = [each for each in result.objects if each["kind"] == "Pod"]
 
     assert len(pods) == len({each["metadata"]["name"] for each in pods})
     assert groups >= {each["spec"]["schedulingGroup"]["podGroupName"] for each in pods}
@@ -87,19 +87,19 @@ def test_what_is_made_shares_nothing_with_the_object(text, further):
     documents = [each for each in yaml.safe_load_all(text) if each]
     before = yaml.safe_dump_all(documents)
     known = Known(documents, [each for each in yaml.safe_load_all(further) if each])
-    found = compile_object(documents[0], known, CompileOptions(groups=True, pods=True))
-    assert found is not None
-    for made in found.objects:
-        made["metadata"].clear()
-        made["spec"].clear()
+    result = compile_object(documents[0], known, CompileOptions(groups=True, pods=True))
+    assert result is not None
+    for created in result.objects:
+        created["metadata"].clear()
+        created["spec"].clear()
 
     assert before == yaml.safe_dump_all(documents)
-    assert found.explained == compile_object(documents[0], known, CompileOptions(groups=True, pods=True)).explained
+    assert result.explained == compile_object(documents[0], known, CompileOptions(groups=True, pods=True)).explained
 
 
 def test_all_groups_of_one_template_are_made_with_its_minimum():
-    found = sound(SAMPLES["JobSet"][0], groups=True)
-    groups = [each["spec"]["schedulingPolicy"] for each in found.objects if each["metadata"]["name"].startswith("train-workers")]
+    result = sound(SAMPLES["JobSet"][0], groups=True)
+    groups = [each["spec"]["schedulingPolicy"] for each in result.objects if each["metadata"]["name"].startswith("train-workers")]
 
     assert [{"gang": {"minCount": 4}}] * 3 == groups
 
@@ -146,13 +146,13 @@ def _changed(value, path, new):
 @pytest.mark.parametrize(("text", "further"), SAMPLES.values(), ids=SAMPLES)
 @settings(max_examples=sampled(60), deadline=None)
 @given(data=st.data())
-def test_whatever_stands_in_a_field_something_sensible_comes_of_it(text, further, data):
+def test_any_value_in_a_field_gives_an_error_or_sound_objects(text, further, data):
     """Nothing is raised: errors are reported, or valid objects are generated."""
-    found = [each for each in yaml.safe_load_all(text) if each]
-    first = {key: each for key, each in found[0].items() if key not in {"apiVersion", "kind"}}
+    result = [each for each in yaml.safe_load_all(text) if each]
+    first = {key: each for key, each in result[0].items() if key not in {"apiVersion", "kind"}}
     path = data.draw(st.sampled_from(list(_paths(first))[1:]))
-    changed = {"apiVersion": found[0]["apiVersion"], "kind": found[0]["kind"], **_changed(first, path, data.draw(ANYTHING))}
-    known = Known([changed, *found[1:]], [each for each in yaml.safe_load_all(further) if each])
+    changed = {"apiVersion": result[0]["apiVersion"], "kind": result[0]["kind"], **_changed(first, path, data.draw(ANYTHING))}
+    known = Known([changed, *result[1:]], [each for each in yaml.safe_load_all(further) if each])
     compiled = compile_object(changed, known, CompileOptions(groups=True, pods=True))
 
     assert compiled is not None
@@ -164,11 +164,11 @@ def test_an_object_that_is_nested_too_deeply_is_refused():
     for _ in range(10_000):
         spec = {"a": spec}
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": {"template": {"spec": spec}}}
-    found = compile_object(job, Known(), CompileOptions(pods=True))
+    result = compile_object(job, Known(), CompileOptions(pods=True))
 
-    assert found is not None
-    assert ["Invalid value: must be nested less deeply: it cannot be read"] == [str(error) for error in found.errors]
+    assert result is not None
+    assert ["Invalid value: must be nested less deeply: it cannot be read"] == [str(error) for error in result.errors]
 
 
-def test_the_kinds_are_told_with_their_groups():
+def test_the_kinds_are_reported_with_their_groups():
     assert kinds.listed().startswith("Job (batch), JobSet (jobset.x-k8s.io), ")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.workloadbuilder.adapters.compiling import compiled, lost, names, parents, pods, root, sound, sources, told
+from tests.workloadbuilder.adapters.compiling import compiled, error_lines, lost_fields, names, parents, pods, root, sound, sources
 
 SET = """
 apiVersion: grove.io/v1alpha1
@@ -32,7 +32,7 @@ spec: {levels: [{domain: zone, key: topology.kubernetes.io/zone}, {domain: rack,
 
 
 def test_min_available_is_kept_on_every_level():
-    found = sound(SET, further=TOPOLOGY)
+    result = sound(SET, further=TOPOLOGY)
 
     assert {
         "replica": "gang, minGroupCount 2",
@@ -41,17 +41,19 @@ def test_min_available_is_kept_on_every_level():
         "decode-replica": "gang, minGroupCount 2",
         "leader": "gang, minCount 1",
         "worker": "gang, minCount 2",
-    } == {name: blocks["schedulingPolicy"].removesuffix(" (default)") for name, blocks in sources(found).items()}
-    assert "high" == root(found)["priorityClassName"]
+    } == {name: blocks["schedulingPolicy"].removesuffix(" (default)") for name, blocks in sources(result).items()}
+    assert "high" == root(result)["priorityClassName"]
 
 
 def test_domains_are_the_labels_of_the_topology():
-    found = sound(SET, further=TOPOLOGY)
+    result = sound(SET, further=TOPOLOGY)
 
     assert {"replica": "topology.kubernetes.io/zone (default)", "decode-replica": "example/rack (default)"} == {
-        name: blocks["schedulingConstraints"] for name, blocks in sources(found).items() if "schedulingConstraints" in blocks
+        name: blocks["schedulingConstraints"] for name, blocks in sources(result).items() if "schedulingConstraints" in blocks
     }
-    assert ["spec.template.cliqueStartupType", "spec.template.podCliqueScalingGroups[0].topologyConstraint.pack.preferred"] == lost(found)
+    assert ["spec.template.cliqueStartupType", "spec.template.podCliqueScalingGroups[0].topologyConstraint.pack.preferred"] == lost_fields(
+        result
+    )
 
 
 @pytest.mark.parametrize(
@@ -64,19 +66,19 @@ def test_domains_are_the_labels_of_the_topology():
     ],
 )
 def test_a_domain_that_is_not_known_is_lost(further, levels, want):
-    assert want == sum(path.endswith("topologyConstraint") for path in lost(sound(SET, further=further, levels=levels)))
+    assert want == sum(path.endswith("topologyConstraint") for path in lost_fields(sound(SET, further=further, levels=levels)))
 
 
 def test_groups_and_pods_are_named_as_grove_names_them():
-    found = sound(SET.replace("  replicas: 1\n", "  replicas: 2\n"), further=TOPOLOGY, groups=True, pods=True)
+    result = sound(SET.replace("  replicas: 1\n", "  replicas: 2\n"), further=TOPOLOGY, groups=True, pods=True)
 
-    assert "serve-decode-replica-0-2" == parents(found)["serve-worker-0-2"]
-    assert "serve-decode-0" == parents(found)["serve-decode-replica-0-2"]
-    assert "serve-replica-0" == parents(found)["serve-decode-0"]
-    assert "serve-worker-0-2" == pods(found)["serve-0-decode-2-worker-1"]
-    assert "serve-frontend-1" == pods(found)["serve-1-frontend-0"]
-    assert 2 * (2 + 3 * (1 + 3)) == len(pods(found))
-    labels = found.objects[-1]["metadata"]["labels"]
+    assert "serve-decode-replica-0-2" == parents(result)["serve-worker-0-2"]
+    assert "serve-decode-0" == parents(result)["serve-decode-replica-0-2"]
+    assert "serve-replica-0" == parents(result)["serve-decode-0"]
+    assert "serve-worker-0-2" == pods(result)["serve-0-decode-2-worker-1"]
+    assert "serve-frontend-1" == pods(result)["serve-1-frontend-0"]
+    assert 2 * (2 + 3 * (1 + 3)) == len(pods(result))
+    labels = result.objects[-1]["metadata"]["labels"]
     assert ["serve", "serve-1-decode-2-worker", "2", "1", "2"] == [
         labels[name]
         for name in (
@@ -87,17 +89,17 @@ def test_groups_and_pods_are_named_as_grove_names_them():
             "grove.io/podcliquescalinggroup-replica-index",
         )
     ]
-    assert "high" == found.objects[-1]["spec"]["priorityClassName"]
+    assert "high" == result.objects[-1]["spec"]["priorityClassName"]
 
 
 def test_what_is_idle_makes_no_group():
     idle = SET.replace("roleName: f, replicas: 2", "roleName: f, replicas: 0").replace(
         "replicas: 3, minAvailable: 2, topology", "replicas: 0, topology"
     )
-    found = sound(idle, further=TOPOLOGY, groups=True)
+    result = sound(idle, further=TOPOLOGY, groups=True)
 
-    assert [] == names(found, "PodGroup")
-    assert ["serve-replica"] == names(found, "CompositePodGroup")
+    assert [] == names(result, "PodGroup")
+    assert ["serve-replica"] == names(result, "CompositePodGroup")
 
 
 def test_without_replicas_there_are_no_groups():
@@ -138,7 +140,7 @@ def test_without_replicas_there_are_no_groups():
     ],
 )
 def test_refuses_at_the_users_field(changed, want):
-    assert want in told(compiled(SET.replace(*changed), further=TOPOLOGY).errors)
+    assert want in error_lines(compiled(SET.replace(*changed), further=TOPOLOGY).errors)
 
 
 @pytest.mark.parametrize(

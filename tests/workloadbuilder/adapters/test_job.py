@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from tests.workloadbuilder.adapters.compiling import compiled, lost, names, pods, root, sound, sources, told
+from tests.workloadbuilder.adapters.compiling import compiled, error_lines, lost_fields, names, pods, root, sound, sources
 from tests.workloadbuilder.adapters.jobs import GANG, JOB, with_scheduling
 
 POLICY = "spec.scheduling.schedulingPolicy"
 
 
 def test_a_job_that_says_nothing_is_basic():
-    found = sound(JOB)
+    result = sound(JOB)
 
-    assert {"name": "job-root", "schedulingPolicy": {"basic": {}}} == root(found)
-    assert {"job-root": {"schedulingPolicy": "basic (default)"}} == sources(found)
+    assert {"name": "job-root", "schedulingPolicy": {"basic": {}}} == root(result)
+    assert {"job-root": {"schedulingPolicy": "basic (default)"}} == sources(result)
 
 
 @pytest.mark.parametrize(
@@ -27,16 +27,16 @@ def test_a_job_that_says_nothing_is_basic():
     ],
 )
 def test_an_open_minimum_becomes_the_parallelism(parallelism, want):
-    found = sound(GANG.replace("parallelism: 4", parallelism))
+    result = sound(GANG.replace("parallelism: 4", parallelism))
 
-    assert {"gang": {"minCount": want}} == root(found)["schedulingPolicy"]
-    assert {"schedulingPolicy": f"gang, minCount {want} (callback)"} == sources(found)["job-root"]
+    assert {"gang": {"minCount": want}} == root(result)["schedulingPolicy"]
+    assert {"schedulingPolicy": f"gang, minCount {want} (callback)"} == sources(result)["job-root"]
 
 
 def test_a_minimum_of_the_users_is_kept():
-    found = sound(with_scheduling("{schedulingPolicy: {gang: {minCount: 3}}}"))
+    result = sound(with_scheduling("{schedulingPolicy: {gang: {minCount: 3}}}"))
 
-    assert {"schedulingPolicy": "gang, minCount 3 (user)"} == sources(found)["job-root"]
+    assert {"schedulingPolicy": "gang, minCount 3 (user)"} == sources(result)["job-root"]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_minimum_of_the_users_is_kept():
     ],
 )
 def test_refuses_at_the_users_field(scheduling, want):
-    assert want == told(compiled(with_scheduling(scheduling)).errors)
+    assert want == error_lines(compiled(with_scheduling(scheduling)).errors)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_refuses_at_the_users_field(scheduling, want):
     ],
 )
 def test_refuses_what_is_no_job(changed, want):
-    assert want == told(compiled(JOB.replace(*changed)).errors)
+    assert want == error_lines(compiled(JOB.replace(*changed)).errors)
 
 
 @pytest.mark.parametrize("content", ["7", "[]", "{metadata: 7, spec: 7}", "{metadata: {labels: [], annotations: 3, ownerReferences: {}}}"])
@@ -128,28 +128,30 @@ def test_never_raises(content):
     assert compiled(f"apiVersion: batch/v1\nkind: Job\nspec: {content}\nmetadata: {content}\n").errors != ()
 
 
-def test_a_gang_that_is_never_complete_is_told():
-    found = sound(GANG + "  completions: 2\n")
+def test_a_gang_that_is_never_complete_is_reported():
+    result = sound(GANG + "  completions: 2\n")
 
-    assert ["spec.completions: Invalid value: 2: must be at least 4, the gang's minCount: otherwise the gang is never complete"] == told(
-        found.warnings
+    assert [
+        "spec.completions: Invalid value: 2: must be at least 4, the gang's minCount: otherwise the gang is never complete"
+    ] == error_lines(result.warnings)
+    assert [] == error_lines(sound(GANG + "  completions: 4\n").warnings)
+
+
+def test_a_suspended_job_is_compiled_and_reported():
+    result = sound(JOB + "  suspend: true\n", pods=True)
+
+    assert ["spec.suspend: Invalid value: true: the Job is suspended: its pods are created when it is resumed"] == error_lines(
+        result.warnings
     )
-    assert [] == told(sound(GANG + "  completions: 4\n").warnings)
-
-
-def test_a_suspended_job_is_compiled_and_told():
-    found = sound(JOB + "  suspend: true\n", pods=True)
-
-    assert ["spec.suspend: Invalid value: true: the Job is suspended: its pods are created when it is resumed"] == told(found.warnings)
-    assert 4 == len(pods(found))
+    assert 4 == len(pods(result))
 
 
 def test_pods_are_named_and_labelled_as_the_controller_does():
-    found = sound(JOB.replace("parallelism: 4", "parallelism: 2\n  completions: 9\n  completionMode: Indexed"), groups=True, pods=True)
+    result = sound(JOB.replace("parallelism: 4", "parallelism: 2\n  completions: 9\n  completionMode: Indexed"), groups=True, pods=True)
 
-    assert {"train-0": "train-job-root", "train-1": "train-job-root"} == pods(found)
-    assert ["train-job-root"] == names(found, "PodGroup")
-    pod = found.objects[-1]
+    assert {"train-0": "train-job-root", "train-1": "train-job-root"} == pods(result)
+    assert ["train-job-root"] == names(result, "PodGroup")
+    pod = result.objects[-1]
     assert {"job-name": "train", "batch.kubernetes.io/job-name": "train", "batch.kubernetes.io/job-completion-index": "1"} == pod[
         "metadata"
     ]["labels"]
@@ -162,36 +164,36 @@ def test_no_more_pods_than_are_to_complete():
 
 
 def test_the_pods_class_is_the_groups():
-    found = sound(JOB.replace("{spec: {", "{spec: {priorityClassName: high, "), groups=True, pods=True)
+    result = sound(JOB.replace("{spec: {", "{spec: {priorityClassName: high, "), groups=True, pods=True)
 
-    assert ["high"] * 2 == [root(found)["priorityClassName"], found.objects[1]["spec"]["priorityClassName"]]
-    assert "high" == found.objects[2]["spec"]["priorityClassName"]
+    assert ["high"] * 2 == [root(result)["priorityClassName"], result.objects[1]["spec"]["priorityClassName"]]
+    assert "high" == result.objects[2]["spec"]["priorityClassName"]
 
 
 def test_a_class_of_the_systems_own_is_left_out():
-    found = sound(JOB.replace("{spec: {", "{spec: {priorityClassName: system-node-critical, "))
+    result = sound(JOB.replace("{spec: {", "{spec: {priorityClassName: system-node-critical, "))
 
-    assert "priorityClassName" not in root(found)
-    assert ["spec.template.spec.priorityClassName"] == [line.partition(":")[0] for line in told(found.warnings)]
+    assert "priorityClassName" not in root(result)
+    assert ["spec.template.spec.priorityClassName"] == [line.partition(":")[0] for line in error_lines(result.warnings)]
 
 
 def test_with_a_uid_names_are_those_of_kubernetes_1_38():
-    found = sound(GANG.replace("name: train,", "name: train, uid: uid-1,"), groups=True, pods=True)
+    result = sound(GANG.replace("name: train,", "name: train, uid: uid-1,"), groups=True, pods=True)
 
-    workload, group = found.objects[:2]
+    workload, group = result.objects[:2]
     assert "train-647cf7d9" == workload["metadata"]["name"]
     assert [
         {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "uid-1", "controller": True, "blockOwnerDeletion": True}
     ] == workload["metadata"]["ownerReferences"]
     assert group["metadata"]["name"].startswith("train-647cf7d9-job-root-")
-    assert {group["metadata"]["name"]} == {*pods(found).values()}
+    assert {group["metadata"]["name"]} == {*pods(result).values()}
 
 
 def test_a_generated_name_has_a_stand_in():
-    found = sound(JOB.replace("name: train", "generateName: train-"))
+    result = sound(JOB.replace("name: train", "generateName: train-"))
 
-    assert ["train"] == names(found, "Workload")
-    assert [line for line in told(found.warnings) if line.startswith("metadata.generateName")] != []
+    assert ["train"] == names(result, "Workload")
+    assert [line for line in error_lines(result.warnings) if line.startswith("metadata.generateName")] != []
 
 
 KUEUE = JOB.replace("name: train,", "name: train, labels: {kueue.x-k8s.io/queue-name: gpus},")
@@ -221,17 +223,17 @@ KUEUE = JOB.replace("name: train,", "name: train, labels: {kueue.x-k8s.io/queue-
     ],
 )
 def test_kueues_annotations_are_defaults(annotations, topology, want):
-    found = sound(KUEUE.replace("template: {", f"template: {{metadata: {{annotations: {annotations}}}, "))
+    result = sound(KUEUE.replace("template: {", f"template: {{metadata: {{annotations: {annotations}}}, "))
 
     assert topology == (
-        root(found)["schedulingConstraints"]["topology"][0]["key"] if topology else root(found).get("schedulingConstraints")
+        root(result)["schedulingConstraints"]["topology"][0]["key"] if topology else root(result).get("schedulingConstraints")
     )
     at = "spec.template.metadata.annotations[kueue.x-k8s.io/{}]"
-    assert ["metadata.labels[kueue.x-k8s.io/queue-name]", *(at.format(each) for each in want)] == lost(found)
+    assert ["metadata.labels[kueue.x-k8s.io/queue-name]", *(at.format(each) for each in want)] == lost_fields(result)
 
 
 def test_the_users_constraint_wins_over_an_annotation():
     annotated = KUEUE.replace("template: {", "template: {metadata: {annotations: {kueue.x-k8s.io/podset-required-topology: rack}}, ")
-    found = sound(with_scheduling("{schedulingConstraints: {topology: [{key: zone}]}}", annotated))
+    result = sound(with_scheduling("{schedulingConstraints: {topology: [{key: zone}]}}", annotated))
 
-    assert {"schedulingPolicy": "basic (default)", "schedulingConstraints": "zone (user)"} == sources(found)["job-root"]
+    assert {"schedulingPolicy": "basic (default)", "schedulingConstraints": "zone (user)"} == sources(result)["job-root"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.workloadbuilder.adapters.compiling import compiled, names, parents, pods, sound, told
+from tests.workloadbuilder.adapters.compiling import compiled, error_lines, names, parents, pods, sound
 
 OWNED = """
 apiVersion: batch/v1
@@ -40,12 +40,12 @@ spec: {replicatedJobs: [{name: workers, template: {spec: {parallelism: 2, templa
 
 
 def test_a_child_gets_the_group_that_its_annotations_name():
-    found = sound(OWNED, further=WORKLOAD, groups=True, pods=True)
+    result = sound(OWNED, further=WORKLOAD, groups=True, pods=True)
 
-    assert [] == names(found, "Workload")
-    assert {"train-workers-1": "train-jobset-root"} == parents(found)
-    assert {"gang": {"minCount": 2}} == found.objects[0]["spec"]["schedulingPolicy"]
-    assert {"train-workers-1-0": "train-workers-1", "train-workers-1-1": "train-workers-1"} == pods(found)
+    assert [] == names(result, "Workload")
+    assert {"train-workers-1": "train-jobset-root"} == parents(result)
+    assert {"gang": {"minCount": 2}} == result.objects[0]["spec"]["schedulingPolicy"]
+    assert {"train-workers-1-0": "train-workers-1", "train-workers-1-1": "train-workers-1"} == pods(result)
 
 
 def test_a_child_that_cannot_be_told_from_others_has_the_group_that_the_job_controller_makes():
@@ -78,9 +78,9 @@ def test_a_child_that_cannot_be_told_from_others_has_the_group_that_the_job_cont
     ],
 )
 def test_a_child_gets_no_workload(text, further, want):
-    found = sound(text, further=further, groups=True, pods=True)
+    result = sound(text, further=further, groups=True, pods=True)
 
-    assert ((), want) == (found.objects, found.skipped)
+    assert ((), want) == (result.objects, result.skipped)
 
 
 def test_a_link_to_a_template_that_is_not_there_is_refused():
@@ -88,12 +88,12 @@ def test_a_link_to_a_template_that_is_not_there_is_refused():
 
     assert [
         'metadata.annotations[scheduling.k8s.io/group-template-name]: Not found: "worker": podGroupTemplate "worker" not found in workload "train" (have [workers])'
-    ] == told(compiled(wrong, further=WORKLOAD, groups=True).errors)
+    ] == error_lines(compiled(wrong, further=WORKLOAD, groups=True).errors)
 
 
 def test_a_cronjobs_job_is_a_root():
-    found = sound(
+    result = sound(
         OWNED.replace("jobset.x-k8s.io/v1alpha2, kind: JobSet", "batch/v1, kind: CronJob").replace("annotations: {", "annotations: {} #")
     )
 
-    assert ["train-workers-1"] == names(found, "Workload")
+    assert ["train-workers-1"] == names(result, "Workload")

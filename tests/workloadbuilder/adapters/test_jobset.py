@@ -5,46 +5,46 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from tests.workloadbuilder.adapters.compiling import compiled, lost, names, parents, pods, root, sound, sources, told
+from tests.workloadbuilder.adapters.compiling import compiled, error_lines, lost_fields, names, parents, pods, root, sound, sources
 from tests.workloadbuilder.adapters.jobsets import EXCLUSIVE, JOBSET, NESTED, jobset
 
 
 def test_a_jobset_that_says_nothing_is_basic_on_all_levels():
-    found = sound(jobset(), groups=True)
+    result = sound(jobset(), groups=True)
 
     basic = {"basic": {}}
     assert {
         "name": "jobset-root",
         "schedulingPolicy": basic,
         "podGroupTemplates": [{"name": "driver", "schedulingPolicy": basic}, {"name": "workers", "schedulingPolicy": basic}],
-    } == root(found)
+    } == root(result)
     assert {
         "train-jobset-root": "",
         "train-driver": "train-jobset-root",
         "train-workers-0": "train-jobset-root",
         "train-workers-1": "train-jobset-root",
         "train-workers-2": "train-jobset-root",
-    } == parents(found)
+    } == parents(result)
 
 
 @pytest.mark.parametrize(
     "given", [{"nested": "schedulingPolicy: {gang: {}}"}, {"targeted": "schedulingPolicy: {gang: {}}"}], ids=["option A", "option B"]
 )
 def test_both_shapes_of_the_document_say_the_same(given):
-    found = sound(jobset(at_root="schedulingPolicy: {gang: {}}", **given))
+    result = sound(jobset(at_root="schedulingPolicy: {gang: {}}", **given))
 
     assert {
         "jobset-root": {"schedulingPolicy": "gang, minGroupCount 4 (callback)"},
         "driver": {"schedulingPolicy": "basic (default)"},
         "workers": {"schedulingPolicy": "gang, minCount 4 (callback)"},
-    } == sources(found)
+    } == sources(result)
 
 
 def test_a_replicated_job_without_replicas_makes_no_group():
-    found = sound(jobset(at_root="schedulingPolicy: {gang: {}}").replace("replicas: 3", "replicas: 0"), groups=True)
+    result = sound(jobset(at_root="schedulingPolicy: {gang: {}}").replace("replicas: 3", "replicas: 0"), groups=True)
 
-    assert {"gang": {"minGroupCount": 1}} == root(found)["schedulingPolicy"]
-    assert ["train-driver"] == names(found, "PodGroup")
+    assert {"gang": {"minGroupCount": 1}} == root(result)["schedulingPolicy"]
+    assert ["train-driver"] == names(result, "PodGroup")
 
 
 def nine(count: int) -> str:
@@ -53,11 +53,11 @@ def nine(count: int) -> str:
 
 
 def test_eight_replicated_jobs_are_as_many_as_there_may_be():
-    assert [] == told(compiled(nine(8)).errors)
-    assert ["spec.replicatedJobs: Too many: 9: must have at most 8 items"] == told(compiled(nine(9)).errors)
+    assert [] == error_lines(compiled(nine(8)).errors)
+    assert ["spec.replicatedJobs: Too many: 9: must have at most 8 items"] == error_lines(compiled(nine(9)).errors)
 
 
-def test_scheduling_in_two_places_is_told():
+def test_scheduling_in_two_places_is_reported():
     text = jobset(targeted="schedulingPolicy: {gang: {}}", target="driver", nested="schedulingPolicy: {gang: {}}")
 
     assert [
@@ -65,11 +65,11 @@ def test_scheduling_in_two_places_is_told():
             f"{NESTED}: Invalid value: the JobSet has scheduling blocks both here and at the root in spec.scheduling.replicatedJobPolicies: "
             "use only one of the two"
         )
-    ] == told(sound(text).warnings)
+    ] == error_lines(sound(text).warnings)
 
 
 def test_pods_are_named_and_labelled_as_the_controllers_do():
-    found = sound(jobset().replace("replicas: 3", "replicas: 2").replace("parallelism: 4", "parallelism: 2"), groups=True, pods=True)
+    result = sound(jobset().replace("replicas: 3", "replicas: 2").replace("parallelism: 4", "parallelism: 2"), groups=True, pods=True)
 
     assert {
         "train-driver-0-0": "train-driver",
@@ -77,8 +77,8 @@ def test_pods_are_named_and_labelled_as_the_controllers_do():
         "train-workers-0-1": "train-workers-0",
         "train-workers-1-0": "train-workers-1",
         "train-workers-1-1": "train-workers-1",
-    } == pods(found)
-    labels = found.objects[-1]["metadata"]["labels"]
+    } == pods(result)
+    labels = result.objects[-1]["metadata"]["labels"]
     assert {
         "jobset.sigs.k8s.io/jobset-name": "train",
         "jobset.sigs.k8s.io/replicatedjob-name": "workers",
@@ -100,11 +100,11 @@ def test_pods_are_named_and_labelled_as_the_controllers_do():
 
 
 def test_delegated_the_jobs_name_their_groups():
-    found = sound(jobset(nested="schedulingPolicy: {gang: {}}").replace("replicas: 3", "replicas: 2"), groups=True, delegated=True)
+    result = sound(jobset(nested="schedulingPolicy: {gang: {}}").replace("replicas: 3", "replicas: 2"), groups=True, delegated=True)
 
-    assert (["train-jobset-root"], []) == (names(found, "CompositePodGroup"), names(found, "PodGroup"))
-    assert ["train-driver-0", "train-workers-0", "train-workers-1"] == names(found, "Job")
-    job = found.objects[-1]
+    assert (["train-jobset-root"], []) == (names(result, "CompositePodGroup"), names(result, "PodGroup"))
+    assert ["train-driver-0", "train-workers-0", "train-workers-1"] == names(result, "Job")
+    job = result.objects[-1]
     annotations = job["metadata"]["annotations"]
     assert ["workers", "train-jobset-root"] == [
         annotations["scheduling.k8s.io/group-template-name"],
@@ -117,20 +117,20 @@ def test_delegated_the_jobs_name_their_groups():
 def test_delegated_and_central_make_the_same_groups():
     text = jobset(nested="schedulingPolicy: {gang: {}}").replace("name: train,", "name: train, uid: set-1,")
     central = {each["metadata"]["name"]: each["spec"] for each in sound(text, groups=True).objects if each["kind"] == "PodGroup"}
-    left = sound(text, groups=True, delegated=True).objects
-    workload = yaml.safe_dump(left[0])
-    made = [sound(yaml.safe_dump(job), further=workload, groups=True).objects[0] for job in left if job["kind"] == "Job"]
+    remaining = sound(text, groups=True, delegated=True).objects
+    workload = yaml.safe_dump(remaining[0])
+    created = [sound(yaml.safe_dump(job), further=workload, groups=True).objects[0] for job in remaining if job["kind"] == "Job"]
 
-    assert central == {each["metadata"]["name"]: each["spec"] for each in made}
+    assert central == {each["metadata"]["name"]: each["spec"] for each in created}
 
 
 def test_exclusive_topology_is_a_default_constraint_of_each_job():
-    found = sound(EXCLUSIVE, pods=True)
+    result = sound(EXCLUSIVE, pods=True)
 
     at = "metadata.annotations[alpha.jobset.sigs.k8s.io/exclusive-topology]"
-    assert [{"topology": [{"key": "rack"}]}] * 2 == [each["schedulingConstraints"] for each in root(found)["podGroupTemplates"]]
-    assert [at] == sorted(set(lost(found)))
-    affinities = {each["metadata"]["name"]: "affinity" in each["spec"] for each in found.objects if each["kind"] == "Pod"}
+    assert [{"topology": [{"key": "rack"}]}] * 2 == [each["schedulingConstraints"] for each in root(result)["podGroupTemplates"]]
+    assert [at] == sorted(set(lost_fields(result)))
+    affinities = {each["metadata"]["name"]: "affinity" in each["spec"] for each in result.objects if each["kind"] == "Pod"}
     assert (True, False) == (affinities["train-workers-2-0"], affinities["train-workers-2-1"])
 
 
@@ -147,30 +147,34 @@ def test_kueue_wants_all_jobs_of_a_replicated_job_in_one_domain_which_is_lost():
         "parallelism: 4, template: {",
         "parallelism: 4, template: {metadata: {annotations: {kueue.x-k8s.io/podset-required-topology: rack}}, ",
     )
-    found = sound(annotated)
+    result = sound(annotated)
 
-    assert {"topology": [{"key": "rack"}]} == root(found)["podGroupTemplates"][1]["schedulingConstraints"]
-    assert ["spec.replicatedJobs[1].template.spec.template.metadata.annotations[kueue.x-k8s.io/podset-required-topology]"] == lost(found)
-    assert [] == lost(sound(annotated.replace("replicas: 3", "replicas: 1")))
+    assert {"topology": [{"key": "rack"}]} == root(result)["podGroupTemplates"][1]["schedulingConstraints"]
+    assert ["spec.replicatedJobs[1].template.spec.template.metadata.annotations[kueue.x-k8s.io/podset-required-topology]"] == lost_fields(
+        result
+    )
+    assert [] == lost_fields(sound(annotated.replace("replicas: 3", "replicas: 1")))
 
 
-def test_a_suspended_jobset_is_compiled_and_told():
-    found = sound(jobset() + "  suspend: true\n", pods=True)
+def test_a_suspended_jobset_is_compiled_and_reported():
+    result = sound(jobset() + "  suspend: true\n", pods=True)
 
-    assert ["spec.suspend: Invalid value: true: the JobSet is suspended: its pods are created when it is resumed"] == told(found.warnings)
-    assert 13 == len(pods(found))
+    assert ["spec.suspend: Invalid value: true: the JobSet is suspended: its pods are created when it is resumed"] == error_lines(
+        result.warnings
+    )
+    assert 13 == len(pods(result))
 
 
 def test_a_jobset_of_a_trainjob_gets_no_workload():
     owner = "ownerReferences: [{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, name: tune, uid: x, controller: true}]"
-    found = sound(jobset().replace("namespace: research", f"namespace: research, {owner}"))
+    result = sound(jobset().replace("namespace: research", f"namespace: research, {owner}"))
 
-    assert ((), "its groups belong to the Workload of its controller, TrainJob tune") == (found.objects, found.skipped)
+    assert ((), "its groups belong to the Workload of its controller, TrainJob tune") == (result.objects, result.skipped)
 
 
 def test_groups_that_no_job_controller_would_make_are_warned_of():
     """In Kubernetes 1.37 it reads only the top of a Workload, and a JobSet's templates are below its root."""
-    found = compiled(jobset(nested="schedulingPolicy: {gang: {}}"), groups=True, delegated=True)
+    result = compiled(jobset(nested="schedulingPolicy: {gang: {}}"), groups=True, delegated=True)
 
-    told = [str(each) for each in found.warnings if "creates no PodGroup" in str(each)]
-    assert [True, True] == [name in each for name, each in zip(('"driver"', '"workers"'), told, strict=True)]
+    error_lines = [str(each) for each in result.warnings if "creates no PodGroup" in str(each)]
+    assert [True, True] == [name in each for name, each in zip(('"driver"', '"workers"'), error_lines, strict=True)]

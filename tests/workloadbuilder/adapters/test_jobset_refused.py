@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.workloadbuilder.adapters.compiling import compiled, told, unquoted
+from tests.workloadbuilder.adapters.compiling import compiled, error_lines, unquoted
 from tests.workloadbuilder.adapters.jobsets import DEPENDS, IN_ORDER, JOBSET, NESTED, jobset
 
 TARGETED = "spec.scheduling.replicatedJobPolicies[0]"
@@ -127,7 +127,7 @@ TARGETED = "spec.scheduling.replicatedJobPolicies[0]"
     ],
 )  # fmt: skip
 def test_refuses_at_the_users_field(text, want):
-    assert unquoted(want) == unquoted(told(compiled(text).errors))
+    assert unquoted(want) == unquoted(error_lines(compiled(text).errors))
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_a_gang_that_waits_for_jobs_that_wait_for_it_is_refused(text, cause):
             "spec.scheduling.schedulingPolicy.gang: Forbidden: must not be a gang of 4 groups: the Jobs of replicated job 'workers' are created only when "
             f"other Jobs are ready ({cause}), and those would wait for the gang; set minGroupCount to at most 1, or use a gang in each replicated job"
         )
-    ] == told(compiled(text).errors)
+    ] == error_lines(compiled(text).errors)
 
 
 @pytest.mark.parametrize(
@@ -163,13 +163,13 @@ def test_a_gang_that_waits_for_jobs_that_wait_for_it_is_refused(text, cause):
     ],
 )
 def test_an_order_that_no_gang_waits_for_is_fine(text):
-    assert [] == told(compiled(text).errors)
+    assert [] == error_lines(compiled(text).errors)
 
 
 def test_more_than_are_there_at_first_is_refused():
     text = jobset(at_root="schedulingPolicy: {gang: {minGroupCount: 2}}") + IN_ORDER
 
-    assert ["spec.scheduling.schedulingPolicy.gang"] == [line.partition(":")[0] for line in told(compiled(text).errors)]
+    assert ["spec.scheduling.schedulingPolicy.gang"] == [line.partition(":")[0] for line in error_lines(compiled(text).errors)]
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_more_than_are_there_at_first_is_refused():
 def test_a_dependency_that_is_not_there_is_refused(changed, want):
     text = jobset().replace("    replicas: 3\n", DEPENDS).replace(*changed)
 
-    assert [f'spec.replicatedJobs[1].dependsOn[0].name: Not found: "{want}'] == told(compiled(text).errors)
+    assert [f'spec.replicatedJobs[1].dependsOn[0].name: Not found: "{want}'] == error_lines(compiled(text).errors)
 
 
 @pytest.mark.parametrize(
@@ -202,14 +202,14 @@ def test_never_raises(content):
 
 
 def test_a_million_jobs_are_refused_before_they_are_made():
-    found = compiled(jobset().replace("replicas: 3", "replicas: 1000000"), groups=True)
+    result = compiled(jobset().replace("replicas: 3", "replicas: 1000000"), groups=True)
 
     assert [
         "spec.replicatedJobs[1]: Invalid value: 1000000: all items together must have at most 100000 groups: the replicas of nested items multiply"
-    ] == told(found.errors)
+    ] == error_lines(result.errors)
 
 
 def test_very_many_pods_are_refused_before_they_are_made():
-    found = compiled(jobset().replace("parallelism: 4", "parallelism: 2147483647"), pods=True)
+    result = compiled(jobset().replace("parallelism: 4", "parallelism: 2147483647"), pods=True)
 
-    assert ["Invalid value: must make at most 100000 pods: it would make 6442450942"] == [str(error) for error in found.errors]
+    assert ["Invalid value: must make at most 100000 pods: it would make 6442450942"] == [str(error) for error in result.errors]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.workloadbuilder.adapters.compiling import compiled, lost, names, parents, pods, root, sound, sources, told
+from tests.workloadbuilder.adapters.compiling import compiled, error_lines, lost_fields, names, parents, pods, root, sound, sources
 
 LWS = """
 apiVersion: leaderworkerset.x-k8s.io/v1
@@ -28,7 +28,7 @@ def lws(*, annotations: str = "", scheduling: str = "", startup: str = "", subgr
 
 
 def test_each_replica_is_a_gang_of_leader_and_workers():
-    found = sound(lws(), groups=True)
+    result = sound(lws(), groups=True)
 
     assert {
         "name": "replica",
@@ -37,7 +37,7 @@ def test_each_replica_is_a_gang_of_leader_and_workers():
             {"name": "leader", "schedulingPolicy": {"gang": {"minCount": 1}}},
             {"name": "worker", "schedulingPolicy": {"gang": {"minCount": 4}}},
         ],
-    } == root(found)
+    } == root(result)
     assert {
         "serve-replica-0": "",
         "serve-leader-0": "serve-replica-0",
@@ -45,15 +45,15 @@ def test_each_replica_is_a_gang_of_leader_and_workers():
         "serve-replica-1": "",
         "serve-leader-1": "serve-replica-1",
         "serve-worker-1": "serve-replica-1",
-    } == parents(found)
+    } == parents(result)
 
 
 def test_a_replica_of_one_pod_is_its_leader():
-    found = sound(lws(size=1), pods=True)
+    result = sound(lws(size=1), pods=True)
 
-    assert {"gang": {"minGroupCount": 1}} == root(found)["schedulingPolicy"]
-    assert ["leader"] == [each["name"] for each in root(found)["podGroupTemplates"]]
-    assert {"serve-0": "serve-leader-0", "serve-1": "serve-leader-1"} == pods(found)
+    assert {"gang": {"minGroupCount": 1}} == root(result)["schedulingPolicy"]
+    assert ["leader"] == [each["name"] for each in root(result)["podGroupTemplates"]]
+    assert {"serve-0": "serve-leader-0", "serve-1": "serve-leader-1"} == pods(result)
 
 
 def test_without_replicas_there_are_no_groups():
@@ -65,7 +65,7 @@ def test_one_replica_needs_no_number():
 
 
 def test_pods_are_named_and_labelled_as_the_controller_does():
-    found = sound(lws(size=3), pods=True)
+    result = sound(lws(size=3), pods=True)
 
     assert {
         "serve-0": "serve-leader-0",
@@ -74,8 +74,8 @@ def test_pods_are_named_and_labelled_as_the_controller_does():
         "serve-1": "serve-leader-1",
         "serve-1-1": "serve-worker-1",
         "serve-1-2": "serve-worker-1",
-    } == pods(found)
-    leader, worker = (each["metadata"] for each in found.objects[-3:-1])
+    } == pods(result)
+    leader, worker = (each["metadata"] for each in result.objects[-3:-1])
     prefix = "leaderworkerset.sigs.k8s.io/"
     assert ["serve", "1", "0"] == [leader["labels"][prefix + name] for name in ("name", "group-index", "worker-index")]
     assert ["1", "1"] == [worker["labels"][prefix + name] for name in ("group-index", "worker-index")]
@@ -84,48 +84,48 @@ def test_pods_are_named_and_labelled_as_the_controller_does():
 
 
 def test_the_leader_may_have_a_template_of_its_own():
-    found = sound(lws() + "    leaderTemplate: {spec: {containers: [{name: main, image: leader}]}}\n", pods=True)
-    images = {each["metadata"]["name"]: each["spec"]["containers"][0]["image"] for each in found.objects if each["kind"] == "Pod"}
+    result = sound(lws() + "    leaderTemplate: {spec: {containers: [{name: main, image: leader}]}}\n", pods=True)
+    images = {each["metadata"]["name"]: each["spec"]["containers"][0]["image"] for each in result.objects if each["kind"] == "Pod"}
 
     assert ("leader", "worker") == (images["serve-1"], images["serve-1-4"])
 
 
 def test_exclusive_topology_keeps_a_replica_in_one_domain():
-    found = sound(lws(annotations=f"{EXCLUSIVE}: rack"), pods=True)
+    result = sound(lws(annotations=f"{EXCLUSIVE}: rack"), pods=True)
 
-    assert {"topology": [{"key": "rack"}]} == root(found)["schedulingConstraints"]
-    assert "rack (default)" == sources(found)["replica"]["schedulingConstraints"]
-    assert [f"metadata.annotations[{EXCLUSIVE}]"] == lost(found)
-    affine = [each["metadata"]["name"] for each in found.objects if each["kind"] == "Pod" and "affinity" in each["spec"]]
+    assert {"topology": [{"key": "rack"}]} == root(result)["schedulingConstraints"]
+    assert "rack (default)" == sources(result)["replica"]["schedulingConstraints"]
+    assert [f"metadata.annotations[{EXCLUSIVE}]"] == lost_fields(result)
+    affine = [each["metadata"]["name"] for each in result.objects if each["kind"] == "Pod" and "affinity" in each["spec"]]
     assert ["serve-0", "serve-1"] == affine
 
 
 def test_the_escape_hatch_is_basic_on_both_levels():
-    found = sound(lws(scheduling="schedulingPolicy: {basic: {}}"))
+    result = sound(lws(scheduling="schedulingPolicy: {basic: {}}"))
 
     assert {"replica": "basic (user)", "leader": "basic (default)", "worker": "basic (default)"} == {
-        name: blocks["schedulingPolicy"] for name, blocks in sources(found).items()
+        name: blocks["schedulingPolicy"] for name, blocks in sources(result).items()
     }
 
 
 def test_the_users_blocks_win():
-    found = sound(
+    result = sound(
         lws(
             annotations=f"{EXCLUSIVE}: rack",
             scheduling="schedulingPolicy: {gang: {minGroupCount: 1}}, schedulingConstraints: {topology: [{key: zone}]}",
         )
     )
 
-    assert {"schedulingPolicy": "gang, minGroupCount 1 (user)", "schedulingConstraints": "zone (user)"} == sources(found)["replica"]
+    assert {"schedulingPolicy": "gang, minGroupCount 1 (user)", "schedulingConstraints": "zone (user)"} == sources(result)["replica"]
 
 
 def test_workers_that_wait_for_a_ready_leader_are_no_gang_with_it():
-    found = sound(lws(startup="LeaderReady"))
+    result = sound(lws(startup="LeaderReady"))
 
     assert {"replica": "basic (default)", "leader": "gang, minCount 1 (default)", "worker": "gang, minCount 4 (default)"} == {
-        name: blocks["schedulingPolicy"] for name, blocks in sources(found).items()
+        name: blocks["schedulingPolicy"] for name, blocks in sources(result).items()
     }
-    assert ["spec.startupPolicy"] == [line.partition(":")[0] for line in told(found.warnings)]
+    assert ["spec.startupPolicy"] == [line.partition(":")[0] for line in error_lines(result.warnings)]
 
 
 @pytest.mark.parametrize(
@@ -138,10 +138,10 @@ def test_workers_that_wait_for_a_ready_leader_are_no_gang_with_it():
     ],
 )
 def test_a_gang_that_waits_for_pods_that_wait_for_it_is_refused(scheduling, want):
-    found = compiled(lws(startup="LeaderReady", scheduling=scheduling))
+    result = compiled(lws(startup="LeaderReady", scheduling=scheduling))
 
-    assert want == [line.partition(":")[0] for line in told(found.errors)]
-    assert [] == told(found.warnings)
+    assert want == [line.partition(":")[0] for line in error_lines(result.errors)]
+    assert [] == error_lines(result.warnings)
 
 
 @pytest.mark.parametrize(
@@ -157,22 +157,22 @@ def test_a_gang_that_waits_for_pods_that_wait_for_it_is_refused(scheduling, want
     ],
 )  # fmt: skip
 def test_subgroups_with_domains_of_their_own_are_groups(size, subgroups, want, leaders):
-    found = sound(lws(annotations=f"{SUBGROUP}: host", subgroups=subgroups, size=size), groups=True, pods=True)
+    result = sound(lws(annotations=f"{SUBGROUP}: host", subgroups=subgroups, size=size), groups=True, pods=True)
 
-    templates = root(found)["podGroupTemplates"]
+    templates = root(result)["podGroupTemplates"]
     assert want == {each["name"]: each["schedulingPolicy"]["gang"]["minCount"] for each in templates}
-    placed = pods(found)
+    placed = pods(result)
     assert leaders == [name for name, group in placed.items() if group == "serve-leader-0"]
     assert 2 * size == len(placed)
-    assert {*names(found, "PodGroup")} == {*placed.values()}
+    assert {*names(result, "PodGroup")} == {*placed.values()}
     excluded = "Excluded" in subgroups
     assert [not excluded or each["name"] == "subgroup" for each in templates] == ["schedulingConstraints" in each for each in templates]
 
 
 def test_the_subgroup_labels_tell_the_group():
-    found = sound(lws(annotations=f"{SUBGROUP}: host", subgroups="subGroupSize: 2", size=7), groups=True, pods=True)
+    result = sound(lws(annotations=f"{SUBGROUP}: host", subgroups="subGroupSize: 2", size=7), groups=True, pods=True)
     label = "leaderworkerset.sigs.k8s.io/subgroup-index"
-    told_by_label = {each["metadata"]["name"]: each["metadata"]["labels"][label] for each in found.objects if each["kind"] == "Pod"}
+    told_by_label = {each["metadata"]["name"]: each["metadata"]["labels"][label] for each in result.objects if each["kind"] == "Pod"}
 
     groups = {
         "serve-leader-0": "0",
@@ -182,14 +182,14 @@ def test_the_subgroup_labels_tell_the_group():
         "serve-subgroup-1-0": "1",
         "serve-subgroup-1-1": "2",
     }
-    assert {name: groups[group] for name, group in pods(found).items()} == told_by_label
+    assert {name: groups[group] for name, group in pods(result).items()} == told_by_label
 
 
 def test_subgroups_without_domains_are_labels():
-    found = sound(lws(subgroups="subGroupSize: 2"), pods=True)
+    result = sound(lws(subgroups="subGroupSize: 2"), pods=True)
 
-    assert ["leader", "worker"] == [each["name"] for each in root(found)["podGroupTemplates"]]
-    assert "leaderworkerset.sigs.k8s.io/subgroup-index" in found.objects[-1]["metadata"]["labels"]
+    assert ["leader", "worker"] == [each["name"] for each in root(result)["podGroupTemplates"]]
+    assert "leaderworkerset.sigs.k8s.io/subgroup-index" in result.objects[-1]["metadata"]["labels"]
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_subgroups_without_domains_are_labels():
     ],
 )
 def test_refuses_subgroups_that_do_not_come_out_even(subgroups, want):
-    assert [f"spec.leaderWorkerTemplate.subGroupPolicy.{want}"] == told(compiled(lws(subgroups=subgroups)).errors)
+    assert [f"spec.leaderWorkerTemplate.subGroupPolicy.{want}"] == error_lines(compiled(lws(subgroups=subgroups)).errors)
 
 
 KUEUE = "metadata: {annotations: {kueue.x-k8s.io/podset-required-topology: rack, kueue.x-k8s.io/podset-group-name: both}}, "
@@ -265,7 +265,7 @@ def test_kueue_keeps_leader_and_workers_in_one_domain_where_they_are_one_group()
     ],
 )
 def test_refuses_at_the_users_field(text, want):
-    assert want == told(compiled(text).errors)
+    assert want == error_lines(compiled(text).errors)
 
 
 @pytest.mark.parametrize(
@@ -278,6 +278,6 @@ def test_never_raises(content):
 
 
 def test_a_replica_of_very_many_pods_costs_nothing_until_they_are_wanted():
-    found = sound(lws(size=2**31 - 1, annotations=f"{SUBGROUP}: host", subgroups="subGroupSize: 2"))
+    result = sound(lws(size=2**31 - 1, annotations=f"{SUBGROUP}: host", subgroups="subGroupSize: 2"))
 
-    assert ["leader", "subgroup"] == [each["name"] for each in root(found)["podGroupTemplates"]]
+    assert ["leader", "subgroup"] == [each["name"] for each in root(result)["podGroupTemplates"]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.workloadbuilder.adapters.compiling import compiled, lost, names, pods, root, sound, sources, told, unquoted
+from tests.workloadbuilder.adapters.compiling import compiled, error_lines, lost_fields, names, pods, root, sound, sources, unquoted
 
 COSCHEDULING = """
 apiVersion: scheduling.x-k8s.io/v1alpha1
@@ -48,12 +48,12 @@ spec:
 
 
 def test_a_coscheduling_group_is_a_flat_gang():
-    found = sound(COSCHEDULING, groups=True, pods=True)
+    result = sound(COSCHEDULING, groups=True, pods=True)
 
-    assert {"name": "podgroup-root", "schedulingPolicy": {"gang": {"minCount": 3}}} == root(found)
-    assert ["spec.minResources", "spec.scheduleTimeoutSeconds"] == lost(found)
-    assert {"p-1": "train-podgroup-root", "p-2": "train-podgroup-root"} == pods(found)
-    assert {"containers", "schedulingGroup"} == found.objects[-1]["spec"].keys()
+    assert {"name": "podgroup-root", "schedulingPolicy": {"gang": {"minCount": 3}}} == root(result)
+    assert ["spec.minResources", "spec.scheduleTimeoutSeconds"] == lost_fields(result)
+    assert {"p-1": "train-podgroup-root", "p-2": "train-podgroup-root"} == pods(result)
+    assert {"containers", "schedulingGroup"} == result.objects[-1]["spec"].keys()
 
 
 @pytest.mark.parametrize("minimum", ["minMember: 0", "x: 1"])
@@ -66,10 +66,10 @@ def test_the_workload_describes_the_groups_controller():
         "namespace: ml}\nspec: {min",
         "namespace: ml, ownerReferences: [{apiVersion: a/v1, kind: Run, name: r, uid: u, controller: true}]}\nspec: {min",
     )
-    found = sound(owned)
+    result = sound(owned)
 
-    assert {"apiGroup": "a", "kind": "Run", "name": "r"} == found.objects[0]["spec"]["controllerRef"]
-    assert names(found, "Workload")[0].startswith("r-")
+    assert {"apiGroup": "a", "kind": "Run", "name": "r"} == result.objects[0]["spec"]["controllerRef"]
+    assert names(result, "Workload")[0].startswith("r-")
 
 
 def volcano(spec: str) -> str:
@@ -77,10 +77,10 @@ def volcano(spec: str) -> str:
 
 
 def test_a_volcano_group_is_a_flat_gang():
-    found = sound(VOLCANO)
+    result = sound(VOLCANO)
 
-    assert {"name": "podgroup-root", "schedulingPolicy": {"gang": {"minCount": 5}}, "priorityClassName": "high"} == root(found)
-    assert ["spec.queue"] == lost(found)
+    assert {"name": "podgroup-root", "schedulingPolicy": {"gang": {"minCount": 5}}, "priorityClassName": "high"} == root(result)
+    assert ["spec.queue"] == lost_fields(result)
 
 
 @pytest.mark.parametrize(
@@ -96,10 +96,10 @@ def test_a_volcano_group_is_a_flat_gang():
     ],
 )
 def test_minimums_of_tasks_are_groups_of_their_own(minimum, want, at):
-    found = sound(volcano(f"minMember: {minimum}, minTaskMember: {{b: 3, a: 2}}"))
+    result = sound(volcano(f"minMember: {minimum}, minTaskMember: {{b: 3, a: 2}}"))
 
-    assert want == {name: blocks["schedulingPolicy"].removesuffix(" (default)") for name, blocks in sources(found).items()}
-    assert ["spec.queue", *at] == lost(found)
+    assert want == {name: blocks["schedulingPolicy"].removesuffix(" (default)") for name, blocks in sources(result).items()}
+    assert ["spec.queue", *at] == lost_fields(result)
 
 
 def test_members_of_tasks_are_found():
@@ -107,13 +107,13 @@ def test_members_of_tasks_are_found():
         f"---\napiVersion: v1\nkind: Pod\nmetadata: {{name: p-{task}, namespace: ml, annotations: {{scheduling.k8s.io/group-name: pg, volcano.sh/task-spec: {task}}}}}\n"
         for task in "ba"
     )
-    found = sound(volcano("minMember: 5, minTaskMember: {b: 3, a: 2}"), further=members, pods=True)
+    result = sound(volcano("minMember: 5, minTaskMember: {b: 3, a: 2}"), further=members, pods=True)
 
-    assert {"p-a": "pg-a", "p-b": "pg-b"} == pods(found)
+    assert {"p-a": "pg-a", "p-b": "pg-b"} == pods(result)
 
 
-def test_a_name_of_a_task_that_is_no_template_is_refused_where_it_stands():
-    (line,) = told(compiled(volcano("minMember: 1, minTaskMember: {A.b: 1}")).errors)
+def test_a_name_of_a_task_that_is_no_template_is_refused_at_its_field():
+    (line,) = error_lines(compiled(volcano("minMember: 1, minTaskMember: {A.b: 1}")).errors)
 
     assert line.startswith("spec.minTaskMember[A.b]: Invalid value")
 
@@ -128,32 +128,32 @@ def test_a_name_of_a_task_that_is_no_template_is_refused_where_it_stands():
     ],
 )
 def test_tiers_of_volcano(topology, levels, want, at):
-    found = sound(volcano(f"minMember: 5, networkTopology: {topology}"), levels=levels)
+    result = sound(volcano(f"minMember: 5, networkTopology: {topology}"), levels=levels)
 
-    assert want == (root(found)["schedulingConstraints"]["topology"][0]["key"] if want else root(found).get("schedulingConstraints"))
-    assert ["spec.queue", *at] == lost(found)
+    assert want == (root(result)["schedulingConstraints"]["topology"][0]["key"] if want else root(result).get("schedulingConstraints"))
+    assert ["spec.queue", *at] == lost_fields(result)
 
 
 def test_volcanos_subgroups_are_groups_of_groups():
     policy = "minMember: 4, subGroupPolicy: [{name: shard, subGroupSize: 2, minSubGroups: 2, matchLabelKeys: [a], networkTopology: {highestTierName: rack}}]"
-    found = sound(volcano(policy), levels={"rack": "example/rack"}, groups=True)
+    result = sound(volcano(policy), levels={"rack": "example/rack"}, groups=True)
 
     assert {"podgroup-root": "gang, minGroupCount 1", "shard": "gang, minGroupCount 2", "shard-subgroup": "gang, minCount 2"} == {
-        name: blocks["schedulingPolicy"].removesuffix(" (default)") for name, blocks in sources(found).items()
+        name: blocks["schedulingPolicy"].removesuffix(" (default)") for name, blocks in sources(result).items()
     }
-    assert ["pg-shard-subgroup-0", "pg-shard-subgroup-1"] == names(found, "PodGroup")
-    assert ["spec.queue", "spec.minMember", "spec.subGroupPolicy[0].matchLabelKeys"] == lost(found)
+    assert ["pg-shard-subgroup-0", "pg-shard-subgroup-1"] == names(result, "PodGroup")
+    assert ["spec.queue", "spec.minMember", "spec.subGroupPolicy[0].matchLabelKeys"] == lost_fields(result)
 
 
-def test_a_name_that_is_too_long_once_derived_is_refused_where_it_stands():
+def test_a_name_that_is_too_long_once_derived_is_refused_at_its_field():
     name = "s" * 60
-    (line,) = told(compiled(volcano(f"minMember: 1, subGroupPolicy: [{{name: {name}}}]")).errors)
+    (line,) = error_lines(compiled(volcano(f"minMember: 1, subGroupPolicy: [{{name: {name}}}]")).errors)
 
     assert f'spec.subGroupPolicy[0].name: Invalid value: "{name}-subgroup": must be no more than 63 bytes' == line
 
 
 def test_kais_subgroups_are_a_tree():
-    found = sound(KAI)
+    result = sound(KAI)
 
     assert {
         "podgroup-root": {"schedulingPolicy": "gang, minGroupCount 2 (default)", "schedulingConstraints": "cloud/zone (default)"},
@@ -161,8 +161,8 @@ def test_kais_subgroups_are_a_tree():
         "leader": {"schedulingPolicy": "gang, minCount 1 (default)"},
         "worker": {"schedulingPolicy": "gang, minCount 4 (default)", "schedulingConstraints": "cloud/rack (default)"},
         "router": {"schedulingPolicy": "basic (default)"},
-    } == sources(found)
-    assert ["spec.queue", "spec.topologyConstraint.preferredTopologyLevel"] == lost(found)
+    } == sources(result)
+    assert ["spec.queue", "spec.topologyConstraint.preferredTopologyLevel"] == lost_fields(result)
 
 
 def test_kais_members_are_found_by_their_subgroup():
@@ -172,9 +172,9 @@ def test_kais_members_are_found_by_their_subgroup():
 
 
 def test_a_kai_group_without_subgroups_is_flat():
-    found = sound(KAI.partition("  topology")[0] + "  minMember: 2\n")
+    result = sound(KAI.partition("  topology")[0] + "  minMember: 2\n")
 
-    assert {"name": "podgroup-root", "schedulingPolicy": {"gang": {"minCount": 2}}} == root(found)
+    assert {"name": "podgroup-root", "schedulingPolicy": {"gang": {"minCount": 2}}} == root(result)
 
 
 def kai(*subgroups: str) -> str:
@@ -208,14 +208,14 @@ def kai(*subgroups: str) -> str:
     ],
 )  # fmt: skip
 def test_refuses_trees_that_are_none(text, want):
-    assert unquoted(want) == unquoted(told(compiled(text).errors))
+    assert unquoted(want) == unquoted(error_lines(compiled(text).errors))
 
 
 def test_a_long_circle_costs_little():
     count = 2000
     text = kai(*(f"name: a{number}, parent: a{(number + 1) % count}" for number in range(count)))
 
-    assert ["spec.subGroups[0].parent"] == [line.partition(":")[0] for line in told(compiled(text).errors)]
+    assert ["spec.subGroups[0].parent"] == [line.partition(":")[0] for line in error_lines(compiled(text).errors)]
 
 
 @pytest.mark.parametrize(
@@ -223,6 +223,6 @@ def test_a_long_circle_costs_little():
 )
 @pytest.mark.parametrize("group", ["scheduling.volcano.sh/v1beta1", "scheduling.x-k8s.io/v1alpha1", "scheduling.run.ai/v2alpha2"])
 def test_never_raises(group, spec):
-    found = compiled(f"apiVersion: {group}\nkind: PodGroup\nmetadata: {{name: a}}\nspec: {spec}\n")
+    result = compiled(f"apiVersion: {group}\nkind: PodGroup\nmetadata: {{name: a}}\nspec: {spec}\n")
 
-    assert found.errors != () or len(found.objects) == 1
+    assert result.errors != () or len(result.objects) == 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.workloadbuilder.adapters.compiling import compiled, lost, names, pods, root, sound, sources, told
+from tests.workloadbuilder.adapters.compiling import compiled, error_lines, lost_fields, names, pods, root, sound, sources
 
 TRAINJOB = """
 apiVersion: trainer.kubeflow.org/v1alpha1
@@ -56,46 +56,46 @@ spec:
 
 
 def test_the_runtimes_jobset_has_the_trainjobs_numbers():
-    found = sound(TRAINJOB, further=RUNTIME, groups=True, pods=True)
+    result = sound(TRAINJOB, further=RUNTIME, groups=True, pods=True)
 
-    assert "trainjob-root" == root(found)["name"]
+    assert "trainjob-root" == root(result)["name"]
     assert {"dataset": "basic (default)", "node": "gang, minCount 3 (callback)", "trainjob-root": "gang, minGroupCount 2 (callback)"} == {
-        name: blocks["schedulingPolicy"] for name, blocks in sources(found).items()
+        name: blocks["schedulingPolicy"] for name, blocks in sources(result).items()
     }
-    assert ["tune-dataset-0-0", "tune-node-0-0", "tune-node-0-1", "tune-node-0-2"] == [*pods(found)]
-    assert {"requests": {"nvidia.com/gpu": 4}} == found.objects[-1]["spec"]["containers"][0]["resources"]
-    assert {"apiGroup": "trainer.kubeflow.org", "kind": "TrainJob", "name": "tune"} == found.objects[0]["spec"]["controllerRef"]
+    assert ["tune-dataset-0-0", "tune-node-0-0", "tune-node-0-1", "tune-node-0-2"] == [*pods(result)]
+    assert {"requests": {"nvidia.com/gpu": 4}} == result.objects[-1]["spec"]["containers"][0]["resources"]
+    assert {"apiGroup": "trainer.kubeflow.org", "kind": "TrainJob", "name": "tune"} == result.objects[0]["spec"]["controllerRef"]
 
 
 def test_without_a_number_of_its_own_it_is_the_runtimes():
-    found = sound(TRAINJOB.replace("numNodes: 3, ", ""), further=RUNTIME.replace("numNodes: 1", "numNodes: 2"), pods=True)
+    result = sound(TRAINJOB.replace("numNodes: 3, ", ""), further=RUNTIME.replace("numNodes: 1", "numNodes: 2"), pods=True)
 
-    assert ["tune-node-0-0", "tune-node-0-1"] == [name for name in pods(found) if "node" in name]
+    assert ["tune-node-0-0", "tune-node-0-1"] == [name for name in pods(result) if "node" in name]
 
 
 @pytest.mark.parametrize(
-    ("wanted", "as_node", "want"),
+    ("expected", "as_node", "want"),
     [(3, "true", 2), (1, "true", 1), (3, "false", 3)],
     ids=["the launcher is one", "never none", "besides it"],
 )
-def test_with_mpi_the_nodes_are_a_job_of_their_own(wanted, as_node, want):
-    found = sound(
-        TRAINJOB.replace("numNodes: 3", f"numNodes: {wanted}"),
+def test_with_mpi_the_nodes_are_a_job_of_their_own(expected, as_node, want):
+    result = sound(
+        TRAINJOB.replace("numNodes: 3", f"numNodes: {expected}"),
         further=MPI.replace("runLauncherAsNode: true", f"runLauncherAsNode: {as_node}"),
         pods=True,
     )
 
-    assert want == len([name for name in pods(found) if name.startswith("tune-node-")])
-    assert ["tune-launcher-0-0"] == [name for name in pods(found) if "launcher" in name]
+    assert want == len([name for name in pods(result) if name.startswith("tune-node-")])
+    assert ["tune-launcher-0-0"] == [name for name in pods(result) if "launcher" in name]
 
 
 def test_a_runtime_for_another_gang_scheduler_makes_gangs_of_what_trains():
-    found = sound(TRAINJOB, further=MPI)
+    result = sound(TRAINJOB, further=MPI)
 
     assert {"trainjob-root": "basic (default)", "node": "gang, minCount 2 (callback)", "launcher": "gang, minCount 1 (callback)"} == {
-        name: blocks["schedulingPolicy"] for name, blocks in sources(found).items()
+        name: blocks["schedulingPolicy"] for name, blocks in sources(result).items()
     }
-    assert ["spec.runtimeRef"] == lost(found)
+    assert ["spec.runtimeRef"] == lost_fields(result)
 
 
 @pytest.mark.parametrize(
@@ -121,10 +121,10 @@ def test_a_runtime_for_another_gang_scheduler_makes_gangs_of_what_trains():
     ],
 )  # fmt: skip
 def test_refuses_at_the_users_field(changed, want):
-    assert want in told(compiled(TRAINJOB.replace(*changed), further=RUNTIME).errors)
+    assert want in error_lines(compiled(TRAINJOB.replace(*changed), further=RUNTIME).errors)
 
 
-def test_a_namespaced_runtime_is_looked_for_in_the_namespace():
+def test_a_namespaced_runtime_is_searched_for_in_the_namespace():
     reference = TRAINJOB.replace("{name: torch}", "{name: torch, kind: TrainingRuntime}")
     runtime = RUNTIME.replace("ClusterTrainingRuntime", "TrainingRuntime").replace("{name: torch}", "{name: torch, namespace: ml}")
 
@@ -132,7 +132,7 @@ def test_a_namespaced_runtime_is_looked_for_in_the_namespace():
     assert [] != compiled(reference, further=runtime.replace("namespace: ml", "namespace: other")).errors
 
 
-def test_what_is_wrong_with_the_runtime_is_told_at_the_reference():
+def test_what_is_wrong_with_the_runtime_is_reported_at_the_reference():
     runtime = RUNTIME.replace(
         "            scheduling: {schedulingPolicy: {gang: {}}}", "            scheduling: {schedulingPolicy: {gang: {minCount: 9}}}"
     )
@@ -142,27 +142,31 @@ def test_what_is_wrong_with_the_runtime_is_told_at_the_reference():
             'spec.runtimeRef: Invalid value: "torch": ClusterTrainingRuntime torch has at '
             "spec.template.spec.replicatedJobs[1].template.spec.scheduling.schedulingPolicy.gang.minCount: Invalid value: 9: must not be greater than parallelism (3)"
         )
-    ] == told(compiled(TRAINJOB, further=runtime).errors)
+    ] == error_lines(compiled(TRAINJOB, further=runtime).errors)
 
 
-def test_what_the_builder_refuses_is_told_at_the_reference():
-    (line,) = told(compiled(TRAINJOB, further=RUNTIME.replace("name: dataset", "name: Data")).errors)
+def test_what_the_builder_refuses_is_reported_at_the_reference():
+    (line,) = error_lines(compiled(TRAINJOB, further=RUNTIME.replace("name: dataset", "name: Data")).errors)
 
     assert line.startswith(
         'spec.runtimeRef: Invalid value: "torch": ClusterTrainingRuntime torch has at spec.template.spec.replicatedJobs[0].name: '
     )
 
 
-def test_a_suspended_trainjob_is_told_where_it_says_so():
-    assert ["spec.suspend"] == [line.partition(":")[0] for line in told(sound(TRAINJOB + "  suspend: true\n", further=RUNTIME).warnings)]
+def test_a_suspended_trainjob_is_reported_where_it_says_so():
+    assert ["spec.suspend"] == [
+        line.partition(":")[0] for line in error_lines(sound(TRAINJOB + "  suspend: true\n", further=RUNTIME).warnings)
+    ]
 
 
-def test_patches_are_told_as_not_applied():
-    assert ["spec.runtimePatches"] == lost(sound(TRAINJOB + "  runtimePatches: [{manager: a}]\n", further=RUNTIME))
+def test_patches_are_reported_as_not_applied():
+    assert ["spec.runtimePatches"] == lost_fields(sound(TRAINJOB + "  runtimePatches: [{manager: a}]\n", further=RUNTIME))
 
 
-def test_an_elastic_policy_is_told():
-    assert ["spec.runtimeRef"] == lost(sound(TRAINJOB, further=RUNTIME.replace("numProcPerNode: auto", "elasticPolicy: {minNodes: 1}")))
+def test_an_elastic_policy_is_reported():
+    assert ["spec.runtimeRef"] == lost_fields(
+        sound(TRAINJOB, further=RUNTIME.replace("numProcPerNode: auto", "elasticPolicy: {minNodes: 1}"))
+    )
 
 
 @pytest.mark.parametrize(

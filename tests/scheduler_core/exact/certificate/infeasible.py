@@ -23,8 +23,8 @@ def proved(objects: Objects, options: CycleOptions = COMPLETE) -> list[Certifica
     """Return the certificates of one cycle, as read from a file."""
     complete = [{"apiVersion": "v1" if each["kind"] in {"Node", "Pod"} else "scheduling.k8s.io/v1alpha3", **each} for each in objects]
     snapshot = load([json.dumps(each).encode() for each in complete])
-    found = certificates(snapshot, run_cycle(snapshot, options).decisions, options)
-    return [json.loads(json.dumps(each)) for each in found]
+    result = certificates(snapshot, run_cycle(snapshot, options).decisions, options)
+    return [json.loads(json.dumps(each)) for each in result]
 
 
 def spread(*, racks: int = 3, cpu: int = 3) -> Objects:
@@ -42,7 +42,7 @@ def tree(*needs: int, cpu: int = 1, minimum: int = 0) -> Objects:
     ]
 
 
-def taken(name: str, on: str, cpu: int) -> dict[str, Any]:
+def running_pod(name: str, on: str, cpu: int) -> dict[str, Any]:
     """Return a running pod."""
     (pod,) = members("none", 1, cpu)
     spec = {key: value for key, value in pod["spec"].items() if key != "schedulingGroup"}
@@ -70,7 +70,7 @@ HOPELESS = {
         {**composite(3), "spec": {**composite(3)["spec"], "schedulingConstraints": {"topology": [{"key": "zone"}]}}},
         *tree(2, 2, 2)[1:],
     ],
-    "pods that run": [*spread(racks=1), *(taken(f"x{number}", f"n0{number}", 2) for number in range(2)), *tree(2, 1)],
+    "pods that run": [*spread(racks=1), *(running_pod(f"x{number}", f"n0{number}", 2) for number in range(2)), *tree(2, 1)],
     "a label that no node has": [
         *spread(),
         *tree(1, 1)[:1],

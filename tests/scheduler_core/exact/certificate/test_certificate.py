@@ -14,7 +14,7 @@ from scheduler_core.model.decision import Status
 from tests.scheduler_core.cp_sat import corpus
 from tests.scheduler_core.exact.certificate import checker
 from tests.scheduler_core.exact.certificate.checker import accepts
-from tests.scheduler_core.exact.certificate.infeasible import COMPLETE, HOPELESS, proved, slowly, spread, taken, tree
+from tests.scheduler_core.exact.certificate.infeasible import COMPLETE, HOPELESS, proved, running_pod, slowly, spread, tree
 from tests.scheduler_core.oracle.strategies import TINY, clusters
 
 
@@ -27,17 +27,17 @@ def test_a_proof_is_accepted(objects):
 
 
 NOT_EVEN_EMPTY = {
-    "more than the nodes hold": [*spread(racks=1), taken("x", "n00", 1), *tree(4, 4)],
-    "no rack is large enough": [*spread(racks=3, cpu=2), taken("x", "n00", 1), *tree(5)],
+    "more than the nodes hold": [*spread(racks=1), running_pod("x", "n00", 1), *tree(4, 4)],
+    "no rack is large enough": [*spread(racks=3, cpu=2), running_pod("x", "n00", 1), *tree(5)],
     "a node selector": [
         *spread(),
-        taken("x", "n00", 1),
+        running_pod("x", "n00", 1),
         *tree(1)[:2],
         *({**each, "spec": {**each["spec"], "nodeSelector": {"disk": "ssd"}}} for each in tree(1)[2:]),
     ],
     "members that run where there is too little": [
         *spread(racks=2, cpu=2),
-        taken("x", "n10", 1),
+        running_pod("x", "n10", 1),
         *tree(5)[:2],
         *({**each, "spec": {**each["spec"], **({"nodeName": "n00"} if number == 0 else {})}} for number, each in enumerate(tree(5)[2:])),
     ],
@@ -83,7 +83,7 @@ def test_every_proof_of_a_hard_tree_is_accepted(seed):
         assert accepts(objects, certificate)
 
 
-def test_the_checker_is_short_and_stands_by_itself():
+def test_the_checker_is_short_and_independent():
     source = Path(checker.__file__).read_text(encoding="utf-8")
     imported = {
         each.module if isinstance(each, ast.ImportFrom) else each.names[0].name

@@ -71,8 +71,8 @@ def test_a_proof_without_one_of_its_parts_is_refused(objects):
 def test_a_way_that_there_is_not_is_refused(objects):
     (certificate,) = proved(objects)
     for path in (path for path in tampered(certificate["proof"], ("proof",)) if path[-1] == "each"):
-        ways = at(certificate, path)
-        assert not accepts(objects, forged(certificate, path, {**ways, "more": {"rule": "known", "number": 0}}))
+        options = at(certificate, path)
+        assert not accepts(objects, forged(certificate, path, {**options, "more": {"rule": "known", "number": 0}}))
 
 
 @pytest.mark.parametrize("objects", HOPELESS.values(), ids=HOPELESS.keys())
@@ -107,7 +107,7 @@ def test_a_measure_that_is_none_is_refused(size):
             assert not accepts(objects, forged(certificate, path, size))
 
 
-def test_what_roots_before_were_given_is_told_beside_the_proof():
+def test_what_roots_before_were_given_is_reported_next_to_the_proof():
     first = [{**leaf("first", 2, 0), "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}}}, *members("first", 2)]
     objects = [*spread(racks=1, cpu=2), *first, *tree(3)]
     (certificate,) = proved(objects)
@@ -117,7 +117,7 @@ def test_what_roots_before_were_given_is_told_beside_the_proof():
     assert not accepts(objects, {**certificate, "beside": {}})
 
 
-def test_members_of_the_root_cannot_be_said_to_stand_beside_it():
+def test_members_of_the_root_cannot_be_listed_as_other_pods():
     objects = [*spread(racks=1), *tree(6)]
     own = {f"default/g0-{number}": f"n0{number % 2}" for number in range(6)}
     proof = {"rule": "room", "key": "", "size": 1, "measure": {"cpu": 1000, "pods": 1000}, "needed": 6, "free": 0}
@@ -137,12 +137,12 @@ def infeasible_tree(seed: int) -> tuple[Objects, list[Certificate]]:
 @settings(deadline=None, max_examples=sampled(150), suppress_health_check=list(HealthCheck))
 @given(st.data(), st.integers(0, 11))
 def test_whatever_is_changed_in_a_proof_that_it_rests_on_it_is_refused(data, seed):
-    objects, found = infeasible_tree(seed)
-    assume(found)
-    certificate = found[0]
+    objects, result = infeasible_tree(seed)
+    assume(result)
+    certificate = result[0]
     # Another measure, or more groups to look at, may make another proof that is as good.
-    kept = {"only", "number", "size", "measure"}
-    paths = [path for path in tampered(certificate["proof"], ("proof",)) if not kept & set(path[1:])]
+    remaining = {"only", "number", "size", "measure"}
+    paths = [path for path in tampered(certificate["proof"], ("proof",)) if not remaining & set(path[1:])]
     path = data.draw(st.sampled_from(paths))
     before = at(certificate, path)
     value = data.draw(st.one_of(st.integers(), st.text(max_size=3), st.lists(st.integers(), max_size=2), st.just({})))
@@ -157,11 +157,11 @@ def test_a_proof_is_refused_once_a_remedy_is_applied(seed):
     (certificate,) = proved(objects)
     snapshot = load(objects)
     (decision,) = run_cycle(snapshot, COMPLETE).decisions
-    found = remedies(objects, snapshot, decision, COMPLETE)
+    result = remedies(objects, snapshot, decision, COMPLETE)
 
-    assert found
+    assert result
     assert accepts(objects, certificate)
-    assert [] == [each.change for each in found if accepts(after(objects, each.steps), certificate)]
+    assert [] == [each.change for each in result if accepts(after(objects, each.steps), certificate)]
 
 
 @slowly
@@ -173,8 +173,8 @@ def test_no_proof_is_accepted_of_what_is_placed(objects, data):
     assume(placed)
     name = f"{placed[0].kind}/{placed[0].name}"
     cpu, needed, free = data.draw(st.sampled_from((100, 500, 1000))), data.draw(st.integers(0, 12)), data.draw(st.integers(0, 12))
-    room = {"rule": "room", "key": data.draw(st.sampled_from(("", "zone", "rack"))), "size": 1, "needed": needed, "free": free}
-    proof = {"rule": "ways", "group": name, "each": {}} if data.draw(st.booleans()) else {**room, "measure": {"cpu": cpu}}
+    capacity = {"rule": "room", "key": data.draw(st.sampled_from(("", "zone", "rack"))), "size": 1, "needed": needed, "free": free}
+    proof = {"rule": "ways", "group": name, "each": {}} if data.draw(st.booleans()) else {**capacity, "measure": {"cpu": cpu}}
     root = {"kind": placed[0].kind, "namespace": "default", "name": placed[0].name}
 
     assert not accepts(objects, {"root": root, "empty": True, "beside": {}, "proof": proof})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from tests.workloadbuilder.adapters.compiling import compiled, told, unquoted
+from tests.workloadbuilder.adapters.compiling import compiled, error_lines, unquoted
 from tests.workloadbuilder.adapters.jobs import with_scheduling
 from tests.workloadbuilder.adapters.jobsets import DEPENDS, IN_ORDER, jobset
 from validators import pipeline
@@ -60,8 +60,8 @@ JOBSETS = {
 
 def judged(text: str) -> list[str]:
     """Return the errors of the rules at admission, sorted by field path."""
-    found = yaml.safe_load(text)
-    verdict = pipeline.validate(found["kind"], found, None, Operation.CREATE, settings=Settings())
+    result = yaml.safe_load(text)
+    verdict = pipeline.validate(result["kind"], result, None, Operation.CREATE, settings=Settings())
     return [f"{each.error.path}: {each.error}" for each in verdict if each.error.origin in RULES]
 
 
@@ -69,12 +69,12 @@ def judged(text: str) -> list[str]:
 def test_of_a_job(block):
     text = with_scheduling(f"{{{block}}}")
 
-    assert unquoted(judged(text)) == unquoted(told(compiled(text).errors))
+    assert unquoted(judged(text)) == unquoted(error_lines(compiled(text).errors))
 
 
 @pytest.mark.parametrize("text", JOBSETS.values(), ids=JOBSETS)
 def test_of_a_jobset(text):
-    assert unquoted(judged(text)) == unquoted(told(compiled(text).errors))
+    assert unquoted(judged(text)) == unquoted(error_lines(compiled(text).errors))
 
 
 def test_the_tables_hold_sound_and_unsound_blocks():

@@ -73,7 +73,7 @@ def test_groups_that_no_pod_names_are_noted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "field", "told"),
+    ("text", "field", "messages"),
     [
         pytest.param(
             GROUP.replace("minCount: 4", "minCount: 0"),
@@ -103,11 +103,11 @@ def test_groups_that_no_pod_names_are_noted() -> None:
         pytest.param(pod("a").replace(", podGroup: workers", ""), "spec.workloadRef.podGroup", "must have podGroup", id="a reference"),
     ],
 )
-def test_what_is_not_valid_is_refused_at_its_place(text: str, field: str, told: str) -> None:
+def test_what_is_not_valid_is_refused_at_its_place(text: str, field: str, messages: str) -> None:
     migration = migrate(CURRENT, text)
 
     assert field in [each.spot.field for each in migration.refused]
-    assert any(told in each.message for each in migration.refused), migration.refused
+    assert any(messages in each.message for each in migration.refused), migration.refused
 
 
 def test_what_is_wrong_with_objects_that_do_not_change_is_no_matter() -> None:

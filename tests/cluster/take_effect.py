@@ -30,7 +30,7 @@ def await_rights(api: Api, subject: Manifest, rules: Iterable[Mapping[str, Any]]
 def _allowed(api: Api, user: str, rule: Mapping[str, Any], namespace: str) -> bool:
     """Return true if *user* has the first right of *rule*; the rights of one role take effect together."""
     resource, _, subresource = rule["resources"][0].partition("/")
-    asked = {
+    requested = {
         "verb": rule["verbs"][0],
         "group": rule["apiGroups"][0],
         "resource": resource,
@@ -39,7 +39,7 @@ def _allowed(api: Api, user: str, rule: Mapping[str, Any], namespace: str) -> bo
         "namespace": namespace,
     }
     review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview"}
-    answer = api.send("POST", REVIEWS, {**review, "spec": {"user": user, "resourceAttributes": asked}})
+    answer = api.send("POST", REVIEWS, {**review, "spec": {"user": user, "resourceAttributes": requested}})
     allowed: bool = answer.content["status"]["allowed"]
     return allowed
 
@@ -59,26 +59,26 @@ def add_classes(api: Api, values: Mapping[str, int]) -> None:
     for name, value in values.items():
         api.create({"apiVersion": f"{SCHEDULING}/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": value})
     for name, value in values.items():
-        until(functools.partial(_is_given, api, name, value), told=functools.partial("priority class {} has no effect".format, name))
+        until(functools.partial(_gets_priority, api, name, value), told=functools.partial("priority class {} has no effect".format, name))
 
 
 def remove_classes(api: Api, names: Iterable[str]) -> None:
     """Delete PriorityClasses, and wait until pods of them are refused: another of the name would seem to be there already."""
     for name in names:
         api.delete("PriorityClass", name)
-        until(functools.partial(_is_given, api, name, None), told=functools.partial("priority class {} stays in effect".format, name))
+        until(functools.partial(_gets_priority, api, name, None), told=functools.partial("priority class {} stays in effect".format, name))
 
 
-def _is_given(api: Api, name: str, value: int | None) -> bool:
+def _gets_priority(api: Api, name: str, value: int | None) -> bool:
     """Return true if a pod of the class *name* gets this priority; for None, if it is refused."""
     try:
-        made = api.create(pod("probe", "default", spec={"priorityClassName": name}), dryRun="All")
+        created = api.create(pod("probe", "default", spec={"priorityClassName": name}), dryRun="All")
     except ApiError as error:
         # A server that has just begun has not made its namespaces yet.
         if error.code not in (FORBIDDEN, NOT_FOUND):
             raise
         return error.code == FORBIDDEN and value is None
-    return bool(made["spec"]["priority"] == value)
+    return bool(created["spec"]["priority"] == value)
 
 
 def define(api: Api, definition: Manifest, kind: str) -> None:

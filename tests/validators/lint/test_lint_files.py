@@ -37,19 +37,19 @@ def report(files: dict[str, str], objects: dict[str, str] | None = None, **setti
     return lint_files.run(parsed(files), parsed(objects or {}), settings=chosen)
 
 
-def told(found: Report) -> list[tuple[str, int, str, str]]:
+def finding_rows(found: Report) -> list[tuple[str, int, str, str]]:
     return [(each.file, each.span.line, each.rule, each.field) for each in found.findings]
 
 
 def test_a_finding_has_its_place_its_object_and_its_line() -> None:
-    (found,) = report({"a.yaml": f"---\n{BAD}"}).findings
+    (result,) = report({"a.yaml": f"---\n{BAD}"}).findings
 
-    assert (found.file, found.span.line, found.span.column, found.span.end_column) == ("a.yaml", 6, 29, 40)
-    assert (found.rule, found.field, found.severity) == ("gang-minimum", "spec.schedulingPolicy.gang.minCount", Severity.ERROR)
-    assert found.document == Subject("scheduling.k8s.io/v1beta1", "PodGroup", "default", "workers")
-    assert found.source == "  schedulingPolicy: {gang: {minCount: 0}}"
-    assert found.type is not None
-    assert found.docs == "validators/rules/README.md#gang-minimum"
+    assert (result.file, result.span.line, result.span.column, result.span.end_column) == ("a.yaml", 6, 29, 40)
+    assert (result.rule, result.field, result.severity) == ("gang-minimum", "spec.schedulingPolicy.gang.minCount", Severity.ERROR)
+    assert result.document == Subject("scheduling.k8s.io/v1beta1", "PodGroup", "default", "workers")
+    assert result.source == "  schedulingPolicy: {gang: {minCount: 0}}"
+    assert result.type is not None
+    assert result.docs == "validators/rules/README.md#gang-minimum"
 
 
 def test_what_is_counted() -> None:
@@ -77,15 +77,15 @@ def test_the_exit_status(files: dict[str, str], want: int) -> None:
 
 @pytest.mark.parametrize("severity", [Severity.WARNING, Severity.OFF])
 def test_what_cannot_be_read_sets_the_exit_status_whatever_its_severity(severity: Severity) -> None:
-    found = report({"a.yaml": "a: ["}, severities=(("unreadable", severity),))
+    result = report({"a.yaml": "a: ["}, severities=(("unreadable", severity),))
 
-    assert found.exit_status == 2
-    assert [each.severity for each in found.findings] == ([] if severity is Severity.OFF else [severity])
+    assert result.exit_status == 2
+    assert [each.severity for each in result.findings] == ([] if severity is Severity.OFF else [severity])
 
 
 def test_severities_hold_for_rules_about_files_too() -> None:
     assert report({"a.yaml": "a: 1"}, severities=(("not-kubernetes", Severity.ERROR),)).exit_status == 1
-    assert told(report({"a.yaml": BAD}, severities=(("gang-minimum", Severity.OFF),))) == []
+    assert finding_rows(report({"a.yaml": BAD}, severities=(("gang-minimum", Severity.OFF),))) == []
 
 
 def test_of_an_object_of_a_wrong_shape_nothing_else_is_said() -> None:
@@ -99,7 +99,7 @@ def test_an_object_is_known_to_the_others_though_its_shape_is_wrong() -> None:
     unknown = f"{POD_GROUP.replace('name: workers', 'name: other')}"
 
     assert "scheduling-group-exists" not in {each.rule for each in report({"a.yaml": MISSPELT, "b.yaml": POD}).findings}
-    assert told(report({"a.yaml": unknown, "b.yaml": POD})) == [
+    assert finding_rows(report({"a.yaml": unknown, "b.yaml": POD})) == [
         ("b.yaml", 5, "scheduling-group-exists", "spec.schedulingGroup.podGroupName")
     ]
 
@@ -107,8 +107,8 @@ def test_an_object_is_known_to_the_others_though_its_shape_is_wrong() -> None:
 def test_further_objects_are_known_and_not_judged() -> None:
     other = BAD.replace("name: workers", "name: other")
 
-    assert told(report({"a.yaml": POD}, {"cluster.yaml": BAD})) == []
-    assert [rule for _, _, rule, _ in told(report({"a.yaml": POD}, {"cluster.yaml": other}))] == ["scheduling-group-exists"]
+    assert finding_rows(report({"a.yaml": POD}, {"cluster.yaml": BAD})) == []
+    assert [rule for _, _, rule, _ in finding_rows(report({"a.yaml": POD}, {"cluster.yaml": other}))] == ["scheduling-group-exists"]
     assert report({"a.yaml": POD}, {"cluster.yaml": other}).summary.documents == 1
 
 
@@ -116,33 +116,33 @@ def test_an_input_takes_the_place_of_the_further_object_of_its_name() -> None:
     """An object that is replaced does not conflict with its replacement."""
     default = "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: usual}\nvalue: 5\nglobalDefault: true\n"
 
-    assert told(report({"a.yaml": default}, {"cluster.yaml": default})) == []
-    assert told(report({"a.yaml": default}, {"cluster.yaml": default.replace("usual", "other")})) == [
+    assert finding_rows(report({"a.yaml": default}, {"cluster.yaml": default})) == []
+    assert finding_rows(report({"a.yaml": default}, {"cluster.yaml": default.replace("usual", "other")})) == [
         ("a.yaml", 5, "one-global-default", "globalDefault")
     ]
 
 
-def test_further_objects_that_cannot_be_read_are_told() -> None:
-    found = report({"a.yaml": POD_GROUP}, {"cluster.yaml": "a: [", "values.yaml": "a: 1"})
+def test_further_objects_that_cannot_be_read_are_reported() -> None:
+    result = report({"a.yaml": POD_GROUP}, {"cluster.yaml": "a: [", "values.yaml": "a: 1"})
 
-    assert [(file, rule) for file, _, rule, _ in told(found)] == [("cluster.yaml", "unreadable")]
-    assert found.exit_status == 2
+    assert [(file, rule) for file, _, rule, _ in finding_rows(result)] == [("cluster.yaml", "unreadable")]
+    assert result.exit_status == 2
 
 
 def test_the_order_of_files_does_not_matter() -> None:
     files = {"a/b.yaml": BAD, "a.yaml": f"{POD}---\n{MISSPELT}", "z.json": "{}", "b.yaml": POD}
     want = report(files)
 
-    assert [file for file, *_ in told(want)] == sorted((file for file, *_ in told(want)), key=str.encode)
+    assert [file for file, *_ in finding_rows(want)] == sorted((file for file, *_ in finding_rows(want)), key=str.encode)
     for order in itertools.permutations(files.items()):
         assert want == report(dict(order))
 
 
-def test_findings_stand_in_the_order_of_the_file() -> None:
-    found = told(report({"a.yaml": f"a: 1\n---\n{BAD}---\n{MISSPELT}---\nb: ["}))
+def test_findings_are_in_the_order_of_the_file() -> None:
+    result = finding_rows(report({"a.yaml": f"a: 1\n---\n{BAD}---\n{MISSPELT}---\nb: ["}))
 
-    assert found == sorted(found)
-    assert len(found) == 5
+    assert result == sorted(result)
+    assert len(result) == 5
 
 
 @pytest.mark.parametrize(

@@ -21,10 +21,10 @@ def test_the_list_has_a_line_for_each_rule() -> None:
 
 @pytest.mark.parametrize("rule", ALL, ids=lambda rule: rule.id)
 def test_each_rule_tells_claim_reason_source_and_examples(rule: rules.Rule) -> None:
-    told = explain.text([rule])
-    flat = " ".join(told.split())
+    messages = explain.text([rule])
+    flat = " ".join(messages.split())
 
-    assert rule.id in told
+    assert rule.id in messages
     assert " ".join(rule.claim.split()) in flat
     assert " ".join(rule.why.split()) in flat
     assert " ".join(rule.source.split()) in flat
@@ -32,11 +32,11 @@ def test_each_rule_tells_claim_reason_source_and_examples(rule: rules.Rule) -> N
 
 
 def test_json_holds_every_rule_and_example() -> None:
-    told = json.loads(explain.as_json(ALL))
+    messages = json.loads(explain.as_json(ALL))
 
-    assert told["version"] == 1
-    assert [each["id"] for each in told["rules"]] == [each.id for each in ALL]
-    assert all(each["bad"] and each["claim"] and each["why"] for each in told["rules"])
+    assert messages["version"] == 1
+    assert [each["id"] for each in messages["rules"]] == [each.id for each in ALL]
+    assert all(each["bad"] and each["claim"] and each["why"] for each in messages["rules"])
 
 
 def test_the_documentation_has_a_heading_for_each_link() -> None:
@@ -48,7 +48,7 @@ def test_the_documentation_has_a_heading_for_each_link() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "rule"),
+    ("expected", "rule"),
     [
         ("spec.schedulingPolicy.gang.minCount", "gang-minimum"),
         ("podgroup.spec.schedulingPolicy.gang.minCount", "gang-minimum"),
@@ -57,10 +57,10 @@ def test_the_documentation_has_a_heading_for_each_link() -> None:
         ("disruptionMode", "all-needs-gang"),
     ],
 )
-def test_a_field_finds_the_rules_that_tell_of_it(wanted: str, rule: str) -> None:
-    assert rule in [each.id for each in explain.about_field(ALL, wanted)]
+def test_a_field_finds_the_rules_that_tell_of_it(expected: str, rule: str) -> None:
+    assert rule in [each.id for each in explain.about_field(ALL, expected)]
 
 
-@pytest.mark.parametrize("wanted", ["nothing", "node.spec.disruptionMode", "Count"])
-def test_a_field_that_no_rule_tells_of_finds_none(wanted: str) -> None:
-    assert explain.about_field(ALL, wanted) == []
+@pytest.mark.parametrize("wanted_value", ["nothing", "node.spec.disruptionMode", "Count"])
+def test_a_field_that_no_rule_tells_of_finds_none(wanted_value: str) -> None:
+    assert explain.about_field(ALL, wanted_value) == []

@@ -20,13 +20,13 @@ ZONE, RACK = "zone", "rack"
 
 def cluster(*zones: Sequence[Sequence[int]]) -> list[Json]:
     """Return nodes with these cores in racks, in zones: r0 and r1 in z0, r2 in z1, …."""
-    found = []
+    results = []
     rack = 0
     for number, each in enumerate(zones):
         for cores in each:
-            found += [node(f"n{rack}-{index}", str(cpu), zone=f"z{number}", rack=f"r{rack}") for index, cpu in enumerate(cores)]
+            results += [node(f"n{rack}-{index}", str(cpu), zone=f"z{number}", rack=f"r{rack}") for index, cpu in enumerate(cores)]
             rack += 1
-    return found
+    return results
 
 
 def gang(name: str, minimum: int, count: int = 0, *, key: str = RACK, parent: str = "t", cpu: str = "1", memory: str = "") -> list[Json]:
@@ -53,6 +53,6 @@ def measured(here: PlacementState, request: PlacementRequest, budget: StepBudget
 
 def domain_tree_of(here: PlacementState, measures: Measures, *keys: str) -> DomainTree:
     """Return the domain tree of *keys* on all nodes; the domains must be nested."""
-    found = nested(keys, here.topology.root.nodes, here.nodes)
-    assert found is not None
-    return DomainTree(here.topology.root.nodes, found, here.nodes, measures)
+    result = nested(keys, here.topology.root.nodes, here.nodes)
+    assert result is not None
+    return DomainTree(here.topology.root.nodes, result, here.nodes, measures)

@@ -13,11 +13,11 @@ from validators.migrate.migrate_object import Lost, Noted
 LIVE = {"name": "w", "resourceVersion": "7"}
 
 
-def came_to(content: dict[str, object], to: str = "v1beta1") -> dict[str, object]:
+def migrated(content: dict[str, object], to: str = "v1beta1") -> dict[str, object]:
     return applied(content, [step for step in migrate_object.steps(content, to) if not isinstance(step, (Lost, Noted))])
 
 
-def lost(content: dict[str, object]) -> list[str]:
+def lost_fields(content: dict[str, object]) -> list[str]:
     return [str(FieldPath(*step.path)) for step in migrate_object.steps(content, "v1beta1") if isinstance(step, Lost)]
 
 
@@ -60,7 +60,7 @@ def test_what_a_kind_is_migrated_to(kind: str, to: str, want: str) -> None:
 def test_a_workload_of_v1alpha1() -> None:
     (content,) = objects_in(WORKLOAD)
 
-    assert came_to(content) == scheduling(
+    assert migrated(content) == scheduling(
         "v1beta1",
         "Workload",
         metadata={"name": "train"},
@@ -77,7 +77,7 @@ def test_a_workload_of_v1alpha2() -> None:
     templates = [{"name": "a", "disruptionMode": "Pod"}, {"name": "b", "disruptionMode": "PodGroup"}, {"name": "c"}]
     content = scheduling("v1alpha2", "Workload", spec={"podGroupTemplates": templates})
 
-    assert came_to(content)["spec"] == {
+    assert migrated(content)["spec"] == {
         "podGroupTemplates": [{"name": "a", "disruptionMode": {"single": {}}}, {"name": "b", "disruptionMode": {"all": {}}}, {"name": "c"}]
     }
 
@@ -86,7 +86,7 @@ def test_a_pod_group_of_v1alpha2() -> None:
     (content,) = objects_in(GROUP)
     content["status"] = {"conditions": [{"type": "PodGroupScheduled"}, {"type": "DisruptionTarget"}]}
 
-    assert came_to(content, "v1alpha3") == scheduling(
+    assert migrated(content, "v1alpha3") == scheduling(
         "v1alpha3",
         "PodGroup",
         metadata={"name": "workers"},
@@ -102,24 +102,24 @@ def test_a_pod_group_of_v1alpha2() -> None:
 def test_a_desired_count_is_lost() -> None:
     content = scheduling("v1alpha1", "Workload", spec={"podGroups": [{"name": "a", "policy": {"basic": {"desiredCount": 3}}}]})
 
-    assert came_to(content)["spec"] == {"podGroupTemplates": [{"name": "a", "schedulingPolicy": {"basic": {}}}]}
-    assert lost(content) == ["spec.podGroups[0].policy.basic.desiredCount"]
+    assert migrated(content)["spec"] == {"podGroupTemplates": [{"name": "a", "schedulingPolicy": {"basic": {}}}]}
+    assert lost_fields(content) == ["spec.podGroups[0].policy.basic.desiredCount"]
 
 
 def test_a_desired_count_of_null_goes_without_a_word() -> None:
     content = scheduling("v1alpha1", "Workload", spec={"podGroups": [{"policy": {"basic": {"desiredCount": None}}}]})
 
-    assert lost(content) == []
+    assert lost_fields(content) == []
 
 
 def test_an_owner_of_a_retired_version_is_found_under_its_new_one_and_its_uid_is_lost() -> None:
     owner = {"apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "Workload", "name": "w", "uid": "abc"}
     content = {"apiVersion": "v1", "kind": "Pod", "metadata": {"ownerReferences": [{"apiVersion": "batch/v1", "kind": "Job"}, owner]}}
 
-    assert came_to(content)["metadata"] == {
+    assert migrated(content)["metadata"] == {
         "ownerReferences": [{"apiVersion": "batch/v1", "kind": "Job"}, {**owner, "apiVersion": "scheduling.k8s.io/v1beta1"}]
     }
-    assert lost(content) == ["metadata.ownerReferences[1].uid"]
+    assert lost_fields(content) == ["metadata.ownerReferences[1].uid"]
 
 
 @pytest.mark.parametrize(("metadata", "want"), [(LIVE, ["metadata.resourceVersion"]), ({"name": "w"}, [])])
@@ -150,5 +150,5 @@ def test_nothing_else_changes(content: dict[str, object]) -> None:
     "spec", [None, 4, {"podGroups": 4}, {"podGroups": [4, {"policy": 4}, {"policy": {"basic": 4}}]}, {"podGroups": None}]
 )
 def test_what_has_the_wrong_type_passes_through(spec: object) -> None:
-    assert came_to(scheduling("v1alpha1", "Workload", spec=spec))["apiVersion"] == "scheduling.k8s.io/v1beta1"
-    assert came_to(scheduling("v1alpha2", "PodGroup", spec=spec, status=spec))["apiVersion"] == "scheduling.k8s.io/v1beta1"
+    assert migrated(scheduling("v1alpha1", "Workload", spec=spec))["apiVersion"] == "scheduling.k8s.io/v1beta1"
+    assert migrated(scheduling("v1alpha2", "PodGroup", spec=spec, status=spec))["apiVersion"] == "scheduling.k8s.io/v1beta1"

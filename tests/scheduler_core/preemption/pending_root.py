@@ -29,7 +29,7 @@ def prepared(objects: Objects) -> tuple[Decider, Entity]:
     return decider, root
 
 
-def asked(objects: Objects) -> RootRequirements:
+def requirements_of(objects: Objects) -> RootRequirements:
     decider, root = prepared(objects)
     return Proving(decider._greedy, root).requirements
 
@@ -58,10 +58,10 @@ def gang(count: int, cpu: int, key: str = "", minimum: int | None = None) -> Obj
 
 def tree(sizes: dict[str, tuple[int, int]], *, key: str = "", inner: str = "rack", minimum: int | None = None) -> Objects:
     """Return a composite with a gang for each name: its number of pods, their CPU, in one domain of *inner*."""
-    found = [group("tree", len(sizes) if minimum is None else minimum, key=key)]
+    result = [group("tree", len(sizes) if minimum is None else minimum, key=key)]
     for name, (count, cpu) in sizes.items():
-        found += [group(name, count, key=inner, parent="tree"), *(pod(f"{name}-{number}", cpu, name) for number in range(count))]
-    return found
+        result += [group(name, count, key=inner, parent="tree"), *(pod(f"{name}-{number}", cpu, name) for number in range(count))]
+    return result
 
 
 def low(name: str, cpu: int, on: str, of: str = "", **more: Any) -> dict[str, Any]:

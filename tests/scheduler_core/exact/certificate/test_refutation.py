@@ -66,11 +66,11 @@ def test_what_was_planted_without_slack_is_never_refuted(number):
     ],
 )
 def test_what_is_infeasible_has_a_proof_of_a_few_kilobytes(make):
-    found = [each for number in range(15) for each in proved(corpus.instance(number, make)) if each["root"]["name"] == "t"]
-    sizes = sorted(len(json.dumps(each)) for each in found)
+    result = [each for number in range(15) for each in proved(corpus.instance(number, make)) if each["root"]["name"] == "t"]
+    sizes = sorted(len(json.dumps(each)) for each in result)
 
-    assert len(found) >= 5
-    assert [] == [each["reason"] for each in found if "reason" in each]
+    assert len(result) >= 5
+    assert [] == [each["reason"] for each in result if "reason" in each]
     assert sizes[len(sizes) // 2] < 3_000
 
 
@@ -96,9 +96,9 @@ def test_what_a_certificate_cannot_tell_is_said():
         {**pod, "spec": {**pod["spec"], "containers": [{"name": "c", "resources": {"requests": each}}]}}
         for pod, each in zip(members("a", 4), requests, strict=True)
     ]
-    (found,) = proved([*machines, composite(1), leaf("a", 4, 0), *pods])
+    (result,) = proved([*machines, composite(1), leaf("a", 4, 0), *pods])
 
     assert (
         "the proof needs facts that a certificate cannot express, such as pods of several shapes that leave gaps on nodes"
-        == found["reason"]
+        == result["reason"]
     )
