@@ -120,7 +120,9 @@ def queued(snapshot: ClusterSnapshot, options: CycleOptions) -> tuple[Entity, ..
 
 
 def attempted(decisions: Sequence[Decision], snapshot: ClusterSnapshot, options: CycleOptions) -> list[Decision]:
-    """Return those of *decisions* whose roots were attempted; other decisions change nothing.  Feature gates are applied to *snapshot* already."""
+    """Return those of *decisions* whose roots were attempted; other decisions change nothing.  Feature gates are applied to
+    *snapshot* already.
+    """
     ready = frozenset[Name]()
     if any(each.status is Status.ERROR for each in decisions):
         # A root with status Error may have been refused before its attempt.

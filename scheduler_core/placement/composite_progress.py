@@ -44,7 +44,9 @@ class CompositeProgress:
 
 
 def inadmissible(request: PlacementRequest) -> str:
-    """Return why the members of a group cannot reach its minimum on any placement; empty if they can (KEP-6012, Inadmissible child groups)."""
+    """Return why the members of a group cannot reach its minimum on any placement; empty if they can (KEP-6012, Inadmissible child
+    groups).
+    """
     entity = request.entity
     if request.leaf:
         members = len(entity.running) + len(entity.waiting)

@@ -1,4 +1,5 @@
-"""Greedy placement as in kube-scheduler: evaluates every placement, never moves a sibling (KEP-6012, CompositePodGroup Scheduling Algorithm).
+"""Greedy placement as in kube-scheduler: evaluates every placement, never moves a sibling (KEP-6012, CompositePodGroup Scheduling
+Algorithm).
 
 The result of a group on a placement depends only on its signature and on the pods there.  So results are cached by signature and version
 of the placement.  After pods are assumed, only domains that changed are evaluated again, also for the next group with the same signature.

@@ -37,7 +37,9 @@ class Preemption(Generic[OutcomeT_co]):
     nominations: Mapping[str, int] = dataclasses.field(default_factory=dict)
     """Nominated node, as an index, of pods of the preemptor, by their keys."""
     outcome: OutcomeT_co | None = None
-    """Result of placing the root without all potential victims, or without exactly the victims of a minimal plan; None if it was not tried."""
+    """Result of placing the root without all potential victims, or without exactly the victims of a minimal plan; None if it was
+    not tried.
+    """
     lower: int = 0
     """Lower bound: no plan has fewer units; 0 if unknown."""
     proved: bool = False

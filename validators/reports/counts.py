@@ -6,7 +6,9 @@ from validators.lint.finding import Summary
 
 
 def in_words(summary: Summary) -> str:
-    """Return one sentence: ``2 errors, 1 warning in 3 documents of 2 files; 1 finding suppressed, 4 documents of other kinds not judged``."""
+    """Return one sentence: ``2 errors, 1 warning in 3 documents of 2 files; 1 finding suppressed, 4 documents of other kinds not
+    judged``.
+    """
     counts = [counted(summary.errors, "error"), counted(summary.warnings, "warning")]
     text = ", ".join(each for each in counts if not each.startswith("0 ")) or "no findings"
     text += f" in {counted(summary.documents, 'document')} of {counted(summary.files, 'file')}"

@@ -21,7 +21,8 @@ class UnitsByNode:
         starts: shape (nodes + 1,): index of the first pair of each node, and the number of pairs.
         amounts: shape (resources, pairs): resources that the unit uses on the node.
         freed: shape (resources, nodes): resources that all these units use on the node.
-        violations: shape (pairs,): pods of the unit, on any node, whose eviction breaks a budget if only the units on this node are evicted.
+        violations: shape (pairs,): pods of the unit, on any node, whose eviction breaks a budget if only the units on this node
+            are evicted.
 
     """
 

@@ -69,7 +69,9 @@ class MakingRoom:
         return pod.key not in self._finding.subject.own and pod.priority <= self._finding.subject.priority
 
     def keep_more(self, areas: Sequence[RoomInDomain], narrow: int) -> None:
-        """Try nodes in several domains if several groups need them, then in one domain, no more; the first *narrow* areas are the narrowest."""
+        """Try nodes in several domains if several groups need them, then in one domain, no more; the first *narrow* areas are the
+        narrowest.
+        """
         several = spread(self._room)
         most = several.weight[1] - 1 if several is not None and self._finding.keep_if_verified(several) else MOST_NODES
         good = [self.keep_nodes(area, most=most) for area in areas[:narrow]]

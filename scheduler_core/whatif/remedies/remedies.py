@@ -149,7 +149,9 @@ class _Search:
             self._any_two()
 
     def _any_two(self) -> None:
-        """Try two changes together if no single one works: a widening or relaxation with another one, or with more nodes or lower minimums."""
+        """Try two changes together if no single one works: a widening or relaxation with another one, or with more nodes or lower
+        minimums.
+        """
         wide: list[Edit] = [ladder[-1] for ladder in candidates.widenings(self._room.snapshot, self._subject)][::-1]
         short = candidates.quorum(self._subject)
         for first in (*([short] if short else ()), *wide, *self._relaxed):

@@ -1,7 +1,9 @@
 """Strategies of small clusters as API objects, with many ties and near fits.
 
 A tree has one priority and one preemption policy for its groups and pods, mode All is only above All and never basic,
-minimums do not exceed the members, and running pods fit on their nodes.  Omitted, because the oracle does not read it: affinity between pods,
+minimums do not exceed the members, and running pods fit on their nodes.
+
+Omitted, because the oracle does not read it: affinity between pods,
 spread, volumes; a pending pod without a group preempts nobody.
 """
 

@@ -1,4 +1,4 @@
-"""Bookkeeping of the stateful plugins: which pods they apply to, assume and rewind, order, normalization, and fields that are not modelled."""
+"""Bookkeeping of the stateful plugins: affected pods, assume and rewind, order, normalization, fields that are not modelled."""
 
 from __future__ import annotations
 
