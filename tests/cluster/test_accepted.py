@@ -20,7 +20,7 @@ from tests.workloadbuilder.strategies import faulty_trees, options, sound_trees
 from validators import pipeline
 from validators.rules.base import Operation, Profile, Settings, Severity
 from workloadbuilder.adapters.compiled import CompileOptions, compile_object
-from workloadbuilder.adapters.shared.known_objects import CachedObjects
+from workloadbuilder.adapters.shared.known_objects import Known
 from workloadbuilder.builder import Builder
 
 CLASSES = {"high": 10**9}
@@ -108,7 +108,7 @@ def refused_by_the_server(api, manifest: Manifest) -> set[tuple[str, str]]:
 
 def refused_here(manifest: Manifest) -> set[tuple[str, str]]:
     """As ``muster compile`` tells."""
-    result = compile_object(manifest, CachedObjects([manifest]), CompileOptions(groups=True))
+    result = compile_object(manifest, Known([manifest]), CompileOptions(groups=True))
     assert result is not None
     return {(str(error.path), str(error.type)) for error in result.errors}
 

@@ -16,7 +16,7 @@ from tests.cluster.kubelet import node
 from tests.cluster.resources import Manifest
 from workloadbuilder import linkage, names
 from workloadbuilder.adapters.compiled import CompileOptions, compile_object
-from workloadbuilder.adapters.shared.known_objects import CachedObjects
+from workloadbuilder.adapters.shared.known_objects import Known
 
 RACK, ZONE = "topology.example/rack", "topology.example/zone"
 GANG = {"schedulingPolicy": {"gang": {}}}
@@ -30,7 +30,7 @@ def within(key: str) -> Manifest:
 
 def compiled(found: Manifest, *further: Manifest, pods: bool = True) -> list[Manifest]:
     """The Workload, the groups and the pods of an object with which nothing is wrong."""
-    result = compile_object(found, CachedObjects([found], further), CompileOptions(groups=True, pods=pods))
+    result = compile_object(found, Known([found], further), CompileOptions(groups=True, pods=pods))
     assert result is not None
     assert () == result.errors
     return list(result.objects)
