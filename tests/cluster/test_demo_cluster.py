@@ -122,7 +122,7 @@ def test_an_invalid_tree_is_reported_and_mended(ended):
 
     assert "Message: the tree is invalid: all pods in a single pod group should have the same priority" in messages
     assert "research/labelling-1 (pod-priority-matches) Reason: Invalid Status: False Type: PodGroupInitiallyScheduled" in messages
-    assert "podgroup.scheduling.k8s.io/labelling condition met" in output.partition("Mended")[2]
+    assert "podgroup.scheduling.k8s.io/labelling condition met" in output.partition("The fix")[2]
 
 
 def test_a_group_without_capacity_gets_a_reason_and_what_would_help(ended):

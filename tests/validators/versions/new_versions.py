@@ -23,7 +23,7 @@ from tests.scheduler_core.builders import composite, leaf, node, pod
 from tests.scheduler_core.sidecar.histories import Server, told
 from tests.validators.versions.extended_table import OTHER, STABLE
 from tests.webhooks.running import REVIEW
-from validators.lookup import NO_HINT
+from validators.lookup import NOTHING
 from validators.versions import served
 from webhooks.lookup import watched
 from webhooks.lookup.object_cache import Cache as ObjectCache
@@ -151,7 +151,7 @@ def test_simulate(api_version: str) -> None:
 def test_webhooks(api_version: str, path: str) -> None:
     settings = Settings.from_environ({})
     routes.warm_up(settings)
-    app = routes.create_app(settings, NO_HINT, Telemetry(lambda *_: None), lambda: ()).test_client()
+    app = routes.create_app(settings, NOTHING, Telemetry(lambda *_: None), lambda: ()).test_client()
     answers = [app.post(path, data=review(api_version, each), content_type=routes.JSON).json["response"] for each in WRONG[1:]]
 
     if path == routes.VALIDATE:
