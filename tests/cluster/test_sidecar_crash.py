@@ -13,12 +13,22 @@ from tests.cluster.kubelet import pod
 from tests.cluster.sidecars import kubeconfig, sidecar
 from tests.cluster.test_sidecar_place import bound, ours, places, racks, scheduled
 from tests.cluster.waiting import until
+from tests.sampling import WHOLE
 
 MODE = ("--mode", "place,preempt,protect", "--lease", "none")
 POINTS = range(1, 12)
 QUIET_SECONDS = 5.0
 """Without a write for so long, there is no other."""
-EITHER_WAY = pytest.mark.parametrize("lose", [pytest.param(False, id="before it is made"), pytest.param(True, id="before it is answered")])
+
+
+def moments(points: range) -> pytest.MarkDecorator:
+    """Run a test, with the arguments ``point`` and ``lose``, for each write at which a sidecar dies.
+
+    `make soak` tries both before the write is made and before it is answered, `make test` one of the two in turn.
+    """
+    ways = {False: "before it is made", True: "before it is answered"}
+    chosen = [(point, lose) for point in points for lose in ways if WHOLE or lose == (point % 2 == 0)]
+    return pytest.mark.parametrize(("point", "lose"), [pytest.param(point, lose, id=f"{ways[lose]}-{point}") for point, lose in chosen])
 
 
 def tree(api, namespace):
@@ -68,8 +78,7 @@ def doomed(plane, folder, mode, point, *, lose):
         yield
 
 
-@pytest.mark.parametrize("point", POINTS)
-@EITHER_WAY
+@moments(POINTS)
 def test_a_tree_is_whole_whenever_the_sidecar_dies(plane, api, namespace, nodes, tmp_path, point, lose):
     nodes(*racks(4))
     with doomed(plane, tmp_path, MODE, point, lose=lose):

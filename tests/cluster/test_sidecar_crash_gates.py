@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.cluster.groups import LABEL, composite, pod_group
 from tests.cluster.kubelet import pod
 from tests.cluster.sidecars import sidecar
-from tests.cluster.test_sidecar_crash import EITHER_WAY, doomed
+from tests.cluster.test_sidecar_crash import doomed, moments
 from tests.cluster.test_sidecar_place import GATE, racks
 from tests.cluster.test_sidecar_protect import INNER, deleted, finalizers
 
@@ -33,8 +31,7 @@ def opened(pods):
     return {name: each["metadata"]["annotations"][GATE] for name, each in pods.items() if not each["spec"].get("schedulingGates")}
 
 
-@pytest.mark.parametrize("point", GATES)
-@EITHER_WAY
+@moments(GATES)
 def test_a_tree_is_opened_whole_whenever_the_sidecar_dies(plane, api, namespace, nodes, tmp_path, point, lose):
     nodes(*racks(4))
     with doomed(plane, tmp_path, UNGATE, point, lose=lose):
@@ -48,8 +45,7 @@ def test_a_tree_is_opened_whole_whenever_the_sidecar_dies(plane, api, namespace,
         assert 1 == len({after[f"{leaf}{number}"].partition("-")[0] for number in range(3)})
 
 
-@pytest.mark.parametrize("point", FINALIZERS)
-@EITHER_WAY
+@moments(FINALIZERS)
 def test_no_finalizer_is_left_whenever_the_sidecar_dies(plane, api, namespace, tmp_path, point, lose):
     groups = [("PodGroup", "a"), ("PodGroup", "b"), ("CompositePodGroup", "top")]
     with doomed(plane, tmp_path, PROTECT, point, lose=lose):

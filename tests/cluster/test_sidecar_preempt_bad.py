@@ -10,7 +10,7 @@ from tests.cluster.faults import WELL, Fault, faults
 from tests.cluster.groups import LABEL, pod_group
 from tests.cluster.sidecars import kubeconfig, sidecar
 from tests.cluster.take_effect import priority_classes
-from tests.cluster.test_sidecar_crash import EITHER_WAY, killed_at
+from tests.cluster.test_sidecar_crash import killed_at, moments
 from tests.cluster.test_sidecar_place import bound, ours, places, racks, scheduled
 from tests.cluster.waiting import until
 
@@ -58,8 +58,7 @@ def evicted_one_gang(api, namespace):
         assert 1 == len({result[f"{name}-{number}"].partition("-")[0] for number in range(2)})
 
 
-@pytest.mark.parametrize("point", POINTS)
-@EITHER_WAY
+@moments(POINTS)
 def test_no_pod_is_preempted_in_vain_whenever_the_sidecar_dies(plane, api, namespace, nodes, kubelet, tmp_path, point, lose):
     with faults(plane) as proxy, sidecar(plane, tmp_path, *MODE, through=proxy.kubeconfig(kubeconfig(plane)), fork=True) as first:
         filled(api, namespace, nodes)
