@@ -52,6 +52,10 @@ class DisruptionBudgets:
         left = [budget.allowed for budget in self._budgets]
         return [sum(self._violates(pod, left) for pod in pods) for pods in victims]
 
+    def budgets_of(self, pod: PodRecord) -> tuple[DisruptionBudget, ...]:
+        """Return the budgets that match *pod*, in the order of their names."""
+        return tuple(self._budgets[index] for index in self._matching_budgets(pod))
+
     def _violates(self, pod: PodRecord, left: list[int]) -> bool:
         for index in self._matching_budgets(pod):
             # The API server has already counted the eviction of a disrupted pod.

@@ -165,6 +165,8 @@ class Loop:
         if scheduler is None or not scheduler.awaits(message.root, message.plan):
             return
         if message.refused is not None:
+            root = f"{message.root.kind} {message.root.namespace}/{message.root.name}"
+            self._parts.log("warning", "preemption", {"root": root, "victim": message.refused.pod.key, "reason": message.why})
             self._parts.metrics.preempted(message.root, 0)
             self._submit(scheduler.eviction_refused(message.root, message.refused.pod, message.why, now))
             return

@@ -38,12 +38,14 @@ class RefusedEvictions:
         victims: pods that were not evicted.
         budgets: number of changes of disruption budgets at that time.
         until: time from which they may be tried again anyway.
+        reason: message of the API server.
 
     """
 
     victims: frozenset[Ref]
     budgets: int
     until: float
+    reason: str = ""
 
 
 @dataclasses.dataclass(slots=True, eq=False)

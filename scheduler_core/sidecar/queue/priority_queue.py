@@ -223,16 +223,17 @@ class SchedulingQueue:
 
     def preempt(self, entity: QueuedEntity, preempting: Preempting) -> None:
         """Record that the evictions of a plan are sent."""
+        entity.refusal = None
         self.entities.move(entity, Event.PREEMPT, preempting)
 
-    def victim_stays(self, entity: QueuedEntity, preempting: Preempting, victim: Ref, now: float) -> None:
-        """Record that the eviction of *victim* failed; *preempting* is the rest of the plan."""
+    def victim_stays(self, entity: QueuedEntity, preempting: Preempting, victim: Ref, why: str, now: float) -> None:
+        """Record that the eviction of *victim* failed, and *why*; *preempting* is the rest of the plan."""
         self.entities.move(entity, Event.VICTIM_GONE, preempting)
         if not preempting.plan.victims:
             # No eviction of this plan is in flight any more; the next attempt may plan again after the backoff.
             self.preemption_done(entity)
             entity.back_off(now)
-            self.evictions_refused(entity, frozenset({victim}), now)
+            self.evictions_refused(entity, frozenset({victim}), why, now)
 
     def preemption_done(self, entity: QueuedEntity, *, retry_at: float | None = None) -> None:
         """End the plan of *entity*, which is retried at *retry_at*, or (None) after its backoff."""
@@ -240,12 +241,14 @@ class SchedulingQueue:
             entity.backoff_expiration = retry_at
         self.entities.move(entity, Event.PREEMPTION_DONE, Backoff())
 
-    def evictions_refused(self, entity: QueuedEntity, victims: frozenset[Ref], now: float, status: RootStatus | None = None) -> None:
-        """Record that *victims* cannot be evicted, so that they are not tried again too early; *status* as in ``reconsider``.
+    def evictions_refused(
+        self, entity: QueuedEntity, victims: frozenset[Ref], why: str, now: float, status: RootStatus | None = None
+    ) -> None:
+        """Record that *victims* cannot be evicted, and *why*: they are not tried again too early; *status* as in ``reconsider``.
 
         The root is retried after its backoff, because changes during its plan did not wake it.
         """
-        entity.refusal = RefusedEvictions(victims, self.cache.reporter.budgets, now + self.options.flush_seconds)
+        entity.refusal = RefusedEvictions(victims, self.cache.reporter.budgets, now + self.options.flush_seconds, why)
         self.reconsider(entity.root, now, hint=True, status=status)
 
     def _is_preempting(self, entity: QueuedEntity, now: float) -> bool:

@@ -12,9 +12,9 @@ from scheduler_core.sidecar.queue.entities import QueuedEntity
 from scheduler_core.sidecar.queue.priority_queue import SchedulingQueue
 from scheduler_core.sidecar.queue.queueing_hints import NO_HINT, QueueingHint
 from scheduler_core.sidecar.queue.root_status import RootStatus
-from scheduler_core.sidecar.queue.states import PreemptionPlan
 from scheduler_core.sidecar.scheduling.binding import Binder
 from scheduler_core.sidecar.scheduling.decide import Decided
+from scheduler_core.sidecar.scheduling.eviction_budgets import BlockedPreemption
 from scheduler_core.sidecar.scheduling.preemption_plan import PreemptionPlans
 from scheduler_core.sidecar.writes import Evict, Write
 
@@ -51,8 +51,26 @@ class DecisionApplier:
         if decision.status is Status.SUCCESS and (node := self._binder.unpinnable(decision, status)):
             why = f"node {node} has no label {HOSTNAME}, which is needed to pin pods to it"
             decision = dataclasses.replace(decision, status=Status.ERROR, message=why, assignments={})
+        blocked = self._blocked(entity, decision, now)
+        if blocked is not None:
+            decision = blocked.added_to(decision, self._queue.options.flush_seconds)
         self._queue.decisions.record(decision)
-        return (self._placed if decision.status is Status.SUCCESS else self._failed)(entity, status, decided, decision, now)
+        if decision.status is Status.SUCCESS:
+            return self._placed(entity, status, decided, decision, now)
+        return self._failed(entity, status, decided, decision, now, blocked=blocked is not None)
+
+    def report(self, entity: QueuedEntity, status: RootStatus) -> tuple[Write, ...]:
+        """Return the conditions and events that report the last decision on *entity*."""
+        decision = self._queue.decisions.get(entity.root)
+        return self._binder.report_failure(decision, status, update_message=True) if decision is not None else ()
+
+    def report_refusal(self, entity: QueuedEntity, status: RootStatus) -> tuple[Write, ...]:
+        """Return the conditions and events that report that the evictions for *entity* were refused."""
+        decision, refusal = self._queue.decisions.get(entity.root), entity.refusal
+        if decision is not None and refusal is not None:
+            blocked = self._preemption.blocked(decision) or BlockedPreemption(refusal.reason)
+            self._queue.decisions.record(blocked.added_to(decision, self._queue.options.flush_seconds))
+        return self.report(entity, status)
 
     def _placed(self, entity: QueuedEntity, status: RootStatus, decided: Decided, decision: Decision, now: float) -> Attempt:
         queue = self._queue
@@ -64,14 +82,18 @@ class DecisionApplier:
             queue.add_unschedulable(entity, self._hint(status, decided), status, now)
         return Attempt(entity.root, decision, (*binds, *reports))
 
-    def _failed(self, entity: QueuedEntity, status: RootStatus, decided: Decided, decision: Decision, now: float) -> Attempt:
+    def _failed(
+        self, entity: QueuedEntity, status: RootStatus, decided: Decided, decision: Decision, now: float, *, blocked: bool
+    ) -> Attempt:
         queue = self._queue
         awaits_victims = bool(decision.nominations) and not decision.victims
-        writes = self._report_failure(entity, status, decision, now)
-        plan = self._plan(entity, decision, now)
-        if plan is not None:
+        may_preempt = queue.options.preempt and decision.status in _UNPLACED and not blocked
+        if may_preempt and (plan := self._preemption.plan(decision, now)) is not None:
+            # After a refusal, the root keeps the message about it until this dry run has passed.
+            writes = () if entity.refusal is not None else self._report_failure(entity, status, decision, now)
             queue.propose(entity, plan, now)
             return Attempt(entity.root, decision, writes, self._preemption.evictions(plan))
+        writes = self._report_failure(entity, status, decision, now)
         preempts = any(pod.record is not None and pod.record.preempts for pod in status.to_place)
         if queue.options.preempt and failure_clears_nominations(entity.root, preempts=preempts):
             writes = (*writes, *self._binder.nominations(decision, status))
@@ -82,15 +104,16 @@ class DecisionApplier:
         queue.add_unschedulable(entity, self._hint(status, decided), current, now, awaits_victims=awaits_victims)
         return Attempt(entity.root, decision, writes)
 
-    def _plan(self, entity: QueuedEntity, decision: Decision, now: float) -> PreemptionPlan | None:
-        """Return the preemption plan of *decision*; None if there is none, or if its evictions were refused recently."""
+    def _blocked(self, entity: QueuedEntity, decision: Decision, now: float) -> BlockedPreemption | None:
+        """Return why the victims of *decision* cannot be evicted now; None if they can, or if there are none."""
         queue, refusal = self._queue, entity.refusal
-        if not queue.options.preempt or decision.status not in _UNPLACED:
+        if not queue.options.preempt or decision.status not in _UNPLACED or not decision.victims:
             return None
-        if refusal is not None and refusal.budgets == queue.cache.reporter.budgets and now < refusal.until:
-            if self._preemption.victims(decision) & refusal.victims:
-                return None
-        return self._preemption.plan(decision, now)
+        if (blocked := self._preemption.blocked(decision)) is not None:
+            return blocked
+        if refusal is None or refusal.budgets != queue.cache.reporter.budgets or now >= refusal.until:
+            return None
+        return BlockedPreemption(refusal.reason) if self._preemption.victims(decision) & refusal.victims else None
 
     def _report_failure(self, entity: QueuedEntity, status: RootStatus, decision: Decision, now: float) -> tuple[Write, ...]:
         return self._binder.report_failure(decision, status, update_message=self._queue.should_report(entity, now))

@@ -20,6 +20,7 @@ from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.pod_cache import LivePod
 from scheduler_core.sidecar.queue.states import Preempting, PreemptionPlan
 from scheduler_core.sidecar.scheduling.binding import NORMAL
+from scheduler_core.sidecar.scheduling.eviction_budgets import BlockedPreemption, blocked_preemption
 from scheduler_core.sidecar.writes import Condition, Evict, EvictionMethod, Nominate, RecordEvent, Ref, SetCondition, Write
 
 
@@ -31,21 +32,21 @@ class PreemptionPlans:
         self._evicting, self._scheduler_name = eviction_method, scheduler_name
 
     def plan(self, decision: Decision, now: float) -> PreemptionPlan | None:
-        """Return the plan of *decision*; None if there is none, or if the API server would refuse it.
-
-        The API server refuses evictions that violate a disruption budget, so a plan with such an eviction cannot help.
-        """
-        if not self._victims(decision) or not self.is_allowed(decision):
-            return None
-        return self._hold(decision, now)
+        """Return the plan of *decision*; None if it has no victims."""
+        return self._hold(decision, now) if self._victims(decision) else None
 
     def victims(self, decision: Decision) -> frozenset[Ref]:
         """Return the victims."""
         return frozenset(pod.ref for pod in self._victims(decision))
 
-    def is_allowed(self, decision: Decision) -> bool:
-        """Return whether disruption budgets allow all evictions, as far as the decision knows."""
-        return self._evicting is not EvictionMethod.EVICT or decision.preemption is None or not decision.preemption.violating
+    def blocked(self, decision: Decision) -> BlockedPreemption | None:
+        """Return why disruption budgets forbid the evictions of *decision*, as far as the cache shows; None if they allow them."""
+        if self._evicting is not EvictionMethod.EVICT:
+            return None
+        victims = [self._cache.usage.record(pod) for pod in self._victims(decision)]
+        namespaces = {pod.namespace for pod in victims}
+        budgets = [budget for budget in self._cache.group_cache.budgets.values() if budget.namespace in namespaces]
+        return blocked_preemption(budgets, victims)
 
     def evictions(self, plan: PreemptionPlan) -> tuple[Evict, ...]:
         """Return the writes that evict the victims."""

@@ -107,6 +107,8 @@ class Scheduler:
                 queue.reconsider(root, now, hint=True, status=status)
                 return ()
         preempting, writes = self._preemption.begin(plan)
+        if entity.refusal is not None and (current := queue.status_of(root)) is not None:
+            writes = (*self._applier.report(entity, current), *writes)
         queue.preempt(entity, preempting)
         return writes
 
@@ -118,10 +120,8 @@ class Scheduler:
         self._preemption.release(plan)
         queue.preemption_done(entity)
         status = queue.status_of(root)
-        queue.evictions_refused(entity, frozenset({pod}), now, status)
-        if status is None:
-            return ()
-        return (RecordEvent(status.ref, "Warning", "FailedScheduling", f"the eviction of pod {pod.key} was refused: {why}"),)
+        queue.evictions_refused(entity, frozenset({pod}), f"the eviction of pod {pod.key} was refused: {why}", now, status)
+        return self._applier.report_refusal(entity, status) if status is not None else ()
 
     def explain(self, namespace: str, name: str) -> Decision | None:
         """Return the last decision on the root of that name, or on the root of the group or pod of that name; None if there is none."""
@@ -195,7 +195,7 @@ class Scheduler:
             return None
         (decided,) = decide(self._cache, [status.root], self._parameters, status.excluded)
         decision = decided.decision
-        return decision if decision.status is not Status.SUCCESS and self._preemption.is_allowed(decision) else None
+        return decision if decision.status is not Status.SUCCESS and self._preemption.blocked(decision) is None else None
 
     def _proposed(self, root: Root) -> PreemptionPlan | None:
         """Return the plan of *root* whose evictions are in a dry run; None if there is none."""

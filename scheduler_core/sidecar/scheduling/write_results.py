@@ -40,7 +40,7 @@ class WriteResults:
             case Nominate():
                 self._nomination_written(write, outcome)
             case Evict():
-                return self._eviction_sent(write, outcome, now)
+                return self._eviction_sent(write, outcome, why, now)
             case Remove():
                 if outcome not in {WriteOutcome.DONE, WriteOutcome.GONE}:
                     self._assumed.cancel_deletion(write.pod)
@@ -110,7 +110,7 @@ class WriteResults:
         if outcome is not WriteOutcome.DONE and not any(write.pod.key in plan.nominations for plan in queue.entities.plans.values()):
             self._assumed.forget_nomination(write.pod)
 
-    def _eviction_sent(self, write: Evict, outcome: WriteOutcome, now: float) -> tuple[Write, ...]:
+    def _eviction_sent(self, write: Evict, outcome: WriteOutcome, why: str, now: float) -> tuple[Write, ...]:
         if outcome in {WriteOutcome.DONE, WriteOutcome.GONE}:
             return ()
         queue, victim = self._queue, write.pod
@@ -122,7 +122,7 @@ class WriteResults:
                 continue
             if isinstance(entity.state, Preempting):
                 remaining, new_writes = self._preemption.keep_victim(entity.state, victim)
-                queue.victim_stays(entity, remaining, victim, now)
+                queue.victim_stays(entity, remaining, victim, f"the eviction of pod {victim.key} was refused: {why}", now)
                 writes += new_writes
         return tuple(writes)
 

@@ -228,7 +228,7 @@ def test_refused_eviction_is_not_asked_for_again_as_things_stand(victim, now, ch
     office = preempting(flush_seconds=300.0)
     office.happens(budget(0))
     refused = office.store.usage.pods.pods["default/low-0"].ref
-    office.queue.evictions_refused(office.entity, frozenset({refused}), 10.0)
+    office.queue.evictions_refused(office.entity, frozenset({refused}), "", 10.0)
     if change:
         office.happens(budget(1))
     assert want == evicts(office.comes(failed(victim, nominated=("g-0",)), now))
@@ -236,7 +236,7 @@ def test_refused_eviction_is_not_asked_for_again_as_things_stand(victim, now, ch
 
 def test_plan_of_which_one_victim_was_refused_is_not_made_with_others_besides():
     office = preempting()
-    office.queue.evictions_refused(office.entity, frozenset({office.store.usage.pods.pods["default/low-0"].ref}), 0.0)
+    office.queue.evictions_refused(office.entity, frozenset({office.store.usage.pods.pods["default/low-0"].ref}), "", 0.0)
     assert [] == evicts(office.comes(failed("low-0", "low-1")))
     assert G in office.queue.entities.unschedulable
 
@@ -246,7 +246,7 @@ def test_root_whose_victims_would_not_leave_is_tried_again_after_its_back_off():
     office.comes(failed("low-0", nominated=("g-0",)))
     entity = office.entity
     office.queue.preemption_done(entity)
-    office.queue.evictions_refused(entity, frozenset(), 0.5)
+    office.queue.evictions_refused(entity, frozenset(), "", 0.5)
     assert (Backoff, False) == (type(entity.state), G in office.queue.entities.unschedulable)
     assert 1.0 == office.queue.entities.due(0.5)
 
@@ -256,7 +256,7 @@ def test_root_that_is_gone_when_its_victims_refuse_is_forgotten():
     entity = office.entity
     office.server.delete(("Pod", "default", "g-0"))
     office.happens()
-    office.queue.evictions_refused(entity, frozenset(), 0.0)
+    office.queue.evictions_refused(entity, frozenset(), "", 0.0)
     assert {} == office.queue.entities.by_root
 
 
@@ -300,7 +300,7 @@ def test_gang_that_is_partial_and_finds_no_room_is_undone(decision, want):
 
 def test_gang_that_is_partial_and_whose_victims_refuse_is_undone():
     office = partial()
-    office.queue.evictions_refused(office.entity, frozenset({office.store.usage.pods.pods["default/low-0"].ref}), 0.0)
+    office.queue.evictions_refused(office.entity, frozenset({office.store.usage.pods.pods["default/low-0"].ref}), "", 0.0)
     writes = [*office.comes(failed("low-0", nominated=("g-0",))).writes]
     assert ["g-1"] == [write.pod.name for write in of(Remove, writes)]
 
@@ -371,7 +371,7 @@ def test_single_pod_keeps_its_nomination_where_it_may_not_preempt(policy, want):
 def test_refusal_names_who_would_not_leave():
     office = preempting()
     ref = Ref("Pod", "default", "low-0", "uid")
-    office.queue.evictions_refused(office.entity, frozenset({ref}), 3.0)
+    office.queue.evictions_refused(office.entity, frozenset({ref}), "", 3.0)
     refusal = office.entity.refusal
     assert refusal is not None
     assert (frozenset({ref}), office.store.reporter.budgets, 303.0) == (refusal.victims, refusal.budgets, refusal.until)

@@ -49,15 +49,15 @@ class Scarce(Watched):
 BOTH = {"g-0": "n1", "g-1": "n1"}
 
 
-def decision(*victims: str, nominated: dict[str, str] | None = None, violating: int | None = 0) -> Decision:
-    """That *victims* have to leave for g; *violating* of them break a budget, None where it is not told."""
+def decision(*victims: str, nominated: dict[str, str] | None = None) -> Decision:
+    """Return a decision that preempts *victims* for g."""
     where = BOTH if nominated is None else nominated
     return Decision(
         G,
         Status.UNSCHEDULABLE,
         nominations={f"default/{name}": node_ for name, node_ in where.items()},
         victims=tuple(f"default/{name}" for name in victims),
-        preemption=None if violating is None else Eviction(len(victims), len(victims), violating),
+        preemption=Eviction(len(victims), len(victims)),
     )
 
 
@@ -67,19 +67,19 @@ def scarce() -> Scarce:
 
 
 @pytest.mark.parametrize(
-    ("by", "violating", "want"),
+    ("by", "allowed", "blocked"),
     [
-        pytest.param(EvictionMethod.EVICT, 0, True, id="evictions that break no budget"),
-        pytest.param(EvictionMethod.EVICT, 1, False, id="one that does"),
-        pytest.param(EvictionMethod.EVICT, None, True, id="evictions of which that is not told"),
-        pytest.param(EvictionMethod.DELETE, 1, True, id="deletions, which no budget forbids"),
+        pytest.param(EvictionMethod.EVICT, 1, False, id="an eviction that breaks no budget"),
+        pytest.param(EvictionMethod.EVICT, 0, True, id="one that does"),
+        pytest.param(EvictionMethod.EVICT, None, False, id="without a budget"),
+        pytest.param(EvictionMethod.DELETE, 0, False, id="deletions, which no budget forbids"),
     ],
 )
-def test_plan_that_the_api_server_would_refuse_is_none(by, violating, want):
-    scarce = Scarce(by=by)
-    plan = scarce.preempting.plan(decision("low-0", violating=violating), 0.0)
-    assert (want, ["low-0"] if want else []) == (plan is not None, scarce.leaving())
-    assert (BOTH if want else {}) == scarce.nominated()
+def test_plan_that_the_api_server_would_refuse_is_blocked(by, allowed, blocked):
+    labelled = pod("low-0", on="n1", priority=0, labels={"app": "a"})
+    scarce = Scarce(labelled, *([] if allowed is None else [budget(allowed)]), by=by)
+    assert blocked == (scarce.preempting.blocked(decision("low-0")) is not None)
+    assert None is scarce.preempting.blocked(decision("low-1"))
 
 
 @pytest.mark.parametrize("victims", [(), ("none",)], ids=["nobody", "nobody who is there"])

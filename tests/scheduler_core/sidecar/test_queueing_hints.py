@@ -133,7 +133,7 @@ def _missed(world: World) -> list[Any]:
         assert survey is not None
         (found,) = decide(fresh, [root], world.scheduler._parameters, survey.excluded)
         decision = found.decision
-        allowed = world.scheduler._preemption.is_allowed(decision) and not _is_refused(world, entity, decision)
+        allowed = world.scheduler._preemption.blocked(decision) is None and not _is_refused(world, entity, decision)
         if decision.status is Status.SUCCESS or (decision.victims and allowed):
             missed.append(decision)
     return missed

@@ -1,0 +1,155 @@
+"""Preemption that disruption budgets forbid: which budget and victims the conditions, events and remedies name, and when it is retried."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scheduler_core.model.decision import Decision
+from scheduler_core.model.snapshot import DisruptionBudget
+from scheduler_core.model.wire import LabelSelector
+from scheduler_core.sidecar.scheduling.eviction_budgets import BlockedPreemption, blocked_preemption
+from scheduler_core.sidecar.writes import Evict, EvictionMethod, RecordEvent, SetCondition, WriteOutcome
+from tests.scheduler_core.builders import Json, pod
+from tests.scheduler_core.sidecar.test_scheduler import Crowded, G, of
+
+RETRY = "retried when a PodDisruptionBudget changes, at the latest after 300 s"
+
+
+def budget(allowed: int, name: str = "keep", app: str = "low", **status: Any) -> Json:
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"selector": {"matchLabels": {"app": app}}},
+        "status": {"disruptionsAllowed": allowed, **status},
+    }
+
+
+def low(count: int = 4, **labels: str) -> list[Json]:
+    return [pod(f"low-{number}", on="n1", priority=0, labels={"app": "low", **labels}) for number in range(count)]
+
+
+def crowded(*more: Json, **options: Any) -> Crowded:
+    return Crowded(*low(), *more, **options)
+
+
+def conditions(writes: list[Any]) -> dict[str, str]:
+    return {write.target.name: write.condition.message for write in of(SetCondition, writes)}
+
+
+def events(writes: list[Any]) -> list[str]:
+    return [write.message for write in of(RecordEvent, writes)]
+
+
+def decision(scene: Crowded) -> Decision:
+    result = scene.scheduler.explain("default", "g")
+    assert result is not None
+    return result
+
+
+@pytest.mark.parametrize("strategy", ["greedy", "complete"])
+def test_a_budget_that_allows_too_few_disruptions_is_named_with_its_victims(strategy):
+    scene = crowded(budget(1), strategy=strategy)
+    writes = scene.writes()
+    victims = ", ".join(decision(scene).victims)
+    note = f"preemption is blocked: PodDisruptionBudget default/keep allows 1 disruption and matches 2 victims ({victims}); {RETRY}"
+
+    assert [] == of(Evict, writes)
+    message = conditions(writes)["g"]
+    assert message.startswith("pod group is unschedulable")
+    assert message.endswith(note)
+    assert {"g", "g-0", "g-1"} == {name for name, text in conditions(writes).items() if note in text}
+    assert any(text.startswith(note) for text in events(writes))
+    assert decision(scene).message.startswith(note)
+    assert ["PodDisruptionBudget default/keep deleted, or changed to allow 2 disruptions"] == [
+        each.change for each in decision(scene).remedies
+    ]
+
+
+def test_a_pod_with_two_budgets_is_named_because_no_eviction_of_it_succeeds():
+    scene = crowded(budget(4), budget(4, "also"))
+    writes = scene.writes()
+
+    assert [] == of(Evict, writes)
+    for victim in decision(scene).victims:
+        overlap = f"pod {victim} matches PodDisruptionBudgets also and keep, and the eviction API refuses a pod with more than one"
+        assert overlap in conditions(writes)["g"]
+
+
+@pytest.mark.parametrize(
+    ("budgets", "method", "planned"),
+    [
+        pytest.param([budget(2)], EvictionMethod.EVICT, True, id="as many as are needed"),
+        pytest.param([budget(0)], EvictionMethod.DELETE, True, id="deletion, which ignores budgets"),
+        pytest.param([budget(0, app="other")], EvictionMethod.EVICT, True, id="a budget of other pods"),
+        pytest.param([budget(0)], EvictionMethod.EVICT, False, id="none"),
+    ],
+)
+def test_victims_are_evicted_where_the_budgets_allow_all_of_them(budgets, method, planned):
+    scene = crowded(*budgets, eviction_method=method)
+    assert planned == any(each.plan for each in scene.scheduler.attempt(scene.now))
+
+
+def test_an_eviction_that_the_budget_has_counted_is_not_counted_again():
+    disrupted = {f"low-{number}": "2026-08-01T00:00:00Z" for number in range(4)}
+    assert 2 == len(crowded(budget(0, disruptedPods=disrupted)).plan())
+
+
+def test_it_is_retried_once_the_budget_changes_and_nothing_is_written_until_then():
+    scene = crowded(budget(1))
+    scene.end(scene.writes())
+    assert [] == scene.wait(100)
+    scene.put(budget(2))
+    assert 2 == len(scene.plan())
+
+
+def test_a_refusal_of_the_api_server_is_reported_until_a_dry_run_passes():
+    scene = crowded()
+    plan = scene.plan()
+    note = f"preemption is blocked: the eviction of pod {plan[0].pod.key} was refused: disruptions are too many"
+    writes = list(scene.scheduler.eviction_refused(G, plan[0].pod, "disruptions are too many", scene.now))
+    assert note in conditions(writes)["g"]
+    assert any(text.startswith(note) for text in events(writes))
+    scene.end(writes)
+    scene.end(scene.wait(20))
+    assert decision(scene).message.startswith(note)
+
+    scene.now += 300
+    (attempt,) = scene.scheduler.attempt(scene.now)
+    assert (2, ()) == (len(attempt.plan), attempt.writes), "the dry run may be refused again"
+    after = list(scene.scheduler.approve(G, scene.now))
+    assert 2 == len(of(Evict, after))
+    assert "preempting 2 victims" in conditions(after)["g"]
+    assert "blocked" not in conditions(after)["g"]
+
+
+def test_a_refusal_after_the_dry_run_is_reported_with_the_next_attempt():
+    scene = crowded()
+    plan = scene.plan()
+    scene.scheduler.approve(G, scene.now)
+    scene.end(list(plan), WriteOutcome.REFUSED)
+    writes = scene.wait(20)
+    assert "was refused: so it is" in conditions(writes)["g"]
+
+
+def test_a_long_message_is_cut_and_the_reason_is_not():
+    scene = crowded()
+    scene.writes()
+    reason = BlockedPreemption("x" * 2000)
+    note = reason.note(300)
+    long = [each for each in reason.added_to(decision(scene), 300).groups if each.conditions]
+    assert len(note) < 600
+    assert all(note in condition.message and len(condition.message) <= 1024 for each in long for condition in each.conditions)
+
+
+def test_many_victims_are_counted_and_three_are_named():
+    budgets = [DisruptionBudget("default", "keep", LabelSelector(match_labels={"app": "low"}), 1, frozenset())]
+    scene = crowded()
+    scene.writes()
+    victims = [record for record in scene.store.usage.records() if record.node >= 0]
+    blocked = blocked_preemption(budgets, victims)
+    assert blocked is not None
+    text = "PodDisruptionBudget default/keep allows 1 disruption and matches 4 victims (default/low-0, default/low-1, default/low-2 and 1 more)"
+    assert text == blocked.reason
