@@ -9,9 +9,10 @@ import collections
 import contextlib
 import datetime as dt
 import json
-import logging
+import logging.config
 import os
 import time
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,6 +20,8 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=st
 STANDARD_ERROR = 2
 PIPE_ATOMIC = 4096
 """Largest write to a pipe that is atomic, in bytes."""
+MAX_WARNINGS = 1000
+"""Number of distinct warnings of libraries that are written."""
 
 
 def stamp(seconds: float) -> str:
@@ -91,3 +94,17 @@ LOGGING = {
     "loggers": {"gunicorn.error": {"handlers": ["stderr"], "level": "WARNING", "propagate": False}},
 }
 """Configuration for ``logging.config`` by which the loggers of libraries write such lines."""
+
+
+def capture_libraries() -> None:
+    """Write log records and warnings of libraries as such lines, each distinct warning once in this process."""
+    logging.config.dictConfig(LOGGING)
+    written: set[tuple[str, str]] = set()
+
+    def show(message: Warning | str, category: type[Warning], *_place: object) -> None:
+        warning = category.__name__, str(message)
+        if warning not in written and len(written) < MAX_WARNINGS:
+            written.add(warning)
+            write("warning", "log", {"logger": category.__module__, "message": f"{warning[0]}: {warning[1]}"})
+
+    warnings.showwarning = show  # type: ignore[assignment] # the place is not used

@@ -91,6 +91,7 @@ def sidecar(**given: Any) -> None:
     except ConnectError as error:
         where = f"{settings.kubeconfig}: " if settings.kubeconfig else ""
         raise click.UsageError(f"there is no cluster to watch: {where}{error}; give --kubeconfig or --context") from None
+    log.capture_libraries()
     try:
         run(cluster, settings, bind, log=log.write, as_json=decision_json)
     except OSError as error:

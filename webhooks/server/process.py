@@ -71,6 +71,7 @@ class Server(BaseApplication):  # type: ignore[misc] # gunicorn ships no types
         """Return the application of this worker; called after the fork."""
         from webhooks.server.worker import Worker
 
+        log.capture_libraries()
         # Uvicorn warns about each malformed request; these are counted by a metric instead.
         logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
         self.worker = Worker(
