@@ -173,7 +173,7 @@ def edited(text: str, edits: Iterable[Edit]) -> str:
     pieces, done = [], 0
     for each in ordered:
         if each.start < done:
-            raise CannotEdit("two changes need the same text")
+            raise CannotEdit("two changes overlap")
         pieces += [text[done : each.start], each.text]
         done = each.end
     return "".join([*pieces, text[done:]])

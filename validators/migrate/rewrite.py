@@ -66,14 +66,14 @@ def _edits(page: Page, change: Change) -> Iterator[Edit]:
 def _entry(page: Page, path: Parts) -> Entry:
     entry = find(page.root, path)
     if not isinstance(entry, Entry):
-        raise CannotEdit("a field has no text of its own")
+        raise CannotEdit("the value of a field is defined elsewhere, by an alias or a merge key")
     return entry
 
 
 def _value(page: Page, path: Parts) -> Place:
     value = value_at(page.root, path)
     if value is None:
-        raise CannotEdit("a field has no text of its own")
+        raise CannotEdit("the value of a field is defined elsewhere, by an alias or a merge key")
     return value
 
 
@@ -105,7 +105,7 @@ def _reformed(page: Page, change: Reform) -> Iterator[Edit]:
     holder = _entry(page, change.path)
     mapping, inside = holder.value, holder.value.inside
     if not isinstance(inside, dict):
-        raise CannotEdit("a field has no text of its own")
+        raise CannotEdit("the value of a field is defined elsewhere, by an alias or a merge key")
     if mapping.alias or any(not mapping.start <= each.start < mapping.end for each in inside.values()):
         text = _text(page, {change.to: change.value})
         if mapping.alias or page.is_flow(mapping):
@@ -123,7 +123,7 @@ def _removals(page: Page, path: Parts, names: list[str]) -> Iterator[Edit]:
     holder = find(page.root, path)
     place = holder.value if isinstance(holder, Entry) else holder
     if place is None or not isinstance(place.inside, dict):
-        raise CannotEdit("a field has no text of its own")
+        raise CannotEdit("the value of a field is defined elsewhere, by an alias or a merge key")
     if place.alias or not names:
         return  # the anchored value is changed at its own position
     removed = [place.inside[name] for name in names]

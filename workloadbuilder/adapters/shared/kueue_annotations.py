@@ -45,7 +45,7 @@ def queue(labels: Mapping[str, str], annotations: Mapping[str, str]) -> Iterator
     for name, given in (("labels", labels), ("annotations", annotations)):
         if QUEUE in given:
             path = FieldPath("metadata", name, Key(QUEUE))
-            yield Loss(path, f"queue {given[QUEUE]!r} is dropped: the scheduler positions pods without Kueue's quota and admission")
+            yield Loss(path, f"queue {given[QUEUE]!r} is dropped: the scheduler places pods without Kueue's quota and admission")
 
 
 def read_overlay(template: PodTemplate, *, group_size: int, groups: int) -> Overlay:
