@@ -64,7 +64,7 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _refuse_constant(name: str) -> object:
-    raise scalars.ScalarError(f"{name} must be a finite number: JSON has no others")
+    raise scalars.ScalarError(f"{name} must be a finite number: JSON has neither NaN nor Infinity")
 
 
 def _integer(text: str) -> int | float:

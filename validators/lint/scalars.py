@@ -109,7 +109,7 @@ def _number(text: str) -> Scalar:
 
 def _finite(value: Scalar, text: str) -> Scalar:
     if isinstance(value, float) and not math.isfinite(value):
-        raise ScalarError(f"{text[:40]} must be a finite number: JSON has no others")
+        raise ScalarError(f"{text[:40]} must be a finite number: JSON has neither NaN nor Infinity")
     return value
 
 
