@@ -1,4 +1,4 @@
-"""Answer an AdmissionReview in a web server of your own: the webhooks' code knows neither Flask nor gunicorn.
+"""Answer an AdmissionReview in your own web server: ``webhooks.admission`` needs neither Flask nor gunicorn.
 
 Run it: ``python examples/answer_a_review.py``
 """

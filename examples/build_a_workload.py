@@ -1,4 +1,4 @@
-"""Build the Workload and the groups of a controller's object: a driver and workers, of which the user wants a gang.
+"""Build the Workload and the groups of a controller's object: a driver, and workers that the user wants as a gang.
 
 Run it: ``python examples/build_a_workload.py``
 """
@@ -35,7 +35,7 @@ SPEC = RUN["spec"]
 
 
 def all_workers(_item: WorkloadItem, config: SchedulingConfig) -> SchedulingConfig:
-    """A gang that the user gave no size is a gang of all workers."""
+    """Set the minimum of a gang to all workers if the user has set none."""
     if config.policy == SchedulingPolicy(PolicyKind.GANG):
         return dataclasses.replace(config, policy=SchedulingPolicy(PolicyKind.GANG, SPEC["workers"]))
     return config

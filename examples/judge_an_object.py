@@ -1,4 +1,4 @@
-"""Judge an object in a program of your own: every breach at once, with field path, error type and rule.
+"""Validate an object in your own program: all errors at once, with field path, error type and rule.
 
 Run it: ``python examples/judge_an_object.py``
 """
@@ -25,5 +25,5 @@ WORKLOAD = {
     },
 }
 
-for judged in validate("Workload", WORKLOAD, None, Operation.CREATE, settings=Settings()):
-    print(f"{judged.severity} {judged.error.path}: {judged.error} [{judged.error.origin}]")
+for violation in validate("Workload", WORKLOAD, None, Operation.CREATE, settings=Settings()):
+    print(f"{violation.severity} {violation.error.path}: {violation.error} [{violation.error.origin}]")

@@ -1,4 +1,4 @@
-"""Place a gang in a program of your own: which pod gets which node, or why not and what would help.
+"""Place a gang in your own program: the node of each pod or, if the gang does not fit, the changes that would help.
 
 Needs the extra ``simulate``.  Run it: ``python examples/place_groups.py``
 """
@@ -44,7 +44,7 @@ def pods(gpus: str) -> list[dict]:
 
 for gpus in ("2", "4"):
     (decision,) = scheduler_core.simulate([*nodes, group, *pods(gpus)]).decisions
-    print(f"{gpus} GPUs a pod: {decision.status}")
+    print(f"{gpus} GPUs per pod: {decision.status}")
     for pod_name, node in decision.assignments.items():
         print(f"  {pod_name} on {node}")
     for remedy in decision.remedies:

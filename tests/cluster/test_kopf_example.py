@@ -332,7 +332,7 @@ def test_a_run_of_a_name_that_was_used_before_waits_for_the_old_pods(run):
         run.api.delete("Pod", name, run.namespace, gracePeriodSeconds=0)
     run.accepted()
 
-    assert ("Waiting", "another Pod llm-driver-0 must go first") == (waits["reason"], waits["message"])
+    assert ("Waiting", "another Pod llm-driver-0 must be deleted first") == (waits["reason"], waits["message"])
     assert pod["metadata"]["uid"] != run.api.get("Pod", "llm-driver-0", run.namespace)["metadata"]["uid"]
 
 

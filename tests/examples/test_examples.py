@@ -18,7 +18,7 @@ ON_A_CLUSTER = {"kopf_trainer.py"}
     [
         ("judge_an_object.py", "error spec.compositePodGroupTemplates[0].podGroupTemplates[1].name: Duplicate value"),
         ("build_a_workload.py", '"parentCompositePodGroupName": "llm-786599795-run-'),
-        ("place_groups.py", "4 GPUs a pod: UnschedulableAndUnresolvable\n  would help: topology constraint example.com/rack of"),
+        ("place_groups.py", "4 GPUs per pod: UnschedulableAndUnresolvable\n  would help: topology constraint example.com/rack of"),
         ("answer_a_review.py", "must specify exactly one of: `basic`, `gang` [muster: policy-union]"),
     ],
 )
