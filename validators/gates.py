@@ -25,11 +25,11 @@ NEEDS = {
     WITH_JOB: (GENERIC_WORKLOAD,),
     DESIRED_COUNT: (GENERIC_WORKLOAD,),
 }
-"""The gates that must be on for each gate: otherwise no API server starts."""
+"""The gates that each gate needs: if one of them is off, the API server does not start."""
 
 
 class GateError(ValueError):
-    """Unknown gate, or a combination of gates with which no API server starts."""
+    """Unknown gate, or a combination of gates with which the API server does not start."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Gates:
 
     @classmethod
     def from_switches(cls, switches: Iterable[tuple[str, bool]]) -> Gates:
-        """Return the gates after *switches*; if a gate is switched twice, the last one counts.
+        """Return the default gates after *switches*; if a gate is switched twice, the last switch is used.
 
         Raises:
             GateError: a gate is unknown, or is on while a gate that it needs is off.

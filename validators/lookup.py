@@ -1,7 +1,7 @@
 """Lookup of other objects by the rules: a Protocol, and an implementation for a fixed set of objects.
 
-A reference to an unknown object is not an error.  ``everything`` returns None for a kind of which nothing is known, and
-an empty sequence for a kind of which no object exists.
+The objects of a kind can be unknown; a reference to one of them is then not an error.  ``Lookup.list_kind`` returns None for
+such a kind, and an empty sequence for a kind of which no object exists.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Lookup(Protocol):
         """Return the objects of *kind* that refer to the group *name*: child groups or, for kind Pod, member pods and Jobs."""
 
     def list_kind(self, kind: str) -> Sequence[Object] | None:
-        """Return all objects of *kind*; None if nothing is known of that kind."""
+        """Return all objects of *kind*; None if the objects of that kind are unknown."""
 
 
 def parent_of(item: Object) -> str:
@@ -42,8 +42,8 @@ def parent_of(item: Object) -> str:
 class KnownObjects:
     """Lookup in a fixed set of objects.
 
-    If the set is *complete*, no other objects exist.  Otherwise nothing is known of a kind of which the set has no object.
-    Of two objects with one name the first counts.  The built-in system priority classes always exist.
+    If the set is *complete*, no other objects exist.  Otherwise, a kind without an object in the set is unknown.  If two objects
+    have the same name, ``get`` returns the first.  The built-in system priority classes always exist.
     """
 
     def __init__(self, objects: Iterable[Object], *, complete: bool) -> None:

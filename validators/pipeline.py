@@ -161,7 +161,7 @@ def _wrong_types(kind: str, api_version: str, content: Json) -> tuple[Violation,
     """Return the violations of an object that cannot be decoded: values of a wrong type, and numbers out of range."""
     errors = schema.check(served.schema_of(api_version, kind), decode.plain(content))
     errors = [error for error in errors if error.origin in {"schema-type", "schema-limit"}]
-    # The schemas are as strict as the model.  Should one be less strict, the object is refused nevertheless.
+    # The schemas are as strict as the model.  If one is less strict by mistake, the object is still refused.
     errors = errors or [
         dataclasses.replace(
             field.type_invalid(FieldPath(), None, "must have the fields of its kind, each with its type"), origin="schema-type"

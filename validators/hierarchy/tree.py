@@ -67,7 +67,7 @@ class GroupTree:
 
     @classmethod
     def build(cls, groups: Iterable[Group]) -> GroupTree:
-        """Return the trees of *groups*.  Of two composites with one name the first is the parent of the groups that name it."""
+        """Return the trees of *groups*.  If two composites have the same name, the first one is the parent of their children."""
         nodes = [GroupNode(group) for group in groups]
         composites: dict[tuple[str, str], GroupNode] = {}
         for node in nodes:

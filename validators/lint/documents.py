@@ -37,9 +37,9 @@ class Document:
     def span(self, path: FieldPath) -> Span:
         """Return the position of the field *path*.
 
-        It is that of the key, and of the value if that is a scalar on the same line; for an item of a list, that of the item.
-        A missing field has the position of its nearest existing parent; if that is the object itself, of its first key.
-        A field below an alias has the position of the anchored text.
+        It covers the key, and also the value if that is a scalar on the same line.  For an item of a list, it covers the item.
+        A missing field has the position of its nearest existing parent.  If that is the object itself, the position is that of
+        the object's first key.  A field below an alias has the position of the anchored text.
         """
         return self.chunk.span(self.route, path)
 
@@ -141,7 +141,7 @@ class _Reader:
         return self._manifest()
 
     def read_yaml(self) -> Manifest:
-        """Return the text as YAML.  A template of YAML is unreadable as a whole."""
+        """Return the text as YAML.  A template, such as a file of a Helm chart, is unreadable as a whole."""
         for base, text in split(self._text):
             marked = len(text) - len(text.removeprefix(_BOM))
             try:

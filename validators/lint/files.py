@@ -55,8 +55,8 @@ def read_manifests(paths: Sequence[str], stdin: BinaryIO, *, leave_out: Iterable
 def sources(paths: Sequence[str], stdin: BinaryIO, *, leave_out: Iterable[str] = ()) -> Iterator[Source]:
     """Yield the files at *paths* in bytewise order of their names, each once; a file is read when it is yielded.
 
-    A named file is read whatever its name.  In directories, files with the suffixes above are read recursively.  ``-`` is
-    *stdin*.  Links are followed, but none twice.  Files in *leave_out* (results of ``identity``) are not read.
+    A file in *paths* is read whatever its suffix.  In directories, files with the suffixes above are read recursively.  ``-`` is
+    *stdin*.  Links are followed, but no file is read twice.  Files in *leave_out* (results of ``identity``) are not read.
 
     Raises:
         PathError: a path does not exist.
@@ -107,7 +107,7 @@ def _files(path: str) -> Iterator[str]:
 
 
 def _below(top: str) -> Iterator[str]:
-    """Yield the manifests below a directory; a directory is entered once, whatever links lead to it."""
+    """Yield the manifests below a directory; a directory is entered once, even if several links lead to it."""
     entered: set[str] = set()
     errors: list[OSError] = []
     for folder, folders, names in os.walk(top, followlinks=True, onerror=errors.append):

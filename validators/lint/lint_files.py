@@ -36,7 +36,7 @@ from validators.versions.form import Form
 def run(manifests: Iterable[Manifest], objects: Iterable[Manifest] = (), *, settings: Settings) -> Report:
     """Validate all documents of *manifests*; those of *objects* are only for the lookup.
 
-    If both have an object of one name, that of *manifests* counts: it is about to replace the other.
+    If both have an object with the same name, the one in *manifests* is used, because applying it replaces the other one.
     """
     ordered = sorted(manifests, key=lambda each: file_order(each.file))
     lookup_only = sorted(objects, key=lambda each: file_order(each.file))

@@ -59,7 +59,7 @@ def _of_kind(objects: Iterable[ObjectMigration], kind: str) -> Iterator[tuple[in
 
 
 def _workloads(objects: Iterable[ObjectMigration]) -> dict[tuple[str, str], MigratedWorkload]:
-    """Return the Workloads by namespace and name; of two with one name the first counts."""
+    """Return the Workloads by namespace and name; if two have the same name, the first one."""
     workloads: dict[tuple[str, str], MigratedWorkload] = {}
     for index, each in _of_kind(objects, "Workload"):
         workloads.setdefault((_namespace(each.content), _name(each.content)), groups.workload(index, each.content))

@@ -132,7 +132,7 @@ def template_changes(content: Mapping[str, Json], priority: PodPriority) -> Iter
 
 
 def valid_for_group(priority: PodPriority) -> bool:
-    """Return whether a group may have this priority: those of the built-in classes are too high."""
+    """Return whether a group can have this priority: those of the built-in classes are too high."""
     return not priority.class_name.startswith(SYSTEM_PREFIX) and (priority.value or 0) <= MAX_PRIORITY
 
 

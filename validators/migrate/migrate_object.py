@@ -38,7 +38,7 @@ Step = Change | Lost | Noted
 
 
 def is_retired(api_version: Json, kind: Json) -> bool:
-    """Return whether current servers no longer serve this version of the kind, and it can be migrated."""
+    """Return whether this version of the kind is in the table of versions, but current servers no longer serve it."""
     if not isinstance(api_version, str) or not isinstance(kind, str):
         return False
     served_kind = served.find(api_version, kind)

@@ -22,7 +22,7 @@ _NEVER = "Never"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodPriority:
-    """Priority fields of a pod, template or group; absent fields are empty or None.  The value counts only without a class."""
+    """Priority fields of a pod, template or group; absent fields are empty or None.  The value is used only without a class."""
 
     class_name: str = ""
     value: int | None = None

@@ -1,9 +1,9 @@
 """Flat lists of the templates of a Workload, or of the single shape of a group, shared by all rules.
 
 There are two sets of templates, as in the API server (Kubernetes 1.37.1, declarative and hand-written validation): *all*
-templates, and *validated* templates, whose own fields are validated.  Not validated are unchanged templates, and those
-below a list that is refused as a whole (too long, items added or removed).  Paths are computed on demand: a valid object
-needs none.
+templates, and *validated* templates, whose own fields are validated.  Two sorts of templates are not validated: unchanged
+ones, and those below a list that is refused as a whole (too long, items added or removed).  Paths are computed on demand: a
+valid object needs none.
 """
 
 from __future__ import annotations
@@ -235,12 +235,12 @@ class TemplatesByName:
 
     def __init__(self, workload: Workload) -> None:
         self.workload = workload
-        """Referenced, so that the identity of the Workload stays unique while this is cached by it."""
+        """This reference keeps the Workload alive: caches use its ``id()`` as their key, which must not be reused."""
         self._remaining_walk = _walk_names(workload.spec)
         self._by_name: dict[str, tuple[Template, Template | None]] = {}
 
     def find(self, name: str) -> tuple[Template | None, Template | None]:
-        """Return the template of that name and its parent template.  Of several the first counts, a list before the lists below it."""
+        """Return the first template of that name, and its parent template.  A list comes before the lists below its items."""
         while name not in self._by_name:
             pair = next(self._remaining_walk, None)
             if pair is None:

@@ -61,7 +61,7 @@ INVALID_KEY = 1 << 22
 """A topology key that is not a label key."""
 
 ANY = (1 << 23) - 1
-"""The traits of an object without templates: any may occur."""
+"""All traits, for objects without templates: no rule is skipped for them."""
 
 
 def of_leaves(leaves: Iterable[LeafShape]) -> int:
@@ -136,7 +136,7 @@ def of_shapes(shapes: Iterable[LeafShape | CompositeShape]) -> tuple[int, set[st
 
 
 def _of_all(traits: int, classes: set[str], keys: set[str]) -> int:
-    """Return the traits with those that depend on all shapes together."""
+    """Return *traits* and the traits that depend on all shapes together."""
     if traits & MODE_ALL and traits & MODE_NOT_ALL:
         traits |= MIXED_MODES
     if len(classes) > 1:

@@ -36,7 +36,7 @@ class Severity(enum.StrEnum):
 class Profile(enum.StrEnum):
     """Set of rules.  ``kep``: all that the KEPs require.  ``upstream``: exactly what the API server of that version requires."""
 
-    __hash__ = str.__hash__  # that of Enum is written in Python, and slower
+    __hash__ = str.__hash__  # faster than the method of Enum, which is written in Python
     KEP = "kep"
     UPSTREAM = "upstream"
 
@@ -44,7 +44,7 @@ class Profile(enum.StrEnum):
 class Operation(enum.StrEnum):
     """Operation of a request on the object."""
 
-    __hash__ = str.__hash__  # that of Enum is written in Python, and slower
+    __hash__ = str.__hash__  # faster than the method of Enum, which is written in Python
     CREATE = "CREATE"
     UPDATE = "UPDATE"
     DELETE = "DELETE"
@@ -198,7 +198,7 @@ class Context:
         """The object as a group.
 
         Raises:
-            TypeError: the object is not a group.
+            TypeError: the object is not a PodGroup or CompositePodGroup.
         """
         if not isinstance(self.new, (PodGroup, CompositePodGroup)):
             raise TypeError(f"a {self.new.kind} is no group")

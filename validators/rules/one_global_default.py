@@ -13,7 +13,7 @@ from validators.rules.base import CREATE_AND_UPDATE, About, Context, Example, Ru
 def check(context: Context) -> Iterator[FieldError]:
     """Yield errors at ``globalDefault`` of each class after the first.
 
-    At admission, the default is the class with the lowest value, as in the API server.
+    At admission, the first class is the one with the lowest value, as in the API server.
     """
     new = context.new
     if not isinstance(new, PriorityClass) or not new.global_default:

@@ -90,7 +90,7 @@ def current(kind: str, group: str = "") -> tuple[ApiVersion, ...]:
 
 
 def closest(kind: str, group: str, version: str) -> str:
-    """Return the API version for *kind* next to objects of *group* and *version*: that version, else the hub, else the preferred one."""
+    """Return the API version of *kind* to use with objects of *group* and *version*: the same, else the hub, else the preferred one."""
     return min(current(kind, group) or current(kind), key=lambda row: (row.version != version, row is not _HUBS[kind])).name
 
 
