@@ -3,8 +3,8 @@
 # make lint    run only the checks: style, format, types
 # make bench   measure every figure of docs/benchmarks.md on this machine
 # make bench-cluster     compare the sidecar with kube-scheduler on a real API server: fifteen minutes
-# make soak              every random test whole, of which `make test` tries a sample; then ten minutes of churn on a real API server:
-#                        the sidecar's memory stays, and nothing is left behind
+# make soak              run every random test with all its examples (`make test` runs a sample); then create and delete groups on a
+#                        real API server for ten minutes: the sidecar's memory must not grow, and no object must be left behind
 # make docs    write the generated pages: the page of rules and docs/reference
 # make docs-site         build the site of docs/ into site/; a dead link or any other warning is an error
 # make clean   remove all files that the other targets created in this tree

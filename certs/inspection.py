@@ -18,7 +18,7 @@ RENEW_IN_LAST = 3
 
 
 class UnreadableError(ValueError):
-    """Content that is no PEM certificate or key."""
+    """Content that is not a PEM certificate or key."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from certs import CA_DAYS, LEAF_DAYS
 from certs.pair import Authority, Names, Pair
 
 BACKDATED = dt.timedelta(minutes=5)
-"""Time by which a certificate is valid before its creation, as clocks differ."""
+"""Certificates are valid from this long before their creation, because the clock of a client can be slow."""
 CA_NAME = "muster-webhook-ca"
 LEAF_NAME = "muster-webhook"
 """Subject without host names: clients compare the subject alternative names only."""

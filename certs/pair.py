@@ -62,7 +62,7 @@ def names_of(texts: tuple[str, ...]) -> Names:
             raise BadNameError(f"{text!r} must be a DNS name (letters, digits, '-' and '.') or an IP address")
         dns[name] = None
     if not dns and not addresses:
-        raise BadNameError("at least one name must be given: that by which the API server calls, SERVICE.NAMESPACE.svc")
+        raise BadNameError("at least one name must be given: the API server calls the webhook as SERVICE.NAMESPACE.svc")
     return Names(tuple(dns), tuple(addresses))
 
 

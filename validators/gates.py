@@ -47,7 +47,7 @@ class Gates:
         """
         explicit = dict(switches)
         for name in explicit.keys() - NEEDS.keys():
-            raise GateError(f"there is no feature gate {name!r}; known are {', '.join(NEEDS)}")
+            raise GateError(f"there is no feature gate {name!r}; must be one of {', '.join(NEEDS)}")
         state = dict.fromkeys(NEEDS, True) | explicit
         for name, needed in NEEDS.items():
             missing = [each for each in needed if not state[each]]

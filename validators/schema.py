@@ -69,11 +69,9 @@ def _errors(schema: Json, failure: Any) -> Iterator[FieldError]:
     elif name == "enum":
         yield _with_rule("schema-enum", field.not_supported(path, failure.instance, failure.kind.options))
     elif name in {"minimum", "maximum"}:
-        value = failure.instance
-        side = "at most" if name == "maximum" else "at least"
-        yield _with_rule(
-            "schema-limit", field.invalid(path, value, f"must be {side} {failure.kind.limit}: more does not fit into this field's type")
-        )
+        side, beyond = ("at most", "more") if name == "maximum" else ("at least", "less")
+        detail = f"must be {side} {failure.kind.limit}: {beyond} does not fit into this field's type"
+        yield _with_rule("schema-limit", field.invalid(path, failure.instance, detail))
     elif name == "type":
         types = " or ".join(_TYPE_NAMES.get(each, each) for each in failure.kind.types)
         yield _with_rule("schema-type", field.type_invalid(path, failure.instance, f"must be {types}"))

@@ -136,7 +136,7 @@ def _lines(text: str) -> tuple[str, ...]:
 
 
 def _gates(text: str) -> Gates:
-    """Read feature gates: A=true,B=false.  Raises GateError if no API server starts with them."""
+    """Read feature gates: A=true,B=false.  Raises GateError if the API server does not start with them."""
     switches = []
     for part in filter(None, (part.strip() for part in text.replace("\n", ",").split(","))):
         name, equals, value = part.partition("=")
@@ -147,7 +147,7 @@ def _gates(text: str) -> Gates:
 
 
 def _rules(text: str) -> tuple[tuple[str, Severity], ...]:
-    """Read severities by rule: ID=warning,ID=off.  The last one of a rule counts; the result is sorted by id."""
+    """Read severities by rule: ID=warning,ID=off.  If a rule is given twice, its last severity is used.  The result is sorted by id."""
     severities: dict[str, Severity] = {}
     for part in filter(None, (part.strip() for part in text.replace("\n", ",").split(","))):
         name, equals, value = part.partition("=")

@@ -227,7 +227,7 @@ class Settings:
         Knob(
             knobs.seconds(0, 300),
             "0",
-            "time between SIGTERM and the stop, in which the server is not ready but answers, until no endpoint list contains it",
+            "time between SIGTERM and the stop: the server is not ready but still answers, until it is removed from all endpoint lists",
         ),
     ]
     stop_seconds: Annotated[float, Knob(knobs.seconds(1, 300), "10", "time for requests in flight after the drain")]

@@ -55,7 +55,7 @@ def test_a_request_is_read() -> None:
         pytest.param(b"[]", "not an AdmissionReview", id="a list"),
         pytest.param(b"{}", "must be an AdmissionReview", id="an empty object"),
         pytest.param(b'{"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview","request":null}', "v1beta1", id="another version"),
-        pytest.param(b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}', "must hold a request", id="no request"),
+        pytest.param(b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}', "must have a request", id="no request"),
         pytest.param(envelope(uid=""), "uid", id="no uid"),
         pytest.param(envelope(uid=7), "uid", id="uid is a number"),
         pytest.param(envelope(operation="PATCH"), "operation", id="an unknown operation"),

@@ -99,7 +99,7 @@ def _desired(policy: Json, at: Parts) -> Iterator[Step]:
         yield Lost(
             (*at, "desiredCount"),
             str(basic["desiredCount"]),
-            "a hint how many pods to expect, so that the first pod is placed where all of them fit; no pod waited for it",
+            "a hint for the expected number of pods: the first pod was placed where all of them fit; no pod waited for this number",
             "nothing, if pods may start one by one; if they are useful only together, use policy `gang` with a minCount",
         )
 
@@ -137,7 +137,8 @@ def _copied_from_a_cluster(content: Mapping[str, Json]) -> Iterator[Step]:
     if isinstance(metadata, Mapping) and metadata.get("resourceVersion"):
         yield Noted(
             ("metadata", "resourceVersion"),
-            "this object was copied from a cluster; remove the resourceVersion before creating it again: the API server refuses it with one",
+            "this object was copied from a cluster; remove the resourceVersion before creating it again: the API server refuses objects "
+            "with one",
         )
 
 

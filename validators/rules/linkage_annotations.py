@@ -70,8 +70,8 @@ RULE = Rule(
     profile=Profile.KEP,
     why="The Job controller creates the pods' PodGroup from this template, below this parent; with a wrong name there is no PodGroup "
     "and no gang.",
-    source="KEP-6089, Downward Template and Parent Mapping via Well-Known Annotations (which writes parent-composite-podgroup; Kubernetes 1.37 "
-    "spells it parent-compositepodgroup)",
+    source="KEP-6089, Downward Template and Parent Mapping via Well-Known Annotations (which writes parent-composite-podgroup; "
+    "Kubernetes 1.37 spells it parent-compositepodgroup)",
     check=check,
     good=(Example(_JOB), Example(_JOB.replace("parent-compositepodgroup", "parent-composite-podgroup"))),
     bad=(

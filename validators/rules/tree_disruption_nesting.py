@@ -18,7 +18,8 @@ def check(context: Context) -> Iterator[FieldError]:
         yield field.invalid(
             SPEC / "disruptionMode",
             "single",
-            f"must be `all`, as the mode of the parent CompositePodGroup {node.parent.group.metadata.name} is (`single` where none is given)",
+            f"must be `all`, as the mode of the parent CompositePodGroup {node.parent.group.metadata.name} is "
+            "(a group without a mode counts as `single`)",
         )
 
 

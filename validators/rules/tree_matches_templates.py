@@ -52,7 +52,7 @@ def _errors(context: Context, *, counts: bool) -> Iterator[FieldError]:
         detail = f"there must be a template of this name in Workload {workload.metadata.name}"
         yield field.not_found(_REFERENCE / "templateName", reference.template_name, detail)
     elif isinstance(template, CompositePodGroupTemplate) is not isinstance(group, CompositePodGroup):
-        detail = f"must name a {group.kind}Template; in Workload {workload.metadata.name} this is the other kind"
+        detail = f"must name a {group.kind}Template; in Workload {workload.metadata.name}, this is a {type(template).__name__}"
         yield field.invalid(_REFERENCE / "templateName", reference.template_name, detail)
     else:
         yield from _position(context, template, above)
@@ -71,7 +71,10 @@ def _position(context: Context, template: Template, above: Template | None) -> I
         yield field.required(_PARENT, f"must be a group of template {above.name!r}, the parent of template {template.name!r}")
     elif node.parent is not None and (parent := node.parent.group.spec.workload_ref) is not None and spec.workload_ref is not None:
         if parent.workload_name == spec.workload_ref.workload_name and parent.template_name != above.name:
-            detail = f"must be a group of template {above.name!r}, the parent of template {template.name!r}; this group is of {parent.template_name!r}"
+            detail = (
+                f"must be a group of template {above.name!r}, the parent of template {template.name!r}; "
+                f"this is a group of template {parent.template_name!r}"
+            )
             yield field.invalid(_PARENT, spec.parent_composite_pod_group_name, detail)
 
 

@@ -10,7 +10,7 @@ RULE = Rule(
     about=About.FILE,
     profile=Profile.KEP,
     severity=Severity.WARNING,
-    why="A suppression that is no longer needed hides the next finding.",
+    why="A suppression that is no longer needed would hide the next finding of its rule.",
     source="Muster: `muster.dev/ignore` and `# muster: ignore[rule-id] reason`",
     check=no_check,
     good=(
@@ -31,7 +31,7 @@ apiVersion: scheduling.k8s.io/v1beta1
 kind: PodGroup
 metadata:
   name: workers
-  annotations: {muster.dev/ignore: "gang-minimum: to be mended next week"}
+  annotations: {muster.dev/ignore: "gang-minimum: to be fixed next week"}
 spec:
   schedulingPolicy: {gang: {minCount: 4}}
 """,

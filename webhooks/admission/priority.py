@@ -18,7 +18,7 @@ _SUBJECT = {"PodGroup": "pod group", "CompositePodGroup": "composite pod group",
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Refusal:
-    """Refusal with code 403: the plugin's message, and the id of the rule that claims the same."""
+    """Refusal with code 403: the plugin's message, and the id of the rule with the same requirement."""
 
     text: str
     rule: str

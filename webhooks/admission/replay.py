@@ -35,7 +35,7 @@ class Options:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Answer:
-    """One line of output; ``bad`` if the record is no valid record."""
+    """One line of output; ``bad`` if the record is invalid."""
 
     text: bytes
     bad: bool = False

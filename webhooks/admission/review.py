@@ -18,7 +18,7 @@ _WITH_NEW, _WITH_OLD = frozenset({"CREATE", "UPDATE"}), frozenset({"UPDATE", "DE
 
 
 class BadReview(ValueError):
-    """The body is no AdmissionReview of version v1; the text gives the reason."""
+    """The body is not an AdmissionReview of version v1; the text gives the reason."""
 
 
 class _Kind(msgspec.Struct, frozen=True, gc=False):
@@ -115,13 +115,13 @@ def decode(body: bytes) -> AdmissionRequest:
             f"must be an AdmissionReview of {API_VERSION}, is {review.kind or 'nothing'!r} of {review.api_version or 'no version'!r}"
         )
     if review.request is None:
-        raise BadReview("an AdmissionReview that is sent must hold a request")
+        raise BadReview("the AdmissionReview must have a request")
     return _checked(review.request)
 
 
 def _checked(request: _Request) -> AdmissionRequest:
     if not request.uid:
-        raise BadReview("request.uid must not be empty: the answer is matched by it")
+        raise BadReview("request.uid must not be empty: the API server matches the answer by it")
     if request.operation not in OPERATIONS:
         raise BadReview(f"request.operation must be one of {', '.join(sorted(OPERATIONS))}, is {request.operation!r}")
     new, old = _object(request.object, "object"), _object(request.old_object, "oldObject")

@@ -24,7 +24,7 @@ from webhooks.admission.review import AdmissionRequest
 
 CONTENT_TYPE = prometheus_client.CONTENT_TYPE_PLAIN_0_0_4
 BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-"""Upper bounds in seconds.  The API server waits at most 30 s, by default 10 s, for our webhooks 3 s."""
+"""Upper bounds in seconds.  The API server waits 10 s by default and at most 30 s; for the webhooks of ``deploy/`` 3 s."""
 LONGEST = 300
 """Limit for a text from a request in a log line, in characters; a Kubernetes name has at most 253."""
 
@@ -84,7 +84,7 @@ class Telemetry:
         )
         self._expiry = prometheus_client.Gauge(
             "muster_certificate_not_after_seconds",
-            "When the serving certificates expire, in seconds since the epoch.",
+            "Expiry time of the serving certificates, in seconds since the epoch.",
             ("kind",),
             registry=registry,
             multiprocess_mode="livemin",

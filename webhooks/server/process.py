@@ -159,9 +159,9 @@ class Server(BaseApplication):  # type: ignore[misc] # gunicorn ships no types
 def _hold_stops_at_fork() -> None:
     """Block SIGTERM in a new worker until its event loop runs (``Lifespan.live``).
 
-    Before that it would be lost.  The inherited handler of gunicorn's master queues for a loop that only the master runs; the
-    next handler is that of an event loop that does not run yet.  The worker would continue, accept connections, and be killed
-    with them after the master's ``graceful_timeout``.
+    An earlier SIGTERM would be lost: the worker first has the inherited handler of gunicorn's master, which adds the signal to
+    a queue that only the master reads, and then the handler of an event loop that does not run yet.  The worker would continue,
+    accept connections, and be killed with them after the master's ``graceful_timeout``.
     """
     hold = functools.partial(signal.pthread_sigmask, signal.SIG_BLOCK, {signal.SIGTERM})
     release = functools.partial(signal.pthread_sigmask, signal.SIG_UNBLOCK, {signal.SIGTERM})
@@ -190,7 +190,7 @@ def listen(address: Address, backlog: int) -> socket.socket:
     """Return a listening socket.
 
     Raises:
-        StartError: the address is in use, of another machine, or does not exist.
+        StartError: the address is in use, belongs to another machine, or does not exist.
     """
     try:
         candidates = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)

@@ -16,7 +16,7 @@ def test_text_tells_losses_notes_files_and_all_in_a_line() -> None:
     messages = report.as_text(migrate_files({"a.yaml": LOSSY, "b.yaml": CURRENT}), {"a.yaml"}).splitlines()
 
     assert messages[0] == "a.yaml:9:22: lost: Workload default/train: spec.podGroups[1].policy.basic.desiredCount: 3"
-    assert messages[1].startswith("    what it meant: a hint how many pods to expect")
+    assert messages[1].startswith("    what it meant: a hint for the expected number of pods")
     assert messages[2].startswith("    what to do: nothing, if pods may start one by one")
     assert messages[3].startswith("a.yaml:8:5: note: Workload default/train: spec.podGroups[1]: no pod among the inputs names this group")
     assert messages[4:] == [

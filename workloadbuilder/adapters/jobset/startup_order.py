@@ -31,8 +31,8 @@ def check(spec: Fields, parts: Sequence[ReplicatedJob], intent: UserIntent) -> I
     if minimum > first:
         cause = f"{spec.path}.startupPolicy is InOrder" if order == "InOrder" else f"{later[0].path}.dependsOn"
         detail = (
-            f"must not be a gang of {minimum} groups: the Jobs of replicated job {later[0].name!r} are created only when other Jobs are ready "
-            f"({cause}), and those would wait for the gang; set minGroupCount to at most {first}, or use a gang in each replicated job"
+            f"must not be a gang of {minimum} groups: the Jobs of replicated job {later[0].name!r} are created only when other Jobs are "
+            f"ready ({cause}), and those would wait for the gang; set minGroupCount to at most {first}, or use a gang in each replicated job"
         )
         yield field.forbidden(_gang_path(intent), detail)
 
