@@ -1,7 +1,7 @@
 """Cache and scheduler of the sidecar without network: events applied, and decisions on 5,000 nodes.
 
-Measured is everything in the loop's thread between an event and the resulting writes.  The comparison is a snapshot that is
-built from scratch for a cycle.
+The figures include all work of the loop's thread between an event and the resulting writes.  The comparison is a snapshot that
+is built from scratch for a cycle.
 """
 
 from __future__ import annotations

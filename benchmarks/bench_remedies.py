@@ -1,7 +1,7 @@
 """Processor time of remedies and conflicting constraints for a root that is not placed: 5,000 nodes, one root of 8 x 500 pods.
 
-Measured is the time from raw objects and a loaded snapshot to remedies with their steps.  The lower bound is the time to load
-the objects and to decide on the root: the least that trying one change by a whole simulation would cost.
+The figure is the time from raw objects and a loaded snapshot to remedies with their steps.  The lower bound is the time to load
+the objects and to decide on the root once: the cost of testing one change by a whole simulation.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Share of existing placements that the strategies greedy and complete reach, and the time they take.
 
-The trees are those of ``tests.scheduler_core.cp_sat.corpus``: a placement is planted in one zone, one rack for each child, and
-running pods take everything but the slack.  CP-SAT, one of the packages for development, decides which placements exist.
+The trees are those of ``tests.scheduler_core.cp_sat.corpus``.  Each tree has a known placement in one zone, with one rack for
+each child; running pods take all other capacity except the slack.  CP-SAT, a development dependency, finds which placements exist.
 
-The comparison is a model of greedy on slots: racks have capacity for a number of equal pods, children come in the order given.
-It fails on 41, 26, 11 and 1 % of such trees at 0, 5, 10 and 20 % slack.  With a quarter of optional pods, which it places too,
-it fails on 94, 92, 77 and 26 %.
+The comparison is a model of greedy with slots: each rack has capacity for a number of equal pods, and children are placed in the
+given order.  It fails on 41, 26, 11 and 1 % of such trees at 0, 5, 10 and 20 % slack.  If a quarter of the pods is optional and
+must be placed too, it fails on 94, 92, 77 and 26 %.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Reviews per second of the whole server, compared with two servers that neither decode nor validate.
 
-``same app``: the same server and Flask application, with its checks of the request, its metrics and its log line, and a
-constant answer; the limits refer to it.  ``bare app``: the same server with a minimal Flask application.  One worker, TLS,
-keep-alive; all servers run at once and are loaded alternately.
+``same app`` is the same server and Flask application with its request checks, metrics and log line, but a constant answer; the
+limits refer to it.  ``bare app`` is the same server with a minimal Flask application.  Each server has one worker, TLS and
+keep-alive connections.  All servers run at the same time and are loaded alternately.
 
 A second table compares the whole server with the alternatives: gunicorn's own ASGI worker (``muster serve --server
 gunicorn``), and the same Flask application in two stock WSGI servers.

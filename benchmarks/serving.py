@@ -1,8 +1,8 @@
 """Webhook server, and two variants for comparison that neither decode nor validate.
 
 ``python -m benchmarks.serving judging|gunicorn|constant|unjudged``, with MUSTER_* variables.  All are the same server; with
-``gunicorn`` that library serves HTTP.  ``constant`` is a minimal Flask application that reads the body and answers;
-``unjudged`` is ours, with its checks of the request, its metrics and its log line, and a constant verdict.
+``gunicorn``, gunicorn's own worker serves HTTP.  ``constant`` is a minimal Flask application that reads the body and answers.
+``unjudged`` is Muster's own application with its request checks, metrics and log line, but a constant verdict.
 """
 
 from __future__ import annotations

@@ -53,8 +53,8 @@ def _placed(holder: Mapping[str, Json], path: FieldPath, above: str, level: int)
 class Blueprint:
     """Valid Workload from which groups are created.
 
-    *references* are the ownerReferences of groups; with *hashed* their names end in a hash.  *several* has the names of the
-    templates with several groups; None if that is unknown.
+    *references* are the ownerReferences of groups; if *hashed*, the names of groups end in a hash.  *several* has the names of
+    the templates with several groups; None if that is unknown.
     """
 
     __slots__ = ("_several", "hashed", "references", "templates", "workload")

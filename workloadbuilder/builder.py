@@ -1,7 +1,7 @@
 """Builder of Workload, PodGroups and CompositePodGroups from a controller's tree of items.
 
-Unlike Kubernetes 1.37's, it supports templates at any depth, sets the references to parents, copies ``preemptionPolicy``, and
-creates the groups of a whole tree.  A tree is resolved once, so callbacks run once, however often its methods are called.
+Unlike the builder of Kubernetes 1.37, it supports templates at any depth, sets the references to parents, copies
+``preemptionPolicy``, and creates the groups of a whole tree.  A builder resolves its tree once, so callbacks run only once.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Builder:
         Groups belong to the Workload's controller, unless another owner is passed.
 
         Raises:
-            BuildError: it is no Workload of a served version, or the API server would refuse it.
+            BuildError: it is not a Workload of a served version, or the API server would refuse it.
         """
         builder = cls.__new__(cls)
         builder._begin(None, None, stored.read(workload))  # noqa: SLF001 - a second way to construct

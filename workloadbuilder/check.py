@@ -1,7 +1,7 @@
 """Validation of the blocks of a resolved tree; all errors at once, with paths in the user's object.
 
-The messages are those of Kubernetes 1.37's workloadbuilder if it has the same rule.  As KEP-6089 and KEP-6012 require, these
-are stricter: nested disruption modes, depth and width, and All without any policy, which means Basic.
+The messages are those of Kubernetes 1.37's workloadbuilder if it has the same rule.  Some checks are stricter, as KEP-6089 and
+KEP-6012 require: nested disruption modes, depth and width, and mode All without any policy, which means Basic.
 """
 
 from __future__ import annotations
@@ -29,8 +29,7 @@ _BLOCK_WORDS = {
 def check_blocks(root: Resolved, options: BuildOptions | None, *, strict: bool) -> Iterator[FieldError]:
     """Yield the errors in the blocks of each item.
 
-    Without *options* any policy and mode is allowed.  With *strict* consequences of blocks that could not be read are errors
-    as well.
+    Without *options*, any policy and mode is allowed.  If *strict*, consequences of blocks that could not be read are errors too.
     """
     stack: list[tuple[Resolved, Resolved | None]] = [(root, None)]
     while stack:

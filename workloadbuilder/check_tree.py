@@ -94,7 +94,7 @@ def _formatted(pair: tuple[str, int | None]) -> str:
 
 
 def _same_group_names(root: Resolved, first: dict[str, FieldPath]) -> Iterator[FieldError]:
-    """Yield an error for each name that is also that of another template's indexed group: ``workers-1`` with three ``workers``."""
+    """Yield an error for each name that a group of another template would also have: ``workers-1``, if ``workers`` has three groups."""
     counts = dict(_counts(root, ()))
     if not any(counts.values()):
         return

@@ -1,6 +1,6 @@
 """Type checks of the items and configurations that a controller's code creates.
 
-A type-checked program does not need them; any other gets a message instead of a traceback.
+A type-checked program does not need them; any other program gets a message instead of a traceback.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from workloadbuilder.item import DisruptionMode, PolicyKind, ResourceClaim, Sche
 
 
 def item_fault(item: object) -> str:
-    """Return the reason why *item* is no well-typed item; empty if it is one."""
+    """Return the reason why *item* is not a WorkloadItem with fields of the right types; empty if it is one."""
     if not isinstance(item, WorkloadItem):
         return "workload item cannot be nil" if item is None else f"must be a WorkloadItem, not a {type(item).__name__}"
     parts: tuple[tuple[str, object, type | tuple[type, ...]], ...] = (
@@ -32,7 +32,7 @@ def item_fault(item: object) -> str:
 
 
 def config_fault(config: object) -> str:
-    """Return the reason why *config* is no well-typed configuration; empty if it is one."""
+    """Return the reason why *config* is not a SchedulingConfig with fields of the right types; empty if it is one."""
     if not isinstance(config, SchedulingConfig):
         return f"it must be a SchedulingConfig, not {'None' if config is None else f'a {type(config).__name__}'}"
     claims: object = config.resource_claims

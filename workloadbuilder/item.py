@@ -35,8 +35,8 @@ class DisruptionMode(enum.StrEnum):
 class SchedulingPolicy:
     """Basic, or a gang of at least *minimum* members.
 
-    Members are pods in a leaf (``minCount``) and child groups in a composite (``minGroupCount``).  None is a minimum that the
-    user left to the controller.
+    Members are pods in a leaf (``minCount``) and child groups in a composite (``minGroupCount``).  If the minimum is None, the
+    controller sets it.
     """
 
     kind: PolicyKind
@@ -54,7 +54,7 @@ class ResourceClaim:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SchedulingConfig:
-    """The four blocks of a group.  None is an absent block, an empty tuple an empty one."""
+    """The four blocks of a group.  None means that the block is absent, an empty tuple that it is empty."""
 
     policy: SchedulingPolicy | None = None
     topology: tuple[str, ...] | None = None

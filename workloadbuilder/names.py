@@ -1,11 +1,11 @@
 """Names of Workloads and groups: those of Kubernetes 1.38's workloadbuilder if the owner has a uid.
 
-There a Workload's name is that of its owner and a hash of the owner's uid, as a name may be reused after deletion.  A group's
-name consists of its Workload, its template and a hash of both (k8s.io/component-helpers, ``GenerateWorkloadName`` and
-``GeneratePodGroupName``).  Without a uid, in files for example, names have no hash.
+There, a Workload's name is that of its owner and a hash of the owner's uid, because a name can be reused after deletion.  A
+group's name consists of its Workload, its template and a hash of both (k8s.io/component-helpers, ``GenerateWorkloadName`` and
+``GeneratePodGroupName``).  Without a uid, for example in files, names have no hash.
 
-Kubernetes' scheme has one group for each template.  If there are several, their indices follow the template's name: the group's
-own, after those of the groups above it of whose template there are several.
+Kubernetes' scheme has one group for each template.  If a template has several groups, indices follow its name: first those of
+the ancestors whose templates have several groups, then the group's own.
 """
 
 from __future__ import annotations

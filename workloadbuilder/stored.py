@@ -1,4 +1,4 @@
-"""Reading of an existing Workload, of this library or any other program, to create its groups or to compare with it."""
+"""Reading of an existing Workload, created by this library or another program, to create its groups or to compare with it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def read(workload: Json) -> Blueprint:
     Its groups belong to the Workload's own controller, and have a hash in their names if the controller's uid is known.
 
     Raises:
-        BuildError: it is no Workload of a served version, or the API server would refuse it.
+        BuildError: it is not a Workload of a served version, or the API server would refuse it.
     """
     if not isinstance(workload, Mapping):
         raise BuildError([field.type_invalid(FieldPath(), "", "must be a mapping: a Workload")])
@@ -35,7 +35,7 @@ def read(workload: Json) -> Blueprint:
 
 
 def _validate(workload: Mapping[str, Json]) -> None:
-    # Importing all rules takes time that a program that only builds Workloads need not spend.
+    # Imported here: importing all rules takes time, and a program that only builds Workloads does not need them.
     from validators import pipeline
     from validators.rules.base import Operation, Profile, Settings, Severity
 

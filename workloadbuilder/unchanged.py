@@ -20,7 +20,7 @@ _FIXED = "field is immutable"
 def check(new: Resolved, old: Resolved | None) -> Iterator[FieldError]:
     """Yield an error for each forbidden difference from *old*, at its path in the new object.
 
-    Items are matched by name, level by level.  Without *old*, which could not be resolved then, there are no errors.
+    Items are matched by name, level by level.  If *old* is None because it could not be resolved, there are no errors.
     """
     if old is None:
         return

@@ -54,8 +54,8 @@ def changes(old_workload: Json, new: Json | WorkloadItem, *, kubernetes: int = T
     """Return the changes to *new*, a Workload or the tree from which one is built; empty if nothing differs.
 
     The Workload comes first, then groups from the top of the tree down and by name; deletions come last, from the bottom up.
-    *kubernetes* is the minor version of the API server.  A Workload does not contain the number of groups of a template, so
-    changes of that number are not returned.
+    *kubernetes* is the minor version of the API server.  A Workload does not contain the number of groups of a template, so a
+    change of that number is not in the result.
 
     Raises:
         BuildError: one of the Workloads is invalid, or no valid one can be built from the tree.

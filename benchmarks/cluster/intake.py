@@ -1,6 +1,6 @@
 """Pod events per second that the sidecar processes, from the connection to its cache.
 
-A real API server on the same processors sends fewer, so a server that only sends prepared events takes its place.
+A real API server on the same processors sends fewer events per second, so a stub that only sends prepared events replaces it.
 """
 
 from __future__ import annotations

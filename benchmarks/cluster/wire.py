@@ -1,4 +1,4 @@
-"""Minimal HTTP client for the API server, as it runs on the same processors.
+"""Minimal HTTP client for the API server: it does little work, because both run on the same processors.
 
 Connections are persistent; requests are assembled as bytes, and only status line and length of a response are parsed.
 """

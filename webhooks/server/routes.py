@@ -37,7 +37,7 @@ Judge = Callable[[review.AdmissionRequest, Lookup], review.Verdict]
 
 
 def create_app(settings: Settings, lookup: Lookup, telemetry: Telemetry, unready: Callable[[], Sequence[str]]) -> flask.Flask:
-    """Return the application.  *unready* returns the reasons why this server should not get reviews now; none if it should."""
+    """Return the application.  *unready* returns the reasons why this server is not ready for reviews; none if it is ready."""
     app = flask.Flask("webhooks", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.body_bytes
     _log_to_journal(app.logger)

@@ -39,7 +39,7 @@ class ExplainedTemplate:
 
 
 def explain(root: Resolved, origins: Sequence[tuple[str, Block, FieldPath]]) -> tuple[ExplainedTemplate, ...]:
-    """Explain every template of a resolved tree, parents first; *origins* has the paths of defaults that are in the object."""
+    """Explain every template of a resolved tree, parents first; *origins* has the paths of defaults in the object."""
     paths = {(name, block): path for name, block, path in origins}
     return tuple(_templates(root, paths, 1))
 

@@ -93,7 +93,7 @@ class JobSetObjects:
         return {name: part.annotations[name] for name in names if name in part.annotations}
 
     def _set_exclusive(self, spec: dict[str, Json], part: ReplicatedJob, job: str, key: str, *, first: bool) -> None:
-        """Give a Job a domain of its own: by a node selector for labels set in advance, or by the first pod's affinity."""
+        """Give a Job its own domain: by a node selector for labels set in advance, or by the affinity of its first pod."""
         if jobset_labels.NODE_SELECTOR in part.annotations:
             name = f"{self.namespace or 'default'}_{job}"
             spec["nodeSelector"] = {**(spec.get("nodeSelector") or {}), "alpha.jobset.sigs.k8s.io/namespaced-job": name}

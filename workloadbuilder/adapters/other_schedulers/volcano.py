@@ -64,7 +64,7 @@ def _with_priority(item: WorkloadItem, priority: str) -> WorkloadItem:
 
 
 def _tasks(spec: Fields, losses: list[Loss]) -> Iterator[WorkloadItem]:
-    """Yield a leaf for each task with a minimum; none if Volcano itself only uses the group's minimum."""
+    """Yield a leaf for each task with a minimum; none if Volcano uses only the group's minimum."""
     tasks = spec.mapping("minTaskMember")
     counts = {name: tasks.number(name, 0) for name in sorted(tasks.given) if isinstance(name, str)}
     total, minimum = sum(counts.values()), spec.number("minMember", 0)

@@ -68,8 +68,8 @@ def _unchanged(error: FieldError) -> FieldError:
 class Reading:
     """One object as read by its adapter.
 
-    Without *root* no Workload is built: *link* is the group to create from another Workload, *skipped* the reason why nothing is
-    created, *errors* are the errors in the object.  *origins* has the paths of default blocks in the object, by template.
+    If *root* is None, no Workload is built: *link* is the group to create from another Workload, *skipped* the reason why nothing
+    is created, *errors* are the errors in the object.  *origins* has the paths of default blocks in the object, by template.
     *relocate* maps an error of the tree to its path in the user's object, if that differs.
     """
 

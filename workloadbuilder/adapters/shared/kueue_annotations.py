@@ -56,7 +56,7 @@ def read_overlay(template: PodTemplate, *, group_size: int, groups: int) -> Over
     if sliced:
         size = given.get(SLICE_SIZE, "")
         if not size or size == str(group_size):
-            # A slice equals a group, so the slice's constraint, the narrower one, is the group's.
+            # A slice has the same pods as a group, so the group gets the slice's constraint, which is the narrower one.
             if required:
                 losses.append(_shared(template, REQUIRED, required, "slices"))
             return Overlay(sliced, _path(template, SLICE), given.get(GROUP, ""), tuple(losses))
