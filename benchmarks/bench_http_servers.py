@@ -133,7 +133,7 @@ def _p99(target: Target, requests: int = 300) -> float:
 
 
 def relative_p99(connect: Callable[[Target], socket.socket], count: int) -> Callable[[Target], str]:
-    """Return a check: the p99 of a healthy client with *count* others connected, relative to its p99 alone."""
+    """Return a check: the p99 of a healthy client while *count* other clients are connected, relative to its p99 without them."""
 
     def run(target: Target) -> str:
         alone = min(_p99(target), _p99(target))

@@ -78,7 +78,7 @@ class ObjectMigration:
         return Migrated(self.spot(("apiVersion",)), str(self.migrated_content().get("apiVersion")), tuple(self.changes))
 
     def refused(self) -> Sequence[Refused]:
-        """Return the errors of the object in its own version or, if it has none, of the migrated object and its groups."""
+        """Return the errors of the object in its old version; if there are none, those of the migrated object and its groups."""
         api_version, kind = str(self.content.get("apiVersion")), str(self.content.get("kind"))
         minor = migrate_object.minor_of(api_version, kind) if self.is_retired else None
         errors = _errors_of(self.content, minor) if minor is not None else []

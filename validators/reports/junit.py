@@ -1,7 +1,7 @@
 """Report as JUnit XML: a test suite for each file, a test case for each object in it, and a failure for each error.
 
 Warnings do not fail a case; they are in its output.  A finding without an object (an unreadable file, an unused comment)
-is a case of its own with its position as name.
+is a separate case, named by its position.
 """
 
 from __future__ import annotations

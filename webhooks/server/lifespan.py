@@ -52,7 +52,7 @@ class Lifespan:
     async def live(self, receive: Receive, send: Send) -> None:
         """Run from the startup of the server to its shutdown (``lifespan`` messages)."""
         await receive()
-        # Blocked since the fork; from now on the event loop handles it.
+        # SIGTERM is blocked since the fork; from now on the event loop handles it.
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
         self._tick()
         watch = asyncio.create_task(self._watch())

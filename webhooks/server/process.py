@@ -91,7 +91,7 @@ class Server(BaseApplication):  # type: ignore[misc] # gunicorn ships no types
             "worker_connections": settings.connections,
             "keepalive": int(settings.keepalive_seconds),
             "timeout": int(settings.stuck_seconds),
-            # Of the master.  Workers notice a stop a second later, and their timeout is shorter: see _worker_forked.
+            # Timeout of the master.  It is longer than that of the workers (see _worker_forked), which notice a stop a second later.
             "graceful_timeout": int(settings.stop_seconds) + 3,
             "certfile": settings.tls_cert,
             "keyfile": settings.tls_key,

@@ -1,7 +1,7 @@
 """Adapter for Job (batch/v1): one group of its pods (KEP-6089, "Job Integration").
 
-A Job whose controller compiles a Workload gets no Workload of its own.  If the controller leaves the groups to its children, the
-Job's group is created from the template that its annotations name.
+If a Job's controller compiles a Workload, the Job does not get another one.  If that controller leaves the groups to its
+children, the Job's group is created from the template that the Job's annotations name.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ def pod(
 
 
 def exclusive(spec: dict[str, Json], *, topology: str, label: str, value: str, everywhere: bool = False) -> None:
-    """Add the affinity terms of exclusive placement to a pod's *spec*: one group in a domain of *topology*, and no others.
+    """Add the affinity terms of exclusive placement to a pod's *spec*: a domain of *topology* has pods of only one group.
 
     The members have *label* with *value* (LeaderWorkerSet's and JobSet's exclusive placement); with *everywhere* the terms
     select the pods of all namespaces.
