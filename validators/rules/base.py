@@ -129,7 +129,7 @@ class Settings:
     severities: tuple[tuple[str, Severity], ...] = ()
     """Severities set by the user, by rule id."""
     linting: bool = False
-    """True if files are validated, where all objects are known.  Other objects may follow a request."""
+    """True if files are validated, where all objects are known.  At admission, missing objects can be created later."""
 
 
 class Context:
