@@ -23,7 +23,7 @@ NAMESPACE_VARIABLE = "MUSTER_LEASE_NAMESPACE"
 
 
 class Mode(enum.StrEnum):
-    """Mode of the sidecar; each can be enabled by itself."""
+    """Mode of the sidecar; any set of modes can be enabled, but preempt needs place or ungate."""
 
     VALIDATE = "validate"
     """Reports invalid trees on their groups."""

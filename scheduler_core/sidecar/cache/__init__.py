@@ -12,5 +12,5 @@ node_usage       pods by node, and the resources they use
 placement_state  nodes, usage and pod counts in the arrays that placement reads
 pod_affinity     pod counts for affinity and topology spread
 live_snapshot    ClusterSnapshots of the cache, with parts that are created on demand
-cluster_changes  changes since the last call
+cluster_changes  changes that can help an unschedulable root
 """

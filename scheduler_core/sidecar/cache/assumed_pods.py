@@ -18,7 +18,10 @@ class AssumedPods:
         self._cache = cache
 
     def assume(self, ref: Ref, node: str) -> bool:
-        """Assume that *ref* is bound to *node*.  Return False if it no longer exists, is being deleted, or has a node."""
+        """Assume that *ref* is bound to *node*.
+
+        Return False if the pod no longer exists, is being deleted or has a node, or if *node* does not exist.
+        """
         pod = self._cache.pod(ref)
         usage = self._cache.usage
         if pod is None or pod.draft.terminating or pod.deletion_assumed or usage.node_of(pod) or node not in usage.nodes.nodes:

@@ -1,6 +1,6 @@
 """Cache of the cluster: watched objects, with the assumed changes of writes in flight applied.
 
-A snapshot equals that of ``load`` over the same objects.  The data that a cycle needs is updated incrementally.  Nothing here raises
+A snapshot equals the result of ``load`` for the same objects.  The data that a cycle needs is updated incrementally.  Nothing here raises
 because of the content of an object.
 """
 
@@ -33,11 +33,11 @@ from validators.versions.served import hub_of
 __all__ = ["KINDS", "LABELS", "Cache"]
 
 _FEW_FORMS = 2_000
-"""Number of pod forms from which on unused forms are removed."""
+"""Number of pod forms above which unused forms are removed."""
 
 
 class Meta(wire.Wire, frozen=True, gc=False):
-    """uid and resource version of an object."""
+    """Name, namespace, uid and resourceVersion of an object."""
 
     name: str = ""
     namespace: str = ""

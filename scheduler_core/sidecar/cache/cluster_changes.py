@@ -15,7 +15,7 @@ from validators.model.cluster import PriorityClass
 from validators.model.workload import Workload
 
 Before = tuple[LiveGroup | Workload | PriorityClass | object | None, Root | None]
-"""Object of a name before a change, and the root of its tree."""
+"""Object with a name before a change (None: there was none), and the root of its tree."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -115,7 +115,7 @@ class ChangeReporter:
         self.change_count += 1
 
     def pod(self, before: LivePod | None, after: LivePod | None, old_node: str) -> None:
-        """Record a change of a pod; *old_node* is the node on which it counted before."""
+        """Record a change of a pod; *old_node* is the node on which it was counted before."""
         new_node = self._node_usage.node_of(after) if after is not None else ""
         pod_moved = old_node != new_node or (bool(new_node) and _differs(before, after))
         if old_node and (old_node != new_node or _form(before) is not _form(after)):
@@ -132,14 +132,14 @@ class ChangeReporter:
                     self.changes.roots.add(root)
 
     def root(self, pod: LivePod) -> Root | None:
-        """Return the root of *pod*, possibly the pod itself; None if its group does not exist."""
+        """Return the root of *pod*, possibly the pod itself; None if its group does not exist or is named by ``workloadRef``."""
         namespace, name = pod.draft.name
         if pod.draft.group:
             return self._group_cache.root_of(("PodGroup", namespace, pod.draft.group))
         return None if pod.draft.reference is not None else Root("Pod", namespace, name)
 
     def _roots_bound_to(self, nodes: set[str]) -> Iterator[Root]:
-        """Return the roots with members bound to one of *nodes*: they did not count while the node did not exist."""
+        """Return the roots with members bound to one of *nodes*: members on a missing node are not counted."""
         for pod in self._node_usage.pods.pods.values():
             if pod.draft.group and pod.draft.node in nodes and (root := self.root(pod)) is not None:
                 yield root
@@ -180,7 +180,7 @@ def _form(pod: LivePod | None) -> object:
 
 
 def _differs(one: LivePod | None, other: LivePod | None) -> bool:
-    """Return whether the pods differ, conditions and nomination aside."""
+    """Return whether the pods differ in anything but conditions and nomination."""
     if one is None or other is None:
         return one is not other
     before, after = one.draft, other.draft

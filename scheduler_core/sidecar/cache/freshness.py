@@ -12,7 +12,7 @@ import dataclasses
 from scheduler_core.loading.gather import Name
 
 MAX_REMEMBERED = 10_000
-"""Maximum number of remembered deletions, the oldest removed first: a watch is late by far fewer events."""
+"""Maximum number of remembered deletions; the oldest are removed first.  No watch is late by so many events."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Freshness:
         self._floor = 0
 
     def add_or_update(self, name: Name, stamp: Stamp, *, listed: bool = False) -> bool:
-        """Record an object as of *stamp*, from an event or *listed*, and return whether it is new."""
+        """Record an object as of *stamp*, from an event or *listed*; return False if it is outdated or already known."""
         known = self.known.get(name)
         if known is not None:
             if stamp.older_than(known) or (known.version and known == stamp):
@@ -55,7 +55,7 @@ class Freshness:
         return True
 
     def delete(self, name: Name, stamp: Stamp) -> bool:
-        """Record the deletion of an object and return whether it is new."""
+        """Record the deletion of an object; return False if the event is outdated or the object was not known."""
         known = self.known.get(name)
         same = known is None or not stamp.uid or not known.uid or stamp.uid == known.uid
         if known is not None and not same and not known.older_than(stamp):

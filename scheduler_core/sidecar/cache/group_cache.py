@@ -70,7 +70,7 @@ class LiveGroup:
         return reference.workload_name if reference is not None else ""
 
     def condition(self, type_: str) -> Condition | None:
-        """Return the condition of that type, after the last write that is in flight; None if there is none."""
+        """Return the condition of that type, with writes in flight applied; None if there is none."""
         if (assumed := self.assumed_conditions.get(type_)) is not None:
             return assumed if assumed.status else None
         for each in self.group.status.conditions or ():
@@ -141,8 +141,8 @@ class GroupCache:
         else:
             before = self.groups.get(key)
             self._unlink(key)
-            landed = before is not None and before.binds_acknowledged and before.uid == stamp.uid
-            live = self.groups[key] = LiveGroup(key, stamp, value, binds_acknowledged=landed)
+            acknowledged = before is not None and before.binds_acknowledged and before.uid == stamp.uid
+            live = self.groups[key] = LiveGroup(key, stamp, value, binds_acknowledged=acknowledged)
             if live.condition(DISRUPTION_TARGET) is not None:
                 live.disrupted_by = managers_of_condition(raw_object.text, DISRUPTION_TARGET)
             if live.parent:
@@ -237,9 +237,9 @@ class GroupCache:
             if not siblings:
                 del self._children[key[1], live.parent]
         if live.workload:
-            made = self._by_workload[key[1], live.workload]
-            made.discard(key)
-            if not made:
+            keys = self._by_workload[key[1], live.workload]
+            keys.discard(key)
+            if not keys:
                 del self._by_workload[key[1], live.workload]
 
     def _update_priorities(self) -> None:

@@ -67,7 +67,7 @@ class Health:
 class Informers:
     """Informers of all kinds.
 
-    ``paths`` has the URL path of each kind, set before its first event; ``health`` the status of each informer.
+    ``paths`` has the URL path of each kind, set before its first event.  ``health`` has the status of each informer.
     """
 
     def __init__(self, api: Api, receiver: Receiver, log: Callable[[str, str], None], *, silence: float) -> None:

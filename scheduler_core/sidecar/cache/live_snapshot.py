@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class LiveSnapshots:
-    """Creates snapshots of *node_usage* and *groups*; *unusable* are the pods that cannot be used."""
+    """Creates snapshots of *node_usage* and *groups*; *unusable* has the reason for each pod that cannot be used."""
 
     def __init__(self, node_usage: NodeUsage, groups: GroupCache, unusable: dict[Key, str]) -> None:
         self._node_usage = node_usage
@@ -85,7 +85,7 @@ class LiveSnapshots:
         )
 
     def _with_v1alpha1_groups(self) -> tuple[v1alpha1.GeneratedGroups, list[PodRecord]]:
-        """Return the groups generated for v1alpha1 pods, and all pods with these groups."""
+        """Return the groups generated for v1alpha1 pods, and the records of all pods, as members of these groups."""
         node_usage = self._node_usage
         node_usage.placement_state()
         counted = sorted((pod for pod in node_usage.pods.pods.values() if node_usage.is_counted(pod)), key=lambda pod: pod.key)

@@ -14,7 +14,7 @@ from validators.model.cluster import Node
 from validators.model.meta import ObjectMeta
 
 MAX_UNKNOWN_RESOURCES = 64
-"""Maximum number of rows for resources that no node has: each row has one entry per node, and pods may request any name."""
+"""Maximum number of rows for resources that no node has: each row has one entry per node, and pods can request any name."""
 _MAX_TEXTS = 100_000
 """Maximum number of shared label strings."""
 
@@ -24,7 +24,7 @@ class NodeCache:
 
     Attributes:
         nodes: usable nodes.
-        unusable: for each unusable node the reason.
+        unusable: the reason for each unusable node.
 
     """
 

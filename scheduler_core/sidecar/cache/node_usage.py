@@ -40,7 +40,7 @@ class NodeUsage:
         self._ungates, self._binds = False, ""
         self._placement_state: LivePlacementState | None = None
         self._stale = False
-        """Whether a node changed since the placement state was built; after adding or removing nodes there is no placement state."""
+        """Whether a node changed since the placement state was built; if a node is added or removed, the placement state is dropped."""
         self._shapes: dict[PodForm, PodShape] = {}
         self._serials = itertools.count()
 
@@ -163,7 +163,7 @@ class NodeUsage:
             self._placement_state.profiles.clear()
 
     def _rebuild_in_place(self, before: LivePlacementState) -> bool:
-        """Rebuild the node table under the counted pods and return True; False if the nodes are numbered differently."""
+        """Rebuild the node table, keep the counted pods, and return True; return False if the names of nodes or resources changed."""
         table = self.nodes.table(before.nodes.resources, [])
         if table.names != before.nodes.names or table.resources != before.nodes.resources:
             return False

@@ -24,7 +24,7 @@ from scheduler_core.plugins.profile import Profile
 from scheduler_core.plugins.stateful_plugins import StatefulPlugins
 
 MAX_PENDING_CHANGES = 10_000
-"""Maximum number of changes before the sums are updated: while no cycle reads the sums, pods keep coming and going."""
+"""Maximum number of changes before the sums are updated: pods are added and removed even while no cycle reads the sums."""
 
 
 class RequestedByPods:

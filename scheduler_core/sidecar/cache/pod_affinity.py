@@ -45,7 +45,7 @@ class PodAffinityCache:
         if self._has_terms(shape):
             self._pods_with_terms += amount
         if self._changes > _MIN_CHANGES + 4 * self._pod_count:
-            # Here and not in ``stateful``, which may not be called for a long time.
+            # Here and not in ``stateful``, because a long time can pass before its next call.
             self._counts = None
 
     def add_pod(self, pod: PodRecord) -> None:

@@ -21,7 +21,7 @@ from scheduler_core.sidecar.client.requests import GATE, HOSTNAME
 from scheduler_core.sidecar.writes import Condition, Ref
 
 LABELS = ("scheduling.muster.dev/pod-group", "scheduling.x-k8s.io/pod-group")
-"""Labels that name a pod's PodGroup where the API server drops ``spec.schedulingGroup``; the first that a pod has counts."""
+"""Labels that name a pod's PodGroup where the API server drops ``spec.schedulingGroup``; the first label that the pod has is used."""
 SCHEDULED = "PodScheduled"
 """Type of the pod condition with the reason why a pod has no node."""
 
@@ -81,7 +81,7 @@ class Ended:
 
     key: str
     group: str
-    """The name of its PodGroup if it had one and a node; else empty."""
+    """The name of its PodGroup; empty if it had no group or no node."""
 
 
 _MAX_TEXTS = 10_000
@@ -120,7 +120,7 @@ class PodReader:
     def _pod_scheduled(self, pod: wire.Pod) -> Condition | None:
         for each in pod.status.conditions or ():
             if each.type == SCHEDULED and each.status != "True":
-                # Pods of one group mostly have the same message.
+                # Pods of one group usually have the same message.
                 if len(self._texts) > _MAX_TEXTS:
                     self._texts.clear()
                 message = self._texts.setdefault(each.message, each.message)
@@ -159,7 +159,7 @@ class PodCache:
         return before
 
     def end(self, ended: Ended) -> None:
-        """Count a removed pod as ended until it is removed again."""
+        """Count a pod as ended until the next ``remove`` of its key."""
         if ended.group:
             name = (ended.key.partition("/")[0], ended.group)
             self._ended[ended.key] = name

@@ -11,9 +11,9 @@ from scheduler_core.sidecar.writes import Bind, Evict, Nominate, RecordEvent, Re
 CONFLICT, GONE, INVALID, NOT_FOUND, TOO_MANY, UNAVAILABLE = 409, 410, 422, 404, 429, 503
 AUTH_ERRORS = frozenset({401, 403})
 WITH_RETRY_AFTER = frozenset({TOO_MANY, UNAVAILABLE})
-"""Statuses whose Retry-After holds for all requests."""
+"""Statuses with a Retry-After that applies to all requests."""
 FIRST_SERVER_ERROR = 500
-"""First of the HTTP statuses, of the server or of a proxy, after which the write may have been carried out."""
+"""Lowest HTTP status for an error of the server or of a proxy: the write may have been carried out anyway."""
 _TRANSIENT = frozenset({*AUTH_ERRORS, 408, TOO_MANY})
 
 

@@ -1,6 +1,6 @@
 """Event recorder: equal events increase a count, and the events of each object are rate-limited.
 
-Sources: events.k8s.io/v1; the limits are those of client-go (a burst of 25 for an object, then one in five minutes).
+Sources: events.k8s.io/v1; the limits are those of client-go (a burst of 25 for an object, then one every five minutes).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """HTTP requests of each write.
 
-Most writes need no read first: a uid in the patch is a precondition, and the server merges conditions by type.
+Most writes do not read the object first: the uid in the patch is a precondition, and the server merges conditions by type.
 """
 
 from __future__ import annotations

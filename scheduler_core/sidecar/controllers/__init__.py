@@ -1,4 +1,4 @@
-"""Reconcilers that do not place; imports ``cache`` and what it imports.
+"""Reconcilers that do not place; imports ``cache`` and the layers below it.
 
 runner             runs controllers with a limited share of the time
 validity           reports invalid trees on their groups

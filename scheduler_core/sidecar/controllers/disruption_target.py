@@ -1,8 +1,8 @@
 """Removes the condition DisruptionTarget of groups once it is outdated.
 
 DisruptionTarget means that a group is about to be terminated (API of PodGroup and CompositePodGroup).  It becomes outdated if the
-group gets new pods that run, or if nothing was evicted: the process stopped before, or every eviction failed.  Only conditions
-written by this sidecar are removed, recognized by their field manager.  The controller returns writes and makes none.
+group gets new pods that run, or if no pod was evicted: the process stopped too early, or every eviction failed.  Only conditions
+written by this sidecar are removed; they are recognized by their field manager.  The controller returns writes and makes none.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from scheduler_core.sidecar.writes import Condition, Ref, SetCondition
 
 _GONE = Condition(DISRUPTION_TARGET, "", "", "")
 _DEFAULT_MANAGER = "muster"
-"""Field manager of the previous version, which the API server took from the User-Agent.  Conditions with it are also recognized by
-their message.  To be removed with the next version."""
+"""Field manager of the previous version, which the API server took from the User-Agent.  A condition with it is ours only if
+its message has our prefix.  To be removed with the next version."""
 
 
 class DisruptionTargets:
@@ -52,8 +52,8 @@ class DisruptionTargets:
 
 
 def _has_running_pods(cache: Cache, live: LiveGroup) -> bool:
-    """Return whether a pod of the group has a node and none is being evicted; an eviction counts from its request on."""
+    """Return whether a pod of the group has a node and none is being deleted; an eviction counts from its request on."""
     leaves = [each.key for each in cache.group_cache.tree(Name(*live.key)) if each.key[0] == "PodGroup"]
     members = [pod for key in leaves for pod in cache.members(*key[1:])]
-    leaving = any(pod.deletion_assumed or pod.draft.terminating for pod in members)
-    return not leaving and any(cache.usage.node_of(pod) for pod in members)
+    terminating = any(pod.deletion_assumed or pod.draft.terminating for pod in members)
+    return not terminating and any(cache.usage.node_of(pod) for pod in members)

@@ -27,10 +27,10 @@ class Membership(Protocol):
     """Membership of pods in a group."""
 
     def has_members(self, namespace: str, group: str) -> bool:
-        """Return whether this PodGroup may have a pod that has not ended, including unreadable pods."""
+        """Return whether this PodGroup can have a pod that has not ended; any unreadable pod of the namespace can be its pod."""
 
     def hides_children(self, namespace: str) -> bool:
-        """Return whether the namespace has an unreadable group, whose parent may be any group there."""
+        """Return whether the namespace has an unreadable group, whose parent can be any group there."""
 
 
 class Finalizers:
@@ -56,7 +56,7 @@ class Finalizers:
 def _deleted_cycles(groups: Sequence[Group]) -> set[Key]:
     """Return the composites in a cycle of parents that are all being deleted and have no other children.
 
-    Such a cycle has no leaf from which to start.  The API server does not refuse it, and parents are immutable.
+    Such a cycle has no leaf at which the removal can start.  The API server accepts it, and parents are immutable.
     """
     composites = {_key(each): each for each in groups if each.kind == "CompositePodGroup"}
     children = collections.Counter(_parent(each) for each in groups)

@@ -1,4 +1,4 @@
-"""Submitted writes of a controller that the watch does not show yet; a write is repeated only after a while."""
+"""Submitted writes of a controller that the watch does not show yet; a write is repeated only after RETRY_SECONDS."""
 
 from __future__ import annotations
 

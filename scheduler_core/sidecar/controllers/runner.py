@@ -1,6 +1,6 @@
 """Runs controllers after changes, with a limit on the share of time that they take.
 
-A slow controller does not run at once after a change, because more changes mostly follow, and scheduling must not wait for it.
+A slow controller does not run at once after a change, because more changes usually follow, and scheduling must not wait for it.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ the current tree.  The time is an argument; the controller returns writes and ma
 
 A condition ``…InitiallyScheduled`` is not changed if it is True, which is final, or if kube-scheduler wrote it.  Then the tree is
 reported in the condition ``muster.dev/Valid`` and in an event.  kube-scheduler writes conditions of CompositePodGroups from 1.38 on.
-Before 1.38, a condition that reports one as not placed is from this process or an earlier one.
+Before 1.38, only this sidecar writes the condition that a CompositePodGroup is not placed.
 """
 
 from __future__ import annotations

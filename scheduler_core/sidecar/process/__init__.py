@@ -1,4 +1,4 @@
-"""The sidecar as a process; imports all the other layers.
+"""The sidecar as a process; imports all other layers.
 
 main                 creates, starts and stops all components
 enabled_controllers  the controllers of the enabled modes

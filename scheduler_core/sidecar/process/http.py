@@ -51,7 +51,7 @@ class Answers:
 
 
 def unreached_answers(host: str) -> Answers:
-    """Return the answers of a process that waits for the API server: it is not ready, but need not be restarted."""
+    """Return the answers of a process that waits for the API server: it is not ready, but a restart would not help."""
     why = f"the API server at {host} has not been reached yet"
 
     def explain(_namespace: str, _name: str) -> NoReturn:
@@ -109,10 +109,10 @@ def _probe(reasons: Sequence[str]) -> flask.Response:
 
 
 class Server:
-    """HTTP server of *app* in a thread of its own, until stopped.
+    """HTTP server of *app* in its own thread, until stopped.
 
     Raises:
-        OSError: the address cannot be served on.
+        OSError: the server cannot listen on the address.
 
     """
 

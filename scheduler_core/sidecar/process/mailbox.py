@@ -57,7 +57,7 @@ class Mailbox:
         self._messages.put(message)
 
     def dequeue(self, seconds: float, max_messages: int) -> Iterator[Message]:
-        """Yield at most *most* messages; wait up to *seconds* for the first."""
+        """Yield at most *max_messages* messages; wait up to *seconds* for the first."""
         try:
             first = self._messages.get(timeout=seconds) if seconds > 0 else self._messages.get_nowait()
             yield from filter(None, (first,))

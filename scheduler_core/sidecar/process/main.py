@@ -1,4 +1,4 @@
-"""The sidecar as a process: creates its components, starts them in order, and stops them after the writes in flight.
+"""The sidecar as a process: creates its components, starts them in order, and stops them after writes in flight have finished.
 
 Shell: threads and signals.
 """
@@ -66,7 +66,7 @@ class Sidecar:
         self._dispatcher = Dispatcher(
             api,
             Paths(self._informers.paths),
-            lambda *trace: self._mailbox.enqueue(Done(*trace)),
+            lambda *result: self._mailbox.enqueue(Done(*result)),
             remaining=self._remaining,
             term=self._term,
             recorder=EventRecorder(CONTROLLER, settings.identity),

@@ -273,7 +273,7 @@ def _members(decision: Decision, result: str) -> Mapping[str, int]:
 
 
 def _observe(histogram: prometheus_client.Histogram, value: float, times: int) -> None:
-    """Observe *value* so many times at once: a cycle evaluates too many placements to observe each."""
+    """Observe *value*, repeated *times* times, in one step: a cycle evaluates too many placements to observe each."""
     # prometheus_client has no public method for it.
     at = bisect.bisect_left(histogram._upper_bounds, value)  # noqa: SLF001
     histogram._sum.inc(value * times)  # noqa: SLF001

@@ -1,7 +1,7 @@
 """Backoff of roots that were not placed: grows with failed attempts and with the size of the root.
 
-Pods and small groups have the backoff of kube-scheduler: 1 s, doubled up to 10 s.  A larger root costs more to attempt, and one freed
-pod helps it less.  Its backoff is multiplied by 1 + log2(pods / SMALL), at most by MAX_FACTOR.
+Pods and small groups have the backoff of kube-scheduler: 1 s, doubled up to 10 s.  An attempt on a larger root costs more, and the
+capacity of one pod helps it less.  Its backoff is multiplied by 1 + log2(pods / SMALL), at most by MAX_FACTOR.
 """
 
 from __future__ import annotations

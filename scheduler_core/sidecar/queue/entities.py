@@ -32,12 +32,12 @@ from scheduler_core.sidecar.writes import Ref
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RefusedEvictions:
-    """Evictions that the API server refused: they are not repeated before a disruption budget changes.
+    """Evictions that the API server refused: they are not repeated until a disruption budget changes, or until a time.
 
     Attributes:
         victims: pods that were not evicted.
         budgets: number of changes of disruption budgets at that time.
-        until: time from which they may be tried again anyway.
+        until: time after which they can be tried again in any case.
         reason: message of the API server.
 
     """
@@ -69,7 +69,9 @@ class QueuedEntity:
     """Time of the next try to record it as scheduled, after a try failed."""
     commit_failures: int = 0
     partial_since: float | None = None
+    """Time since which it is partially bound; None if it is not."""
     awaits_binding_since: float | None = None
+    """Time since which its status is ``awaits_binding``; None if it is not."""
     reported_at: float = float("-inf")
     """Time of the last update of the message of its unschedulable pods."""
     refusal: RefusedEvictions | None = None
@@ -177,7 +179,7 @@ class EntityQueue:
                 yield entity
 
     def due(self, now: float, *, full: bool = False) -> float | None:
-        """Return the time of the next work: *now*, a timer, or None without either; *full*: activeQ must wait."""
+        """Return the time of the next work: *now* if activeQ is not empty, else the first timer, if any; *full*: activeQ must wait."""
         while self._active and not isinstance(self._active[0][2].state, Active):
             heapq.heappop(self._active)
         if self._active and not full:

@@ -45,7 +45,7 @@ def current_waiting(entity: QueuedEntity, cache: Cache, *, hint: bool) -> Waitin
 
 
 def update_timers(entity: QueuedEntity, status: RootStatus, options: SchedulerOptions, now: float) -> list[float]:
-    """Update since when *entity* is partially bound and since when it awaits binding; return the times of the next checks."""
+    """Update ``partial_since``, ``awaits_binding_since`` and the settle time of *entity*; return the times of the next checks."""
     if status.to_place and status.ready and not status.partially_bound and not entity.waited_for_members:
         entity.waited_for_members = True
         entity.backoff_expiration = max(entity.backoff_expiration, now + options.settle_seconds)
@@ -76,6 +76,6 @@ def _since(since: float | None, now: float, *, active: bool) -> float | None:
 
 
 def _is_unconfirmed(cache: Cache, ref: Ref, write: Bind | Ungate) -> bool:
-    """Return whether *write* must be repeated.  A bind to a deleted node is not: the API server would accept it."""
+    """Return whether *write* must be repeated.  A bind to a deleted node must not, because the API server would accept it."""
     pod = cache.pod(ref)
     return pod is not None and pod.assumed == write.node and write.node in cache.usage.nodes.nodes

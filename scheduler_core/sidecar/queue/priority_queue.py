@@ -184,7 +184,7 @@ class SchedulingQueue:
         self.in_flight |= dict.fromkeys(binds, entity)
 
     def bind_ended(self, write: Bind | Ungate, outcome: WriteOutcome, now: float) -> tuple[QueuedEntity, Binding] | None:
-        """Record the result of a bind; return the entity and all its binds after the last one, else None."""
+        """Record the result of a bind; return the entity and its binds if this was the last one, else None."""
         entity, pod = self.in_flight.get(write.pod), write.pod
         binding = entity.state if entity is not None and isinstance(entity.state, Binding) else None
         if binding is not None and binding.binds[pod] != write:
@@ -275,7 +275,7 @@ class SchedulingQueue:
             self.entities.move(entity, Event.VICTIM_GONE, Preempting(plan, preempting.disrupted))
         return plan
 
-    # Facts.
+    # Queries.
 
     def _is_binding(self, entity: QueuedEntity) -> bool:
         """Return whether binds are in flight for the same root.

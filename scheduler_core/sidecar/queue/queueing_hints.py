@@ -1,6 +1,6 @@
 """Queueing hints: the unschedulable roots that a cluster change can help.
 
-A root that did not fit can fit only because of a change.  Freed capacity helps only roots with a pod that may run there and is small
+A root that did not fit can fit only after a change.  Freed capacity helps only roots with a pod that can run there and is small
 enough.  Added or moved pods help only roots with affinity or topology spread terms.  So most changes wake few roots.
 """
 

@@ -59,7 +59,7 @@ class RootStatus:
         terminating: whether a placed member is being deleted although the root was never scheduled.
         partially_bound: our members with a node in partially bound gangs.
         awaits_binding: whether the root is a gang that was never scheduled, and too few of its placed members are bound.
-        to_commit: groups that have their minimum bound but no condition that says so, parents first.
+        to_commit: groups whose minimum is bound, but not recorded in their condition yet; parents first.
         was_scheduled: whether the condition of the root, or of a group below it, says that it was scheduled.
 
     """
@@ -146,7 +146,7 @@ class _Tree:
         pending = [pod for pod in members if not node_of(pod) and not _is_terminating(pod) and not self._is_pinned_to_deleted_node(pod)]
         some_gated_by_us = any(map(our_pods.placed_by_ungating, pending))
         ours = [pod for pod in pending if our_pods.places(pod)]
-        # In a tree with pods that our gate holds, the other pods are left to their scheduler.
+        # In a tree with pods that our gate holds, pods that we do not place are left to their scheduler.
         excluded = frozenset(pod.key for pod in pending if not our_pods.places(pod)) if some_gated_by_us else frozenset()
         gated = any(_has_other_gate(pod, our_pods) for pod in pending if pod.key not in excluded)
         was_scheduled = any(map(_was_scheduled, self._groups.values()))

@@ -32,9 +32,9 @@ class SchedulerOptions:
         plugins: placement plugins of other packages.
         batch_roots: maximum number of roots in one cycle; small, so that events are processed between cycles.
         batch_pods: maximum number of pods in one cycle, unless a single root has more.
-        max_binds_in_flight: number of binds in flight from which on no cycle starts: urgent writes would queue behind them, and old
-            decisions may be outdated when they are written.
-        seconds: time after which a cycle attempts no further root.
+        max_binds_in_flight: number of binds in flight at which no further cycle starts: urgent writes would queue behind them, and old
+            decisions could be outdated when they are written.
+        seconds: duration of a cycle after which it attempts no further root.
         settle_seconds: how long a new root waits for further members before its first attempt.
         flush_seconds: time after which an unschedulable root is retried without a helpful change.
         partial_seconds: how long a partially bound gang waits for members, parents or gates before it is undone.

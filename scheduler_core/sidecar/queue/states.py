@@ -63,7 +63,7 @@ class Active:
     """In activeQ."""
 
     waiting: Waiting = Backoff()
-    """What an attempt waits for.  An unschedulable entity can be active too, to be recorded as scheduled or undone."""
+    """Event or time that its next attempt waits for.  An unschedulable entity can be active too, to be recorded as scheduled or undone."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Scheduling attempts; imports ``queue`` and what it imports.
+"""Scheduling attempts; imports ``queue`` and the layers below it.
 
 scheduler        facade: attempts, write results, /explain
 decide           one cycle over a few roots

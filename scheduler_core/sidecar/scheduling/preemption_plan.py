@@ -65,7 +65,7 @@ class PreemptionPlans:
             self._assumed.forget_nomination(pod.ref)
 
     def renew(self, plan: PreemptionPlan, decision: Decision) -> PreemptionPlan | None:
-        """Return the released plan as proved again by *decision*; None if that needs no victims, or others than the plan."""
+        """Return the released plan as proved again by *decision*; None if it needs no victims, or victims that are not in the plan."""
         victims = self.victims(decision)
         # The dry run does not cover a newer pod of the same name.
         return self._hold(decision, plan.since) if victims and victims <= {*plan.victims.values()} else None
@@ -107,7 +107,7 @@ class PreemptionPlans:
         return dataclasses.replace(plan, victims=victims)
 
     def _nominations(self, decision: Decision) -> dict[str, str]:
-        """Return the nominations of *decision* that the plan holds capacity for."""
+        """Return the nominations of *decision* for which the plan reserves capacity."""
         usage, nominated = self._cache.usage, decision.nominations
 
         def placed(group: Name) -> int:
@@ -150,7 +150,7 @@ class PreemptionPlans:
         return {target: frozenset(groups[target]) for target in ordered}
 
     def _partially_preempted(self, pods: list[LivePod], disrupted: Mapping[Ref, Collection[Ref]]) -> list[tuple[Ref, int]]:
-        """Return the groups of which single pods are evicted, by name, each with their number."""
+        """Return the groups that lose single pods, by name, each with the number of these pods."""
         whole = {ref for victims in disrupted.values() for ref in victims}
         owners = [Name("PodGroup", pod.name[0], pod.draft.group) for pod in pods if pod.draft.group and pod.ref not in whole]
         return sorted(collections.Counter(filter(None, map(self._target, owners))).items(), key=lambda each: each[0].key)

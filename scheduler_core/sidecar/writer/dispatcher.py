@@ -43,7 +43,7 @@ ResultHandler = Callable[[Write, WriteOutcome, str], None]
 class Dispatcher:
     """Worker threads that carry out writes.
 
-    *remaining* returns the seconds for which this process may write, 0 if it may not; *term* returns the number of its term as leader.
+    *remaining* returns the seconds for which this process may write, 0 if it must not; *term* returns the number of its term as leader.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Dispatcher:
 
     @property
     def requests(self) -> int:
-        """Requests made so far, about."""
+        """Approximate number of requests so far."""
         return self._executor.requests
 
     @property
@@ -189,7 +189,7 @@ class Dispatcher:
 
     def _pause(self, seconds: float) -> None:
         with self._changed:
-            # Concurrent requests may get different values of Retry-After; the longest counts.
+            # Concurrent requests can get different values of Retry-After; the longest is used.
             self._work_queue.paused_until = max(self._work_queue.paused_until, time.monotonic() + seconds)
 
     def _check_uid(self, task: QueuedWrite, error: ReplyError) -> tuple[WriteOutcome | None, str]:

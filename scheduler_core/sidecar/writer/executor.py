@@ -84,7 +84,7 @@ class Executor:
         return WriteOutcome.DONE, ""
 
     def _evict_or_delete(self, write: Evict | Remove, *, dry_run: bool) -> None:
-        """Evict or delete a pod.  The eviction API sets a condition of its own, which ours replaces; a deletion sets none."""
+        """Evict or delete a pod.  The eviction API sets its own condition, which ours replaces; a deletion sets no condition."""
         eviction, condition = (
             requests.evict_or_delete(write, self._paths, dry_run=dry_run),
             requests.disruption_target(write, self._paths, _now()),
@@ -125,7 +125,7 @@ class Executor:
                 return None
             raise
         if not isinstance(content, dict) or not isinstance(content.get("metadata"), dict):
-            # A proxy may have answered.
+            # The response can be from a proxy.
             raise ValueError("the response is not an API object")  # noqa: TRY004 - the response is wrong, not an argument
         return content
 
@@ -178,7 +178,7 @@ def _finalizers(write: AddFinalizer | RemoveFinalizer, content: Any, paths: Path
     current = tuple(metadata.get("finalizers") or ())
     terminating = bool(metadata.get("deletionTimestamp"))
     adding = isinstance(write, AddFinalizer)
-    # The server refuses new finalizers on an object that is being deleted; an object that is not keeps its finalizer.
+    # The server refuses new finalizers on an object that is being deleted.  Any other object must keep its finalizer.
     if adding in (write.finalizer in current, terminating):
         return None
     wanted = (*current, write.finalizer) if adding else tuple(each for each in current if each != write.finalizer)
