@@ -28,7 +28,7 @@ CONDITIONS: tuple[tuple[str, str, str, str, str], ...] = (
     ("CompositePodGroup", COMPOSITE, "False", "SchedulerError", "as for PodGroup"),
     ("CompositePodGroup", COMPOSITE, "False", "Invalid", "as for PodGroup"),
     ("CompositePodGroup", COMPOSITE, "False", "CompositePodGroupError", "the same from Kubernetes 1.38 on"),
-    ("both groups", VALID, "False", "Invalid", f"the tree breaks a rule, where `{POD_GROUP}` is True or kube-scheduler's"),
+    ("both groups", VALID, "False", "Invalid", f"the tree breaks a rule, and `{POD_GROUP}` is True or written by kube-scheduler"),
     ("both groups", DISRUPTION_TARGET, "True", "PreemptionByScheduler", "the group is evicted as a whole; removed once its pods run again"),
     ("Pod", DISRUPTION_TARGET, "True", "PreemptionByScheduler", "the pod is evicted for a group of higher priority"),
     ("Pod", "PodScheduled", "False", "Unschedulable", "the pod has no node; the message has the reason"),
@@ -38,9 +38,9 @@ CONDITIONS: tuple[tuple[str, str, str, str, str], ...] = (
 EVENTS: tuple[tuple[str, str, str, str], ...] = (
     ("Scheduled", "Normal", "group, pod", "where the root, or the pod, was placed"),
     ("FailedScheduling", "Warning", "group, pod", "why it was not placed, or why a binding failed"),
-    ("Preempted", "Normal", "group, pod", "for which root it is evicted"),
-    ("PlacementUndone", "Warning", "group", "why a partly bound gang was undone"),
-    ("Invalid", "Warning", "group", f"the rule that the tree breaks, where the condition is `{VALID}`"),
+    ("Preempted", "Normal", "group, pod", "the root for which it is evicted"),
+    ("PlacementUndone", "Warning", "group", "why a partially bound gang was undone"),
+    ("Invalid", "Warning", "group", f"the rule that the tree breaks, if the condition is `{VALID}`"),
 )
 """Reason, type, objects and message of every event that the sidecar records."""
 
@@ -48,7 +48,7 @@ EVENTS: tuple[tuple[str, str, str, str], ...] = (
 def commands_page() -> str:
     """Return the page of all commands with their options."""
     parts = [
-        f"{GENERATED}# Commands\n\nEvery command has `-h` and `--help`. A wrong call is one line on standard error and exit status 2.\n"
+        f"{GENERATED}# Commands\n\nEvery command has `-h` and `--help`. A usage error is one line on standard error and exit status 2.\n"
     ]
     for name in cli.SUBCOMMANDS:
         command = cli.main.get_command(click.Context(cli.main), name)
@@ -90,7 +90,7 @@ def _paragraphs(text: str) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """Return *text* so that Markdown takes no part of it for a link, a tag or emphasis."""
+    """Return *text* with characters escaped that Markdown would read as a link, a tag or emphasis."""
     return text.replace("<", "&lt;").replace("[", "\\[").replace("*", "\\*")
 
 

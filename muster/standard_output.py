@@ -1,4 +1,4 @@
-"""Standard output whose errors have its name, so that a full disk is reported in one line.
+"""Standard output whose errors name it, so that a full disk is reported in one line.
 
 Commands print in many places, and an ``OSError`` of a print does not say which file it is about.
 """
@@ -54,7 +54,7 @@ class _Output(io.FileIO):
 
 def _named(stream: TextIO | None) -> TextIO:
     if stream is None:
-        # Opened for reading, it cannot be written; and no file opened later gets the number of standard output.
+        # It is opened for reading, so every write fails.  No file that is opened later gets the file descriptor of standard output.
         return io.TextIOWrapper(io.BufferedWriter(_Output(os.open(os.devnull, os.O_RDONLY), "w")), encoding="utf-8")
     raw = _Output(stream.fileno(), "w", closefd=False)
     return io.TextIOWrapper(io.BufferedWriter(raw), encoding=stream.encoding, errors=stream.errors, line_buffering=stream.isatty())

@@ -2,7 +2,7 @@
 
 lint, explain, review, serve, certs, sidecar   one subcommand each
 compile, migrate, schema, simulate, snapshot, demo   a subcommand in several modules; ``command`` has its options
-options         options that several subcommands share, and the settings they amount to
+options         options that several subcommands share, and the Settings made from them
 known_objects   ``--objects``: cluster objects in files, for rules to look up
 placement_plugins   plugins that other packages register by entry points
 progress        progress on standard error, on a terminal only

@@ -1,4 +1,4 @@
-"""``--objects``: cluster objects in files that rules look up; no others exist for them."""
+"""``--objects``: cluster objects in files that rules look up; all other objects count as missing."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "json", "sarif", "junit", "github", "markdown")
 _LONG_WORK = 2000
-"""Number of files from which progress is printed on a terminal."""
+"""Minimum number of files for which progress is printed on a terminal."""
 
 
 @click.command(

@@ -92,7 +92,7 @@ def settings_of(profile: str, kubernetes: str, gates: Sequence[str], *, rules: S
 
 
 def gates_of(texts: Iterable[str]) -> Gates:
-    """Return the gates for ``A=true,B=false``; of two values the last is used.
+    """Return the gates for ``A=true,B=false``; if a gate is given twice, the last value is used.
 
     Raises:
         click.BadParameter: a wrong form, an unknown gate, or gates with which no API server starts.
@@ -115,7 +115,7 @@ def gates_of(texts: Iterable[str]) -> Gates:
 
 
 def severities_of(texts: Iterable[str]) -> tuple[tuple[str, Severity], ...]:
-    """Return the severities for ``ID=warning``, by id; of two values the last is used.
+    """Return the severities for ``ID=warning``, by id; if a rule is given twice, the last value is used.
 
     Raises:
         click.BadParameter: a wrong form, or an unknown rule.

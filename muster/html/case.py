@@ -44,7 +44,7 @@ class Case:
         profile: plugins that decide which pods can run on which nodes.
         final: the pods on the nodes after the last cycle.
         area_map: the areas of the topology.
-        placed: the last decision on each root that is placed, in the order made.
+        placed: the last decision on each root that is placed, in the order in which they were made.
         unplaced: the last decision on each other root.
 
     """

@@ -28,7 +28,7 @@ class Claim:
     Attributes:
         title: the group's name; ``all of`` and the name for a composite.
         chain: the levels around it, its own last.
-        shapes: of the pods, each once, by serial.
+        shapes: the different shapes of the pods, by serial.
         required: the shape of each pod that is needed.
 
     """

@@ -1,7 +1,7 @@
 """The map of a page: nested areas, and their nodes with the resources used.
 
-Few nodes are shelves, each with its name, a picture of each resource, and its pods; many are cells of one picture an area, with
-a table behind it.
+If the nodes are few, each is a shelf with its name, a picture of each resource, and its pods.  If they are many, they are cells in
+one picture for each area, with a table below it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def chart(case: Case, figures: Sequence[tuple[str, Figure]]) -> Chart:
 
 
 def _columns(sizes: Sequence[int]) -> int:
-    """Return the number of cells in a row with which the largest picture is wider than high."""
+    """Return the number of cells in a row that makes the largest picture wider than high."""
     columns, most = 1, WIDE if len(sizes) > 1 else WIDEST
     while columns < most and columns * columns < 4 * max(sizes, default=1):
         columns += 1

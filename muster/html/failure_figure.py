@@ -55,7 +55,7 @@ class FigureRow:
         capacity: number of pods that fit; None if they are not alike.
         free: free amount of the resource on nodes that the pods can use.
         closed: free amount on the other nodes.
-        why: the reasons why the pods cannot use those.
+        why: the reasons why the pods cannot use the other nodes.
         segments: node by node, the largest capacity first; one for all if there are many.
         stands_for: number of equal domains that it represents.
 
@@ -87,7 +87,7 @@ class Figure:
         usable: the part of it in domains, on nodes that the pods can use.
         most: pods that fit in the domain with the largest capacity; None if they are not alike.
         capacities: capacity of every domain, by its nodes.
-        promised: True if nominated pods of others reduce the free amount.
+        promised: True if nominated pods of other roots reduce the free amount.
 
     """
 
@@ -183,7 +183,7 @@ def _titles(paths: Sequence[tuple[str, ...]]) -> list[str]:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class _View:
-    """Nodes from the point of view of the pods of a claim."""
+    """Free capacity of the nodes for the pods of a claim."""
 
     claim: Claim
     free: Ints

@@ -119,7 +119,7 @@ def _shortage(figure: Figure, need: Need, *, alone: bool) -> str:
         return f"{available} free{besides}; {amount} {_are(f'{amount} ')} needed{where}{whose}"
     pods = f"its {counted(need.pods, 'pod')}" if alone else f"the {counted(need.pods, 'pod')} of {need.names[0]}"
     if not figure.usable:
-        return f"{free} {_are(free)} free{besides}, but none on nodes where {pods} may run"
+        return f"{free} {_are(free)} free{besides}, but none on nodes where {pods} can run"
     if figure.level:
         places = f"no {figure.level} has"
     else:

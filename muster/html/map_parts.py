@@ -22,7 +22,7 @@ class Meter:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Note:
-    """Something about a node, in words; *kind* is a state, or ``closed``."""
+    """A note about a node; *kind* is a state, or ``closed``."""
 
     kind: str
     text: str
@@ -80,8 +80,8 @@ class Plot:
         capacities: number of pods that fit in it, for each root that is not placed.
         placed_groups: groups placed in it, shortened, with their number of pods.
         parts: the areas inside it.
-        shelves: its nodes one by one, or
-        cells: all in a picture.
+        shelves: its nodes one by one; empty if they are drawn as cells.
+        cells: its nodes in one picture; None if they are drawn as shelves.
 
     """
 

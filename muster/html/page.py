@@ -38,7 +38,7 @@ def render(answer: Answer, snapshot: ClusterSnapshot, options: CycleOptions | No
 
 
 def drawn(content: page_content.Content, made_with: Parts) -> str:
-    """Return *content* as HTML, with a policy by which a browser loads nothing else."""
+    """Return *content* as HTML, with a Content-Security-Policy that forbids a browser to load anything else."""
     script = "" if content.chart.as_shelves else made_with.script
     runs = _digest(script) if script else "'none'"
     policy = [

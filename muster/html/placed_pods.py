@@ -38,7 +38,7 @@ class FinalPlacement:
         pods: every pod of the snapshot by ``namespace/name``.
         seats: the pods on each node by index, with their state: running ones first.
         used: shape (resources, nodes) for each state.
-        closed: shape (nodes,): True if no pending pod can run there, whatever is free.
+        closed: shape (nodes,): True if no pending pod can run there, with any free capacity.
         pending: pods that have no node in the end.
         evicted: pods evicted in earlier cycles.
 
@@ -105,7 +105,7 @@ def _closed(nodes: NodeTable, profile: Profile, waited: Iterable[PodShape]) -> B
 
 
 def resources(final: FinalPlacement, placed: Iterable[PodRecord]) -> tuple[int, ...]:
-    """Return the rows of the resources to show, the scarcest for pending pods first; without any, for those *placed*.
+    """Return the rows of the resources to show, the scarcest for pending pods first; if none is pending, for the pods *placed*.
 
     Requested resources are first, then cpu, memory and all devices.  Scarcity is demand divided by free capacity.
     """

@@ -30,12 +30,12 @@ class CardLine:
 
     Attributes:
         depth: 0 for the root.
-        group: which group it is.
+        group: its kind, namespace and name.
         parent: the name of the group above it; empty for the root.
         mark: the sign of its status.
         word: its status.
         domain: its domain; empty without a constraint, or if not placed.
-        area: the number of that on the map.
+        area: the number of its area on the map; None if it is not drawn.
         count: number of placed pods, and of all.
         nodes: nodes of its own pods, shortened.
         promised: nominated nodes, shortened.

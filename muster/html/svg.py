@@ -48,7 +48,7 @@ class Amounts:
 
     @property
     def free(self) -> int:
-        """Return the free squares."""
+        """Return the free amount."""
         return max(0, self.whole - sum(self.taken.get(state, 0) for state in _ORDER))
 
 
@@ -73,7 +73,7 @@ def demand(need: Need, unit: int, most: int) -> list[Stroke]:
 def gauge(row: Sequence[Segment], unit: int, most: int, need: int) -> list[Stroke]:
     """Draw the free capacity of a domain by node: usable, remainder, not usable; below it a line for each node.
 
-    Where that is less than *need*, what is short.
+    If it is less than *need*, the missing amount is drawn too.
     """
     at = sum(segment.fit + segment.over + segment.closed for segment in row)
     kinds = {"short": _blocks(at, need - at, 0, most) if at < need else "", "fit": "", "over": "", CLOSED: "", "node": ""}

@@ -91,7 +91,7 @@ def _rank(key: str) -> int:
 
 
 def _goes_with(nodes: NodeTable, known: str, other: str) -> bool:
-    """Return whether one level is inside the other.  Racks of two zones can have the same names, so names decide if labels do not."""
+    """Return whether one level is inside the other; if the values do not show it, the names of the keys do."""
     within, around = _contains(nodes, other, known), _contains(nodes, known, other)
     return within != around or (not within and _rank(other) not in {_rank(known), len(KNOWN)})
 

@@ -1,6 +1,6 @@
 """Output of answers for people and scripts.
 
-answer          the answer of a simulation: decisions, what is left, counts, exit status
+answer          the answer of a simulation: decisions, pending pods, counts, exit status
 answer_json     as JSON, version 1
 answer_text     as text; root_text: one root of it
 tree            one decision as rows, parents first

@@ -31,7 +31,7 @@ class Answer:
     """One simulation.
 
     Attributes:
-        decisions: in the order made; with evictions, those of the later cycle follow.
+        decisions: in the order in which they were made; with evictions, those of the later cycle follow.
         pending: every pod without a node, with the reason, by name.
         problems: inputs that could not be used.
         seconds: duration; None if not requested.

@@ -68,11 +68,11 @@ def _more(left_out: Sequence[Decision], page: Page) -> Iterator[str]:
 
 def _single_pods(decisions: Sequence[Decision], page: Page) -> Iterator[str]:
     """Yield the pods without a group: placed ones together, others by reason."""
-    told_apart = len(decisions) <= PODS_SHOWN or page.every
-    apart = [each for each in decisions if told_apart or each.victims or each.remedies]
+    one_by_one = len(decisions) <= PODS_SHOWN or page.every
+    apart = [each for each in decisions if one_by_one or each.victims or each.remedies]
     for decision in apart:
         yield from root_lines(decision, page)
-    rest = [] if told_apart else [each for each in decisions if not (each.victims or each.remedies)]
+    rest = [] if one_by_one else [each for each in decisions if not (each.victims or each.remedies)]
     if nodes_by_pod := {pod: node for each in rest for pod, node in each.assignments.items()}:
         head = f"✓ {counted(len(nodes_by_pod), 'pod')} without a group placed on "
         yield page.paint.paint_status(Status.SUCCESS, head) + nodes(per_node(nodes_by_pod), WIDTH - len(head))
@@ -91,10 +91,10 @@ def _single_pods(decisions: Sequence[Decision], page: Page) -> Iterator[str]:
 
 def _rootless(answer: Answer, page: Page) -> Iterator[str]:
     """Yield the pods without a decision."""
-    spoken_of = {pod for decision in answer.decisions for pod in decision.pending}
+    decided = {pod for decision in answer.decisions for pod in decision.pending}
     reasons: dict[str, list[str]] = {}
     for pod, reason in answer.pending:
-        if pod not in spoken_of:
+        if pod not in decided:
             reasons.setdefault(reason, []).append(pod)
     for reason, keys in reasons.items():
         yield page.paint.paint_status(Status.WAIT, f"{page.mark(Status.WAIT)} {counted(len(keys), 'pod')}: {pods(keys, every=page.every)}")

@@ -43,7 +43,7 @@ class Paint:
         return self._painted(text, "1")
 
     def dim(self, text: str) -> str:
-        """Return the text as an aside."""
+        """Return the text dimmed."""
         return self._painted(text, "2")
 
     def _painted(self, text: str, code: str) -> str:
@@ -141,7 +141,7 @@ def _each(pods_to_nodes: Mapping[str, str], lead: str) -> Iterator[str]:
 
 
 def _explanation(row: TreeRow, decision: Decision, page: Page) -> Iterator[str]:
-    """Return the messages of a group that are not repeated from above, then the reasons of its pods, likewise.
+    """Yield the messages of a group, then the reasons of its pods, without texts that are already in a message above.
 
     kube-scheduler's message is shown for the root, and for groups without other messages.
     """

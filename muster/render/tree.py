@@ -42,7 +42,7 @@ class Kinship:
 
 @dataclasses.dataclass(slots=True)
 class TreeRow:
-    """A group of the tree, or the pod that is a root of its own."""
+    """A group of the tree, or the single pod that is the root."""
 
     decision: GroupDecision
     lead: str

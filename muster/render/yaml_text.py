@@ -1,6 +1,6 @@
-"""JSON values as YAML that people read: fields in their order, no line folded, nothing written by reference.
+"""JSON values as YAML that people read: fields in their order, no line folded, no anchors.
 
-The library's own function takes three times as long, because it resolves the type of every string again.  Here each string
+PyYAML's own function takes three times as long, because it resolves the type of every string again.  Here each string
 is resolved once; the output is the same.
 """
 

@@ -49,7 +49,7 @@ from tests.muster.test_page_figure import drawn, tree
         pytest.param(
             [machine("n", cordoned=True), *gang("job", 2)],
             "job",
-            "4 cpu are free, but none on nodes where its 2 pods may run",
+            "4 cpu are free, but none on nodes where its 2 pods can run",
             id="nowhere it may run",
         ),
         pytest.param(

@@ -41,7 +41,7 @@ class Run:
 
     @property
     def exit_status(self) -> int:
-        """Return 0 all compiled, 1 something refused, 2 something not read, 3 both."""
+        """Return 0 if all objects are compiled, 1 if one is refused, 2 if there are problems, 3 if both."""
         refused = any(result.compiled.errors for result in self.results)
         return int(refused) | (2 if self.problems else 0)
 

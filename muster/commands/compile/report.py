@@ -29,9 +29,11 @@ def report(run: Run) -> Iterator[str]:
             yield _line(result, "warning", warning.path, str(warning))
         for loss in compiled.losses:
             yield _line(result, "lost", loss.path, loss.detail)
-    unborn = sum(any(warning.path == _UID for warning in result.compiled.warnings) and not result.compiled.errors for result in run.results)
-    if unborn:
-        has = "1 object has" if unborn == 1 else f"{unborn:,} objects have"
+    without_uid = sum(
+        any(warning.path == _UID for warning in result.compiled.warnings) and not result.compiled.errors for result in run.results
+    )
+    if without_uid:
+        has = "1 object has" if without_uid == 1 else f"{without_uid:,} objects have"
         yield f"muster compile: {has} no uid yet: the created objects have no ownerReferences and are not deleted with their owner"
 
 

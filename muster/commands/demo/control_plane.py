@@ -1,6 +1,6 @@
 """The demonstration's control plane: the programs of KUBEBUILDER_ASSETS, on free ports of the loopback.
 
-Their files are in a directory of the caller; no process outlives ``running``.
+Their files are in a directory that the caller gives; no process outlives ``running``.
 """
 
 from __future__ import annotations

@@ -45,9 +45,9 @@ def installed(stage: Stage, programs: control_plane.Programs, folder: Path) -> I
         ServerError: the control plane cannot be started, or a process does not start.
 
     """
-    plane_folder, desk, certificates = (folder / name for name in ("plane", "desk", "certs"))
+    plane_folder, workdir, certificates = (folder / name for name in ("plane", "workdir", "certs"))
     plane_folder.mkdir()
-    _copy_manifests(desk)
+    _copy_manifests(workdir)
     names = [f"--name={each}" for each in ("localhost", webhook_server.HOST)]
     webhook_server.run("certs", "issue", "--out", str(certificates), *names)
     stage.paragraph(
@@ -55,7 +55,7 @@ def installed(stage: Stage, programs: control_plane.Programs, folder: Path) -> I
         "controllers run; the text says where one would act. First the permissions, as on a cluster, with a role for each mode:"
     )
     with control_plane.running(programs, plane_folder, (WEBHOOK, SIDECAR)) as plane:
-        shell = Shell(programs.folder / "kubectl", plane.kubeconfigs[control_plane.ADMIN], desk)
+        shell = Shell(programs.folder / "kubectl", plane.kubeconfigs[control_plane.ADMIN], workdir)
         _apply_permissions(stage, shell)
         serving = ("--workers", "1", "--cluster", "--kubeconfig", str(plane.kubeconfigs[WEBHOOK]))
         with (
@@ -63,7 +63,7 @@ def installed(stage: Stage, programs: control_plane.Programs, folder: Path) -> I
             _sidecar(plane.kubeconfigs[SIDECAR], folder / "sidecar.log") as sidecar,
         ):
             _show_processes(stage, client.address, sidecar)
-            (desk / WEBHOOKS).write_text(_by_url(f"https://{client.address}", (certificates / "ca.crt").read_bytes()), encoding="utf-8")
+            (workdir / WEBHOOKS).write_text(_by_url(f"https://{client.address}", (certificates / "ca.crt").read_bytes()), encoding="utf-8")
             stage.command(f"kubectl apply -f {WEBHOOKS}")
             stage.printed(shell.sure(f"kubectl apply -f {WEBHOOKS}"))
             # The API server needs a moment to load a new configuration.
@@ -85,11 +85,11 @@ def _show_processes(stage: Stage, server: str, sidecar: str) -> None:
     stage.paragraph("Then the webhooks. They are called by the server's address, because there are no Services here:")
 
 
-def _copy_manifests(desk: Path) -> None:
-    """Copy the manifests to *desk*, those of deploy/ into a folder of their own."""
-    shutil.copytree(PLACEMENT, desk)
+def _copy_manifests(workdir: Path) -> None:
+    """Copy the manifests to *workdir*, those of deploy/ into a subfolder."""
+    shutil.copytree(PLACEMENT, workdir)
     for each in sorted(HERE.iterdir()):
-        target = desk / "deploy" if each.name in DEPLOY else desk
+        target = workdir / "deploy" if each.name in DEPLOY else workdir
         target.mkdir(exist_ok=True)
         shutil.copyfile(each, target / each.name)
 

@@ -1,6 +1,6 @@
 """The demonstration's shell: it runs the commands that it shows, and shows their output.
 
-It has ``kubectl``, that of the control plane, and ``muster``.  Commands run in the folder of the manifests, which is also
+It has two programs: ``muster``, and ``kubectl`` of the control plane.  Commands run in the folder of the manifests, which is also
 their home directory, so that settings of the user have no effect.
 """
 

@@ -1,4 +1,4 @@
-"""The demonstration's server: ``muster serve`` as a process of its own, with a certificate of its own, and a client.
+"""The demonstration's server: ``muster serve`` in its own process, with its own certificate, and a client.
 
 No process outlives its context.
 """

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "json")
 _LONG_WORK = 2000
-"""Number of files from which progress is printed on a terminal."""
+"""Minimum number of files for which progress is printed on a terminal."""
 
 
 @click.command(
@@ -96,7 +96,7 @@ def _delivered(migration: Migration, *, in_place: bool, diff: bool) -> Collectio
     if diff:
         _write(sys.stdout, output.differences(migration.files))
     if migration.refused:
-        return ()  # a part of it piped into kubectl would be worse than nothing
+        return ()  # a part of the manifests, piped into kubectl, would be worse than none
     if in_place:
         changed = [each for each in migration.files if each.changed]
         try:

@@ -23,7 +23,7 @@ class WriteError(Exception):
 
 
 def replace(files: Sequence[File]) -> None:
-    """Write *files* in place, each atomically, with its mode, through links; none before all can be written.
+    """Write *files* in place, each atomically; modes and links are kept.  No file is replaced before all new contents are written.
 
     Raises:
         WriteError: a file cannot be written, or has changed since it was read.
@@ -35,7 +35,7 @@ def replace(files: Sequence[File]) -> None:
     try:
         for each in files:
             name = each.name
-            waiting.append(_beside(each))
+            waiting.append(_write_temporary(each))
         for (new, target), each in zip(list(waiting), files, strict=True):
             name = each.name
             Path(new).replace(target)
@@ -77,12 +77,12 @@ def _difference(file: File) -> Iterator[str]:
 
 
 def _lines(content: bytes) -> list[str]:
-    """Split at line feeds alone, as patches are."""
+    """Split at line feeds only, as patch does."""
     lines = content.decode("utf-8").split("\n")
     return [*(f"{line}\n" for line in lines[:-1]), *filter(None, lines[-1:])]
 
 
-def _beside(file: File) -> tuple[str, str]:
+def _write_temporary(file: File) -> tuple[str, str]:
     """Write a temporary file in the folder of the file that it will replace, and return both paths.
 
     Raises:

@@ -82,7 +82,7 @@ def _placing(prefix: str, members: str, whole: str) -> Iterator[tuple[str, Struc
     yield (
         f"{prefix}SchedulingConstraints",
         Struct(
-            f"Where the pods of {whole} may run.",
+            f"Where the pods of {whole} can run.",
             (
                 (
                     "topology",

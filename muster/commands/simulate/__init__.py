@@ -6,6 +6,6 @@ cluster_input       the objects of a cluster, read from paths
 simulation          one simulation: objects, snapshot, cycle
 question_batch      many small simulations in one call
 what_if, drain      nodes added and removed before the snapshot
-own_objects         decisions about the objects at PATH, with ``--objects`` as the rest
+own_objects         decisions about the objects at PATH, with ``--objects`` as the rest of the cluster
 certificate_file    the file of ``--certificate``
 """

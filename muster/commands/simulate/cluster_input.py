@@ -1,7 +1,7 @@
 """Input of a cluster's objects from paths: JSON of any size, and YAML as the linter reads it.
 
-A cluster is much larger than manifests, so JSON is split and not parsed here.  What cannot be read is listed as a Problem;
-the rest is processed.
+A cluster is much larger than manifests, so JSON is split and not parsed here.  Inputs that cannot be read are listed as
+problems; the rest is processed.
 """
 
 from __future__ import annotations

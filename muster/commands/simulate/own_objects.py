@@ -39,9 +39,9 @@ class Own:
 def share(answer: Answer, snapshot: ClusterSnapshot, own: Own) -> Share:
     """Return the part of *answer* about *own*: the roots of its pods and groups, and all pods of these roots."""
     mine = {each.root for each in answer.decisions if _concerns(each, own)}
-    spoken_of = {pod for each in answer.decisions if each.root in mine for pod in each.pending}
+    decided = {pod for each in answer.decisions if each.root in mine for pod in each.pending}
     groups = {pod.key: Name("PodGroup", pod.namespace, pod.group) for pod in snapshot.pods}
-    pending = [pod for pod, _ in answer.pending if pod in spoken_of or pod_name(pod) in own.names or groups.get(pod) in own.names]
+    pending = [pod for pod, _ in answer.pending if pod in decided or pod_name(pod) in own.names or groups.get(pod) in own.names]
     problems = [each for each in answer.problems if each in own.problems or each.object in own.labels]
     return Share(len(mine), len(mine & answer.placed_roots), len(pending), len(problems))
 

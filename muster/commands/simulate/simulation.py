@@ -30,7 +30,7 @@ def run(
     Args:
         objects: the cluster with the groups and pods to place.
         request: the options.
-        problems: those of reading the input.
+        problems: problems of reading the input.
         progress: receives the number of decided roots.
         own: the objects that the answer is about, if not all of *objects*.
 

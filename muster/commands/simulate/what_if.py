@@ -2,7 +2,7 @@
 
 Of several objects with one name, only one is used, independent of their order.  A drained node is removed.  Its pods become
 pending, except pods that belong to the node: pods of DaemonSets, static pods and pods that are being deleted are removed too.
-An added node is a copy with the pods of DaemonSets, without other pods and without the taints of a machine's state.
+An added node is a copy with the pods of DaemonSets, without other pods and without taints for the state of the node.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def whole_name(gathered: GatheredObjects) -> Name | None:
 
 
 def _without(pods: Iterable[GatheredObjects], gone: frozenset[str]) -> Iterator[Source]:
-    """Yield the pods without the nodes *gone*."""
+    """Yield the pods as they are after the nodes *gone* are removed: without change, pending, or not at all."""
     marks = tuple(name.encode() for name in gone)
     for gathered in pods:
         text = bytes(gathered.text)

@@ -1,7 +1,7 @@
 """Fields of cluster objects that ``simulate`` reads, and those of them that contain names.
 
 A field that is not listed is never in a snapshot: not an environment variable, not an annotation, not the name of a claim.
-Field names are those of the wire; retired versions of the groups are among them.
+Field names are those of the JSON, including those of retired versions of the groups.
 """
 
 from __future__ import annotations

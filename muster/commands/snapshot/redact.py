@@ -1,6 +1,6 @@
 """Names replaced by hashes, so that a snapshot can be shared.
 
-Every name of an object and every value of a label becomes its position in the order of all, and a hash.  References still
+Every name of an object and every value of a label is replaced by its position in the sorted order and a hash.  References still
 match, ties by name have the same result, and the same cluster gives the same text.  Keys of labels, taints and topologies
 are kept, as are numbers, resources, schedulers, gates and times.
 """
@@ -45,7 +45,7 @@ def _hash(text: str, salt: bytes) -> str:
 
 
 def _unsound(text: str) -> str:
-    """Return a replacement that is as invalid a name as the original."""
+    """Return a suffix that keeps an invalid name invalid; empty for a valid name."""
     return "/" if "/" in text or not text.isprintable() else ""
 
 

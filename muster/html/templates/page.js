@@ -1,10 +1,10 @@
 "use strict";
-// Tells of the node under the pointer, or of the one that the arrow keys have gone to.  All words are those of the tables.
+// Shows the texts of the node under the pointer, or of the node selected with the arrow keys.  All texts are read from the tables.
 (() => {
   const tip = document.getElementById("tip");
   const NS = "http://www.w3.org/2000/svg";
 
-  const told = (table, row) => {
+  const textsOf = (table, row) => {
     const heads = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
     return [...row.cells].map((cell, place) => {
       const notes = cell.children.length ? [...cell.children].map((note) => note.textContent).join("; ") : cell.textContent;
@@ -39,7 +39,7 @@
 
     const show = (place) => {
       at = place;
-      const texts = told(table, rows[place]);
+      const texts = textsOf(table, rows[place]);
       option.textContent = texts.join(", ");
       option.setAttribute("aria-posinset", place + 1);
       box.setAttribute("aria-activedescendant", option.id);
