@@ -7,6 +7,8 @@ import time
 
 import click
 
+from validators.reports.counts import counted
+
 _FIRST_SECONDS = 1.0
 """Seconds before the first line."""
 _PERIOD_SECONDS = 0.1
@@ -31,7 +33,7 @@ class Progress:
         """Print the number of decided roots."""
         if self._enabled and (now := time.monotonic()) >= self._due:
             self._due = now + _PERIOD_SECONDS
-            self._write(f"{done:,} of {total:,} roots decided")
+            self._write(f"{done:,} of {counted(total, 'root')} decided")
 
     def end(self) -> None:
         """Remove the line."""

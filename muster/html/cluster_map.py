@@ -18,8 +18,8 @@ from muster.html.placed_pods import FinalPlacement, State, resources
 from muster.html.sentences import of_whole, short, tallied
 from muster.html.svg import MOST_SQUARES, Amounts
 from muster.html.topology_areas import Area, identity
-from muster.render.phrases import counted
 from scheduler_core.diagnosis import phrases
+from validators.reports.counts import counted
 
 SHELVES, FULL_SHELVES = 240, 96
 """Limits of nodes drawn as shelves, and as shelves with more than one picture."""

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from muster.html.failure_figure import Figure, FigureRow, Need
 from muster.html.svg import Stroke, demand, gauge, marks, scale
-from muster.render.phrases import counted
 from scheduler_core.diagnosis import phrases
+from validators.reports.counts import counted
 
 KINDS = ("fit", "over", "closed", "short")
 """Kinds of strokes that a legend explains."""

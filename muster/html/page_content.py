@@ -12,11 +12,12 @@ from muster.html.root_cards import CardLine
 from muster.html.sentences import bare_names, reasons, some
 from muster.html.unplaced_roots import Open
 from muster.render.answer import Answer
-from muster.render.phrases import counted, nodes, per_node
+from muster.render.phrases import nodes, per_node
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.diagnosis.fragmentation import Fragment
 from scheduler_core.model.decision import Decision, Name
 from scheduler_core.model.snapshot import ClusterSnapshot
+from validators.reports.counts import counted
 
 TREES, ALONE, LEAVING, REASONS, PROBLEMS, FRAGMENTS = 400, 20, 400, 60, 400, 400
 """Limits: placed trees, pods without a group among them, groups of victims, reasons, problems, lines about fragmentation."""

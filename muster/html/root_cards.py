@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 from muster.html.failure_text import KINDS, Picture
 from muster.html.sentences import AWAITS, CountedSentence, bare_names, mark, reasons, sentences, some
-from muster.render.phrases import counted, nodes, per_node
+from muster.render.phrases import nodes, per_node
 from muster.render.tree import Kinship, TreeRow, rows
 from scheduler_core.diagnosis import phrases
 from scheduler_core.model.conditions import BARE
 from scheduler_core.model.decision import Decision, Domain, GroupCondition, Name, Status, Step
+from validators.reports.counts import counted
 
 LONGEST = 110
 """Width of a list of nodes, in columns."""

@@ -6,10 +6,11 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 
 from muster.render.answer import Answer
-from muster.render.phrases import bare, counted, natural
+from muster.render.phrases import bare, natural
 from scheduler_core.diagnosis import phrases
 from scheduler_core.model.decision import Decision, Status
 from scheduler_core.model.problem import Problem
+from validators.reports.counts import counted
 
 MARKS = {Status.SUCCESS: "✓", Status.WAIT: "○"}
 AWAITS = "→"

@@ -6,11 +6,12 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from muster.render.answer import Answer
-from muster.render.phrases import WIDTH, counted, fitting, folded, nodes, per_node, pods
+from muster.render.phrases import WIDTH, fitting, folded, nodes, per_node, pods
 from muster.render.root_text import Page, Paint, root_lines
 from muster.render.tree import Kinship
 from scheduler_core.diagnosis.fragmentation import Fragment
 from scheduler_core.model.decision import Decision, Status
+from validators.reports.counts import counted
 from validators.reports.escape import printable
 
 PLACED_SHOWN, OTHERS_SHOWN, PODS_SHOWN, PROBLEMS_SHOWN = 20, 12, 8, 8

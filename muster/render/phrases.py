@@ -10,6 +10,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from validators.reports.counts import counted
 from validators.reports.escape import printable
 
 WIDTH = 100
@@ -24,11 +25,6 @@ SHOWN = 3
 def natural(text: str) -> list[tuple[str, int]]:
     """Return a sort key by which node-2 comes before node-10."""
     return [(words, int(digits or 0)) for words, digits in re.findall(r"([^0-9]*)([0-9]{0,18})", text)]
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun: ``1 pod``, ``2,000 pods``."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def fitting(parts: Sequence[str], columns: int, sizes: Sequence[int] | None = None) -> str:
@@ -58,7 +54,7 @@ def nodes(counts: Mapping[str, int], columns: int) -> str:
     text = ", ".join(_times(node, counts[node]) for node in ordered)
     if len(text) <= columns:
         return text
-    head = f"{len(ordered):,} nodes: "
+    head = f"{counted(len(ordered), 'node')}: "
     runs = [*_runs(ordered, counts)]
     return head + fitting([text for text, _ in runs], columns - len(head), [size for _, size in runs])
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
-from muster.render.phrases import LEAST, WIDTH, bare, counted, fitting, folded, natural, nodes, per_node, pods
+from muster.render.phrases import LEAST, WIDTH, bare, fitting, folded, natural, nodes, per_node, pods
 from muster.render.tree import Kinship, TreeRow, rows
 from scheduler_core.diagnosis import phrases
 from scheduler_core.model.conditions import BARE
 from scheduler_core.model.decision import Decision, Domain, GroupDecision, Status
+from validators.reports.counts import counted
 from validators.reports.escape import printable
 
 ROWS_SHOWN = 24

@@ -40,7 +40,7 @@ def _decimal(value: int, unit: int, places: int) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """Return a count with its noun: ``1 pod``, ``2 pods``."""
+    """Return a count with its noun: ``1 pod``, ``2000 pods``; without separators, as in Kubernetes' messages."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 

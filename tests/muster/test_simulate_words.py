@@ -7,6 +7,7 @@ from __future__ import annotations
 import pytest
 
 from muster.render import phrases as words
+from validators.reports import counts
 
 
 @pytest.mark.parametrize(
@@ -87,4 +88,4 @@ def test_a_word_longer_than_a_line_stays_whole():
 
 @pytest.mark.parametrize(("number", "want"), [(0, "0 pods"), (1, "1 pod"), (2, "2 pods"), (5000, "5,000 pods")])
 def test_numbers_have_their_noun(number, want):
-    assert want == words.counted(number, "pod")
+    assert want == counts.counted(number, "pod")

@@ -1,4 +1,4 @@
-"""Summary in words, the same in every report format."""
+"""Counts with their nouns, and the summary in words, the same in every report format."""
 
 from __future__ import annotations
 
@@ -21,5 +21,5 @@ def in_words(summary: Summary) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with its noun in singular or plural."""
+    """Return a number with its noun: ``1 pod``, ``2,000 pods``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -10,6 +10,7 @@ from validators import field, pipeline
 from validators.field import FieldError, FieldPath
 from validators.lint.documents import Document
 from validators.model.decode import Json
+from validators.reports.counts import counted
 from validators.rules.base import Operation, Settings, Severity
 from workloadbuilder.adapters import kinds
 from workloadbuilder.adapters.compiled import Compiled, CompileOptions, compile_object
@@ -55,8 +56,7 @@ def run(inputs: CompileInputs, options: CompileOptions, *, minor: int) -> Run:
             results.append(Result(document, compiled))
     problems = inputs.problems
     if not results and not problems:
-        count = len(inputs.documents)
-        problems = (f"there is nothing to compile among {count} object{'' if count == 1 else 's'}: no {kinds.listed()}",)
+        problems = (f"there is nothing to compile among {counted(len(inputs.documents), 'object')}: no {kinds.listed()}",)
     results.sort(key=_order)
     settings = Settings(minor=minor, linting=True)
     return Run(tuple(_validated(each, settings) for each in _without_duplicates(results)), problems)

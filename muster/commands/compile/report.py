@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from muster.commands.compile.compilation import Result, Run
 from validators.field import FieldPath
+from validators.reports.counts import counted
 from validators.reports.escape import printable
 from workloadbuilder.adapters.explained import ExplainedTemplate
 
@@ -33,8 +34,8 @@ def report(run: Run) -> Iterator[str]:
         any(warning.path == _UID for warning in result.compiled.warnings) and not result.compiled.errors for result in run.results
     )
     if without_uid:
-        has = "1 object has" if without_uid == 1 else f"{without_uid:,} objects have"
-        yield f"muster compile: {has} no uid yet: the created objects have no ownerReferences and are not deleted with their owner"
+        has = "has" if without_uid == 1 else "have"
+        yield f"muster compile: {counted(without_uid, 'object')} {has} no uid yet: the created objects have no ownerReferences and are not deleted with their owner"
 
 
 def named(result: Result) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from scheduler_core.diagnosis import phrases
 from scheduler_core.model.conditions import initially_scheduled
 from scheduler_core.model.decision import Decision, Status
 from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
@@ -96,7 +97,7 @@ class Binder:
             self._assumed.expect_deletion(pod.ref, evicted=False)
         return (
             *(Remove(pod.ref, message) for pod in pods),
-            RecordEvent(status.ref, WARNING, "PlacementUndone", f"{message}; {len(pods)} pods are deleted"),
+            RecordEvent(status.ref, WARNING, "PlacementUndone", f"{message}; {_counted_pods(len(pods))} deleted"),
         )
 
     def _to_groups(self, decision: Decision) -> Iterator[Write]:
@@ -145,4 +146,9 @@ def _placed(status: RootStatus, decision: Decision | None) -> str:
     """Return the text of the event: number of bound pods, and the domain."""
     domain = decision.groups[0].domain if decision is not None and decision.groups else None
     where = f", in {domain.key} {domain.value}" if domain is not None else ""
-    return f"{len(status.placed)} pods are bound{where}"
+    return f"{_counted_pods(len(status.placed))} bound{where}"
+
+
+def _counted_pods(count: int) -> str:
+    """Return ``1 pod is``, ``2 pods are``."""
+    return f"{phrases.counted(count, 'pod')} {'is' if count == 1 else 'are'}"

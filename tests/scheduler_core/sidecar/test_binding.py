@@ -365,3 +365,8 @@ def test_pods_of_a_gang_that_is_undone_count_as_leaving_and_are_not_asked_for_tw
 def test_gang_without_loose_pods_is_undone_by_deleting_those_of_ours():
     placing = Placing(leaf("g", 2), bound(pod("g-0", "g", **MUSTER), "n1"), bound(pod("g-1", "g"), "n1"))
     assert ["g-0"] == names(of(Remove, [*placing.placer.undo(placing.survey, "so it is")]))
+
+
+def test_event_of_one_pod_is_in_the_singular():
+    placing = Placing(leaf("g", 1), *(bound(each, "n1") for each in pods("g", 1, **MUSTER)))
+    assert ["1 pod is bound"] == [each.message for each in of(RecordEvent, placing.committed(None))]
