@@ -16,7 +16,7 @@ from typing import NoReturn
 
 DISTRIBUTION = "muster-scheduling"
 PACKAGES = ("muster", "validators", "scheduler_core", "webhooks", "workloadbuilder", "apiserver", "certs")
-REMEDY = f"install it in a virtual environment of its own: python3 -m venv muster && muster/bin/pip install {DISTRIBUTION}"
+REMEDY = f"install it in a separate virtual environment: python3 -m venv muster && muster/bin/pip install {DISTRIBUTION}"
 EXIT_MISTAKE = 2
 
 

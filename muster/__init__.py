@@ -1,1 +1,1 @@
-"""The ``muster`` command: a module or package for each subcommand, without logic of its own."""
+"""The ``muster`` command: a module or package for each subcommand; the logic is in the other packages."""

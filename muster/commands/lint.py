@@ -85,7 +85,7 @@ def _report(paths: Sequence[str], objects: Sequence[str], settings: Settings) ->
     except files.PathError as error:
         raise click.UsageError(str(error)) from None
     if not manifests:
-        # Not an error, as for other tools; but the path may be a mistake.
+        # Not an error, as for other tools; but perhaps the path is wrong.
         click.echo(f"muster lint: no {', '.join(files.SUFFIXES)} file in {', '.join(paths)}", err=True)
     return lint_files.run(manifests, known, settings=settings)
 
@@ -112,7 +112,7 @@ def _is_colourful() -> bool:
 
 
 def _to_stdout(text: str) -> None:
-    # UTF-8 whatever the locale: a report is read by tools, and names may be in any script.
+    # UTF-8 whatever the locale: a report is read by tools, and names can be in any script.
     sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
     sys.stdout.buffer.flush()
 

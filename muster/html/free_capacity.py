@@ -48,7 +48,7 @@ def attempts(snapshot: ClusterSnapshot, answer: Answer, options: CycleOptions, r
     entities = {entity.name: entity for entity in queued(apply_feature_gates(snapshot, options.gates), options)}
     for cycle in answer.cycles():
         table = _Table(snapshot)
-        # Later cycles may lack a root that the order names.
+        # A root that the order names can be missing in later cycles.
         attempted_decisions = attempted(cycle, apply_feature_gates(snapshot, options.gates), dataclasses.replace(options, order=()))
         changing = {decision.root for decision in attempted_decisions}
         for decision in cycle:

@@ -80,7 +80,7 @@ class Knob:
 class Settings:
     """Settings of the sidecar; the ``Knob`` of each field describes it.
 
-    A *budget* of 0 means the default search budget.  Without a *lease*, at most one replica may run.
+    A *budget* of 0 means the default search budget.  Without a *lease*, at most one replica is allowed to run.
     """
 
     kubeconfig: Annotated[

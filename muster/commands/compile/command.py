@@ -115,7 +115,7 @@ def _write(run: Run, form: str, *, explain: bool) -> None:
         from muster.commands.compile import yaml_output
 
         text = yaml_output.render(run, explain=explain)
-    # UTF-8 whatever the locale: names may be of any script, and JSON is UTF-8.
+    # UTF-8 whatever the locale: names can be in any script, and JSON is UTF-8.
     sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
     sys.stdout.buffer.flush()
     for line in report.report(run):

@@ -17,7 +17,7 @@ from workloadbuilder.adapters.shared.known_objects import Known
 class CompileInputs:
     """Documents in the order of files and positions, and *problems*, one line each.
 
-    Documents that are not Kubernetes objects are skipped, as by the linter: a folder may also have the values of a chart.
+    Documents that are not Kubernetes objects are skipped, as by the linter: a folder can also have the values of a chart.
     """
 
     documents: tuple[Document, ...]

@@ -1,7 +1,7 @@
 """``muster demo --cluster``: the webhooks and the sidecar at work on a real API server.
 
 It starts a control plane, installs everything as on a cluster, and removes all at the end.  The commands shown are run, and
-their output is kubectl's; an ellipsis stands for omitted lines.
+their output is kubectl's; an ellipsis marks omitted lines.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def show(stage: Stage) -> None:
 
     """
     programs = control_plane.find()
-    stage.line("Muster on a control plane of its own: a real API server, the webhooks, the sidecar.")
+    stage.line("Muster on its own control plane: a real API server, the webhooks, the sidecar.")
     stage.title("1  Install: permissions, the webhook server, the sidecar")
     with tempfile.TemporaryDirectory(prefix="muster-demo-") as name, installation.installed(stage, programs, Path(name)) as installed:
         story = _Story(stage, installed)

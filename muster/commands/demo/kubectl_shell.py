@@ -47,7 +47,7 @@ class Shell:
     folder: Path
 
     def run(self, line: str) -> CommandOutput:
-        """Run a line: ``kubectl …`` or ``muster …``, which may end in ``> FILE``.
+        """Run a line: ``kubectl …`` or ``muster …``, which can end in ``> FILE``.
 
         Raises:
             ServerError: the command does not end.

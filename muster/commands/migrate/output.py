@@ -90,7 +90,7 @@ def _write_temporary(file: File) -> tuple[str, str]:
 
     """
     target = os.path.realpath(file.path)
-    known = os.stat(target)  # noqa: PTH116 - names may be bytes that are no text
+    known = os.stat(target)  # noqa: PTH116 - names can be bytes that are not text
     if not stat.S_ISREG(known.st_mode):
         raise OSError("it is not a regular file")
     if not os.access(target, os.W_OK):

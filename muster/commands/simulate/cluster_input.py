@@ -98,7 +98,7 @@ def _files(paths: Iterable[str], leave_out: Iterable[str]) -> list[str]:
     seen = set(leave_out)
     unique = []
     for path in paths:
-        # A path that is not a directory is opened as given: it may be a pipe, which has no other name.
+        # A path that is not a directory is opened as given: it can be a pipe, which has no other name.
         inside = files.identities([path])
         for file in sorted(inside) if os.path.isdir(path) else [path]:  # noqa: PTH112 - names are kept as given
             if (same := files.identity(file)) not in seen:
@@ -142,7 +142,7 @@ def _content(stream: BinaryIO | io.BufferedReader, progress: Progress, name: str
 
 
 def _take_json(name: str, content: bytes, inputs: ClusterInput) -> bool:
-    """Add the JSON values of a text; return False if there are none and it may be YAML."""
+    """Add the JSON values of a text; return False if there are none and it can be YAML."""
     if len(content) > LARGEST_JSON:
         inputs.problems.append(Problem(name, f"must be at most {LARGEST_JSON:,} bytes; split the file"))
         return True

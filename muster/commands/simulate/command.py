@@ -107,7 +107,7 @@ def simulate(
     """Place the groups and pods at PATH on the nodes there: manifests, kubectl's JSON, directories, - for standard input.
 
     Pending pods are placed in the order of the scheduler's queue; running pods use resources. Kinds that are read: Nodes, Pods,
-    PodGroups, CompositePodGroups, Workloads, PriorityClasses and PodDisruptionBudgets. A file may have 1 GiB of JSON or 64 MiB
+    PodGroups, CompositePodGroups, Workloads, PriorityClasses and PodDisruptionBudgets. A file can have 1 GiB of JSON or 64 MiB
     of YAML.
 
     With --batch, a line is {"id": ..., "objects": [...], "options": {"order": [...], "evict": true, ...}}. Its options are those
@@ -211,7 +211,7 @@ def _request(arguments: dict[str, Any]) -> SimulationRequest:
 
 
 _LISTED = frozenset({"order", "drain", "ignore", "plugin"})
-"""Options with names separated by commas, which may be repeated."""
+"""Options with names separated by commas; the options can be repeated."""
 
 
 def to_camel(name: str) -> str:
@@ -225,6 +225,6 @@ def _is_colourful() -> bool:
 
 
 def _to_stdout(text: str) -> None:
-    # UTF-8 whatever the locale: names may be in any script, and JSON is UTF-8.
+    # UTF-8 whatever the locale: names can be in any script, and JSON is UTF-8.
     sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
     sys.stdout.buffer.flush()

@@ -40,7 +40,7 @@ def answer(paths: Sequence[str], further: Sequence[str], request: SimulationRequ
     for line in _lines(paths):
         content, status = _answered(line, known, request, progress)
         sys.stdout.buffer.write(answer_json.line(content).encode("utf-8", "backslashreplace"))
-        # A caller may wait for each answer before it sends the next request.
+        # Some callers wait for each answer before they send the next request.
         sys.stdout.buffer.flush()
         worst = max(worst, status)
     return worst

@@ -93,7 +93,7 @@ def suppose(objects: Iterable[Source], drained: Sequence[str], additions: Sequen
 
 
 def source(gathered: GatheredObjects) -> Source:
-    """Return the object with its kind; items of a list may lack it."""
+    """Return the object with its kind; items of a list can lack it."""
     try:
         return gathered.text if wire.HEAD.decode(gathered.text).kind is not None else gathered.content()
     except (ValueError, RecursionError):

@@ -69,7 +69,7 @@ class Cache:
         """Create an empty cache.
 
         Args:
-            membership: labels that name the PodGroup of a pod whose spec names none; the first one present counts.
+            membership: labels that name the PodGroup of a pod if its spec names none; the first label that the pod has is used.
             versions: apiVersion of the items of a list, by kind, if it is not the hub version of the kind.
 
         """
@@ -134,7 +134,7 @@ class Cache:
         return self._snapshots.problems()
 
     def unreadable(self, namespace: str, *kinds: str) -> bool:
-        """Return whether the namespace has an unreadable object of these kinds: it may refer to any group there."""
+        """Return whether the namespace has an unreadable object of these kinds: it can refer to any group there."""
         return any(key[0] in kinds and key[1] == namespace for key in (*self._unusable, *self.group_cache.unusable))
 
     def counts(self) -> dict[str, int]:

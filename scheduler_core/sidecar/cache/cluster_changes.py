@@ -29,7 +29,7 @@ class ClusterChanges:
         pods_moved: whether a pod was added to or removed from a node, or changed its labels there.
         budgets: whether a disruption budget changed.
         priorities_changed: whether a priority class changed.
-        units: whether a group with running pods changed, so that its preemption units may differ.
+        units: whether a group with running pods changed, so that its preemption units can differ.
 
     """
 

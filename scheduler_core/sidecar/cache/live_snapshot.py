@@ -55,7 +55,7 @@ class LiveSnapshots:
         )
 
     def snapshot_of_roots(self, roots: Iterable[Root]) -> ClusterSnapshot:
-        """Return a snapshot of the trees of *roots* with their pods; a root may be a single pod."""
+        """Return a snapshot of the trees of *roots* with their pods; a root can be a single pod."""
         node_usage = self._node_usage
         node_usage.placement_state()
         groups: list[Group] = []

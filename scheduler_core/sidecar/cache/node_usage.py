@@ -60,7 +60,7 @@ class NodeUsage:
             return pod.draft.node
         if pod.assumed in self.nodes.nodes:
             return pod.assumed
-        # Anyone who may create pods can write this annotation: it counts only in mode ungate.
+        # Any user with permission to create pods can write this annotation: it counts only in mode ungate.
         if (
             self._ungates
             and pod.pinned_node

@@ -117,7 +117,7 @@ class EventRecorder:
 
 
 def _key(event: RecordEvent) -> bytes:
-    """Return a short digest of the event, whose message may be long."""
+    """Return a short digest of the event, whose message can be long."""
     return hashlib.blake2b(repr(event).encode(), digest_size=16).digest()
 
 

@@ -48,7 +48,7 @@ class SchedulingQueue:
 
     Attributes:
         entities: entities by state.
-        in_flight: entities with binds in flight, by pod; an entity may be deleted meanwhile.
+        in_flight: entities with binds in flight, by pod; an entity can be deleted meanwhile.
         decisions: the last decision on each root.
 
     """
@@ -230,7 +230,7 @@ class SchedulingQueue:
         """Record that the eviction of *victim* failed, and *why*; *preempting* is the rest of the plan."""
         self.entities.move(entity, Event.VICTIM_GONE, preempting)
         if not preempting.plan.victims:
-            # No eviction of this plan is in flight any more; the next attempt may plan again after the backoff.
+            # No eviction of this plan is in flight any more; the next attempt can make a new plan after the backoff.
             self.preemption_done(entity)
             entity.back_off(now)
             self.evictions_refused(entity, frozenset({victim}), why, now)

@@ -26,7 +26,7 @@ class SchedulerOptions:
         preempt: whether victims are evicted.
         eviction_method: how victims are removed.
         strategy: ``complete`` or ``greedy``.
-        budget: steps that the search may take for a root.
+        budget: maximum number of search steps for a root.
         ignore: unmodelled fields that are ignored.
         gates: the feature gates of the API server.
         plugins: placement plugins of other packages.
@@ -38,8 +38,8 @@ class SchedulerOptions:
         settle_seconds: how long a new root waits for further members before its first attempt.
         flush_seconds: time after which an unschedulable root is retried without a helpful change.
         partial_seconds: how long a partially bound gang waits for members, parents or gates before it is undone.
-        pinned_seconds: how long pinned pods may stay unbound before their gang is undone.
-        plan_seconds: how long the evictions of a plan may take.
+        pinned_seconds: how long pinned pods can stay unbound before their gang is undone.
+        plan_seconds: maximum duration of the evictions of a plan.
         max_bind_failures: number of consecutive attempts with failed binds after which a partially bound gang is undone.
         report_seconds: minimum interval between updates of the message of unschedulable pods.
 

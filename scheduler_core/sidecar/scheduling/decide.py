@@ -23,7 +23,7 @@ class Decided:
     Attributes:
         decision: the decision.
         events: cluster events, apart from freed capacity, that can change the decision.
-        preempts: whether the root may preempt.
+        preempts: whether the root is allowed to preempt.
 
     """
 

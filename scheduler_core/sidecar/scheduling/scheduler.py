@@ -73,7 +73,7 @@ class Scheduler:
             if each is None or (plan_dropped and each.decision.status is not Status.SUCCESS):
                 self._queue.entities.activate(entity, entity.waiting, status.order)
                 continue
-            # An earlier root of this batch may preempt bound pods of this one, which changes its status.
+            # An earlier root of this batch can preempt bound pods of this one, which changes its status.
             preempted = any(pod.ref in victims for pod in status.placed)
             current = (self._queue.status_of(entity.root) or status) if preempted else status
             attempt = self._applier.apply_decision(entity, current, each, now)

@@ -43,7 +43,8 @@ ResultHandler = Callable[[Write, WriteOutcome, str], None]
 class Dispatcher:
     """Worker threads that carry out writes.
 
-    *remaining* returns the seconds for which this process may write, 0 if it must not; *term* returns the number of its term as leader.
+    *remaining* returns the seconds for which this process is allowed to write, 0 if it is not.  *term* returns the number of its term
+    as leader.
     """
 
     def __init__(

@@ -94,7 +94,7 @@ class Executor:
         elif isinstance(write, Evict) and write.method is EvictionMethod.EVICT:
             self._send(eviction)
             with contextlib.suppress(ReplyError, NotLeadingError):
-                # The eviction has succeeded without the condition, and the pod may already be gone.
+                # The eviction has succeeded without the condition, and the pod can already be gone.
                 self._send(condition)
         else:
             self._send(condition)

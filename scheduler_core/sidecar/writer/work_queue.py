@@ -44,7 +44,7 @@ class EvictionDryRun:
 
 
 WriteKey = tuple[Ref, bool]
-"""An object, and whether the write is an event: events have a queue of their own, because no write may wait for them."""
+"""An object, and whether the write is an event: events have a separate queue, because no other write must wait for them."""
 
 
 class WorkQueue:
@@ -92,14 +92,14 @@ class WorkQueue:
         return self._by_key[heapq.heappop(self._ready)[3]][0] if self._ready else None
 
     def next_at(self) -> float | None:
-        """Return the time at which ``get`` may return a write; None: not before the next ``add``."""
+        """Return the time from which ``get`` can return a write; None: not before the next ``add``."""
         moments = [self._later[0][0]] if self._later else []
         if self._ready:
             moments.append(self.paused_until)
         return max(min(moments), self.paused_until) if moments else None
 
     def done(self, task: QueuedWrite) -> None:
-        """Remove a finished write; the next write of its object may start."""
+        """Remove a finished write; the next write of its object can start."""
         name = _write_key(task.write)
         queued = self._by_key[name]
         queued.popleft()
