@@ -67,7 +67,7 @@ def test_a_line_that_is_too_long_is_told_and_passed_over(monkeypatch):
     status, answers = batch(GOOD, FULL, GOOD)
 
     assert (status, len(answers)) == (2, 3)
-    assert answers[1]["error"].startswith("a question must be at most ")
+    assert answers[1]["error"].startswith("a request must be at most ")
 
 
 def test_options_of_a_line_win_over_those_of_the_call():

@@ -65,7 +65,7 @@ def _answered(line: bytes, known: ClusterInput, request: SimulationRequest, prog
 
 def _fields(line: bytes) -> Mapping[str, wire.Text]:
     if len(line) > LARGEST_JSON:
-        raise BadQuestion(f"a question must be at most {LARGEST_JSON:,} bytes")
+        raise BadQuestion(f"a request must be at most {LARGEST_JSON:,} bytes")
     try:
         return wire.FIELDS.decode(line)
     except wire.ValidationError:
