@@ -2,15 +2,15 @@
 
 ``simulate`` is the public entry; ``__all__`` lists it and the types of its result.  All modules below are internal.
 
-Pure and deterministic but for ``sidecar``: a ClusterSnapshot goes in, Decisions come out, the same for the same objects.
+Except for ``sidecar``, the code is pure and deterministic: the same objects always give the same decisions.
 
 Layers, lowest first; each imports only from those above it in this list:
 
-model                         snapshot, nodes, pods, trees of groups, topology, what is taken on nodes; decisions
-loading, plugins              objects to a snapshot; what the plugins of kube-scheduler's default profile filter and score
-queueing                      trees of groups to entities in the order of the queue; what is not tried
+model                         snapshot, nodes, pods, trees of groups, topology, resources taken on nodes; decisions
+loading, plugins              objects to a snapshot; filters and scores of kube-scheduler's default profile
+queueing                      trees of groups to entities in the order of the queue; roots that are not tried
 placement                     greedy, as kube-scheduler
-exact, preemption, diagnosis  complete search and its proofs; who must leave; why not
+exact, preemption, diagnosis  complete search and its proofs; victims; reasons of failures
 cycle                         one cycle over a snapshot
 whatif                        remedies and conflicting constraints
 sidecar                       the same on a live cluster
@@ -58,7 +58,7 @@ _ELSEWHERE = {"Problem": "model.problem", "Simulation": "facade", "simulate": "f
 
 
 def __getattr__(name: str) -> Any:
-    # Imported when it is used: a module of this package alone needs none of them.
+    # Imported on first use: modules below do not need these names.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(f"scheduler_core.{_ELSEWHERE.get(name, 'model.decision')}"), name)

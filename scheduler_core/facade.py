@@ -65,8 +65,8 @@ def simulate(
     internal and may change in any release.
 
     Args:
-        objects: parsed objects, or the JSON text of one object as bytes each; a List stands for its items.
-        strategy: ``complete`` searches where greedy placement leaves pods out; ``greedy`` decides as kube-scheduler 1.37.
+        objects: parsed objects, or the JSON text of one object as bytes each; a List is replaced by its items.
+        strategy: ``complete`` searches if greedy placement leaves pods without a node; ``greedy`` decides as kube-scheduler 1.37.
         evict: remove the victims of preemption and run a second cycle.
         order: roots whose cycles come first, as ``name``, ``namespace/name`` or ``Kind/namespace/name``.
         scheduler_name: place only pods with this ``spec.schedulerName``; by default pods of every scheduler.
@@ -79,7 +79,7 @@ def simulate(
 
     Raises:
         ValueError: an unknown strategy or gate, gates with which no API server starts, or *order* names a root that does not exist.
-        ModuleNotFoundError: numpy is not installed; the extra ``simulate`` of the distribution has it.
+        ModuleNotFoundError: numpy is not installed; install the extra ``simulate``.
 
     """
     # Imported late: the names of this package are imported where numpy need not be installed.

@@ -155,7 +155,7 @@ class Decider:
         return self._settled(decision)
 
     def _settled(self, decision: Decision) -> Decision:
-        """Record *decision*, and make what is assumed permanent."""
+        """Record *decision*, and make the assumed pods permanent."""
         self.effects.record(decision)
         self._ledger.forget()
         self._greedy.state.stateful.forget()
@@ -188,7 +188,7 @@ class Decider:
         return self._of_pods[1].select_victims(pod, resolvable, interactions, self.effects.victims)
 
     def _units(self) -> Units:
-        """Return the preemption units of all pods that run by now."""
+        """Return the preemption units of all pods that run at present."""
         placed = len(self.effects.placed)
         if self._known_units is None or self._known_units[0] != placed:
             self._known_units = placed, Units.from_snapshot(self.effects.apply(self._snapshot))
@@ -199,7 +199,7 @@ class Decider:
         return DisruptionBudgets(self._snapshot.budgets)
 
     def _leaves_over(self, request: PlacementRequest, outcome: PlacementOutcome) -> bool:
-        """Return whether a root that was satisfied before has pods left: any pod of a gang, or all of a basic group."""
+        """Return whether a root that was satisfied before has pods without a node: any pod of a gang, or all pods of a basic group."""
         if not any(leaf.running for leaf in request.entity.leaves()):
             return False
         waiting = sum(len(leaf.waiting) for leaf in request.entity.leaves())

@@ -1,4 +1,4 @@
-"""Effects of decisions on a snapshot: pods get nodes, victims leave, nominations are set, kept or cleared.
+"""Effects of decisions on a snapshot: pods get nodes, victims are evicted, nominations are set, kept or cleared.
 
 A decision names the node of each pod that it places or nominates.  ``keeps_nominations`` is the rule for its other pods with an
 existing nomination.  ``held_nominations`` is the rule for nominated pods that could not use the capacity.

@@ -1,8 +1,8 @@
 """One scheduling cycle over a snapshot: roots in queue order, each placed whole or not at all.
 
 Resources that a root takes are not available to later roots (KEP-6012, Recursive Scheduling Cycle Execution; KEP-4671, The
-Workload Scheduling Cycle).  A root is never bound in the cycle in which it preempts: that cycle names the victims, a
-later one places the root.
+Workload Scheduling Cycle).  A root is never bound in the cycle in which it preempts: that cycle selects the victims, and a
+later cycle places the root.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ class Diagnosis:
         message: one paragraph of at most 1,000 characters: the group that fails first, by domain, then its parents.
         groups: cause of each group that is not Success.
         pods: reason for each pod without a node, in kube-scheduler's wording: its own if it was rejected, its root's if it
-            fitted or was not tried (KEP-4671, Failure Handling).
+            fits or was not tried (KEP-4671, Failure Handling).
         uncertain: why greedy may have missed a placement; empty if there is certainly none (KEP-4671, Algorithm
             Limitations; KEP-6012, No-Backtracking and Resource stealing).
 

@@ -35,7 +35,7 @@ def sentence(greedy: Greedy, request: PlacementRequest) -> str:
 
 
 def _causes(greedy: Greedy, request: PlacementRequest, parent: Placement) -> list[str]:
-    """Return the features by which *request*, which fails inside *parent*, may have missed a placement."""
+    """Return why greedy may have missed a placement of *request*, which fails inside *parent*."""
     places = greedy.placements(request, parent)
     if request.leaf:
         return _leaf_causes(greedy, request, places)
@@ -167,12 +167,12 @@ def _least_amount(row: int) -> Callable[[PlacementRequest], int]:
 
 
 def needed_of(leaf: PlacementRequest) -> int:
-    """Return the number of pods that a leaf still needs; 0 if its minimum runs."""
+    """Return the number of pods that a leaf still needs; 0 if its minimum is running."""
     return max(leaf.entity.minimum - len(leaf.entity.running), 0)
 
 
 def _least(request: PlacementRequest, of_leaf: Callable[[PlacementRequest], int]) -> int:
-    """Return the least that *request* takes; for a composite, by its cheapest children up to its minimum."""
+    """Return the least amount that *request* needs; for a composite, the sum over its cheapest children up to its minimum."""
     if request.leaf:
         return of_leaf(request)
     return sum(sorted(_least(child, of_leaf) for child in request.children)[: request.entity.minimum])

@@ -17,7 +17,7 @@ from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
 
 _SHAPES = 16
-"""Maximum number of shapes with reasons of their own."""
+"""Maximum number of shapes with their own reasons."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class PodGroupCause:
 
     Attributes:
         rest: the sentence after the group's name: ``finds no rack for its 4 pods: …``.
-        pods: reason for each pod in kube-scheduler's wording; pods that fitted or were not tried are missing.
+        pods: reason for each pod in kube-scheduler's wording; pods that fit or were not tried are omitted.
 
     """
 
@@ -94,7 +94,7 @@ def _refused(greedy: Greedy, request: PlacementRequest, held: Held) -> dict[str,
 
 
 def _others(request: PlacementRequest, order: list[Held], total: int) -> str:
-    """Return the number of domains not shown, and what they hold if all are ranked."""
+    """Return the number of domains not shown, and how many pods each can hold if all are ranked."""
     more = total - min(len(order), phrases.SHOWN)
     level = f"{more} more {phrases.level(request.entity.key)}{'s' if more > 1 else ''}"
     if len(order) < total:

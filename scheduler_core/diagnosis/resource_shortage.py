@@ -46,7 +46,7 @@ def shortages(refusals: NodeRefusals, nodes: NodeTable, missing: int, held: dict
 
 
 def _fragmented(refusals: NodeRefusals, nodes: NodeTable, pieces: list[int], *, more: bool) -> list[str]:
-    """Return reasons for a sufficient sum in too small pieces: of one resource, or of several that no node has together."""
+    """Return why no node has enough although the sum is sufficient: of one resource, or of several resources together."""
     if not pieces:
         return []
     each = [(nodes.resources[row], requested) for row, requested in (refusals.pod.shape.requests[index] for index in pieces)]

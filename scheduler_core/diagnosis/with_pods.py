@@ -13,7 +13,7 @@ from scheduler_core.placement.state import PlacementState
 
 @contextlib.contextmanager
 def rewound(state: PlacementState) -> Iterator[None]:
-    """Undo everything that is assumed in the context at its end."""
+    """Undo, at the end of the context, everything that was assumed in it."""
     ledger_mark, stateful_mark = state.ledger.mark(), state.stateful.mark()
     try:
         yield

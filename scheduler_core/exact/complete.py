@@ -1,4 +1,4 @@
-"""Strategy ``complete``: greedy first; if greedy leaves pods out, a search for the minimum, then optional pods.
+"""Strategy ``complete``: greedy first; if greedy leaves pods without a node, a search for the minimum, then optional pods.
 
 The minimum comes first, so an optional pod never takes capacity that a sibling needs (KEP-6012, Resource stealing under greedy
 evaluation).  Of several domains of the root the one with most placed pods is chosen, then the best by greedy's scores, then the first

@@ -32,7 +32,7 @@ class StepBudget:
         """Use *count* steps.
 
         Raises:
-            StepsSpentError: there are not so many left.
+            StepsSpentError: fewer steps are left.
 
         """
         self.explored += count

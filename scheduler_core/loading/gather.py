@@ -46,7 +46,7 @@ class GatheredObjects:
         return {**_content(self.text), "apiVersion": self.api_version, "kind": self.kind}
 
     def canonical(self) -> bytes:
-        """Return the same bytes for equal objects, in whatever form they are written."""
+        """Return the same bytes for equal objects, whatever their JSON formatting."""
         try:
             return wire.ENCODER.encode(self.content())
         except Unusable:

@@ -32,7 +32,7 @@ def read_nodes(objects: Iterable[GatheredObjects], problems: list[Problem]) -> d
 def node_table(nodes: Mapping[str, NodeRead], requested: Iterable[str], problems: list[Problem], *, most: int | None = None) -> NodeTable:
     """Return the table of *nodes*, which are sorted by name; *requested* are the resources that pods request.
 
-    At most *most* of the requested resources that no node has get rows of their own, the first by name; None: all.
+    At most *most* of the requested resources that no node has get their own rows, the first by name; None: all.
     """
     allocated_resources = {name for each in nodes.values() for name in each.allocatable}.difference(BUILT_IN)
     names = (

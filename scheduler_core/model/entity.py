@@ -13,7 +13,7 @@ from scheduler_core.model.pods import PodRecord
 class Entity:
     """A group with everything below it, or a pod without a group.
 
-    A leaf has pods and no children; a composite has children and no pods of its own.
+    A leaf has pods and no children; a composite has children and no pods.
     """
 
     name: Name

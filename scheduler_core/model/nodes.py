@@ -19,7 +19,7 @@ CPU, MEMORY, EPHEMERAL, PODS = 0, 1, 2, 3
 """Rows of the resource arrays.  CPU is in millicores, all else in units (bytes, pods, devices).  Extended resources follow by name."""
 BUILT_IN = ("cpu", "memory", "ephemeral-storage", "pods")
 OTHERS = "resources that no node has"
-"""Shared row of all resources that have no row of their own; no node has any of them."""
+"""Shared row of all resources without their own row; no node has any of them."""
 
 
 class Rows(dict[str, int]):

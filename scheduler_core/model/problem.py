@@ -7,7 +7,7 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Problem:
-    """An input that could not be used, or not wholly, and what became of it."""
+    """Input object that cannot be used, or not in full, with the consequence."""
 
     object: str
     """``Kind name`` or ``Kind namespace/name``."""

@@ -60,7 +60,7 @@ class SelectorClause:
 
 
 Clauses = tuple[SelectorClause, ...]
-"""Clauses that must all match; an empty tuple matches everything.  None in its place matches nothing."""
+"""Clauses that must all match; an empty tuple matches everything.  None instead of a tuple matches nothing."""
 
 
 def compiled(selector: LabelSelector | None, more: Iterable[Requirement] = ()) -> Clauses | None:
@@ -106,7 +106,7 @@ def preferred_scores(terms: Iterable[PreferredNodes], nodes: NodeTable) -> Ints:
 
 
 def parse_integer(text: str) -> int | None:
-    """Return a 64-bit integer as Go's strconv.ParseInt reads it in base 10; None if *text* is none."""
+    """Return a 64-bit integer as Go's strconv.ParseInt reads it in base 10; None if *text* is not one."""
     if (match := _is_whole(text)) is None:
         return None
     number = int(match[1] + match[2])

@@ -79,7 +79,7 @@ class DomainCache:
         return found
 
     def _worth_trying(self, request: PlacementRequest, stale: Ints) -> list[int]:
-        """Return those of *stale* that the lower bound does not rule out; the others are evaluated when their result is requested."""
+        """Return those of *stale* that the lower bound does not rule out; the rest is evaluated when its result is requested."""
         rows: list[int] = stale.tolist()
         if len(rows) < _SEVERAL or not countable(request):
             return rows

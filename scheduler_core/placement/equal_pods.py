@@ -1,9 +1,9 @@
-"""Equal pods, each on the best node at its turn, placed in one step.
+"""Equal pods, placed one after the other on the best node, computed in one step.
 
 The scores of the first, second, ... equal pod on one node are a sequence that is independent of all other nodes.  Greedy placement takes
-the best head of all sequences again and again.  An element can be taken only after the worst element before it, and then at once.  So the
-elements are taken in order of the running minimum of their own sequence: larger first, then by node, then by position.  A whole gang is
-one sort, and *count* pods can use only the nodes whose head is among the *count* best.
+the best head of all sequences again and again.  An element that is better than the worst element before it is taken directly after that
+element.  So the elements are taken in order of the running minimum of their sequence: larger first, then by node, then by position.  A
+whole gang is one sort, and *count* pods can use only the nodes whose head is among the *count* best.
 """
 
 from __future__ import annotations

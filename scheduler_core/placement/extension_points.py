@@ -23,7 +23,7 @@ Assigned = Sequence[tuple[PodRecord, int]]
 
 
 class PluginFailedError(Exception):
-    """A plugin raised an exception, or returned something else than its interface demands; the root in question gets the status Error."""
+    """A plugin raised an exception, or returned a value of the wrong type; the root that was being placed gets the status Error."""
 
 
 class PlacementGenerator(Protocol):
@@ -117,9 +117,10 @@ def _text(result: Any) -> str:
 
 
 def _location(plugin: object, error: Exception) -> str:
-    """Return `` (FILE:LINE)``, where in the plugin's package *error* was raised, also if by a library that it called.
+    """Return `` (FILE:LINE)``, the line of the plugin's package where *error* was raised, or where it called the library that raised it.
 
-    Without a frame of that package it is the last that is not ours, and empty where there is none: the method is missing, or in C.
+    If no frame belongs to that package, the last frame outside our packages is used.  The result is empty if there is none: the method is
+    missing, or written in C.
     """
     frames = [
         (str(frame.f_globals.get("__name__")).partition(".")[0], frame, line) for frame, line in traceback.walk_tb(error.__traceback__)
@@ -132,4 +133,4 @@ def _location(plugin: object, error: Exception) -> str:
 
 
 _OURS = frozenset({"scheduler_core", "validators"})
-"""Packages that a plugin is called by, and may call."""
+"""Packages that call a plugin, and that a plugin can call."""

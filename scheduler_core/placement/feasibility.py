@@ -1,8 +1,7 @@
 """PlacementFeasible: evaluated before the first child of a group and after each child.
 
-Children are the pods of a PodGroup or the child groups of a CompositePodGroup.  There are two
-variants: ``judge`` with the three statuses of kube-scheduler 1.37.1, and ``judge_by_document`` with the four of KEP-6012 (GangScheduling
-Plugin Changes).
+Children are the pods of a PodGroup or the child groups of a CompositePodGroup.  There are two variants: ``judge`` with the three statuses
+of kube-scheduler 1.37.1, and ``judge_by_document`` with the four statuses of KEP-6012 (GangScheduling Plugin Changes).
 """
 
 from __future__ import annotations

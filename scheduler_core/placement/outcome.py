@@ -40,7 +40,7 @@ class PlacementOutcome:
     holds: bool = False
     """True if the desiredCount of a basic group would fit as well."""
     tried: int = 0
-    """Number of candidate placements; 0 for a group without a constraint of its own."""
+    """Number of candidate placements; 0 for a group without its own constraint."""
 
     @property
     def success(self) -> bool:

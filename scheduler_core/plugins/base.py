@@ -2,7 +2,7 @@
 
 static       the pod's shape and the node: called once for each shape, for all nodes together
 node-local   also the resources taken on that node: how many pods of a shape fit, and the score of the first, second, ... of them
-ledger       also what else the ledger counts on that node (host ports): called pod by pod
+ledger       also other things that the ledger counts on that node (host ports): called pod by pod
 stateful     pods on any node: called pod by pod; informed of every pod that is assumed, removed or rewound
 
 A filter returns a reason, in kube-scheduler's words, and the nodes that pass.  Every plugin declares which of its refusals preemption
@@ -94,13 +94,13 @@ class StaticPlugin(Plugin):
     def filters(self, shape: PodShape) -> Filters:
         """Return the filters that can refuse a node to *shape*; masks have the shape (all nodes,)."""
 
-    def score(self, shape: PodShape) -> StaticScore | None:  # noqa: ARG002 - one that only filters
-        """Return the score of the nodes for *shape*; None if it does not tell nodes apart."""
+    def score(self, shape: PodShape) -> StaticScore | None:  # noqa: ARG002 - if it only filters
+        """Return the score of the nodes for *shape*; None if it does not distinguish nodes."""
         return None
 
 
 class NodeLocalPlugin(Plugin):
-    """Plugin whose verdict depends on the resources taken on the node: one instance a shape, over arrays of nodes and for one node.
+    """Plugin whose verdict depends on the resources taken on the node: one instance per shape, over arrays of nodes and for one node.
 
     Attributes:
         rows: rows of NodeTable.resources that a pod requests.
@@ -198,7 +198,7 @@ class StatefulPlugin(Plugin):
 
         """
 
-    def score(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Ints:  # noqa: ARG002 - one that only filters
+    def score(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Ints:  # noqa: ARG002 - if it only filters
         """Return the raw scores of *nodes*; called only if the plugin has a weight.  Arguments as for ``filters``."""
         return np.zeros(len(nodes), dtype=np.int64)
 
@@ -206,7 +206,7 @@ class StatefulPlugin(Plugin):
         """Return the raw scores of all feasible nodes normalised to 0-100."""
         return raw
 
-    def binds(self, pod: PodRecord, other: PodRecord) -> bool:  # noqa: ARG002 - one that cannot tell
+    def binds(self, pod: PodRecord, other: PodRecord) -> bool:  # noqa: ARG002 - by default assume that it can
         """Return whether the node of *pod* can change the verdict for *other*."""
         return True
 

@@ -163,7 +163,7 @@ def _preferred(affinity: PodAffinity | None, sign: int, namespace: str, labels: 
 def _pods(term: PodAffinityTerm, namespace: str, labels: Mapping[str, str]) -> PodSet:
     selector = term.namespace_selector
     listed = frozenset(term.namespaces or (() if selector is not None else (namespace,)))
-    # The API server adds these keys to the selector of a pod that it admits; a manifest has them still apart.
+    # The API server adds these keys to the selector of a pod that it admits; in a manifest they are still separate.
     more = (*_of_the_pod(term.match_label_keys, "In", labels), *_of_the_pod(term.mismatch_label_keys, "NotIn", labels))
     return PodSet(listed, None if selector is None else _by_name(selector), compiled(term.label_selector, more))
 
@@ -189,7 +189,7 @@ def _spread(constraint: TopologySpreadConstraint, namespace: str, labels: Mappin
     clauses = compiled(constraint.label_selector, _of_the_pod(constraint.match_label_keys, "In", labels))
     return SpreadTerm(
         key=constraint.topology_key,
-        # Upstream counts no pod by an empty selector, yet lets it match the pod itself.
+        # In kube-scheduler an empty selector counts no pod, but it matches the pod itself.
         pods=PodSet(frozenset({namespace}), None, clauses or None),
         own=clauses,
         skew=constraint.max_skew,

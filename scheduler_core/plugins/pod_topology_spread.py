@@ -1,9 +1,9 @@
 """PodTopologySpread: filter by constraints with ``DoNotSchedule``.
 
 A node is eligible if it has the topology keys of *all* these constraints of the pod, and the constraint's nodeAffinityPolicy (default
-Honor) and nodeTaintsPolicy (default Ignore) admit it.  Eligible nodes form the domains.  Counted are pods in the pod's namespace that
-are not terminating.  A node passes a constraint if it has the topology key and placing the pod there keeps the skew within maxSkew: the
-count of its domain, plus 1 if the selector matches the pod itself, minus the smallest count of any domain.  The smallest count is 0 if
+Honor) and nodeTaintsPolicy (default Ignore) admit it.  Eligible nodes form the domains.  Pods in the pod's namespace are counted
+unless they are terminating.  A node passes a constraint if it has the topology key and placing the pod there keeps the skew within maxSkew:
+the count of its domain, plus 1 if the selector matches the pod itself, minus the smallest count of any domain.  The smallest count is 0 if
 there are fewer than minDomains domains.
 """
 
@@ -65,7 +65,7 @@ class PodTopologySpread(StatefulPlugin):
         return any(kind.is_in(spread.pods) for spread in self.counts.kind(other).terms.spread)
 
     def filters(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Filters:
-        """Return two filters for a pod with constraints.  A node is refused for the first constraint it violates, so for one reason."""
+        """Return two filters for a pod with constraints.  A node is refused for one reason: the first constraint that it violates."""
         if not has_hard_spread(pod.shape):
             return []
         kind = self.counts.kind(pod)

@@ -194,7 +194,7 @@ class StatefulPlugins:
         return self._active
 
     def _over(self, counts: PodCounts) -> _Active:
-        """Return the plugins over *counts*; running pods are added to those with state of their own."""
+        """Return the plugins over *counts*; running pods are added to plugins with further state."""
         plugins = tuple(plugin(counts) for plugin in registry.STATEFUL)
         with_state = tuple(plugin for plugin in plugins if type(plugin).add_pod is not StatefulPlugin.add_pod)
         for pod in self._running() if with_state else ():

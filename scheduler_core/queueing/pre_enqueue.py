@@ -81,7 +81,7 @@ def _orphaned(tree: Tree, trees: Trees) -> PreEnqueueRefusal | None:
 
 
 def _held_back(tree: Tree, trees: Trees) -> PreEnqueueRefusal | None:
-    """Return quorum and gates in one message: one gated member holds back the whole root."""
+    """Return one message about missing members and gated members; one gated member holds back the whole root."""
     own: dict[Name, str] = {}
     reasons: list[str] = []
     if missing := quorum.shortages(tree, trees):

@@ -30,8 +30,8 @@ class Order:
     def __init__(self, requested: Sequence[str] = (), roots: Iterable[Name] = (), instead: Callable[[str], str] = lambda _: "") -> None:
         """Set the requested order of *roots*, by ``name``, ``namespace/name`` or ``Kind/namespace/name``.
 
-        A name that several roots share stands for all of them; the first of two mentions counts.  *instead* describes a
-        name that is not a root; it returns an empty string for an unknown name.
+        A name that several roots share means all of them; if a root is named twice, its first position counts.  *instead*
+        describes a name that is not a root; it returns an empty string for an unknown name.
 
         Raises:
             OrderError: a name in *requested* is not a root.

@@ -33,7 +33,7 @@ class QuorumShortage:
 
 
 def shortages(tree: Tree, trees: Trees) -> list[QuorumShortage]:
-    """Return the shortages of the root, from the top down; none if it may be tried.  *tree* has a root."""
+    """Return the shortages of the root, from the top down; none if it can be tried.  *tree* has a root."""
     short: dict[int, QuorumShortage] = {}
     for node in reversed(tree.nodes):
         available = _available(node, trees, short)

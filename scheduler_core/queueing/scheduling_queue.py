@@ -45,7 +45,7 @@ class QueueOptions:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Forest:
-    """Roots to try, and those not to try with the reason."""
+    """Roots to try, and roots that are not tried, with the reason."""
 
     roots: tuple[Entity | Decision, ...]
     """Roots with pending pods in the order of their cycles: entities to try, and decisions on roots with status Invalid, Wait or Error."""

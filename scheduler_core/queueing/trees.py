@@ -86,7 +86,7 @@ class Trees:
             members.waiting.sort(key=_scheduling_order)
 
     def members(self, node: GroupNode) -> Members:
-        """Return the pods of a group; a composite has none of its own."""
+        """Return the pods of a group; a composite has none."""
         return self._members.get(name_of(node.group)) or Members()
 
     def waiting(self, tree: Tree) -> Iterator[PodRecord]:

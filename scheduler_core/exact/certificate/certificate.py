@@ -17,8 +17,8 @@ the root within all nodes.  A group is named by kind and name, ``PodGroup/a``.  
 
 A ``measure`` gives one size for each of some resources, in thousandths of the unit of a quantity.  A pod measures the minimum of
 floor(request / size), a node the minimum of floor(free / size).  A group measures at least the sum of its smallest pods or children that
-meet its minimum.  Measures are integers, so the content of a node or domain is a sum of some of them.  For one node or domain no more than
-``needed`` counts.  With a ``size`` other than 1 the needs of groups and the capacities of domains are divided by it and rounded down.
+meet its minimum.  Measures are integers, so the content of a node or domain is a sum of some of them.  At most ``needed`` counts for one
+node or domain.  With a ``size`` other than 1 the needs of groups and the capacities of domains are divided by it and rounded down.
 
 A certificate is a proof with its ``root``, ``beside`` and ``empty``.  ``beside`` gives the nodes of pods that earlier roots received or
 that are nominated.  With ``empty`` only running members of the root use capacity, so no eviction can help.  The certificate knows less

@@ -49,7 +49,7 @@ class NestedDomains:
     def place(self, request: PlacementRequest, *, share: int = 0) -> CellAssignment | None:
         """Return the cells of *request* and its descendants; None if there is no solution.
 
-        With *share* the solution has as many pods as the search reaches within so many steps.
+        With *share*, the number of steps for optional pods, the solution has as many pods as the search reaches.
 
         Raises:
             StepsSpentError: the budget is spent before the answer is known.

@@ -107,7 +107,7 @@ class ResidualCapacity:
         return list(representatives.values())
 
     def representatives(self, cells: Sequence[int], pinned: frozenset[int]) -> list[int]:
-        """Return the first of each class of equal *cells*, which are ascending; an occupied cell is a class of its own.
+        """Return the first of each class of equal *cells*, which are ascending; an occupied cell is equal to no other cell.
 
         If a group can get a wider cell, two cells are equal only if the cells of that width around them are equal as well.
         """
@@ -169,7 +169,7 @@ class ResidualCapacity:
         return not self._loads_inside.get(cell) and not any(self._loads_at.get(each) for each in path[1:-1])
 
     def _spare(self, cell: int) -> int:
-        """Return an upper bound of the pods that *cell* holds besides those that are needed."""
+        """Return an upper bound of the pods that *cell* can hold in addition to the needed pods."""
         spare = [left // small for left, small in zip(self._left[cell], self._measures.smallest, strict=True) if small]
         return max(0, min(spare))
 

@@ -36,7 +36,7 @@ class _Answer:
 class TreeSearch:
     """Search for one root on the present placement state, or with *empty* as if only running members of the root used capacity.
 
-    A plan holds the minimum.  With *share* the search spends so many more steps on optional children and pods.
+    A plan holds the minimum.  With *share* the search spends up to that many more steps on optional children and pods.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class TreeSearch:
 
     def _alternatives(self, nested_search: NestedDomains) -> Iterator[tuple[int, Callable[[], CellAssignment | None]]]:
         """Yield other searches, each with the divisor of the share that it may spend."""
-        # Most often a few steps decide if everything fits.
+        # Usually a few steps decide whether everything fits.
         yield 8, lambda: self._place_all(nested_search.domain_tree, whole=True)
         yield 2, lambda: self._place_all(nested_search.domain_tree, whole=False)
         yield 1, lambda: nested_search.place(self._request, share=self._share // 2)

@@ -15,7 +15,7 @@ from scheduler_core.preemption.plans.effort import Effort
 Counts = tuple[int, ...]
 """Number of items of each kind."""
 INFINITE = 2**61
-"""Cost of what is impossible."""
+"""Cost of impossible counts."""
 LARGEST_GRID = 65_536
 """Largest number of positions of a grid."""
 PLACE_STEPS, WAY_STEPS, POSITIONS_A_STEP = 20, 6, 250

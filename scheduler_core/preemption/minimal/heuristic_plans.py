@@ -20,7 +20,7 @@ from scheduler_core.preemption.plans.plan_cost import Key
 from scheduler_core.preemption.result import by_importance
 
 _DOMAINS = 8
-"""Domains that are tried although a plan is known."""
+"""Number of domains that are tried although a plan is known."""
 _MOST_SETS = 2_000
 """Largest number of sets of the least size that are tried for the cheapest one."""
 

@@ -158,8 +158,7 @@ class _Plans(Generic[ProposalT]):
         """Return whether it is proved that the root, which is not placed, has no placement without an eviction.
 
         The complete search proves it.  Otherwise greedy proves it for a single pod, which it tries on every node.  It also proves
-        it for equal
-        pods of one group that need resources only, because greedy places as many of them in each domain as fit.
+        it for equal pods of one group that need resources only, because greedy places as many of them in each domain as fit.
         """
         state = self._requirements.state
         waiting = [leaf.waiting for leaf in self._root.leaves() if leaf.waiting]

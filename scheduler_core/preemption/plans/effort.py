@@ -23,7 +23,7 @@ class Effort:
         """Use *steps*.
 
         Raises:
-            EffortSpentError: there are not so many left.
+            EffortSpentError: fewer steps are left.
 
         """
         self._left -= steps

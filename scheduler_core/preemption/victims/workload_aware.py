@@ -46,7 +46,7 @@ class RootPlacer(PodRelations, Protocol[ProposalT_co]):
     """Places a root."""
 
     def place(self, entity: Entity) -> ProposalT_co:
-        """Return the result of *entity* on the present ledger; the caller rewinds what is assumed."""
+        """Return the result of *entity* on the present ledger; the caller rewinds the assumed pods."""
 
 
 def select_victims(

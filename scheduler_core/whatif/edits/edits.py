@@ -1,7 +1,7 @@
 """Kinds of changes: text for users, and steps on whole objects.
 
-The weight of a change is its class, then its extent.  The classes, from small to large: pods tolerate or select less,
-a group is confined less, a group demands less, running pods are moved, running pods are evicted, nodes are added.
+The weight of a change is its class, then its extent.  The classes, from small to large: pods tolerate more or select
+less, a group is confined to a wider domain, a group needs less, running pods are moved, running pods are evicted, nodes are added.
 """
 
 from __future__ import annotations

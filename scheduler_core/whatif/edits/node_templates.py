@@ -21,7 +21,7 @@ def belongs_to_its_node(pod: Content) -> bool:
 
 
 def companion(pod: Content, node: str) -> Content:
-    """Return a copy of a DaemonSet or static pod for *node*, with a name of its own."""
+    """Return a copy of a DaemonSet or static pod for *node*, under a new name."""
     metadata = section(pod, "metadata")
     own = {key: value for key, value in metadata.items() if key not in _IDENTITY}
     owned = {**own, "name": f"{metadata.get('name')}-{node}", "ownerReferences": metadata.get("ownerReferences")}

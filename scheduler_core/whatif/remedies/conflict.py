@@ -1,8 +1,8 @@
 """Conflicting constraints of a root: a minimal set that cannot be satisfied together, found by dropping constraints.
 
 A constraint stays dropped if the root does not fit without it either.  None of the remaining ones can be dropped (a minimal set,
-not the smallest one).  The capacity of empty nodes is always a constraint.  A group that takes capacity from others
-is dropped by counting it as satisfied without any.
+not the smallest one).  The capacity of empty nodes is always a constraint.  A group that takes capacity from its
+siblings is dropped by counting it as satisfied without any pods.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ def with_remedies(
     places = [place for place in sorted(last.values()) if decisions[place].status not in _HOPELESS][:number]
     if not places:
         return tuple(decisions)
-    # Imported late: where everything is placed, nothing of it is needed.
+    # Imported late: not needed if everything is placed.
     from scheduler_core.whatif.edits.raw_objects import Book
     from scheduler_core.whatif.remedies.remedies import advise
 

@@ -14,7 +14,7 @@ from scheduler_core.whatif.trial import nearly_room
 from scheduler_core.whatif.trial.nearly_room import NearlyRoom, RoomInDomain
 
 _TAKEN = 2
-"""Maximum number of nodes added beyond the need of the root itself."""
+"""Maximum number of nodes added beyond those that the root itself needs."""
 
 
 class MakingRoom:
@@ -69,8 +69,9 @@ class MakingRoom:
         return pod.key not in self._finding.subject.own and pod.priority <= self._finding.subject.priority
 
     def keep_more(self, areas: Sequence[RoomInDomain], narrow: int) -> None:
-        """Try nodes in several domains if several groups need them, then in one domain, no more; the first *narrow* areas are the
-        narrowest.
+        """Try new nodes in several domains if several groups need them, then fewer nodes in one domain.
+
+        The first *narrow* of *areas* are the narrowest domains.
         """
         several = spread(self._room)
         most = several.weight[1] - 1 if several is not None and self._finding.keep_if_verified(several) else MOST_NODES

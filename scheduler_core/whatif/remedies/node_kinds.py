@@ -51,7 +51,7 @@ class NodeKind:
 def kinds(room: NearlyRoom, area: RoomInDomain, shape: PodShape | None = None) -> list[NodeKind]:
     """Return the kinds for *area* that hold at least one of the root's pods, largest capacity first; a larger one if none does.
 
-    DaemonSet and static pods of a new node take capacity of it.  *shape*: the shape of the pods; by default their most frequent one.
+    DaemonSet and static pods use part of a new node's capacity.  *shape*: the shape of the pods; by default their most frequent one.
     """
     nodes, subject = room.snapshot.nodes, room.subject
     where = candidates.named(area) if area.key else ""
@@ -67,7 +67,7 @@ def kinds(room: NearlyRoom, area: RoomInDomain, shape: PodShape | None = None) -
 
 
 def _kinds_like(room: NearlyRoom, like: Sequence[int], where: str, labels: Mapping[str, str], shape: PodShape | None) -> Iterator[NodeKind]:
-    """Return kinds like the nodes *like* that have capacity left beside their DaemonSet and static pods."""
+    """Return kinds like the nodes *like* that have capacity left after their DaemonSet and static pods."""
     nodes = room.snapshot.nodes
     for node in like[:_EXAMINED]:
         companions, companion_requests = room.companions(node)

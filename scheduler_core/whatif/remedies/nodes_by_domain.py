@@ -1,4 +1,4 @@
-"""Nodes for several domains at once: the missing nodes of each group of a tree that needs a domain of its own."""
+"""Nodes for several domains at once: the missing nodes of each group of a tree that needs its own domain."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _Need:
 
 
 def spread(room: NearlyRoom) -> NodesInDomains | None:
-    """Return new nodes so that each group confined by the narrowest key has a domain of its own; None for fewer than two.
+    """Return new nodes so that each group confined by the narrowest key has its own domain; None for fewer than two groups.
 
     The domains with the most capacity are used.  Only slots are counted, so the result must be tried.
     """

@@ -16,11 +16,11 @@ from scheduler_core.whatif.edits.pod_edits import Respecified
 from scheduler_core.whatif.trial.subject import Subject
 
 SUPPOSABLE = (Lowered, Widened, Quorum, Respecified, Moved, Evicted)
-"""Changes that do not affect nodes, besides ``Both`` of two of them."""
+"""Changes that do not affect nodes, in addition to ``Both`` of two of these."""
 
 
 class Shapes:
-    """Shapes of changed pods, each with a number of its own."""
+    """Shapes of changed pods, each with its own number."""
 
     def __init__(self, first: int) -> None:
         self.next = first
