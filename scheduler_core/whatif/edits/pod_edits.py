@@ -43,7 +43,7 @@ class Respecified:
         return tuple(result)
 
 
-def tolerating(pods: Sequence[str], taint: Taint, who: str) -> Respecified:
+def tolerating(pods: Sequence[str], taint: Taint, root_name: str) -> Respecified:
     """Return the edit that makes pods tolerate one taint."""
     taint_text = f"{taint.key}{'=' if taint.value else ''}{taint.value}:{taint.effect}"
 
@@ -55,10 +55,10 @@ def tolerating(pods: Sequence[str], taint: Taint, who: str) -> Respecified:
         toleration = Toleration(key=taint.key, operator="Equal" if taint.value else "Exists", effect=taint.effect, value=taint.value)
         return dataclasses.replace(shape, tolerations=(*shape.tolerations, toleration))
 
-    return Respecified(tuple(pods), f"taint {taint_text} tolerated by the pods of {who}", change, reshape)
+    return Respecified(tuple(pods), f"taint {taint_text} tolerated by the pods of {root_name}", change, reshape)
 
 
-def unselecting(pods: Sequence[str], what: str, who: str) -> Respecified:
+def unselecting(pods: Sequence[str], selectors: str, root_name: str) -> Respecified:
     """Return the edit that drops node selector and required node affinity of pods."""
 
     def change(spec: Content) -> None:
@@ -73,10 +73,10 @@ def unselecting(pods: Sequence[str], what: str, who: str) -> Respecified:
             affinity = Affinity(node_affinity, affinity.pod_affinity, affinity.pod_anti_affinity)
         return dataclasses.replace(shape, node_selector=(), affinity=affinity)
 
-    return Respecified(tuple(pods), f"{what} of the pods of {who} dropped", change, reshape, 1)
+    return Respecified(tuple(pods), f"{selectors} of the pods of {root_name} dropped", change, reshape, 1)
 
 
-def unrelated(pods: Sequence[str], who: str) -> Respecified:
+def unrelated(pods: Sequence[str], root_name: str) -> Respecified:
     """Return the edit that drops requirements on other pods: required affinity and anti-affinity, spread."""
 
     def change(spec: Content) -> None:
@@ -92,16 +92,16 @@ def unrelated(pods: Sequence[str], who: str) -> Respecified:
         preferred = tuple(each for each in shape.spread if each.when_unsatisfiable == "ScheduleAnyway")
         return dataclasses.replace(shape, affinity=affinity, spread=preferred)
 
-    return Respecified(tuple(pods), f"pod affinity, anti-affinity and spread of the pods of {who} dropped", change, reshape, 2)
+    return Respecified(tuple(pods), f"pod affinity, anti-affinity and spread of the pods of {root_name} dropped", change, reshape, 2)
 
 
-def ungated(pods: Sequence[str], who: str) -> Respecified:
+def ungated(pods: Sequence[str], root_name: str) -> Respecified:
     """Return the edit that removes scheduling gates of pods."""
 
     def change(spec: Content) -> None:
         spec.pop("schedulingGates", None)
 
-    return Respecified(tuple(pods), f"scheduling gates of the pods of {who} removed", change, lambda shape: shape, 3)
+    return Respecified(tuple(pods), f"scheduling gates of the pods of {root_name} removed", change, lambda shape: shape, 3)
 
 
 def _preferring(side: PodAffinity | None) -> PodAffinity | None:
