@@ -32,7 +32,7 @@ _TAINTS = 2
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Clause:
-    """Statement about one domain: ``rack-4 holds 1 (short of …), or 3 if the taint … were tolerated``.
+    """Statement about one domain: ``rack-4 can hold 1 (short of …), or 3 if the taint … were tolerated``.
 
     Attributes:
         held: the domain, and how many pods it holds.
@@ -79,8 +79,11 @@ def clause_for_more(state: PlacementState, request: PlacementRequest, domain: Pl
 
 
 def merged(clauses: Sequence[Clause], parent: Placement) -> list[str]:
-    """Return the clauses as text; adjacent equal ones are merged.  If *parent* is not divided, its name is omitted."""
-    if len(clauses) == 1 and clauses[0].held.domain is parent:
+    """Return the clauses as text; adjacent equal ones are merged.
+
+    For a *parent* that is not divided and holds no pod, only the reasons are returned.
+    """
+    if len(clauses) == 1 and clauses[0].held.domain is parent and not clauses[0].held.pods:
         return [_alone(clauses[0])]
     texts = []
     for (pods, *_), equal in itertools.groupby(clauses, key=lambda each: (each.held.pods, each.why, each.instead, each.phrase)):
@@ -92,10 +95,7 @@ def merged(clauses: Sequence[Clause], parent: Placement) -> list[str]:
 
 
 def _alone(only: Clause) -> str:
-    """Return the clause of a placement that the message has named already."""
-    if only.held.pods:
-        reason, alternative = f" ({only.why})" if only.why else "", f", or for {only.instead} if {only.phrase}" if only.phrase else ""
-        return f"only for {only.held.pods}{reason}{alternative}"
+    """Return the clause of a placement that holds no pod, and that the message has named already."""
     what_if = f"{only.instead or 'it'} would fit if {only.phrase}" if only.phrase else ""
     return "; ".join(filter(None, (only.why, what_if))) or ("no reason is known" if len(only.held.domain) else "there are no nodes")
 

@@ -51,7 +51,7 @@ def explain(greedy: Greedy, request: PlacementRequest, outcome: PlacementOutcome
                 greedy.assume(request, outcome)
             sentences = tree.left_over(request, outcome, path)
         if more := len(sentences[phrases.SHOWN :]):
-            sentences[phrases.SHOWN :] = [f"{phrases.counted(more, 'more group')} {'is' if more == 1 else 'are'} short of nodes"]
+            sentences[phrases.SHOWN :] = [f"{phrases.counted(more, 'more group')} {'has' if more == 1 else 'have'} pods without a node"]
     else:
         sentences = tree.failing(request, greedy.state.topology.root, path)
         uncertain = greedy_limits.sentence(greedy, request)

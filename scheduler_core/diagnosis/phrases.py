@@ -88,7 +88,6 @@ def places(several: Sequence[Placement]) -> str:
 
 
 def holds_phrase(several: Sequence[Placement], count: int) -> str:
-    """Return how many pods domains hold: ``rack r1 holds 2``, ``racks r1 and r2 hold 2 each``, ``rack r3 holds none``."""
-    if len(several) == 1:
-        return f"{places(several)} holds {count or 'none'}"
-    return f"{places(several)} hold {f'{count} each' if count else 'none'}"
+    """Return how many pods domains can hold, such as ``racks r1 and r2 can hold 2 each`` or ``rack r3 can hold none``."""
+    each = " each" if count and len(several) > 1 else ""
+    return f"{places(several)} can hold {count or 'none'}{each}"

@@ -25,7 +25,7 @@ class PodGroupCause:
     """Reasons why a leaf is not placed, or not all of it.
 
     Attributes:
-        rest: the sentence after the group's name: ``finds no rack for its 4 pods: …``.
+        rest: the sentence after the group's name: ``does not fit in any rack (4 pods with 8 cpu each): …``.
         pods: reason for each pod in kube-scheduler's wording; pods that fit or were not tried are omitted.
 
     """
@@ -57,7 +57,7 @@ def brief(greedy: Greedy, request: PlacementRequest, parent: Placement) -> str:
         return f"has {members} of {phrases.counted(entity.minimum, 'pod')}"
     places = greedy.placements(request, parent)
     if not places:
-        return f"finds no {phrases.level(entity.key)}"
+        return f"has no candidate {phrases.level(entity.key)}"
     first, need = ranked(greedy, request, places)[0], needed(greedy.state, request)
     where = f" in one {phrases.level(entity.key)}" if entity.key else ""
     return f"has capacity for {first.pods} of {phrases.counted(need, 'pod')}{where}"
@@ -67,7 +67,8 @@ def left_over(greedy: Greedy, request: PlacementRequest, domain: Placement, left
     """Return why *domain*, which holds the minimum of *request*, has no node for the pods *left*; the other pods are assumed."""
     state = greedy.state
     why = clause_for_more(state, request, domain, left)
-    more = f"{len(left)} more {'pod' if len(left) == 1 else 'pods'}{_requests_phrase(state, request, several=len(left) > 1)}"
+    requests = _requests_phrase(state, request, several=len(left) > 1)
+    more = f"{phrases.counted(len(left), 'more pod')}{f' ({requests})' if requests else ''}"
     return PodGroupCause(f"has its minimum, but no node for {more} in {phrases.place(domain)}: {why}", reasons(state, left, domain))
 
 
@@ -100,42 +101,42 @@ def _others(request: PlacementRequest, order: list[Held], total: int) -> str:
     if len(order) < total:
         return f"and {level}"
     most = order[phrases.SHOWN].pods
-    return f"and {level} ({f'{most} at most' if most else 'none'})"
+    return f"and {level} ({f'at most {most}' if most else 'can hold none'}{' each' if most and more > 1 else ''})"
 
 
 def _head(state: PlacementState, request: PlacementRequest, parent: Placement) -> str:
     entity = request.entity
     inside = f" in {phrases.place(parent)}"
     if entity.name.kind == "Pod":
-        return f"{_requests_phrase(state, request, several=False).lstrip()} finds no node{inside}".lstrip()
-    return f"finds no {phrases.level(entity.key) or 'capacity'}{inside if parent.key or not entity.key else ''} for {_pods(state, request)}"
+        requests = _requests_phrase(state, request, several=False)
+        return f"{f'({requests}) ' if requests else ''}does not fit on any node{inside}"
+    level = phrases.level(entity.key)
+    where = f" {'on' if level == 'node' else 'in'} any {level}" if level else ""
+    return f"does not fit{where}{inside if parent.key or not entity.key else ''} ({_pods(state, request)})"
 
 
 def _pods(state: PlacementState, request: PlacementRequest) -> str:
     entity, need = request.entity, needed(state, request)
-    requests_phrase = _requests_phrase(state, request, several=need > 1)
-    total = len(entity.waiting)
-    if entity.running:
-        some = f"{need} of its {total} pending pods" if need < total else f"its {phrases.counted(need, 'pending pod')}"
-        return f"{some}{requests_phrase}, {len(entity.running)} running"
-    if need < total:
-        return f"{need} of its {total} pods{requests_phrase}"
-    return f"its {phrases.counted(need, 'pod') if need > 1 else 'pod'}{requests_phrase}"
+    total, noun = len(entity.waiting), "pending pod" if entity.running else "pod"
+    some = f"{need} of its {total} {noun}s" if need < total else phrases.counted(need, noun)
+    requests = _requests_phrase(state, request, several=need > 1)
+    running = f"; {len(entity.running)} running" if entity.running else ""
+    return f"{some}{f' with {requests}' if requests else ''}{running}"
 
 
 def _requests_phrase(state: PlacementState, request: PlacementRequest, *, several: bool) -> str:
-    """Return the request of each pod, if all are equal: `` (8 cpu, 4 nvidia.com/gpu each)``."""
+    """Return the request of each pod, if all are equal: ``8 cpu, 4 nvidia.com/gpu each``."""
     if len(request.runs) != 1:
         return ""
     amounts = [phrases.amount(state.nodes.resources[row], amount) for row, amount in request.runs[0].shape.requests if row != PODS]
-    return f" ({', '.join(amounts[: phrases.SHOWN])}{' each' if several else ''})" if amounts else ""
+    return f"{', '.join(amounts[: phrases.SHOWN])}{' each' if several else ''}" if amounts else ""
 
 
 def no_domain(request: PlacementRequest, parent: Placement) -> str:
     """Return the message for a group that has no candidate domain in *parent*."""
     if not request.entity.key:
-        return "finds no placement: the plugins generate none"
+        return "has no candidate placement: the plugins generate none"
     level, where = phrases.level(request.entity.key), phrases.place(parent)
     if request.pinned:
-        return f"must stay in the {level} where its members run, and {where} has no node of it"
-    return f"finds no {level}: no node of {where} has the label {request.entity.key}"
+        return f"must stay in the {level} where its members run, but {where} has no node of that {level}"
+    return f"has no candidate {level}: no node of {where} has the label {request.entity.key}"

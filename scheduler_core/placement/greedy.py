@@ -27,7 +27,7 @@ from scheduler_core.placement.state import PlacementState
 
 BARE = "pod group is unschedulable"
 """kube-scheduler's message for a root that could place no new pod."""
-NOT_COMPARABLE = "no placement has a pod of the group: they cannot be compared"
+NOT_COMPARABLE = "no feasible placement has a pod of the group: the placements cannot be compared"
 _CACHED_RESULTS = 100_000
 _CACHED_DOMAINS = 256
 

@@ -28,7 +28,7 @@ def try_leaf(request: PlacementRequest, placement: Placement, state: PlacementSt
     one_by_one = request.special or not request.memorable
     nodes, judged = (_pod_by_pod if one_by_one else _run_by_run)(request, placement, state, judged)
     if not judged.success or (state.options.every_pod and (nodes < 0).any()):
-        return PlacementOutcome(Status.UNSCHEDULABLE, placement, 0, judged.message or "a pod of the group found no node", nodes=nodes)
+        return PlacementOutcome(Status.UNSCHEDULABLE, placement, 0, judged.message or "a pod of the group fits on no node", nodes=nodes)
     return succeeded(request, placement, nodes, state)
 
 

@@ -33,4 +33,4 @@ class UnmodelledFields(StaticPlugin):
         kept = [field for field in fields if field not in self._ignore and _INDEX.sub("", field) not in self._ignore]
         if not kept:
             return ""
-        return f"{' and '.join(kept)} can keep the pod off a node and is not modelled (to place it all the same: --ignore {_INDEX.sub('', kept[0])})"
+        return f"{' and '.join(kept)} can exclude nodes and is not modelled (to place it anyway, use --ignore {_INDEX.sub('', kept[0])})"

@@ -129,7 +129,7 @@ def test_a_group_without_capacity_gets_a_reason_and_what_would_help(ended):
     output = section(ended[1].stdout, 6)
 
     assert re.search(r"sweep +Gang +<none> +Unschedulable ", output)
-    assert "rack-d holds 3 (short of 4 nvidia.com/gpu: 12 free, 16 needed)" in joined(output)
+    assert "rack-d can hold 3 (short of 4 nvidia.com/gpu: 12 free, 16 needed)" in joined(output)
     assert '"outcome": "infeasible"' in output
     assert "minCount of PodGroup research/sweep lowered from 4 to 3" in printed(output, "muster simulate cluster.json")
 

@@ -63,7 +63,7 @@ def failed_gang(message="no feasible placements found", reason="0/3 nodes are av
 def preempting():
     """A gang of two for which a gang of two and a pod leave."""
     by_scheduler = "pod group is unschedulable, pod group preemption: found a placement for podgroup, preempting 3 victims"
-    message = "group urgent finds no rack for its 2 pods"
+    message = "group urgent does not fit in any rack (2 pods)"
     return Decision(
         leaf("urgent"),
         Status.UNSCHEDULABLE,

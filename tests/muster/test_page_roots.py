@@ -48,20 +48,20 @@ def test_pods_that_are_left_over_are_told_with_their_reasons():
 
 def test_a_group_of_a_tree_says_what_the_root_does_not():
     groups = (
-        told(composite("run"), Status.UNSCHEDULABLE, "group b finds no rack"),
+        told(composite("run"), Status.UNSCHEDULABLE, "group b does not fit in any rack"),
         told(leaf("a"), Status.UNSCHEDULABLE, "fits by itself, but group b does not"),
-        told(leaf("b"), Status.UNSCHEDULABLE, "group b finds no rack"),
+        told(leaf("b"), Status.UNSCHEDULABLE, "group b does not fit in any rack"),
     )
-    decision = Decision(composite("run"), Status.UNSCHEDULABLE, "group b finds no rack: r1 holds 1", groups=groups)
+    decision = Decision(composite("run"), Status.UNSCHEDULABLE, "group b does not fit in any rack: r1 can hold 1", groups=groups)
     assert [(), ("fits by itself, but group b does not",), ()] == [line.why for line in root_cards.lines(decision, KIN, nowhere)]
 
 
 def test_card_of_a_gang_that_does_not_fit():
-    found = card(failed_gang("group g finds no rack: r1 holds 2; r2 holds none"), headline="No room")
+    found = card(failed_gang("group g does not fit in any rack: r1 can hold 2; r2 can hold none"), headline="No room")
     assert ("✗", "Unschedulable", "", "0 of 3 pods placed", "No room", ()) == (
         *(found.mark, found.word, found.waits, found.count, found.headline, found.lines),
     )
-    assert (CountedSentence("group g finds no rack", ("r1 holds 2", "r2 holds none")),) == found.sentences
+    assert (CountedSentence("group g does not fit in any rack", ("r1 can hold 2", "r2 can hold none")),) == found.sentences
     assert ("g-1, g-2", "g-0") == tuple(pods for pods, _ in found.reasons)
     assert "" == found.search
 

@@ -54,7 +54,7 @@ def test_a_gang_that_is_not_placed_tells_why_and_for_whom():
 def test_a_preemption_tells_who_leaves_and_where_the_pods_go_then():
     assert shown(preempting()) == [
         "→ PodGroup default/urgent  0/2 pods  Unschedulable  after eviction on n1, n2",
-        "     group urgent finds no rack for its 2 pods",
+        "     group urgent does not fit in any rack (2 pods)",
         "     3 pods must be evicted first: PodGroup default/low (low-0, low-1), Pod default/web",
         "     kube-scheduler's message: pod group is unschedulable, pod group preemption: found a placement",
         "       for podgroup, preempting 3 victims",

@@ -33,7 +33,7 @@ from scheduler_core.preemption.units.disruption_budgets import DisruptionBudgets
 from scheduler_core.preemption.units.units import Units
 from scheduler_core.preemption.victims.workload_aware import ProposalT
 
-NOT_PROVED = "no placement was proved for the time after the eviction"
+NOT_PROVED = "no placement after the eviction is known"
 EFFORT = 400_000
 """Steps for one root, about a microsecond each."""
 

@@ -59,9 +59,9 @@ def blocks(**racks: int) -> list[Object]:
 class TestSixteenGpus:
     def test_each_rack_says_how_many_pods_it_holds_and_why_not_more(self):
         want = (
-            "group finetune finds no rack for its 4 pods (8 cpu, 4 nvidia.com/gpu each): "
-            "rack-1, rack-2 and rack-3 hold 2 each (short of 8 nvidia.com/gpu: 8 free, 16 needed); "
-            "rack-4 holds 1 (short of 12 nvidia.com/gpu: 4 free, 16 needed), "
+            "group finetune does not fit in any rack (4 pods with 8 cpu, 4 nvidia.com/gpu each): "
+            "rack-1, rack-2 and rack-3 can hold 2 each (short of 8 nvidia.com/gpu: 8 free, 16 needed); "
+            "rack-4 can hold 1 (short of 12 nvidia.com/gpu: 4 free, 16 needed), "
             "or 3 if the taint maintenance=yes:NoSchedule on 1 of 4 nodes were tolerated"
         )
 
@@ -101,9 +101,10 @@ class TestTrees:
         result = diagnosed(greedy_trap())
 
         assert result.message == (
-            "group g4 of trap finds no rack in zone z1 for its 3 pods (1 cpu each): rack r2 holds 2 (short of 1 cpu: 2 free, 3 needed); "
-            "rack r1 holds 1 (short of 2 cpu: 1 free, 3 needed). It would fit by itself, but earlier g1 and g2 took rack r1 and "
-            "g3 took rack r2. trap needs all 4 of its groups in one zone: zone z1 holds 3"
+            "group g4 of trap does not fit in any rack in zone z1 (3 pods with 1 cpu each): "
+            "rack r2 can hold 2 (short of 1 cpu: 2 free, 3 needed); "
+            "rack r1 can hold 1 (short of 2 cpu: 1 free, 3 needed). It would fit by itself, but earlier g1 and g2 took rack r1 and "
+            "g3 took rack r2. trap needs all 4 of its groups in one zone: zone z1 can hold 3"
         )
         assert result.uncertain == (
             "The greedy algorithm may have missed a placement: g1, g2 and g3 keep their placements, although a sibling "
@@ -115,9 +116,10 @@ class TestTrees:
         result = diagnosed(stealing())
 
         assert result.message == (
-            "group decode of serve finds no capacity in rack r1 for its 3 pods (1 cpu each): only for 1 (short of 2 cpu: 1 free, 3 needed). "
+            "group decode of serve does not fit in rack r1 (3 pods with 1 cpu each): "
+            "rack r1 can hold 1 (short of 2 cpu: 1 free, 3 needed). "
             "It would fit by itself, but earlier prefill placed 7 pods, 3 more than it needs. "
-            "serve needs both of its groups in one rack: rack r1 holds 1"
+            "serve needs both of its groups in one rack: rack r1 can hold 1"
         )
         assert result.uncertain == (
             "The greedy algorithm may have missed a placement: 3 optional pods of group prefill took capacity before its "
@@ -131,10 +133,11 @@ class TestTrees:
         result = diagnosed(blocks(a1=3, a2=5, b1=5, b2=4))
 
         assert result.message == (
-            "group pg-2 of train finds no rack in block-a for its 5 pods (1 cpu each): rack-a1 holds 3 (short of 2 cpu: 3 free, 5 needed); "
-            "rack-a2 holds none (short of 5 cpu: 0 free, 5 needed). It would fit by itself, but earlier pg-1 took rack-a2. "
-            "train needs both of its groups in one block: block-a holds 1; "
-            "block-b holds 1 (group pg-2 has capacity for 4 of 5 pods in one rack)"
+            "group pg-2 of train does not fit in any rack in block-a (5 pods with 1 cpu each): "
+            "rack-a1 can hold 3 (short of 2 cpu: 3 free, 5 needed); "
+            "rack-a2 can hold none (short of 5 cpu: 0 free, 5 needed). It would fit by itself, but earlier pg-1 took rack-a2. "
+            "train needs both of its groups in one block: block-a can hold 1; "
+            "block-b can hold 1 (group pg-2 has capacity for 4 of 5 pods in one rack)"
         )
         assert result.uncertain == ""
 
@@ -151,10 +154,11 @@ class TestTrees:
         result = diagnosed([*created, *pods("l1", 3), *pods("l2", 4), *pods("late", 1)])
 
         assert result.message == (
-            "group l2 of left of root finds no rack in zone a for its 4 pods (1 cpu each): rack y holds 3 (short of 1 cpu: 3 free, 4 needed); "
-            "rack x holds none (short of 4 cpu: 0 free, 4 needed). left needs both of its groups: 1 fits. "
-            "root needs both of its groups in one zone: zone a holds none; "
-            "zones b, c and d hold none (group l2 of left has capacity for 3 of 4 pods in one rack); and 2 more zones"
+            "group l2 of left of root does not fit in any rack in zone a (4 pods with 1 cpu each): "
+            "rack y can hold 3 (short of 1 cpu: 3 free, 4 needed); "
+            "rack x can hold none (short of 4 cpu: 0 free, 4 needed). left needs both of its groups: 1 fits. "
+            "root needs both of its groups in one zone: zone a can hold none; "
+            "zones b, c and d can hold none (group l2 of left has capacity for 3 of 4 pods in one rack); and 2 more zones"
         )
         assert named(result.groups)["late"] == "not tried: root can no longer place both of its groups"
         assert result.uncertain == ""
@@ -165,7 +169,7 @@ class TestTrees:
         result = diagnosed([*created, *pods("a", 2, "3"), *pods("b", 1)])
 
         assert result.message == (
-            "group a of w finds no capacity in the cluster for its 2 pods (3 cpu each): only for 1 (short of 2 cpu: 4 free, 6 needed). "
+            "group a of w does not fit in the cluster (2 pods with 3 cpu each): the cluster can hold 1 (short of 2 cpu: 4 free, 6 needed). "
             "b does not fit either. w needs 1 of its 2 groups: none fits"
         )
         assert named(result.groups)["b"] == "group b of w has 1 of the 3 pods that it needs"
@@ -201,8 +205,8 @@ def test_domains_beyond_the_fourth_are_counted():
     result = diagnosed([*nodes, group("g", 9, key=RACK), *pods("g", 9)])
 
     assert result.message == (
-        "group g finds no rack for its 9 pods (1 cpu each): rack-00, rack-01, rack-02 and rack-03 hold 4 each "
-        "(short of 5 cpu: 4 free, 9 needed); and 46 more racks (4 at most)"
+        "group g does not fit in any rack (9 pods with 1 cpu each): rack-00, rack-01, rack-02 and rack-03 can hold 4 each "
+        "(short of 5 cpu: 4 free, 9 needed); and 46 more racks (at most 4 each)"
     )
 
 
@@ -211,8 +215,8 @@ def test_the_domain_that_holds_most_comes_first():
 
     result = diagnosed([*nodes, group("g", 4, key=RACK), *pods("g", 4)])
 
-    assert [result.message.index(f"rack {rack} holds") for rack in "bca"] == sorted(
-        result.message.index(f"rack {rack} holds") for rack in "abc"
+    assert [result.message.index(f"rack {rack} can hold") for rack in "bca"] == sorted(
+        result.message.index(f"rack {rack} can hold") for rack in "abc"
     )
 
 
@@ -232,5 +236,5 @@ def test_no_message_is_longer_than_a_thousand_characters():
 def test_a_cluster_without_nodes_is_reported_as_such():
     result = diagnosed([group("g", 1), *pods("g", 1)])
 
-    assert result.message == "group g finds no capacity in the cluster for its pod (1 cpu): there are no nodes"
+    assert result.message == "group g does not fit in the cluster (1 pod with 1 cpu): there are no nodes"
     assert result.pods == {"default/g-0": "0/0 nodes are available."}

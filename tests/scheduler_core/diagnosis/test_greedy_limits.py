@@ -118,8 +118,8 @@ def test_placements_of_a_plugin_are_reported_by_name():
     result = diagnosed([*nodes, group("g", 4), *pods("g", 4)], plugins=Plugins(generators=(Halves(),)))
 
     assert result.message == (
-        "group g finds no capacity in the cluster for its 4 pods (1 cpu each): even holds 3 (short of 1 cpu: 3 free, 4 needed); "
-        "odd holds 2 (short of 2 cpu: 2 free, 4 needed)"
+        "group g does not fit in the cluster (4 pods with 1 cpu each): even can hold 3 (short of 1 cpu: 3 free, 4 needed); "
+        "odd can hold 2 (short of 2 cpu: 2 free, 4 needed)"
     )
 
 
@@ -127,6 +127,6 @@ def test_a_veto_of_a_plugin_is_reported_and_is_no_proof():
     result = diagnosed([node("n1"), group("g", 2), *pods("g", 2)], plugins=Plugins(checks=(Veto(),)))
 
     assert result.message == (
-        "group g finds no capacity in the cluster for its 2 pods (1 cpu each): only for 2 (the budget of the team is spent)"
+        "group g does not fit in the cluster (2 pods with 1 cpu each): the cluster can hold 2 (the budget of the team is spent)"
     )
     assert result.uncertain == "The greedy algorithm may have missed a placement: a plugin decides what is feasible"

@@ -35,8 +35,8 @@ CLAIM = [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
         pytest.param(
             [node(f"n{number}", rack="r1", **{GPU: "3"}) for number in range(4)],
             [group("g", 5, key=RACK), *pods("g", 5, requests={GPU: "2"})],
-            "group g finds no rack for its 5 pods (1 cpu, 2 nvidia.com/gpu each): "
-            "rack r1 holds 4 (fragmented: 4 nvidia.com/gpu more are free, but no node has 2 (at most 1))",
+            "group g does not fit in any rack (5 pods with 1 cpu, 2 nvidia.com/gpu each): "
+            "rack r1 can hold 4 (fragmented: 4 nvidia.com/gpu more are free, but no node has 2 (at most 1))",
             id="enough in sum, in pieces",
         ),
         pytest.param(
@@ -45,106 +45,112 @@ CLAIM = [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
                 *(node(f"m{number}", "64", **{GPU: "1"}) for number in range(4)),
             ],
             [group("g", 2), *pods("g", 2, "4", requests={GPU: "2"})],
-            "group g finds no capacity in the cluster for its 2 pods (4 cpu, 2 nvidia.com/gpu each): "
+            "group g does not fit in the cluster (2 pods with 4 cpu, 2 nvidia.com/gpu each): "
             "fragmented: no node has 2 nvidia.com/gpu and 4 cpu free together",
             id="two resources that no node has together",
         ),
         pytest.param(
             [node(f"n{number}", **{GPU: "8"}) for number in range(2)],
             [group("g", 2), *pods("g", 2, requests={GPU: "16"})],
-            "group g finds no capacity in the cluster for its 2 pods (1 cpu, 16 nvidia.com/gpu each): "
+            "group g does not fit in the cluster (2 pods with 1 cpu, 16 nvidia.com/gpu each): "
             "a pod requests 16 nvidia.com/gpu, more than any node has (8)",
             id="larger than any node",
         ),
         pytest.param(
             [node("n1"), node("n2")],
             [group("g", 4), *pods("g", 4, "500m", requests={"memory": "9Gi"})],
-            "group g finds no capacity in the cluster for its 4 pods (0.5 cpu, 9Gi memory each): "
-            "only for 2 (short of 4Gi memory: 32Gi free, 36Gi needed)",
+            "group g does not fit in the cluster (4 pods with 0.5 cpu, 9Gi memory each): "
+            "the cluster can hold 2 (short of 4Gi memory: 32Gi free, 36Gi needed)",
             id="memory and fractions of a core",
         ),
         pytest.param(
             [node("n1", pods="2")],
             [group("g", 4), *pods("g", 4, "10m")],
-            "group g finds no capacity in the cluster for its 4 pods (0.01 cpu each): only for 2 (short of 2 pod slots: 2 free, 4 needed)",
+            "group g does not fit in the cluster (4 pods with 0.01 cpu each): "
+            "the cluster can hold 2 (short of 2 pod slots: 2 free, 4 needed)",
             id="too many pods",
         ),
         pytest.param(
             [node(f"n{number}", "1", rack="r3", taints=("dedicated=inference:NoSchedule",) * (number < 4)) for number in range(8)],
             [group("g", 6, key=RACK), *pods("g", 6)],
-            "group g finds no rack for its 6 pods (1 cpu each): rack r3 holds 4 (short of 2 cpu: 4 free, 6 needed), "
+            "group g does not fit in any rack (6 pods with 1 cpu each): rack r3 can hold 4 (short of 2 cpu: 4 free, 6 needed), "
             "or all 6 if the taint dedicated=inference:NoSchedule on 4 of 8 nodes were tolerated",
             id="a taint",
         ),
         pytest.param(
             [node(f"n{number}", taints=("a:NoSchedule", "b:NoExecute")) for number in range(3)],
             [group("g", 1), *pods("g", 1)],
-            "group g finds no capacity in the cluster for its pod (1 cpu): all 3 nodes have the untolerated taint a:NoSchedule",
+            "group g does not fit in the cluster (1 pod with 1 cpu): all 3 nodes have the untolerated taint a:NoSchedule",
             id="a taint behind which stands another",
         ),
         pytest.param(
             [node(f"n{number}", rack="r1", taints=(f"t{number}:NoSchedule",)) for number in range(6)],
             [group("g", 7, key=RACK), *pods("g", 7, "4")],
-            "group g finds no rack for its 7 pods (4 cpu each): rack r1 holds none (all 6 nodes have untolerated taints: "
+            "group g does not fit in any rack (7 pods with 4 cpu each): rack r1 can hold none (all 6 nodes have untolerated taints: "
             "t0:NoSchedule, t1:NoSchedule, t2:NoSchedule and 3 more), or 1 if the taint t0:NoSchedule on 1 of 6 nodes were tolerated",
             id="many taints",
         ),
         pytest.param(
             [labelled(node(f"n{number}", "1"), gpu="h100" if number < 4 else "a100") for number in range(8)],
             [group("g", 6), *pods("g", 6, nodeSelector={"gpu": "h100"})],
-            "group g finds no capacity in the cluster for its 6 pods (1 cpu each): only for 4 (short of 2 cpu: 4 free, 6 needed), "
-            "or for all 6 if its node selector gpu=h100, which 4 of 8 nodes do not match, were dropped",
+            "group g does not fit in the cluster (6 pods with 1 cpu each): the cluster can hold 4 (short of 2 cpu: 4 free, 6 needed), "
+            "or all 6 if its node selector gpu=h100, which 4 of 8 nodes do not match, were dropped",
             id="a node selector",
         ),
         pytest.param(
             [node(f"n{number}", rack="r1", cordoned=True) for number in range(2)],
             [group("g", 2, key=RACK), *pods("g", 2)],
-            "group g finds no rack for its 2 pods (1 cpu each): rack r1 holds none, or both if both nodes were uncordoned",
+            "group g does not fit in any rack (2 pods with 1 cpu each): rack r1 can hold none, or both if both nodes were uncordoned",
             id="unschedulable nodes",
         ),
         pytest.param(
             [node("n1"), node("n2")],
             [group("g", 3), *pods("g", 3, ports=[{"hostPort": 8080}])],
-            "group g finds no capacity in the cluster for its 3 pods (1 cpu each): only for 2 (both nodes have host port 8080/TCP in use)",
+            "group g does not fit in the cluster (3 pods with 1 cpu each): "
+            "the cluster can hold 2 (both nodes have host port 8080/TCP in use)",
             id="ports of the host",
         ),
         pytest.param(
             [node("n1"), node("n2")],
             [group("g", 3), *pods("g", 3, affinity=ANTI)],
-            "group g finds no capacity in the cluster for its 3 pods (1 cpu each): only for 2 (both nodes didn't match pod anti-affinity rules), "
-            "or for all 3 if its pod anti-affinity were dropped",
+            "group g does not fit in the cluster (3 pods with 1 cpu each): "
+            "the cluster can hold 2 (both nodes didn't match pod anti-affinity rules), "
+            "or all 3 if its pod anti-affinity were dropped",
             id="anti-affinity",
         ),
         pytest.param(
             [node("n1"), node("n2")],
             [group("g", 3), *pods("g", 3, affinity=ANTI, topologySpreadConstraints=SPREAD)],
-            "group g finds no capacity in the cluster for its 3 pods (1 cpu each): only for 2 (both nodes didn't match pod anti-affinity rules), "
-            "or for all 3 if all rules between pods were dropped",
+            "group g does not fit in the cluster (3 pods with 1 cpu each): "
+            "the cluster can hold 2 (both nodes didn't match pod anti-affinity rules), "
+            "or all 3 if all rules between pods were dropped",
             id="two rules between pods",
         ),
         pytest.param(
             [node("n1"), node("n2", "1")],
             [group("g", 4), *pods("g", 4, topologySpreadConstraints=SPREAD)],
-            "group g finds no capacity in the cluster for its 4 pods (1 cpu each): only for 3 (1 of 2 nodes has less than 1 cpu free; "
-            "1 of 2 nodes didn't match pod topology spread constraints), or for all 4 if its topology spread constraints were dropped",
+            "group g does not fit in the cluster (4 pods with 1 cpu each): the cluster can hold 3 (1 of 2 nodes has less than 1 cpu free; "
+            "1 of 2 nodes didn't match pod topology spread constraints), or all 4 if its topology spread constraints were dropped",
             id="spread, and a full node",
         ),
         pytest.param(
             [node("n1"), node("n2")],
             [group("g", 1, key=RACK), *pods("g", 1)],
-            "group g finds no rack: no node of the cluster has the label topology.example/rack",
+            "group g has no candidate rack: no node of the cluster has the label topology.example/rack",
             id="no such label",
         ),
         pytest.param(
             [node("n1", "2", rack="r1"), node("n2", "9", rack="r2")],
             [group("g", 4, key=RACK), pod("g-x", "g", on="n1"), *pods("g", 3)],
-            "group g finds no rack for its 3 pending pods (1 cpu each), 1 running: rack r1 holds 1 (short of 2 cpu: 1 free, 3 needed)",
+            "group g does not fit in any rack (3 pending pods with 1 cpu each; 1 running): "
+            "rack r1 can hold 1 (short of 2 cpu: 1 free, 3 needed)",
             id="a rack chosen by a pod that runs",
         ),
         pytest.param(
             [node("n1", **{GPU: "8"}), node("n2", taints=("x:NoExecute",), **{GPU: "16"})],
             [pod("lonely", requests={GPU: "12"})],
-            "pod lonely (1 cpu, 12 nvidia.com/gpu) finds no node in the cluster: a pod requests 12 nvidia.com/gpu, more than any node that "
+            "pod lonely (1 cpu, 12 nvidia.com/gpu) does not fit on any node in the cluster: "
+            "a pod requests 12 nvidia.com/gpu, more than any node that "
             "it can use has (8); it would fit if the taint x:NoExecute on 1 of 2 nodes were tolerated",
             id="a pod by itself",
         ),
@@ -157,7 +163,7 @@ def test_a_leaf_says_what_it_is_short_of(nodes, gang, want):
 def test_a_field_that_is_not_modelled_is_a_reason_like_any_other():
     result = diagnosed([node("n1", rack="r1"), group("g", 2, key=RACK), *pods("g", 2, volumes=CLAIM)])
 
-    assert "rack r1 holds none (spec.volumes[0].persistentVolumeClaim can keep the pod off a node" in result.message
+    assert "rack r1 can hold none (spec.volumes[0].persistentVolumeClaim can exclude nodes" in result.message
     assert result.message.endswith(", or both if it were ignored")
     assert result.pods["default/g-0"].startswith("0/1 nodes are available: 1 spec.volumes[0].persistentVolumeClaim")
 
@@ -209,7 +215,7 @@ def test_a_child_that_a_success_leaves_out_has_its_cause():
 
     assert outcome.status is Status.SUCCESS
     assert {
-        "b": "group b of w finds no capacity in the cluster for its 2 pods (1 cpu each): only for 1 (short of 1 cpu: 1 free, 2 needed)"
+        "b": "group b of w does not fit in the cluster (2 pods with 1 cpu each): the cluster can hold 1 (short of 1 cpu: 1 free, 2 needed)"
     } == named(result.groups)
     assert result.pods == {
         "default/b-0": "pod group is unschedulable, minCount (2) cannot be satisfied: 1 scheduled, 0 remaining",
@@ -221,7 +227,7 @@ def test_where_every_pod_must_be_placed_all_of_them_are_needed():
     result = diagnosed([node("n1", "3"), group("g", 2), *pods("g", 5)], options=PlacingOptions(every_pod=True))
 
     assert result.message == (
-        "group g finds no capacity in the cluster for its 5 pods (1 cpu each): only for 3 (short of 2 cpu: 3 free, 5 needed)"
+        "group g does not fit in the cluster (5 pods with 1 cpu each): the cluster can hold 3 (short of 2 cpu: 3 free, 5 needed)"
     )
 
 

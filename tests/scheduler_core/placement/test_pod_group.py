@@ -181,7 +181,7 @@ def test_a_pod_without_a_node_matters_beyond_the_minimum_only_if_that_is_request
     outcome, _ = try_group([node("a", "2"), leaf("g", 1), *pods("g", 3)], every_pod=every_pod)
 
     assert status == outcome.status
-    assert ("a pod of the group found no node" if every_pod else "") == outcome.message
+    assert ("a pod of the group fits on no node" if every_pod else "") == outcome.message
 
 
 @randomly

@@ -127,7 +127,7 @@ def test_filters_are_in_the_order_of_kube_scheduler():
     reasons = [reason for reason, _ in Profile(load(objects).nodes).filters(what)]
 
     assert [UNSCHEDULABLE, "node(s) had untolerated taint {k: }", NODE_AFFINITY] == reasons[1:]
-    assert reasons[0].startswith("spec.volumes[0].rbd can keep the pod off a node and is not modelled")
+    assert reasons[0].startswith("spec.volumes[0].rbd can exclude nodes and is not modelled")
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_fields_that_are_not_modelled_refuse_a_pod_by_name(ignore, refused):
     fields = ("spec.volumes[0].rbd", "spec.resourceClaims")
     result = Profile(NODES, ignore)
 
-    assert refused == result.refused(fields).partition(" can keep")[0]
+    assert refused == result.refused(fields).partition(" can exclude")[0]
     mask = result.compile(shape(unmodelled=fields)).mask
     assert (None if not refused else [False] * 4) == (None if mask is None else mask.tolist())
 
@@ -213,6 +213,6 @@ def test_the_words_for_a_pod_of_a_manifest_name_the_field():
     snapshot = load([node("n"), pod("p", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}])])
     ((reason, mask),) = Profile(snapshot.nodes).filters(snapshot.pods[0].shape)
 
-    assert reason.startswith("spec.volumes[0].persistentVolumeClaim can keep")
-    assert reason.endswith("(to place it all the same: --ignore spec.volumes.persistentVolumeClaim)")
+    assert reason.startswith("spec.volumes[0].persistentVolumeClaim can exclude nodes")
+    assert reason.endswith("(to place it anyway, use --ignore spec.volumes.persistentVolumeClaim)")
     assert [False] == mask.tolist()
