@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
 import json
 import re
 from collections.abc import Mapping
@@ -13,6 +14,8 @@ from validators.lint.finding import UNREADABLE, Finding, Report
 from validators.rules.base import Rule, Severity
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+DISTRIBUTION = "muster-scheduling"
+"""Distribution whose version is reported."""
 _DOCUMENTS = "https://github.com/kubernetes/enhancements/issues/"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.OFF: "none"}
 
@@ -32,7 +35,7 @@ def as_sarif(report: Report, known: Mapping[str, Rule]) -> dict[str, object]:
         "version": "2.1.0",
         "runs": [
             {
-                "tool": {"driver": {"name": "muster", "rules": [_rule(each, known.get(each)) for each in reported]}},
+                "tool": {"driver": {"name": "muster", **_version(), "rules": [_rule(each, known.get(each)) for each in reported]}},
                 "columnKind": "unicodeCodePoints",
                 "invocations": [
                     {
@@ -44,6 +47,14 @@ def as_sarif(report: Report, known: Mapping[str, Rule]) -> dict[str, object]:
             }
         ],
     }
+
+
+def _version() -> dict[str, str]:
+    """Return the version of the installed distribution; nothing if the package is used without one."""
+    try:
+        return {"version": importlib.metadata.version(DISTRIBUTION)}
+    except importlib.metadata.PackageNotFoundError:
+        return {}
 
 
 def _rule(rule_id: str, rule: Rule | None) -> dict[str, object]:
@@ -78,7 +89,7 @@ def _result(finding: Finding, number: int, seen: dict[str, int]) -> dict[str, ob
 def _location(finding: Finding) -> dict[str, object]:
     span = finding.span
     physical = {
-        "artifactLocation": {"uri": quote(finding.file, safe="/-._~")},
+        "artifactLocation": _artifact(finding.file),
         "region": {
             "startLine": span.line,
             "startColumn": span.column,
@@ -90,6 +101,12 @@ def _location(finding: Finding) -> dict[str, object]:
         return {"physicalLocation": physical}
     name = f"{finding.document}: {finding.field}" if finding.field else str(finding.document)
     return {"physicalLocation": physical, "logicalLocations": [{"fullyQualifiedName": name}]}
+
+
+def _artifact(file: str) -> dict[str, str]:
+    """Return the place of a file: an absolute URI, or one relative to the root of the sources, as code scanning resolves it."""
+    path = quote(file, safe="/-._~")
+    return {"uri": f"file://{path}"} if file.startswith("/") else {"uri": path, "uriBaseId": "%SRCROOT%"}
 
 
 def _notification(finding: Finding) -> dict[str, object]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import importlib.metadata
 import io
 import json
 import re
@@ -104,11 +105,19 @@ def test_sarif_results_point_at_their_rule_and_their_place() -> None:
     assert [described[each["ruleIndex"]]["id"] for each in run["results"]] == [each["ruleId"] for each in run["results"]]
     assert result["level"] == "error"
     assert result["locations"][0]["physicalLocation"] == {
-        "artifactLocation": {"uri": "a/b.yaml"},
+        "artifactLocation": {"uri": "a/b.yaml", "uriBaseId": "%SRCROOT%"},
         "region": {"startLine": 8, "startColumn": 7, "endLine": 8, "endColumn": 18},
     }
-    assert run["results"][2]["locations"][0]["physicalLocation"]["artifactLocation"] == {"uri": "c%20d%2Ce.yaml"}
+    assert run["results"][2]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "c%20d%2Ce.yaml"
     assert run["invocations"][0]["executionSuccessful"] is False
+
+
+def test_sarif_has_the_version_of_the_driver_and_absolute_uris_of_absolute_paths() -> None:
+    report = dataclasses.replace(REPORT, findings=(dataclasses.replace(REPORT.findings[0], file="/src/a b.yaml"),))
+    (run,) = json.loads(reports.renderer("sarif")(report))["runs"]
+
+    assert importlib.metadata.version("muster-scheduling") == run["tool"]["driver"]["version"]
+    assert {"uri": "file:///src/a%20b.yaml"} == run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]
 
 
 def test_sarif_fingerprints_do_not_change_when_lines_move() -> None:
