@@ -223,7 +223,6 @@ class SchedulingQueue:
 
     def preempt(self, entity: QueuedEntity, preempting: Preempting) -> None:
         """Record that the evictions of a plan are sent."""
-        entity.refusal = None
         self.entities.move(entity, Event.PREEMPT, preempting)
 
     def victim_stays(self, entity: QueuedEntity, preempting: Preempting, victim: Ref, why: str, now: float) -> None:

@@ -59,18 +59,18 @@ class DecisionApplier:
             return self._placed(entity, status, decided, decision, now)
         return self._failed(entity, status, decided, decision, now, blocked=blocked is not None)
 
-    def report(self, entity: QueuedEntity, status: RootStatus) -> tuple[Write, ...]:
+    def report(self, entity: QueuedEntity, status: RootStatus, now: float) -> tuple[Write, ...]:
         """Return the conditions and events that report the last decision on *entity*."""
         decision = self._queue.decisions.get(entity.root)
-        return self._binder.report_failure(decision, status, update_message=True) if decision is not None else ()
+        return self._report_failure(entity, status, decision, now) if decision is not None else ()
 
-    def report_refusal(self, entity: QueuedEntity, status: RootStatus) -> tuple[Write, ...]:
+    def report_refusal(self, entity: QueuedEntity, status: RootStatus, now: float) -> tuple[Write, ...]:
         """Return the conditions and events that report that the evictions for *entity* were refused."""
         decision, refusal = self._queue.decisions.get(entity.root), entity.refusal
         if decision is not None and refusal is not None:
             blocked = self._preemption.blocked(decision) or BlockedPreemption(refusal.reason)
             self._queue.decisions.record(blocked.added_to(decision, self._queue.options.flush_seconds))
-        return self.report(entity, status)
+        return self.report(entity, status, now)
 
     def _placed(self, entity: QueuedEntity, status: RootStatus, decided: Decided, decision: Decision, now: float) -> Attempt:
         queue = self._queue

@@ -108,7 +108,7 @@ class Scheduler:
                 return ()
         preempting, writes = self._preemption.begin(plan)
         if entity.refusal is not None and (current := queue.status_of(root)) is not None:
-            writes = (*self._applier.report(entity, current), *writes)
+            writes = (*self._applier.report(entity, current, now), *writes)
         queue.preempt(entity, preempting)
         return writes
 
@@ -121,7 +121,7 @@ class Scheduler:
         queue.preemption_done(entity)
         status = queue.status_of(root)
         queue.evictions_refused(entity, frozenset({pod}), f"the eviction of pod {pod.key} was refused: {why}", now, status)
-        return self._applier.report_refusal(entity, status) if status is not None else ()
+        return self._applier.report_refusal(entity, status, now) if status is not None else ()
 
     def explain(self, namespace: str, name: str) -> Decision | None:
         """Return the last decision on the root of that name, or on the root of the group or pod of that name; None if there is none."""
