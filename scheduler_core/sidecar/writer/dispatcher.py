@@ -90,7 +90,7 @@ class Dispatcher:
     def dry_run_evictions(self, writes: Sequence[Evict], on_done: Callable[[Evict | None, str], None]) -> None:
         """Send the evictions *writes* as a dry run.
 
-        *on_done* is called once, after all responses, with the first refused eviction and the reason; None if none is refused.
+        *on_done* is called once, after all responses, with the refused eviction that is first by name and the reason; None if none is refused.
         """
         if not writes:
             on_done(None, "")
@@ -221,6 +221,8 @@ def _record_dry_run(plan: EvictionDryRun, write: Write, outcome: WriteOutcome, w
     """Record the dry run of one eviction of a plan, and return whether it was the last."""
     plan.waiting -= 1
     # A victim that is already gone counts as allowed.
-    if outcome not in (WriteOutcome.DONE, WriteOutcome.GONE) and plan.refused is None and isinstance(write, Evict):
+    refused = outcome not in (WriteOutcome.DONE, WriteOutcome.GONE)
+    # The first by name, whichever response comes first: the message about it does not change from one dry run to the next.
+    if refused and isinstance(write, Evict) and (plan.refused is None or write.pod.key < plan.refused.pod.key):
         plan.refused, plan.why = write, why
     return plan.waiting == 0

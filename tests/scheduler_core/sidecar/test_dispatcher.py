@@ -382,6 +382,11 @@ def victims(*names):
 BUDGET = reply(429, retry_after=10.0, causes=("DisruptionBudget",))
 
 
+def test_of_two_refused_evictions_the_first_by_name_is_reported_whichever_answer_comes_first(publishing):
+    ((refused, _),) = rehearsed(publishing(Server(BUDGET, BUDGET)), *victims("c", "a"))
+    assert "a" == refused.pod.name
+
+
 @pytest.mark.parametrize(
     ("answers", "refused"),
     [
