@@ -27,14 +27,7 @@ _LONG_WORK = 2000
 )
 @click.argument("paths", nargs=-1, metavar="[PATH...|-]")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Format of standard output.")
-@click.option(
-    "--output",
-    "outputs",
-    multiple=True,
-    metavar="FORMAT=FILE",
-    shell_complete=lambda _ctx, _parameter, incomplete: [f"{each}=" for each in FORMATS if each.startswith(incomplete)],
-    help="Write a report to a file as well (repeatable).",
-)
+@options.outputs(FORMATS, "Write a report to a file as well (repeatable).")
 @options.judging
 @options.objects
 @click.option("--quiet", "-q", is_flag=True, help="Write nothing to standard output, only set the exit status.")

@@ -43,6 +43,15 @@ objects = click.option(
 )
 
 
+def outputs(formats: Sequence[str], text: str) -> Callable[[Command], Command]:
+    """Return the option ``--output FORMAT=FILE`` for *formats*, with the help *text*."""
+
+    def complete(_ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+        return [f"{each}=" for each in formats if each.startswith(incomplete)]
+
+    return click.option("--output", "outputs", multiple=True, metavar="FORMAT=FILE", shell_complete=complete, help=text)
+
+
 def complete_rule(_ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
     """Return the ids of rules that begin with *incomplete*, for the shell."""
     from validators import rules

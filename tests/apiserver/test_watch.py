@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import pytest
 
 from apiserver.watch import FIRST_WAIT, PAGE, UNSERVED_WAIT, WATCH_SECONDS, WatchStatus
@@ -22,14 +20,7 @@ from tests.apiserver.scripted_watch import (
     watched,
 )
 
-
-@pytest.fixture(autouse=True)
-def clock(monkeypatch):
-    """Replace the watcher's clock by one that the test moves, and its random waits by the longest."""
-    result = SimpleNamespace(now=0.0)
-    monkeypatch.setattr("apiserver.watch.time", SimpleNamespace(monotonic=lambda: result.now))
-    monkeypatch.setattr("apiserver.watch.random", SimpleNamespace(uniform=lambda _, most: most, randrange=lambda _: 7))
-    return result
+pytestmark = pytest.mark.usefixtures("clock")
 
 
 def test_a_list_is_reported_whole_once_all_its_pages_are_there_and_watched_from_its_version():

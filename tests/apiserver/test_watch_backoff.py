@@ -10,14 +10,7 @@ import pytest
 from apiserver.watch import FIRST_WAIT, LONGEST_WAIT, SHORTEST_WATCH, WatchStatus
 from tests.apiserver.scripted_watch import ADDED, BOOKMARK, broken, error_event, failed, follow, listed, watched
 
-
-@pytest.fixture(autouse=True)
-def clock(monkeypatch):
-    """Replace the watcher's clock by one that the test moves, and its random waits by the longest."""
-    result = SimpleNamespace(now=0.0)
-    monkeypatch.setattr("apiserver.watch.time", SimpleNamespace(monotonic=lambda: result.now))
-    monkeypatch.setattr("apiserver.watch.random", SimpleNamespace(uniform=lambda _, most: most, randrange=lambda _: 7))
-    return result
+pytestmark = pytest.mark.usefixtures("clock")
 
 
 def test_failures_wait_twice_as_long_each_time_up_to_a_limit():

@@ -23,7 +23,7 @@ def alone(programs):
         yield result
 
 
-def test_a_minute_of_churn_leaves_memory_flat_and_nothing_behind(alone, tmp_path):
+def test_churn_leaves_memory_flat_and_nothing_behind(alone, tmp_path):
     report = soak(alone, tmp_path, SECONDS)
 
     assert [] == report.failures()

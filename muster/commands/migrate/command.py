@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
+from muster.commands import options
 from validators.versions import served
 
 if TYPE_CHECKING:
@@ -34,14 +35,7 @@ _LONG_WORK = 2000
     help="API version of Workloads and PodGroups.",
 )
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Format of the report.")
-@click.option(
-    "--output",
-    "outputs",
-    multiple=True,
-    metavar="FORMAT=FILE",
-    shell_complete=lambda _ctx, _parameter, incomplete: [f"{each}=" for each in FORMATS if each.startswith(incomplete)],
-    help="Write the report to a file as well (repeatable).",
-)
+@options.outputs(FORMATS, "Write the report to a file as well (repeatable).")
 @click.option("--quiet", "-q", is_flag=True, help="Write no report, only set the exit status.")
 def migrate(*, paths: tuple[str, ...], in_place: bool, diff: bool, to: str, form: str, outputs: tuple[str, ...], quiet: bool) -> int:
     """Convert the manifests at PATH: files, directories (.yaml .yml .json below them), or - for standard input.

@@ -7,12 +7,13 @@ the same budget, which no dry run of single evictions shows.  So they are counte
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from scheduler_core.diagnosis.phrases import counted
 from scheduler_core.model.decision import Decision, Remedy, Step
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import DisruptionBudget
-from scheduler_core.model.wording import cut, listed
+from scheduler_core.model.wording import LONGEST, cut, listed
 from scheduler_core.preemption.units.disruption_budgets import DisruptionBudgets
 
 MAX_NAMES = 3
@@ -50,49 +51,64 @@ class BlockedPreemption:
             message=f"{note}; {decision.message}" if decision.message else note,
             groups=groups,
             pending={pod: _joined(message, note) for pod, message in decision.pending.items()},
-            remedies=(*self.remedies, *decision.remedies),
+            # Once the budgets allow it, the root still waits for its victims to be evicted.
+            remedies=(*(dataclasses.replace(each, then=decision.status) for each in self.remedies), *decision.remedies),
         )
 
 
 def blocked_preemption(budgets: Iterable[DisruptionBudget], victims: Sequence[PodRecord]) -> BlockedPreemption | None:
     """Return why *budgets* forbid to evict all *victims*; None if they allow it."""
     matching = DisruptionBudgets(budgets)
-    charged: dict[tuple[str, str], tuple[DisruptionBudget, list[str]]] = {}
-    overlaps: list[str] = []
-    for pod in sorted(victims, key=lambda pod: pod.key):
-        protecting = matching.budgets_of(pod)
-        if len(protecting) > 1:
-            names = " and ".join(each.name for each in protecting)
-            overlaps.append(f"pod {pod.key} matches PodDisruptionBudgets {names}, and the eviction API refuses a pod with more than one")
+    protected = [(pod, matching.budgets_of(pod)) for pod in sorted(victims, key=lambda pod: pod.key)]
+    by_name = {_name(budget): budget for _, protecting in protected for budget in protecting}
+    charged: dict[str, list[str]] = {name: [] for name in sorted(by_name)}
+    for pod, protecting in protected:
         for budget in protecting:
             if pod.name not in budget.disrupted:
-                charged.setdefault((budget.namespace, budget.name), (budget, []))[1].append(pod.key)
-    exceeded = [(budget, pods) for _, (budget, pods) in sorted(charged.items()) if len(pods) > budget.allowed]
-    if not (overlaps or exceeded):
+                charged[_name(budget)].append(pod.key)
+    exceeded = {name: pods for name, pods in charged.items() if len(pods) > by_name[name].allowed}
+    reasons = [
+        f"{name} allows {counted(by_name[name].allowed, 'disruption')} and matches {counted(len(pods), 'victim')} ({_some(pods)})"
+        for name, pods in exceeded.items()
+    ]
+    reasons += [_overlap(pod, protecting) for pod, protecting in protected if len(protecting) > 1]
+    if not reasons:
         return None
-    reasons = [f"{_name(budget)} allows {_disruptions(budget.allowed)} and matches {_victims(pods)}" for budget, pods in exceeded]
-    return BlockedPreemption(listed([*reasons, *overlaps], longest=_NOTE_LENGTH), tuple(_remedy(*each) for each in exceeded))
+    return BlockedPreemption(listed(reasons, longest=_NOTE_LENGTH), (_remedy(exceeded, by_name, [each for _, each in protected]),))
 
 
-def _remedy(budget: DisruptionBudget, pods: Sequence[str]) -> Remedy:
-    identity = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "namespace": budget.namespace, "name": budget.name}
-    return Remedy(f"{_name(budget)} deleted, or changed to allow {_disruptions(len(pods))}", (Step(delete=identity),))
+def _remedy(
+    exceeded: Mapping[str, Sequence[str]], by_name: Mapping[str, DisruptionBudget], protecting: Iterable[Sequence[DisruptionBudget]]
+) -> Remedy:
+    """Return the removal of budgets after which every victim has one budget at most, which allows its eviction."""
+    removed = set(exceeded)
+    for budgets in protecting:
+        removed.update([name for name in map(_name, budgets) if name not in removed][1:])
+    change = f"{' and '.join(sorted(removed))} deleted"
+    if len(removed) == len(exceeded) == 1:
+        (pods,) = exceeded.values()
+        change += f", or changed to allow {counted(len(pods), 'disruption')}"
+    return Remedy(f"{change}; the victims are then evicted", tuple(Step(delete=_identity(by_name[name])) for name in sorted(removed)))
+
+
+def _identity(budget: DisruptionBudget) -> dict[str, str]:
+    return {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "namespace": budget.namespace, "name": budget.name}
 
 
 def _name(budget: DisruptionBudget) -> str:
     return f"PodDisruptionBudget {budget.namespace}/{budget.name}"
 
 
-def _disruptions(count: int) -> str:
-    return f"{count} disruption{'' if count == 1 else 's'}"
+def _overlap(pod: PodRecord, protecting: Sequence[DisruptionBudget]) -> str:
+    names = " and ".join(each.name for each in protecting)
+    return f"pod {pod.key} matches PodDisruptionBudgets {names}, and the eviction API refuses a pod with more than one"
 
 
-def _victims(pods: Sequence[str]) -> str:
+def _some(pods: Sequence[str]) -> str:
     more = len(pods) - MAX_NAMES
-    names = ", ".join(pods[:MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
-    return f"{len(pods)} victim{'' if len(pods) == 1 else 's'} ({names})"
+    return ", ".join(pods[:MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 def _joined(message: str, note: str) -> str:
     """Return *message* with *note* at its end, where a long message is cut and the note is not."""
-    return f"{cut(message, 1024 - len(note) - 2)}; {note}" if message else note
+    return f"{cut(message, LONGEST - len(note) - 2)}; {note}" if message else note

@@ -63,9 +63,29 @@ def test_a_budget_that_allows_too_few_disruptions_is_named_with_its_victims(stra
     assert {"g", "g-0", "g-1"} == {name for name, text in conditions(writes).items() if note in text}
     assert any(text.startswith(note) for text in events(writes))
     assert decision(scene).message.startswith(note)
-    assert ["PodDisruptionBudget default/keep deleted, or changed to allow 2 disruptions"] == [
-        each.change for each in decision(scene).remedies
-    ]
+    (remedy,) = decision(scene).remedies
+    assert "PodDisruptionBudget default/keep deleted, or changed to allow 2 disruptions; the victims are then evicted" == remedy.change
+    assert decision(scene).status is remedy.then, "the victims are evicted first"
+
+
+@pytest.mark.parametrize(
+    ("budgets", "deleted"),
+    [
+        pytest.param([budget(1)], ["keep"], id="one that allows too few"),
+        pytest.param([budget(4), budget(4, "also")], ["keep"], id="all but one that overlap"),
+        pytest.param([budget(0), budget(4, "also")], ["keep"], id="the one that allows none, of two"),
+        pytest.param([budget(0), budget(1, "also")], ["also", "keep"], id="both"),
+    ],
+)
+def test_the_victims_are_evicted_once_the_steps_of_the_remedy_are_done(budgets, deleted):
+    scene = crowded(*budgets)
+    scene.end(scene.writes())
+    (remedy,) = decision(scene).remedies
+    assert deleted == [step.delete["name"] for step in remedy.steps]
+    for step in remedy.steps:
+        scene.delete(step.delete["kind"], step.delete["name"])
+    scene.now += 100
+    assert 2 == len(scene.plan())
 
 
 def test_a_pod_with_two_budgets_is_named_because_no_eviction_of_it_succeeds():
