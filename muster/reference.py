@@ -97,8 +97,8 @@ def _plain(text: str) -> str:
 def knobs_page(server: str, sidecar: str) -> str:
     """Return the page of settings, from the tables of the webhook server and of the sidecar."""
     return (
-        f"{GENERATED}# Knobs\n\nAn option wins over its variable.\n\n## Webhook server\n\n{server}\n"
-        f"## Sidecar\n\nThe variable of an option is its name in capitals after `MUSTER_`.\n\n{sidecar}"
+        f"{GENERATED}# Knobs\n\nAn option overrides its variable.\n\n## Webhook server\n\n{server}\n"
+        f"## Sidecar\n\nThe variable of an option is `MUSTER_` and the name of the option in capitals.\n\n{sidecar}"
     )
 
 

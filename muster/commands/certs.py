@@ -67,7 +67,7 @@ def issue_command(*, out: Path, names: tuple[str, ...], ca: Path | None, days: i
 @command.command("inspect", epilog=INSPECT_EXAMPLE)
 @click.argument("paths", nargs=-1, required=True, metavar="DIR|FILE...")
 @click.option("--name", "names", multiple=True, metavar="NAME", help="Name for which the certificate must be valid (repeatable).")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Format of the output.")
 def inspect_command(paths: tuple[str, ...], *, names: tuple[str, ...], form: str) -> None:
     """Show certificates, whether key and CA match, and whether renewal is due.
 

@@ -28,7 +28,7 @@ error, one JSON object per line.  SIGTERM stops gracefully, with exit code 0.
 
 def environment_help() -> str:
     """Return every knob with its option, default and reason, as text for ``--help``."""
-    lines = ["\b", "Environment (an option wins over its variable):"]
+    lines = ["\b", "Environment (an option overrides its variable):"]
     for name, option, default, reason in knobs.table():
         lines.append(f"  {name}{f' ({option})' if option else ''}, default {default or 'none'}")
         lines.extend(textwrap.wrap(reason, 72, initial_indent="      ", subsequent_indent="      "))
