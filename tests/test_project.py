@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import fnmatch
+import functools
 import importlib
 import importlib.resources
+import os
 import re
 import tomllib
 from collections.abc import Iterator
@@ -53,14 +55,19 @@ def _long_bodies(tree: ast.Module) -> Iterator[str]:
                 yield f"{node.name}: {lines} lines"
 
 
-def _of_the_project() -> Iterator[Path]:
-    """Yield every file of the project; hidden directories except .ci and .github belong to tools."""
-    for path in sorted(ROOT.rglob("*")):
-        parts = path.relative_to(ROOT).parts
-        hidden = any(part.startswith(".") and part not in {".ci", ".github"} for part in parts[:-1])
-        created = any(part in NOT_OF_THE_PROJECT or part.endswith(".egg-info") for part in parts)
-        if path.is_file() and not hidden and not created:
-            yield path
+@functools.cache
+def _of_the_project() -> tuple[Path, ...]:
+    """Return every file of the project; hidden directories except .ci and .github belong to tools."""
+    files = []
+    for folder, below, names in os.walk(ROOT):
+        # Pruned here: a virtual environment has many more files than the project.
+        below[:] = [name for name in below if _is_ours(name) and (not name.startswith(".") or name in {".ci", ".github"})]
+        files += [Path(folder, name) for name in names if _is_ours(name)]
+    return tuple(sorted(files))
+
+
+def _is_ours(name: str) -> bool:
+    return name not in NOT_OF_THE_PROJECT and not name.endswith(".egg-info")
 
 
 def test_every_module_says_what_it_is_for():
