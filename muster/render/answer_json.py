@@ -54,7 +54,12 @@ def decision_json(decision: Decision) -> dict[str, object]:
         "nominations": dict(sorted(decision.nominations.items())),
         "victims": sorted(decision.victims),
         "groups": [_group(each) for each in decision.groups],
-        "search": {"strategy": search.strategy, "outcome": search.outcome, "explored": search.explored},
+        "search": {
+            "strategy": search.strategy,
+            "outcome": search.outcome,
+            "explored": search.explored,
+            **({"objective": search.objective} if search.objective else {}),
+        },
         "remedies": [_remedy(each) for each in decision.remedies],
     }
     if decision.conflict:

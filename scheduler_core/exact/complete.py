@@ -16,7 +16,7 @@ from scheduler_core.exact.needs import satisfied
 from scheduler_core.exact.packing.optional_pods import PlannedGroup
 from scheduler_core.exact.step_budget import DEFAULT, StepBudget, StepsSpentError
 from scheduler_core.exact.tree.tree_search import TreeSearch
-from scheduler_core.model.decision import Search, Status
+from scheduler_core.model.decision import IN_ORDER, MOST_PODS, Search, Status
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.model.topology import Placement
@@ -45,7 +45,7 @@ class Complete(Greedy):
         """Return the result of a root; ``search`` describes the search."""
         greedy = super().place(request)
         waiting = sum(len(leaf.waiting) for leaf in request.entity.leaves())
-        self.search = Search("complete", "placed" if greedy.success else "not-searched")
+        self.search = Search.placed("complete", leaf=request.leaf) if greedy.success else Search("complete", "not-searched")
         whole = greedy.success and greedy.placed == waiting
         if whole or greedy.status is Status.ERROR or not self.searches(request):
             return greedy
@@ -57,12 +57,15 @@ class Complete(Greedy):
         try:
             outcome = self._search(request, budget)
         except StepsSpentError:
-            self.search = Search("complete", "placed" if greedy.success else "budget", self._steps)
+            spent = Search("complete", "budget", self._steps)
+            self.search = Search.placed("complete", self._steps, leaf=request.leaf) if greedy.success else spent
             return greedy
-        self.search = Search("complete", "placed" if outcome else "infeasible", budget.explored)
         if outcome is None:
+            self.search = Search("complete", "infeasible", budget.explored)
             return self._refuted_outcome(request, greedy)
-        return greedy if greedy.success and greedy.placed >= outcome.placed else outcome
+        as_greedy = greedy.success and greedy.placed >= outcome.placed
+        self.search = Search.placed("complete", budget.explored, IN_ORDER if as_greedy else MOST_PODS, leaf=request.leaf)
+        return greedy if as_greedy else outcome
 
     def searches(self, request: PlacementRequest) -> bool:
         """Return whether the search serves a root that greedy does not place whole; else the result of greedy is final."""

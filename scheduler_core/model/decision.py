@@ -57,13 +57,27 @@ class GroupDecision:
     conditions: tuple[GroupCondition, ...] = ()
 
 
+IN_ORDER, MOST_PODS = "in-order", "most-pods"
+"""Objectives by which the children of a composite are chosen."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Search:
-    """Kind of search: ``outcome`` is placed, infeasible (proved), budget (spent) or not-searched."""
+    """Kind of search: ``outcome`` is placed, infeasible (proved), budget (spent) or not-searched.
+
+    ``objective`` says how the children of a placed composite were chosen: IN_ORDER (each that fits, by age) or MOST_PODS; else empty.
+    Below a Basic root, which needs one child only, the two can choose different children.
+    """
 
     strategy: str
     outcome: str
     explored: int = 0
+    objective: str = ""
+
+    @classmethod
+    def placed(cls, strategy: str, explored: int = 0, objective: str = IN_ORDER, *, leaf: bool) -> Search:
+        """Return the description of a search that placed a root; only a composite, not a *leaf*, has children to choose."""
+        return cls(strategy, "placed", explored, "" if leaf else objective)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

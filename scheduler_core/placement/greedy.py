@@ -54,7 +54,7 @@ class Greedy:
         outcome = self.evaluate(request, self.state.topology.root)
         if outcome.success and not outcome.placed:
             outcome = dataclasses.replace(outcome, status=Status.UNSCHEDULABLE, message=BARE)
-        self.search = Search("greedy", "placed" if outcome.success else "not-searched")
+        self.search = Search.placed("greedy", leaf=request.leaf) if outcome.success else Search("greedy", "not-searched")
         return outcome
 
     def assume(self, request: PlacementRequest, outcome: PlacementOutcome) -> None:

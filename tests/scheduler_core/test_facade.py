@@ -31,7 +31,7 @@ PROMISED = {
     "Name": ("kind", "namespace", "name"),
     "Problem": ("object", "message"),
     "Remedy": ("change", "steps", "then"),
-    "Search": ("strategy", "outcome", "explored"),
+    "Search": ("strategy", "outcome", "explored", "objective"),
     "Simulation": ("decisions", "pending", "problems"),
     "Step": ("apply", "delete"),
 }
