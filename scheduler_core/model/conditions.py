@@ -16,6 +16,8 @@ from validators.model.objects import namespace_of
 INITIALLY_SCHEDULED = {"PodGroup": "PodGroupInitiallyScheduled", "CompositePodGroup": "CompositePodGroupInitiallyScheduled"}
 """Condition type by kind."""
 DISRUPTION_TARGET = "DisruptionTarget"
+WAITING = "Waiting"
+"""Reason of a group that is not attempted until its members, parents or gates change."""
 BARE = "pod group is unschedulable"
 """Prefix of every message with reason Unschedulable."""
 

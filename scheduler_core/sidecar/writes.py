@@ -13,6 +13,9 @@ import dataclasses
 import enum
 from typing import ClassVar
 
+MOST_URGENT = -1
+"""Urgency of a report that writes fail: it must not wait for these writes."""
+
 Slot = tuple[str, str]
 """A part of an object that a write sets: ``condition`` and its type, ``finalizer`` and its name."""
 
@@ -105,9 +108,9 @@ class Nominate(_PodWrite):
 class SetCondition:
     """Set a condition of a group or a pod; a *condition* without a status removes the condition of that type."""
 
-    urgency: ClassVar[int] = 2
     target: Ref
     condition: Condition
+    urgency: int = dataclasses.field(default=2, compare=False, repr=False)
 
     @property
     def slot(self) -> Slot:

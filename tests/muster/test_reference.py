@@ -50,7 +50,9 @@ def events_recorded() -> set[str]:
     calls = (node for path in SIDECAR.rglob("*.py") for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
     tells = [node for node in calls if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "RecordEvent"]
     assert len(tells) > 5
-    return {each.args[2].value for each in tells if isinstance(each.args[2], ast.Constant)}
+    named = {each.args[2].id for each in tells if isinstance(each.args[2], ast.Name)}
+    assert {"WAITING"} == named
+    return {each.args[2].value for each in tells if isinstance(each.args[2], ast.Constant)} | {conditions.WAITING}
 
 
 def test_every_event_is_on_the_page() -> None:
@@ -63,7 +65,13 @@ def test_every_event_is_on_the_page() -> None:
 def test_every_condition_is_on_the_page() -> None:
     """By the constants that the sidecar takes its types and reasons from."""
     types = {*conditions.INITIALLY_SCHEDULED.values(), conditions.DISRUPTION_TARGET, validity.VALID, "PodScheduled"}
-    groups = {*conditions._REASONS.values(), *validity._OUR_REASONS, conditions.disruption_target("").reason, "Scheduled"}
+    groups = {
+        *conditions._REASONS.values(),
+        *validity._OUR_REASONS,
+        conditions.WAITING,
+        conditions.disruption_target("").reason,
+        "Scheduled",
+    }
 
     assert types == {kind for _, kind, *_ in reference.CONDITIONS}
     assert groups == {reason for *_, reason, _ in reference.CONDITIONS}

@@ -3,4 +3,5 @@
 requests        the HTTP requests of each write
 errors          classification of API server errors
 event_recorder  Events, aggregated and rate-limited
+access_review   checks of the permissions of this process
 """

@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 
-from scheduler_core.model.conditions import INITIALLY_SCHEDULED
+from scheduler_core.model.conditions import INITIALLY_SCHEDULED, WAITING
 from scheduler_core.model.decision import Name
 from scheduler_core.model.wording import LONGEST, listed
 from scheduler_core.queueing import tree_violations
@@ -127,9 +127,9 @@ class Validity:
         yield from _change(ref, ours, VALID, self._reasons[group.kind], wanted[VALID])
 
     def _may_replace(self, group: Group, own: GroupCondition) -> bool:
-        """Return whether *own* reports an unschedulable composite, a condition that only we write."""
+        """Return whether *own* is a report that only we write: what a group waits for, or that a composite is unschedulable."""
         ours = self._only_writer_for_composites and group.kind == "CompositePodGroup"
-        return ours and own.status != "True" and own.reason in _NOT_PLACED
+        return own.status != "True" and (own.reason == WAITING or (ours and own.reason in _NOT_PLACED))
 
 
 def _change(ref: Ref, current: GroupCondition | None, kind: str, reason: str, message: str) -> Iterator[SetCondition]:

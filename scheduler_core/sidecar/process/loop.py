@@ -17,7 +17,7 @@ from scheduler_core.model.decision import Status
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.informers import Changed, Listed, Unserved
 from scheduler_core.sidecar.controllers.runner import ControllerRunner
-from scheduler_core.sidecar.process.mailbox import Call, Done, DryRunDone, Mailbox, Message
+from scheduler_core.sidecar.process.mailbox import Call, Done, DryRunDone, Mailbox, Message, Retried
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from scheduler_core.sidecar.process.write_failures import WriteFailures
 from scheduler_core.sidecar.scheduling.scheduler import Attempt, Scheduler
@@ -146,6 +146,8 @@ class Loop:
                 self._parts.controllers.changed(kind)
             case Done(write, outcome, why):
                 self._done(write, outcome, why, time.monotonic())
+            case Retried(write, why):
+                self._retried(write, why, time.monotonic())
             case Call(function, answer):
                 answer.set_result(function())
             case DryRunDone():
@@ -159,6 +161,13 @@ class Loop:
             parts.log("warning", "write", fields)
         if parts.scheduler is not None:
             self._submit(parts.scheduler.done(write, outcome, why, now))
+
+    def _retried(self, write: Write, why: str, now: float) -> None:
+        parts = self._parts
+        if (fields := self._write_failures.log_fields(write, None, why, now)) is not None:
+            parts.log("warning", "write", fields)
+        if parts.scheduler is not None:
+            parts.scheduler.retried(write, why, now)
 
     def _dry_run_done(self, message: DryRunDone, now: float) -> None:
         scheduler = self._parts.scheduler
@@ -188,7 +197,9 @@ class Loop:
             began = time.monotonic()
             attempts = parts.scheduler.attempt(now, time.monotonic)
             seconds = time.monotonic() - began
-            parts.metrics.decided([each.decision for each in attempts if each.decision is not None], seconds)
+            parts.metrics.decided(
+                [each.decision for each in attempts if each.decision is not None and each.decision.status is not Status.WAIT], seconds
+            )
             parts.metrics.placements_evaluated(parts.scheduler.counters, seconds)
             for each in attempts:
                 self._attempted(each, (time.monotonic() - began) / len(attempts))

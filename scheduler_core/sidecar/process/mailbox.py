@@ -26,6 +26,14 @@ class Done:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Retried:
+    """The first try of a write failed; it is retried."""
+
+    write: Write
+    why: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class DryRunDone:
     """Result of the dry run of the evictions *plan* of a root; *refused* is the first refused or failed one, None if there is none."""
 
@@ -43,7 +51,7 @@ class Call:
     answer: Future[Any]
 
 
-Message = Listed | Changed | Unserved | Done | DryRunDone | Call
+Message = Listed | Changed | Unserved | Done | Retried | DryRunDone | Call
 
 
 class Mailbox:

@@ -9,6 +9,7 @@ import contextlib
 import signal
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from types import FrameType
@@ -31,8 +32,9 @@ from scheduler_core.sidecar.controllers.runner import ControllerRunner
 from scheduler_core.sidecar.process.enabled_controllers import enabled_controllers
 from scheduler_core.sidecar.process.http import Answers, Server, create_app, unreached_answers
 from scheduler_core.sidecar.process.loop import Log, Loop, Parts
-from scheduler_core.sidecar.process.mailbox import Done, Mailbox
+from scheduler_core.sidecar.process.mailbox import Done, Mailbox, Retried
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
+from scheduler_core.sidecar.process.permissions import PermissionCheck, needed_permissions
 from scheduler_core.sidecar.scheduling.scheduler import Scheduler, SchedulerOptions
 from scheduler_core.sidecar.settings import Mode, Settings
 from scheduler_core.sidecar.writer.dispatcher import Dispatcher
@@ -63,6 +65,11 @@ class Sidecar:
         )
         self._metrics = SidecarMetrics(settings.scheduler_name)
         self._lease = self._candidate(api)
+        self._permissions = PermissionCheck(
+            api,
+            lambda: needed_permissions(settings, frozenset(kind for kind, health in self._informers.health.items() if health.served)),
+            lambda level, message: log(level, "permissions", {"message": message}),
+        )
         self._dispatcher = Dispatcher(
             api,
             Paths(self._informers.paths),
@@ -70,6 +77,8 @@ class Sidecar:
             remaining=self._remaining,
             term=self._term,
             recorder=EventRecorder(CONTROLLER, settings.identity),
+            on_retry=lambda *retried: self._mailbox.enqueue(Retried(*retried)),
+            on_forbidden=self._permissions.recheck,
         )
         cache = Cache(LABELS if settings.by_label else ())
         self._scheduler = Scheduler(cache, options(settings)) if settings.places else None
@@ -79,6 +88,7 @@ class Sidecar:
     def start(self) -> None:
         """Start the watches, the writers and the leader election."""
         self._informers.start()
+        self._permissions.start()
         self._dispatcher.start(self._settings.writers)
         if self._lease is not None:
             self._lease.start()
@@ -86,6 +96,7 @@ class Sidecar:
     def stop(self) -> None:
         """Finish the writes in flight, then release the lease."""
         self._informers.stop()
+        self._permissions.stop()
         self._dispatcher.stop()
         if self._lease is not None:
             self._lease.stop()
@@ -111,7 +122,7 @@ class Sidecar:
     def _unready(self) -> tuple[str, ...]:
         reasons = self._informers.unsynced() or self._informers.silent(2 * self._settings.silence_seconds)
         trouble = self._lease.trouble() if self._lease is not None else ""
-        return (*reasons, trouble) if trouble else reasons
+        return (*reasons, *filter(None, (trouble,)), *self._permissions.missing())
 
     def _explain(self, namespace: str, name: str, as_json: Callable[[Decision], Any]) -> Any:
         scheduler = self._scheduler
@@ -120,8 +131,8 @@ class Sidecar:
         if not self._term():
             raise LookupError("this replica is not the leader and makes no decisions: ask the leader")
         # Raises TimeoutError.
-        decision = self.loop.call(lambda: scheduler.explain(namespace, name))
-        return None if decision is None else as_json(decision)
+        explanation = self.loop.call(lambda: scheduler.explain(namespace, name))
+        return None if explanation is None else {**as_json(explanation.decision), "writes": explanation.writes}
 
 
 def options(settings: Settings) -> SchedulerOptions:
@@ -136,6 +147,7 @@ def options(settings: Settings) -> SchedulerOptions:
         budget=settings.budget or DEFAULT,
         gates=settings.gates,
         plugins=settings.plugins or NO_PLUGINS,
+        epoch=time.time() - time.monotonic(),
     )
 
 

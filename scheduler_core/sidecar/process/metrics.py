@@ -18,17 +18,7 @@ from prometheus_client.metrics import MetricWrapperBase
 from scheduler_core.diagnosis.fragmentation import Fragment
 from scheduler_core.model.decision import Decision, Name, Status
 from scheduler_core.placement.counters import Counters
-from scheduler_core.sidecar.queue.states import (
-    Active,
-    Backoff,
-    Binding,
-    Gated,
-    Preempting,
-    PreemptionProposed,
-    Scheduling,
-    State,
-    Unschedulable,
-)
+from scheduler_core.sidecar.queue.states import QUEUES, UNDER_WAY, State
 from scheduler_core.sidecar.settings import Settings
 
 CONTENT_TYPE = prometheus_client.CONTENT_TYPE_PLAIN_0_0_4
@@ -41,17 +31,6 @@ _SCHEDULED, _UNSCHEDULABLE, _PREEMPTING, _ERROR = "scheduled", "unschedulable", 
 _RESULTS = {Status.SUCCESS: _SCHEDULED, Status.UNSCHEDULABLE: _UNSCHEDULABLE, Status.UNRESOLVABLE: _UNSCHEDULABLE}
 """kube-scheduler's result of each status; any other status is an error."""
 _RESULT_LABELS = ("result", "profile")
-_QUEUES: dict[type[State], str] = {
-    Active: "active",
-    Scheduling: "active",
-    Backoff: "backoff",
-    Unschedulable: "unschedulable",
-    PreemptionProposed: "unschedulable",
-    Preempting: "unschedulable",
-    Gated: "gated",
-}
-"""Queue of kube-scheduler for each state; a root with binds in flight is in no queue."""
-_UNDER_WAY: dict[type[State], str] = {Binding: "binding", PreemptionProposed: "preempting", Preempting: "preempting"}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -235,7 +214,7 @@ class SidecarMetrics:
 
     def waiting(self, roots: Mapping[tuple[type[State], str], int]) -> None:
         """Set the number of roots in each queue, by state and kind of root."""
-        for named, gauge in ((_QUEUES, self.queued), (_UNDER_WAY, self.under_way)):
+        for named, gauge in ((QUEUES, self.queued), (UNDER_WAY, self.under_way)):
             sums = {(name, kind): 0 for name in named.values() for kind in ("pod", "podgroup")}
             for (state, kind), count in roots.items():
                 if state in named:

@@ -11,9 +11,11 @@ from scheduler_core.sidecar.writes import Write, WriteOutcome
 
 EVERY_SECONDS = 60.0
 """Minimum interval between two log lines for equal failures; the next line has the number of suppressed ones."""
-_LOGGED = frozenset({WriteOutcome.REFUSED, WriteOutcome.FAILED})
+_LOGGED = frozenset({None, WriteOutcome.REFUSED, WriteOutcome.FAILED})
+_RETRIED = "retried"
+"""Outcome in the log line of a write whose first try failed."""
 _LONGEST = 500
-_Key = tuple[str, str, WriteOutcome]
+_Key = tuple[str, str, WriteOutcome | None]
 
 
 class WriteFailures:
@@ -23,8 +25,11 @@ class WriteFailures:
         self._until: dict[_Key, float] = {}
         self._suppressed: dict[_Key, int] = {}
 
-    def log_fields(self, write: Write, outcome: WriteOutcome, why: str, now: float) -> dict[str, Any] | None:
-        """Return the fields of the log line; None if the write did not fail, or an equal failure was logged recently."""
+    def log_fields(self, write: Write, outcome: WriteOutcome | None, why: str, now: float) -> dict[str, Any] | None:
+        """Return the fields of the log line; None if the write did not fail, or an equal failure was logged recently.
+
+        Without an *outcome*, the first try of the write failed, and it is retried.
+        """
         if outcome not in _LOGGED:
             return None
         target = write.target
@@ -36,7 +41,7 @@ class WriteFailures:
         return {
             "write": key[0],
             "object": f"{target.kind} {target.key}",
-            "outcome": outcome.value,
+            "outcome": outcome.value if outcome is not None else _RETRIED,
             "reason": why[:_LONGEST],
             "untold": self._suppressed.pop(key, 0),
         }

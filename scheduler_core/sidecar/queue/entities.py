@@ -15,6 +15,7 @@ from scheduler_core.sidecar.queue.root_status import RootStatus
 from scheduler_core.sidecar.queue.states import (
     Active,
     Backoff,
+    Binding,
     Deleted,
     Event,
     Gated,
@@ -76,6 +77,14 @@ class QueuedEntity:
     """Time of the last update of the message of its unschedulable pods."""
     refusal: RefusedEvictions | None = None
     """Refused evictions of its last preemption plan."""
+    report_at: float | None = None
+    """Time at which it reports what it waits for; None if nothing has changed since its last report."""
+    waiting_reported_at: float = float("-inf")
+    """Time of its last report of what it waits for."""
+    waiting_reported: bool = False
+    """Whether it has reported what it waits for since its last attempt."""
+    binding: Binding | None = None
+    """Its last binds, in flight or ended."""
 
     @property
     def waiting(self) -> Waiting:

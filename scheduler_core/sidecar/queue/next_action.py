@@ -19,6 +19,7 @@ class Action(enum.Enum):
     UNDO = "delete its bound pods"
     REBIND = "repeat binds with an unknown result"
     SCHEDULE = "find nodes for its pods"
+    REPORT = "report in its conditions what it waits for"
 
 
 def next_action(entity: QueuedEntity, waiting: Waiting, status: RootStatus, options: SchedulerOptions, now: float) -> Action | None:
@@ -32,7 +33,17 @@ def next_action(entity: QueuedEntity, waiting: Waiting, status: RootStatus, opti
         return Action.COMMIT
     if _must_undo(entity, status, options, now, schedulable=schedulable):
         return Action.UNDO
-    return Action.SCHEDULE if schedulable and not (status.terminating or unconfirmed or backing_off) else None
+    if schedulable and not (status.terminating or unconfirmed or backing_off):
+        return Action.SCHEDULE
+    return Action.REPORT if entity.report_at is not None and now >= entity.report_at else None
+
+
+def is_held_back(waiting: Waiting, status: RootStatus) -> bool:
+    """Return whether a group can be attempted only after its members, parents or gates have changed."""
+    if isinstance(waiting, Unschedulable) or waiting.unconfirmed or status.root.kind == "Pod" or status.was_scheduled:
+        return False
+    unplaced = bool(status.to_place or status.partially_bound or status.awaits_binding)
+    return unplaced and not (status.to_place and status.ready and not status.terminating)
 
 
 def current_waiting(entity: QueuedEntity, cache: Cache, *, hint: bool) -> Waiting:
@@ -44,8 +55,10 @@ def current_waiting(entity: QueuedEntity, cache: Cache, *, hint: bool) -> Waitin
     return Backoff(unconfirmed, waiting.decision)
 
 
-def update_timers(entity: QueuedEntity, status: RootStatus, options: SchedulerOptions, now: float) -> list[float]:
-    """Update ``partial_since``, ``awaits_binding_since`` and the settle time of *entity*; return the times of the next checks."""
+def update_timers(
+    entity: QueuedEntity, waiting: Waiting, status: RootStatus, options: SchedulerOptions, now: float, *, hint: bool
+) -> list[float]:
+    """Update the timers of *entity*, and return the times of the next checks; *hint*: its objects have changed."""
     if status.to_place and status.ready and not status.partially_bound and not entity.waited_for_members:
         entity.waited_for_members = True
         entity.backoff_expiration = max(entity.backoff_expiration, now + options.settle_seconds)
@@ -54,7 +67,19 @@ def update_timers(entity: QueuedEntity, status: RootStatus, options: SchedulerOp
     times = [entity.commit_after] if status.to_commit else []
     times += [entity.partial_since + options.partial_seconds] if entity.partial_since is not None else []
     times += [entity.awaits_binding_since + options.pinned_seconds] if entity.awaits_binding_since is not None else []
+    _update_report(entity, options, now, held_back=is_held_back(waiting, status), partial=bool(status.partially_bound), hint=hint)
+    times += [entity.report_at] if entity.report_at is not None else []
     return times
+
+
+def _update_report(entity: QueuedEntity, options: SchedulerOptions, now: float, *, held_back: bool, partial: bool, hint: bool) -> None:
+    """Set the time at which *entity* reports what it waits for; a partially bound gang does not wait with it."""
+    if not held_back:
+        entity.report_at, entity.waiting_reported = None, False
+    elif hint or not entity.waiting_reported:
+        delay, interval = (0.0, options.waiting_seconds) if partial else (options.waiting_seconds, options.waiting_interval)
+        at = max(now + delay, entity.waiting_reported_at + interval)
+        entity.report_at = at if entity.report_at is None else min(at, entity.report_at)
 
 
 def _must_undo(entity: QueuedEntity, status: RootStatus, options: SchedulerOptions, now: float, *, schedulable: bool) -> bool:

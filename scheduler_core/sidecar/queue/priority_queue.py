@@ -8,21 +8,20 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from scheduler_core.model.decision import Decision
 from scheduler_core.model.decision import Name as Root
 from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.queue import backoff
+from scheduler_core.sidecar.queue.binds_in_flight import BindsInFlight
 from scheduler_core.sidecar.queue.decision_log import DecisionLog
 from scheduler_core.sidecar.queue.entities import EntityQueue, QueuedEntity, RefusedEvictions
-from scheduler_core.sidecar.queue.next_action import Action, current_waiting, next_action, update_timers
+from scheduler_core.sidecar.queue.next_action import Action, current_waiting, is_held_back, next_action, update_timers
 from scheduler_core.sidecar.queue.queueing_hints import QueueingHint, UnschedulableEntities
 from scheduler_core.sidecar.queue.root_status import RootStatus, root_status
 from scheduler_core.sidecar.queue.scheduler_options import SchedulerOptions
 from scheduler_core.sidecar.queue.states import (
     Backoff,
     Binding,
-    Binds,
     Event,
     Gated,
     Preempting,
@@ -30,7 +29,7 @@ from scheduler_core.sidecar.queue.states import (
     PreemptionProposed,
     Unschedulable,
 )
-from scheduler_core.sidecar.writes import Bind, Ref, Ungate, WriteOutcome
+from scheduler_core.sidecar.writes import Ref
 
 
 class PlanReservations(Protocol):
@@ -48,7 +47,7 @@ class SchedulingQueue:
 
     Attributes:
         entities: entities by state.
-        in_flight: entities with binds in flight, by pod; an entity can be deleted meanwhile.
+        binds: binds in flight.
         decisions: the last decision on each root.
 
     """
@@ -58,7 +57,7 @@ class SchedulingQueue:
         self.cache, self.options, self.our_pods = cache, options, options.our_pods
         self._assumed, self._reservations = assumed, reservations
         self.entities = EntityQueue(UnschedulableEntities(cache, options.ignore))
-        self.in_flight: dict[Ref, QueuedEntity] = {}
+        self.binds = BindsInFlight(self.entities, assumed, options.retry_seconds)
         self.decisions = DecisionLog()
 
     def status_of(self, root: Root) -> RootStatus | None:
@@ -102,7 +101,7 @@ class SchedulingQueue:
     def route(self, entity: QueuedEntity, status: RootStatus, now: float, *, hint: bool = False) -> None:
         """Move *entity* to activeQ or to its waiting state; delete it if nothing is left to do."""
         entities, waiting = self.entities, current_waiting(entity, self.cache, hint=hint)
-        for at in update_timers(entity, status, self.options, now):
+        for at in update_timers(entity, waiting, status, self.options, now, hint=hint):
             entities.wake_at(entity, at, now)
         if next_action(entity, waiting, status, self.options, now) is not None:
             entities.activate(entity, waiting, status.order)
@@ -168,49 +167,27 @@ class SchedulingQueue:
             entity.commit_after = now + backoff.seconds(entity.commit_failures, 1)
         self.reconsider(root, now, hint=False, status=status)
 
+    def waiting_reported(self, entity: QueuedEntity, status: RootStatus, now: float) -> None:
+        """Record that *entity* has reported what it waits for; *status* as in ``reconsider``."""
+        entity.report_at, entity.waiting_reported, entity.waiting_reported_at = None, True, now
+        self.reconsider(entity.root, now, hint=False, status=status)
+
+    def waiting_report_failed(self, root: Root, now: float) -> None:
+        """Record that the report of what *root* waits for could not be written; it is repeated."""
+        if (entity := self.get(root)) is not None:
+            entity.waiting_reported = False
+            self.reconsider(root, now, hint=False)
+
+    def is_held_back(self, entity: QueuedEntity, status: RootStatus) -> bool:
+        """Return whether *entity* can be attempted only after its members, parents or gates have changed."""
+        return not isinstance(entity.state, Binding) and is_held_back(entity.waiting, status)
+
     def should_report(self, entity: QueuedEntity, now: float) -> bool:
         """Return whether unschedulable pods get an updated message now, which is rate-limited."""
         due = now - entity.reported_at >= self.options.report_seconds
         if due:
             entity.reported_at = now
         return due
-
-    # Binds.
-
-    def bind(self, entity: QueuedEntity, binds: Binds, decision: Decision | None) -> None:
-        """Record that *binds* of *decision* are sent."""
-        entity.awaits_victims = False
-        self.entities.move(entity, Event.BIND, Binding(binds, decision))
-        self.in_flight |= dict.fromkeys(binds, entity)
-
-    def bind_ended(self, write: Bind | Ungate, outcome: WriteOutcome, now: float) -> tuple[QueuedEntity, Binding] | None:
-        """Record the result of a bind; return the entity and its binds if this was the last one, else None."""
-        entity, pod = self.in_flight.get(write.pod), write.pod
-        binding = entity.state if entity is not None and isinstance(entity.state, Binding) else None
-        if binding is not None and binding.binds[pod] != write:
-            # This bind is from before a restart; the result of the current bind is not known yet.
-            return None
-        self.in_flight.pop(pod, None)
-        if outcome is WriteOutcome.DONE:
-            self._assumed.acknowledge(pod)
-        elif outcome is not WriteOutcome.FAILED or binding is None:
-            # A bind that may have been carried out keeps its capacity until its result is known.
-            self._assumed.forget(pod)
-        if entity is None or binding is None:
-            return None
-        binding.outcomes[pod] = outcome
-        if len(binding.outcomes) < len(binding.binds):
-            return None
-        self._binding_done(entity, binding, now)
-        return entity, binding
-
-    def _binding_done(self, entity: QueuedEntity, binding: Binding, now: float) -> None:
-        if binding.failed:
-            entity.bind_failures += 1
-            entity.back_off(now)
-        else:
-            entity.bind_failures = entity.attempts = 0
-        self.entities.move(entity, Event.BINDING_DONE, Backoff(binding.unconfirmed, binding.decision))
 
     # Preemption.
 

@@ -42,6 +42,10 @@ class SchedulerOptions:
         plan_seconds: maximum duration of the evictions of a plan.
         max_bind_failures: number of consecutive attempts with failed binds after which a partially bound gang is undone.
         report_seconds: minimum interval between updates of the message of unschedulable pods.
+        waiting_seconds: time after which a root reports what it waits for.
+        waiting_interval: minimum interval between two such reports of a root.
+        epoch: Unix time at which the scheduler's clock was 0, for times in messages.
+        retry_seconds: time after which binds that are retried are reported.
 
     """
 
@@ -66,6 +70,10 @@ class SchedulerOptions:
     plan_seconds: float = 600.0
     max_bind_failures: int = 3
     report_seconds: float = 60.0
+    retry_seconds: float = 1.0
+    waiting_seconds: float = 2.0
+    waiting_interval: float = 10.0
+    epoch: float = 0.0
 
     @property
     def cycle(self) -> CycleOptions:

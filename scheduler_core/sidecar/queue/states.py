@@ -81,6 +81,13 @@ class Binding:
     decision: Decision | None = None
     outcomes: dict[Ref, WriteOutcome] = dataclasses.field(default_factory=dict)
     """Results of the binds that have ended."""
+    failures: dict[Ref, str] = dataclasses.field(default_factory=dict)
+    """Errors of the binds that are retried or have failed."""
+
+    @property
+    def done(self) -> int:
+        """Number of binds that are carried out."""
+        return sum(outcome is WriteOutcome.DONE for outcome in self.outcomes.values())
 
     @property
     def unconfirmed(self) -> Binds:
@@ -117,6 +124,20 @@ class Deleted:
 State = Gated | Backoff | Unschedulable | Active | Scheduling | Binding | PreemptionProposed | Preempting | Deleted
 STATES: tuple[type[State], ...] = (Gated, Backoff, Unschedulable, Active, Scheduling, Binding, PreemptionProposed, Preempting)
 """The states of an entity that is in the queue."""
+
+QUEUES: dict[type[State], str] = {
+    Active: "active",
+    Scheduling: "active",
+    Backoff: "backoff",
+    Unschedulable: "unschedulable",
+    PreemptionProposed: "unschedulable",
+    Preempting: "unschedulable",
+    Gated: "gated",
+}
+"""Queue of kube-scheduler for each state; a root with binds in flight is in no queue."""
+UNDER_WAY: dict[type[State], str] = {Binding: "binding", PreemptionProposed: "preempting", Preempting: "preempting"}
+
+"""Work under way of a root in these states, as the label of a metric."""
 
 
 class Event(enum.StrEnum):

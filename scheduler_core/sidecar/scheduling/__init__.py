@@ -6,4 +6,6 @@ apply_decision   API writes and next state after a decision
 binding          binds, conditions, nominations
 preemption_plan  preemption plans: dry run, proof, evictions
 write_results    handling of write results
+waiting          what a root waits for that is not attempted
+explanation      decision on a root, and its writes
 """

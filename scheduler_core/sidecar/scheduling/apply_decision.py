@@ -77,7 +77,7 @@ class DecisionApplier:
         binds = self._binder.binds(decision, status)
         reports = self._report_failure(entity, status, decision, now)
         if binds:
-            queue.bind(entity, {write.pod: write for write in binds}, decision)
+            queue.binds.start(entity, {write.pod: write for write in binds}, decision)
         else:
             queue.add_unschedulable(entity, self._hint(status, decided), status, now)
         return Attempt(entity.root, decision, (*binds, *reports))
@@ -116,6 +116,8 @@ class DecisionApplier:
         return BlockedPreemption(refusal.reason) if self._preemption.victims(decision) & refusal.victims else None
 
     def _report_failure(self, entity: QueuedEntity, status: RootStatus, decision: Decision, now: float) -> tuple[Write, ...]:
+        if decision.status is Status.WAIT:
+            return self._binder.report_waiting(decision, status)
         return self._binder.report_failure(decision, status, update_message=self._queue.should_report(entity, now))
 
     def _hint(self, status: RootStatus, decided: Decided) -> QueueingHint:

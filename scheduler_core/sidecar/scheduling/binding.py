@@ -6,20 +6,35 @@ written only after every bind is confirmed.  Until then a restart treats the gan
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from scheduler_core.diagnosis import phrases
-from scheduler_core.model.conditions import initially_scheduled
+from scheduler_core.model.conditions import INITIALLY_SCHEDULED, WAITING, initially_scheduled
 from scheduler_core.model.decision import Decision, Status
+from scheduler_core.model.wording import cut
 from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.cache.cache import Cache
-from scheduler_core.sidecar.cache.group_cache import LiveGroup
+from scheduler_core.sidecar.cache.group_cache import Key, LiveGroup
 from scheduler_core.sidecar.cache.pod_cache import SCHEDULED
 from scheduler_core.sidecar.client.requests import HOSTNAME
 from scheduler_core.sidecar.queue.root_status import OurPods, RootStatus
-from scheduler_core.sidecar.writes import Bind, Condition, Nominate, RecordEvent, Ref, Remove, SetCondition, Ungate, Write
+from scheduler_core.sidecar.queue.states import Binding
+from scheduler_core.sidecar.writes import (
+    MOST_URGENT,
+    Bind,
+    Condition,
+    Nominate,
+    RecordEvent,
+    Ref,
+    Remove,
+    SetCondition,
+    Ungate,
+    Write,
+    WriteOutcome,
+)
 
 NORMAL, WARNING = "Normal", "Warning"
+_ERROR = "SchedulerError"
 _FAILED = frozenset({Status.UNSCHEDULABLE, Status.UNRESOLVABLE, Status.ERROR})
 _REPORTED = frozenset({*_FAILED, Status.INVALID})
 """Statuses that are reported on pods and in events; mode ``validate`` reports an invalid tree on its groups."""
@@ -57,6 +72,28 @@ class Binder:
         read = self._cache.usage.nodes.nodes.get(node)
         return (read.node.metadata.labels or {}).get(HOSTNAME, "") if read is not None else ""
 
+    def bind_failed(self, write: Bind | Ungate, outcome: WriteOutcome, why: str, *, current: bool) -> tuple[Write, ...]:
+        """Return the event of a pod whose bind has failed, and its condition if this is the *current* bind of the pod."""
+        if outcome in {WriteOutcome.DONE, WriteOutcome.GONE, WriteOutcome.DROPPED}:
+            return ()
+        message = bind_error(write, why)
+        event = RecordEvent(write.pod, WARNING, "FailedScheduling", message)
+        pod = self._cache.pod(write.pod)
+        # The API server reports pods with scheduling gates itself.
+        if pod is None or not current or isinstance(write, Ungate):
+            return (event,)
+        return (*self._set_condition(write.pod, pod.pod_scheduled, SCHEDULED, "False", _ERROR, cut(message)), event)
+
+    def report_binding(self, binding: Binding, status: RootStatus) -> tuple[Write, ...]:
+        """Return the event of a root, and the conditions of its groups, about binds that are retried or have failed."""
+        pod = min(binding.failures)
+        counted = f"{binding.done} of {phrases.counted(len(binding.binds), 'pod')} {'is' if len(binding.binds) == 1 else 'are'} bound"
+        message = cut(f"{counted}; {bind_error(binding.binds[pod], binding.failures[pod])}; it is retried")
+        writes: list[Write] = []
+        for live in self._groups_of(binding.failures):
+            writes += self._set_not_scheduled(live, INITIALLY_SCHEDULED[live.key[0]], _ERROR, message, MOST_URGENT)
+        return (*writes, RecordEvent(status.ref, WARNING, "FailedScheduling", message))
+
     def commit(self, status: RootStatus, decision: Decision | None) -> tuple[Write, ...]:
         """Return the writes that record groups as scheduled, children before parents, and an event on the root."""
         writes: list[Write] = []
@@ -80,6 +117,18 @@ class Binder:
             writes.append(RecordEvent(status.ref, WARNING, "FailedScheduling", message))
         return tuple(writes)
 
+    def report_waiting(self, decision: Decision, status: RootStatus) -> tuple[Write, ...]:
+        """Return the conditions that report what groups wait for, and for a partially bound gang an event."""
+        if decision.status is not Status.WAIT:
+            return ()
+        writes: list[Write] = []
+        for each in decision.groups:
+            if (live := self._cache.group(each.group.kind, each.group.namespace, each.group.name)) is not None:
+                writes += self._set_not_scheduled(live, INITIALLY_SCHEDULED[each.group.kind], WAITING, cut(each.message))
+        if writes and status.partially_bound:
+            writes.append(RecordEvent(status.ref, WARNING, WAITING, cut(decision.message)))
+        return tuple(writes)
+
     def nominations(self, decision: Decision, status: RootStatus) -> tuple[Nominate, ...]:
         """Return the writes that clear the nominations that *decision* no longer has."""
         if decision.status not in _FAILED:
@@ -100,21 +149,28 @@ class Binder:
             RecordEvent(status.ref, WARNING, "PlacementUndone", f"{message}; {_counted_pods(len(pods))} deleted"),
         )
 
+    def _groups_of(self, pods: Iterable[Ref]) -> Iterable[LiveGroup]:
+        """Return the groups of *pods* and all groups above them, by name."""
+        groups: dict[Key, LiveGroup] = {}
+        for ref in pods:
+            pod = self._cache.pod(ref)
+            live = self._cache.group("PodGroup", ref.namespace, pod.draft.group) if pod is not None else None
+            while live is not None and live.key not in groups:
+                groups[live.key] = live
+                live = self._cache.group("CompositePodGroup", ref.namespace, live.parent)
+        return (groups[key] for key in sorted(groups))
+
     def _to_groups(self, decision: Decision) -> Iterator[Write]:
         for each in decision.groups:
             live = self._cache.group(each.group.kind, each.group.namespace, each.group.name)
-            if live is None or live.binds_acknowledged or each.status not in _FAILED:
+            if live is None or each.status not in _FAILED:
                 continue
             for condition in each.conditions:
-                current = live.condition(condition.type)
-                # True is final, even if the write is not visible yet.
-                if condition.status == "False" and (current is None or current.status != "True"):
-                    yield from self._set_condition(
-                        _ref(live), current, condition.type, condition.status, condition.reason, condition.message
-                    )
+                if condition.status == "False":
+                    yield from self._set_not_scheduled(live, condition.type, condition.reason, condition.message)
 
     def _to_pods(self, decision: Decision, status: RootStatus, *, update_message: bool) -> Iterator[Write]:
-        reason = "SchedulerError" if decision.status in (Status.ERROR, Status.INVALID) else "Unschedulable"
+        reason = _ERROR if decision.status in (Status.ERROR, Status.INVALID) else "Unschedulable"
         for pod in status.to_place:
             message = decision.pending.get(pod.key)
             # The API server reports pods with scheduling gates itself.
@@ -128,14 +184,28 @@ class Binder:
                 continue
             yield from self._set_condition(pod.ref, pod.pod_scheduled, SCHEDULED, "False", reason, message)
 
-    def _set_condition(self, target: Ref, before: Condition | None, type_: str, status: str, reason: str, message: str) -> list[Write]:
+    def _set_not_scheduled(self, live: LiveGroup, type_: str, reason: str, message: str, urgency: int = 2) -> list[Write]:
+        current = live.condition(type_)
+        # True is final, even if the write is not visible yet.
+        if live.binds_acknowledged or (current is not None and current.status == "True"):
+            return []
+        return self._set_condition(_ref(live), current, type_, "False", reason, message, urgency)
+
+    def _set_condition(
+        self, target: Ref, before: Condition | None, type_: str, status: str, reason: str, message: str, urgency: int = 2
+    ) -> list[Write]:
         """Return the write of a condition; none if the condition is already as wanted."""
         if before is not None and (before.status, before.reason, before.message) == (status, reason, message):
             return []
         since = before.since if before is not None and before.status == status else ""
         condition = Condition(type_, status, reason, message, since)
         self._assumed.assume_condition(target, condition)
-        return [SetCondition(target, condition)]
+        return [SetCondition(target, condition, urgency)]
+
+
+def bind_error(write: Bind | Ungate, why: str) -> str:
+    """Return the text about a bind that failed."""
+    return f"binding {write.pod.key} to {write.node} failed: {why}"
 
 
 def _ref(live: LiveGroup) -> Ref:

@@ -7,12 +7,14 @@ from collections.abc import Callable, Collection, Sequence
 
 from scheduler_core.cycle.decider import Decider
 from scheduler_core.cycle.run_cycle import CycleOptions
+from scheduler_core.model.conditions import Conditions
 from scheduler_core.model.decision import Decision, Name
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.placement.counters import Counters
 from scheduler_core.plugins.base import ClusterEvent
-from scheduler_core.queueing import scheduling_queue
+from scheduler_core.queueing import pre_enqueue, scheduling_queue
 from scheduler_core.queueing.queue_order import spellings
+from scheduler_core.queueing.trees import Trees
 from scheduler_core.sidecar.cache.cache import Cache
 
 
@@ -78,9 +80,14 @@ def decide(
 
 
 def refused(cache: Cache, root: Name, options: CycleOptions, excluded: Collection[str] = ()) -> Decision | None:
-    """Return the decision on a root that would not be attempted now; None if it would be attempted."""
+    """Return the decision on a root that PreEnqueue holds back; None if it does not.  A group needs no pending pods."""
     view = _without_excluded(cache.snapshot((root,)), excluded)
-    return next(iter(scheduling_queue.build(view, scheduling_queue.QueueOptions(gates=options.gates)).refused), None)
+    if root.kind == "Pod":
+        return next(iter(scheduling_queue.build(view, scheduling_queue.QueueOptions(gates=options.gates)).refused), None)
+    trees = Trees(view)
+    tree = next(each for each in trees.all if each.name == root)
+    why = pre_enqueue.refusal(tree, trees, options.gates)
+    return None if why is None else pre_enqueue.decision(tree, trees, why, Conditions(view.groups))
 
 
 def _without_excluded(view: ClusterSnapshot, excluded: Collection[str]) -> ClusterSnapshot:

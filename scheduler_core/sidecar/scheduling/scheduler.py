@@ -22,9 +22,11 @@ from scheduler_core.sidecar.queue.states import STATES, PreemptionPlan, Preempti
 from scheduler_core.sidecar.scheduling.apply_decision import Attempt, DecisionApplier
 from scheduler_core.sidecar.scheduling.binding import Binder
 from scheduler_core.sidecar.scheduling.decide import decide, refused
+from scheduler_core.sidecar.scheduling.explanation import Explanation, writes_json
 from scheduler_core.sidecar.scheduling.preemption_plan import PreemptionPlans
+from scheduler_core.sidecar.scheduling.waiting import waiting_decision
 from scheduler_core.sidecar.scheduling.write_results import WriteResults
-from scheduler_core.sidecar.writes import Evict, RecordEvent, Ref, Write, WriteOutcome
+from scheduler_core.sidecar.writes import Bind, Evict, RecordEvent, Ref, Ungate, Write, WriteOutcome
 
 __all__ = ["Attempt", "Scheduler", "SchedulerOptions"]
 
@@ -58,14 +60,15 @@ class Scheduler:
         """Run one cycle over a batch of active roots; with a *clock*, attempt no further root after ``options.seconds``."""
         self._queue.handle_changes(now)
         began = clock() if clock is not None else 0.0
+        reports = self._write_results.report_failing_binds(now)
         done, batch = self._next_batch(now) if not self._is_full() else ((), [])
         if not batch:
-            return done
+            return (*reports, *done)
         stop = (lambda: clock() - began > self._options.seconds) if clock is not None else lambda: False
         excluded = frozenset[str]().union(*(status.excluded for _, status in batch))
         decided = decide(self._cache, [status.root for _, status in batch], self._parameters, excluded, stop, self.counters)
         by_root = {each.decision.root: each for each in decided}
-        attempts = list(done)
+        attempts = [*reports, *done]
         plan_dropped = False
         victims: set[Ref] = set()
         for entity, status in batch:
@@ -86,6 +89,11 @@ class Scheduler:
     def done(self, write: Write, outcome: WriteOutcome, why: str, now: float) -> tuple[Write, ...]:
         """Handle the result of *write* and return the next writes."""
         return () if isinstance(write, RecordEvent) else self._write_results.handle_result(write, outcome, why, now)
+
+    def retried(self, write: Write, why: str, now: float) -> None:
+        """Record that the first try of *write* failed, and *why*; it is retried."""
+        if isinstance(write, Bind | Ungate):
+            self._queue.binds.retried(write, why, now)
 
     def awaits(self, root: Root, evictions: tuple[Evict, ...]) -> bool:
         """Return whether the current plan of *root* waits for the dry run of exactly these evictions."""
@@ -123,19 +131,24 @@ class Scheduler:
         queue.evictions_refused(entity, frozenset({pod}), f"the eviction of pod {pod.key} was refused: {why}", now, status)
         return self._applier.report_refusal(entity, status, now) if status is not None else ()
 
-    def explain(self, namespace: str, name: str) -> Decision | None:
-        """Return the last decision on the root of that name, or on the root of the group or pod of that name; None if there is none."""
+    def explain(self, namespace: str, name: str) -> Explanation | None:
+        """Explain the root of that name, or the root of the group or pod of that name; None if there is none of ours."""
         root = self._root_by_name(namespace, name)
-        if root is None:
-            return self._decision_without_group(namespace, name)
-        status = self._queue.status_of(root)
-        if (
-            status is not None
-            and status.to_place
-            and (decision := refused(self._cache, root, self._parameters, status.excluded)) is not None
-        ):
+        decision = self._decision(root) if root is not None else self._decision_without_group(namespace, name)
+        return Explanation(decision, writes_json(self._queue.get(decision.root))) if decision is not None else None
+
+    def _decision(self, root: Root) -> Decision | None:
+        """Return what *root* waits for if it cannot be attempted now, else the last decision on it; None if there is none."""
+        queue, status, entity = self._queue, self._queue.status_of(root), self._queue.get(root)
+        if status is None or entity is None:
+            return queue.decisions.get(root)
+        if queue.is_held_back(entity, status):
+            return waiting_decision(self._cache, entity, status, self._options)
+        if status.to_place and (decision := refused(self._cache, root, self._parameters, status.excluded)) is not None:
             return decision
-        return self._queue.decisions.get(root)
+        return queue.decisions.get(root) or (
+            Decision(root, Status.WAIT, "waiting for its first scheduling attempt") if status.to_place else None
+        )
 
     @property
     def preempts(self) -> bool:
@@ -148,7 +161,7 @@ class Scheduler:
 
     def _is_full(self) -> bool:
         """Return whether too many binds are in flight to start another cycle."""
-        return len(self._queue.in_flight) >= self._options.max_binds_in_flight
+        return len(self._queue.binds.by_pod) >= self._options.max_binds_in_flight
 
     def _reset(self) -> None:
         options = self._options

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from scheduler_core.model.conditions import INITIALLY_SCHEDULED
+from scheduler_core.model.conditions import INITIALLY_SCHEDULED, WAITING
 from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.queue.entities import QueuedEntity
 from scheduler_core.sidecar.queue.next_action import Action
 from scheduler_core.sidecar.queue.priority_queue import SchedulingQueue
 from scheduler_core.sidecar.queue.root_status import RootStatus
 from scheduler_core.sidecar.queue.states import Backoff, Binding, Preempting
-from scheduler_core.sidecar.scheduling.binding import NORMAL, WARNING, Binder
+from scheduler_core.sidecar.scheduling.apply_decision import Attempt
+from scheduler_core.sidecar.scheduling.binding import NORMAL, Binder
 from scheduler_core.sidecar.scheduling.preemption_plan import PreemptionPlans
+from scheduler_core.sidecar.scheduling.waiting import waiting_decision
 from scheduler_core.sidecar.writes import (
     Bind,
     Evict,
@@ -34,7 +36,8 @@ class WriteResults:
         """Apply the result of *write* and return the next writes."""
         match write:
             case Bind() | Ungate():
-                return (*_failure(write, outcome, why), *self._bind_sent(write, outcome, now))
+                failed = self._binder.bind_failed(write, outcome, why, current=self._queue.binds.is_current(write))
+                return (*failed, *self._bind_sent(write, outcome, why, now))
             case SetCondition():
                 self._condition_written(write, outcome, now)
             case Nominate():
@@ -59,7 +62,7 @@ class WriteResults:
         match action, entity.waiting:
             case Action.REBIND, Backoff(unconfirmed, decision) if unconfirmed:
                 writes: tuple[Write, ...] = tuple(unconfirmed.values())
-                queue.bind(entity, unconfirmed, decision)
+                queue.binds.start(entity, unconfirmed, decision)
             case Action.COMMIT, _:
                 writes = self._binder.commit(status, queue.decisions.get(entity.root))
                 queue.reconsider(entity.root, now, hint=False, status=status.recorded())
@@ -71,12 +74,23 @@ class WriteResults:
                 )
                 writes = self._binder.undo(status, why)
                 queue.record_undone(entity, now)
+            case Action.REPORT, _:
+                writes = self._binder.report_waiting(waiting_decision(queue.cache, entity, status, queue.options), status)
+                queue.waiting_reported(entity, status, now)
             case _:
                 raise ValueError(f"internal error: {action} of {entity.root} in {entity.state}")
         return writes
 
-    def _bind_sent(self, write: Bind | Ungate, outcome: WriteOutcome, now: float) -> tuple[Write, ...]:
-        ended = self._queue.bind_ended(write, outcome, now)
+    def report_failing_binds(self, now: float) -> tuple[Attempt, ...]:
+        """Return the conditions and events of roots whose binds are being retried."""
+        attempts = []
+        for entity, binding in self._queue.binds.failing(now):
+            if (status := self._queue.status_of(entity.root)) is not None:
+                attempts.append(Attempt(entity.root, None, self._binder.report_binding(binding, status)))
+        return tuple(attempts)
+
+    def _bind_sent(self, write: Bind | Ungate, outcome: WriteOutcome, why: str, now: float) -> tuple[Write, ...]:
+        ended = self._queue.binds.ended(write, outcome, why, now)
         return self._binding_done(*ended, write, now) if ended is not None else ()
 
     def _binding_done(self, entity: QueuedEntity, binding: Binding, write: Bind | Ungate, now: float) -> tuple[Write, ...]:
@@ -89,6 +103,8 @@ class WriteResults:
                 live.binds_acknowledged |= bool(status.to_commit) and status.to_commit[0] is live
             writes = self._binder.commit(status, binding.decision)
             status = status.recorded()
+        if status is not None and binding.failures:
+            writes = (*writes, *self._binder.report_binding(binding, status))
         if root.kind == "Pod" and not binding.failed:
             writes = (*writes, *_single_pod_event(write))
         queue.reconsider(root, now, hint=True, status=status)
@@ -100,6 +116,8 @@ class WriteResults:
         target, condition = write.target, write.condition
         self._assumed.forget_condition(target, condition.type)
         root = self._queue.cache.group_cache.root_of((target.kind, target.namespace, target.name))
+        if root is not None and condition.reason == WAITING:
+            self._queue.waiting_report_failed(root, now)
         is_commit = condition.status == "True" and condition.type == INITIALLY_SCHEDULED.get(target.kind)
         if root is not None and outcome is not WriteOutcome.GONE and is_commit:
             self._queue.commit_failed(root, now)
@@ -125,13 +143,6 @@ class WriteResults:
                 queue.victim_stays(entity, remaining, victim, f"the eviction of pod {victim.key} was refused: {why}", now)
                 writes += new_writes
         return tuple(writes)
-
-
-def _failure(write: Bind | Ungate, outcome: WriteOutcome, why: str) -> tuple[Write, ...]:
-    """Return the event of a failed bind."""
-    if outcome in {WriteOutcome.DONE, WriteOutcome.GONE, WriteOutcome.DROPPED}:
-        return ()
-    return (RecordEvent(write.pod, WARNING, "FailedScheduling", f"binding {write.pod.key} to {write.node} failed: {why}"),)
 
 
 def _single_pod_event(write: Bind | Ungate) -> tuple[Write, ...]:

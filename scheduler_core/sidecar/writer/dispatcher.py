@@ -38,13 +38,15 @@ _LOST = "another replica leads"
 
 ResultHandler = Callable[[Write, WriteOutcome, str], None]
 """Called once with the outcome of each write and the reason, from a worker thread; not for events and duplicates."""
+RetryHandler = Callable[[Write, str], None]
+"""Called with the error of the first try of a write that is retried, from a worker thread; not for conflicts, events and dry runs."""
 
 
 class Dispatcher:
     """Worker threads that carry out writes.
 
     *remaining* returns the seconds for which this process is allowed to write, 0 if it is not.  *term* returns the number of its term
-    as leader.
+    as leader.  *on_forbidden* is called after each request that the API server does not authorize.
     """
 
     def __init__(
@@ -56,8 +58,11 @@ class Dispatcher:
         remaining: Callable[[], float],
         term: Callable[[], int],
         recorder: EventRecorder,
+        on_retry: RetryHandler = lambda _write, _why: None,
+        on_forbidden: Callable[[], None] = lambda: None,
     ) -> None:
         self._on_result, self._remaining, self._term = on_done, remaining, term
+        self._on_retry, self._on_forbidden = on_retry, on_forbidden
         self._executor = Executor(api, paths, recorder, remaining)
         self._work_queue = WorkQueue()
         self._changed = threading.Condition()
@@ -166,6 +171,7 @@ class Dispatcher:
             return WriteOutcome.REFUSED, f"the API server does not serve {error}"
         except (ValueError, *TRANSPORT) as error:
             task.read_first = task.maybe_done = True
+            self._report_retry(task, f"{type(error).__name__}: {error}")
             return self._retry(task, f"{type(error).__name__}: {error}")
 
     def _handle_error(self, task: QueuedWrite, error: ReplyError) -> tuple[WriteOutcome | None, str]:
@@ -179,14 +185,20 @@ class Dispatcher:
             case NextStep.READ_OBJECT:
                 task.read_first = True
             case NextStep.RETRY:
+                self._report_retry(task, str(error))
                 if error.retry_after is not None and error.code in WITH_RETRY_AFTER:
                     self._pause(min(error.retry_after, MAX_PAUSE))
                 if error.code in AUTH_ERRORS:
+                    self._on_forbidden()
                     task.until = min(task.until, time.monotonic() + FORBIDDEN_SECONDS)
                 task.read_first |= error.code != TOO_MANY
                 task.maybe_done |= error.code >= FIRST_SERVER_ERROR
         certain = error.code in AUTH_ERRORS and not task.maybe_done
         return self._retry(task, str(error), WriteOutcome.REFUSED if certain else WriteOutcome.FAILED)
+
+    def _report_retry(self, task: QueuedWrite, why: str) -> None:
+        if task.tries == 1 and task.plan is None and not isinstance(task.write, RecordEvent):
+            self._on_retry(task.write, why)
 
     def _pause(self, seconds: float) -> None:
         with self._changed:

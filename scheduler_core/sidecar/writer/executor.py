@@ -160,8 +160,14 @@ class Executor:
 
 
 def _reports_not_placed(write: SetCondition) -> bool:
-    """Return whether the write reports a group as not placed, or removes such a report: the group may have been placed since."""
-    return write.condition.status != "True" and write.condition.type == INITIALLY_SCHEDULED.get(write.target.kind)
+    """Return whether the write reports a group, or a pod that could not be bound, as not placed: it may have been placed since.
+
+    The removal of such a report counts too.
+    """
+    condition, kind = write.condition, write.target.kind
+    if kind == "Pod":
+        return (condition.type, condition.status, condition.reason) == ("PodScheduled", "False", "SchedulerError")
+    return condition.status != "True" and condition.type == INITIALLY_SCHEDULED.get(kind)
 
 
 def _unless_true(write: SetCondition, content: Any, paths: Paths) -> Request | None:

@@ -94,7 +94,7 @@ def test_binds_of_what_was_placed_are_under_way():
     binds = of(Bind, [*attempt.writes])
     assert {"g-0": "n1", "g-1": "n1"} == nodes_of(binds)
     assert {bind.pod: bind for bind in binds} == office.entity.state.binds
-    assert {bind.pod: office.entity for bind in binds} == office.queue.in_flight
+    assert {bind.pod: office.entity for bind in binds} == office.queue.binds.by_pod
     assert (Binding, False) == (type(office.entity.state), G in office.queue.entities.unschedulable)
 
 
@@ -109,7 +109,7 @@ def test_failures_are_counted_on_while_binds_are_under_way():
 def test_bind_that_failed_before_is_forgotten_when_others_begin():
     office = Office(*waiting())
     for bind in of(Bind, [*office.comes(placed("g-0", "g-1")).writes]):
-        office.queue.bind_ended(bind, WriteOutcome.REFUSED, 0.0)
+        office.queue.binds.ended(bind, WriteOutcome.REFUSED, "no", 0.0)
     office.comes(placed("g-0", "g-1"), 1.0)
     assert not office.entity.state.failed
 

@@ -84,6 +84,7 @@ class Publishing:
 
     def __init__(self, server, remaining=lambda: 1000.0, term=lambda: 1):
         self.clock, self.told = server.clock, []
+        self.retried, self.forbidden = [], []
         self.publisher = Dispatcher(
             server,
             PATHS,
@@ -91,6 +92,8 @@ class Publishing:
             remaining=remaining,
             recorder=EventRecorder("muster.dev/sidecar", "r"),
             term=term,
+            on_retry=lambda *retried: self.retried.append(retried),
+            on_forbidden=lambda: self.forbidden.append(server.clock.now),
         )
 
     def work(self):
@@ -164,6 +167,36 @@ def test_what_a_lost_answer_was_is_looked_for_and_not_written_again(publishing, 
 
     assert [want] == publishing(server).submit(BIND)
     assert ["POST", "GET"] == server.methods
+
+
+@pytest.mark.parametrize(
+    ("failures", "want"),
+    [
+        pytest.param([], [], id="no failure"),
+        pytest.param([reply(500), reply(429)], ["HTTP 500: no"], id="only the first try counts"),
+        pytest.param([OSError("gone")], ["OSError: gone"], id="no response"),
+        pytest.param([reply(409)], [], id="a conflict is normal"),
+        pytest.param([reply(422)], [], id="it is refused, not retried"),
+    ],
+)
+def test_the_error_of_a_first_try_is_passed_on_once_when_the_write_is_retried(publishing, failures, want):
+    sent = publishing(Server(*failures))
+    sent.submit(BIND)
+    assert [(BIND, why) for why in want] == sent.retried
+
+
+def test_retries_of_events_and_dry_runs_are_not_passed_on(publishing):
+    sent = publishing(Server(reply(500), reply(500)))
+    sent.submit(RecordEvent(GROUP, "Normal", "Scheduled", "text"))
+    sent.publisher.dry_run_evictions([Evict(pod(), "why", EvictionMethod.EVICT)], lambda *_: None)
+    sent.work()
+    assert [] == sent.retried
+
+
+def test_each_request_that_is_not_authorized_is_passed_on(publishing):
+    sent = publishing(Server(reply(403), reply(401), reply(500)))
+    sent.submit(BIND)
+    assert 2 == len(sent.forbidden)
 
 
 def test_each_try_waits_twice_as_long_as_the_last_up_to_a_limit(publishing):

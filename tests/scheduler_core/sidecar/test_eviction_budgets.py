@@ -46,7 +46,7 @@ def events(writes: list[Any]) -> list[str]:
 def decision(scene: Crowded) -> Decision:
     result = scene.scheduler.explain("default", "g")
     assert result is not None
-    return result
+    return result.decision
 
 
 @pytest.mark.parametrize("strategy", ["greedy", "complete"])

@@ -15,7 +15,9 @@ from scheduler_core.sidecar.writes import Condition, Ref, SetCondition, WriteOut
 from tests.apiserver.fake import serving
 
 GROUPS = "/apis/scheduling.k8s.io"
-PATHS = Paths({"PodGroup": f"{GROUPS}/v1beta1/podgroups", "CompositePodGroup": f"{GROUPS}/v1alpha3/compositepodgroups"})
+PATHS = Paths(
+    {"Pod": "/api/v1/pods", "PodGroup": f"{GROUPS}/v1beta1/podgroups", "CompositePodGroup": f"{GROUPS}/v1alpha3/compositepodgroups"}
+)
 GROUP = Ref("PodGroup", "default", "g", "uid-g")
 TYPE = INITIALLY_SCHEDULED["PodGroup"]
 
@@ -80,3 +82,19 @@ def test_a_group_that_was_made_since_is_told_nothing():
 )
 def test_any_other_condition_takes_one_request(condition):
     assert (WriteOutcome.DONE, ["PATCH"]) == carried(Held(), condition)
+
+
+POD = Ref("Pod", "default", "g", "uid-g")
+UNBOUND = Condition("PodScheduled", "False", "SchedulerError", "binding failed")
+
+
+@pytest.mark.parametrize(("status", "want"), [("True", ["GET"]), ("False", ["GET", "PATCH"])])
+def test_a_pod_is_not_reported_as_unbound_once_it_is_bound(status, want):
+    """The bind may have been carried out although its response was an error."""
+    held = Held({"type": "PodScheduled", "status": status})
+
+    assert (WriteOutcome.DONE, want) == carried(held, UNBOUND, POD)
+
+
+def test_an_unschedulable_pod_takes_one_request():
+    assert (WriteOutcome.DONE, ["PATCH"]) == carried(Held(), Condition("PodScheduled", "False", "Unschedulable", "no"), POD)

@@ -14,7 +14,7 @@ from scheduler_core.model.decision import Decision, Name, Status
 from scheduler_core.sidecar.cache.cache import KINDS, Cache
 from scheduler_core.sidecar.cache.informers import Changed, Listed, Unserved
 from scheduler_core.sidecar.process.loop import IDLE_SECONDS, SETTLE_SECONDS, STUCK_SECONDS, Loop, Parts
-from scheduler_core.sidecar.process.mailbox import Done, DryRunDone, Mailbox
+from scheduler_core.sidecar.process.mailbox import Done, DryRunDone, Mailbox, Retried
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from scheduler_core.sidecar.queue.states import Active
 from scheduler_core.sidecar.scheduling.apply_decision import Attempt
@@ -187,6 +187,20 @@ def test_a_write_that_was_refused_is_told_in_the_log_with_what_and_why():
 
     (line,) = [each for each in turning.logged if each[1] == "write"]
     assert ("warning", "Pod default/p", "HTTP 403: no") == (line[0], line[2]["object"], line[2]["reason"])
+
+
+def test_a_write_that_is_retried_is_logged_and_passed_to_the_scheduler():
+    turning = Turning(real=True)
+    turning.sync(node("n1"), leaf("g", 1), pod("p", "g"))
+    turning.turn()
+    turning.loop.run_once(0.0)
+    (write,) = [each for each in turning.publisher.written if isinstance(each, Bind)]
+    turning.turn(Retried(write, "HTTP 403: no"))
+
+    (line,) = [each for each in turning.logged if each[1] == "write"]
+    assert ("warning", "retried", "HTTP 403: no") == (line[0], line[2]["outcome"], line[2]["reason"])
+    explanation = turning.scheduler.explain("default", "g")
+    assert [{"pod": "default/p", "node": "n1", "reason": "HTTP 403: no"}] == explanation.writes["failures"]
 
 
 def test_while_another_leads_all_is_heard_and_nothing_decided(clock):

@@ -34,7 +34,7 @@ def rows(scene):
 
 
 def why(scene, name):
-    return scene.scheduler.explain("default", name).pending[f"default/{name}"]
+    return scene.scheduler.explain("default", name).decision.pending[f"default/{name}"]
 
 
 def test_few_are_told_by_name():

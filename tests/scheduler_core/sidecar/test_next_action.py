@@ -93,7 +93,7 @@ class Room(Watched):
         write = Bind(self.pod("g-0").ref, "n1")
         entity = self.attempt()
         self.assumed.assume(write.pod, "n1")
-        self.queue.bind(entity, {write.pod: write}, None)
+        self.queue.binds.start(entity, {write.pod: write}, None)
         self._goes_on()
         return write
 
@@ -244,7 +244,7 @@ def test_root_waits_for_further_members_before_it_is_first_tried_and_only_then()
 
 
 def test_time_to_wait_for_further_members_begins_once_there_are_enough():
-    here = Room(leaf("g", 2), pod("g-0", "g", **MUSTER), settle_seconds=5.0)
+    here = Room(leaf("g", 2), pod("g-0", "g", **MUSTER), settle_seconds=5.0, waiting_seconds=99.0)
     assert Gated is here.looks()
     here.happens(pod("g-1", "g", **MUSTER))
     assert Backoff is here.looks(10.0)
@@ -386,7 +386,7 @@ def test_victims_of_a_root_that_is_gone(under_way, want):
 def test_room_of_a_bind_of_which_nothing_is_known_is_given_back_with_the_root(change):
     here = room(count=1, minimum=1)
     write = here.flies()
-    here.queue.bind_ended(write, WriteOutcome.FAILED, 0.0)
+    here.queue.binds.ended(write, WriteOutcome.FAILED, "no", 0.0)
     change(here)
     here.looks(1.0)
     assert "" == here.store.usage.node_of(here.pod("g-0"))
@@ -395,7 +395,7 @@ def test_room_of_a_bind_of_which_nothing_is_known_is_given_back_with_the_root(ch
 def test_pod_whose_room_is_given_back_is_placed_for_the_group_that_was_made_anew():
     here = room(count=1, minimum=1)
     write = here.flies()
-    here.queue.bind_ended(write, WriteOutcome.FAILED, 0.0)
+    here.queue.binds.ended(write, WriteOutcome.FAILED, "no", 0.0)
     here.happens(gone("g", "PodGroup"), leaf("g", 1))
     here.queue.handle_changes(1.0)
     here.queue.handle_changes(1.0)
@@ -416,7 +416,7 @@ def test_pod_whose_room_is_given_back_is_placed_for_the_group_that_was_made_anew
 def test_bind_of_which_nothing_is_known_is_repeated_while_nothing_shows(change, want):
     here = room()
     write = here.flies()
-    here.queue.bind_ended(write, WriteOutcome.FAILED, 0.0)
+    here.queue.binds.ended(write, WriteOutcome.FAILED, "no", 0.0)
     change(here)
     here.looks(1.0)
     assert ({write.pod: write} if want else {}) == here.entity.waiting.unconfirmed
@@ -425,7 +425,7 @@ def test_bind_of_which_nothing_is_known_is_repeated_while_nothing_shows(change, 
 def test_root_of_whose_binds_nothing_is_known_is_woken_to_repeat_them():
     here = room(count=1, minimum=1)
     write = here.flies()
-    here.queue.bind_ended(write, WriteOutcome.FAILED, 1.0)
+    here.queue.binds.ended(write, WriteOutcome.FAILED, "no", 1.0)
     assert Backoff is here.looks(1.0)
     assert 2.0 == here.queue.entities.due(1.0)
     here.queue.handle_changes(2.0)
@@ -461,7 +461,13 @@ def test_gang_is_partial_since_it_was_first_seen_so_and_no_more_once_it_is_not()
     here = Room(leaf("g", 2), bound(pod("g-0", "g", **MUSTER), "n1"), partial_seconds=30.0)
     here.looks(5.0)
     here.looks(9.0)
-    assert (5.0, 35.0) == (here.entity.partial_since, here.queue.entities.due(9.0))
+    assert 5.0 == here.entity.partial_since
+    assert Active is here.state, "it reports at once what it waits for"
+    here.queue.entities.pop()
+    status = here.queue.status_of(G)
+    assert status is not None
+    here.queue.waiting_reported(here.entity, status, 9.0)
+    assert 35.0 == here.queue.entities.due(9.0)
     here.happens(bound(pod("g-1", "g", **MUSTER), "n1"))
     here.looks(20.0)
     assert None is here.entity.partial_since
@@ -470,7 +476,7 @@ def test_gang_is_partial_since_it_was_first_seen_so_and_no_more_once_it_is_not()
 def test_gang_hangs_since_it_was_first_seen_pinned_and_no_more_once_it_is_bound():
     pinned = pod("g-0", "g", nodeSelector={HOST: "n1"})
     pinned["metadata"]["annotations"] = {GATE: "n1"}
-    here = Room(leaf("g", 1), pinned, place=False, ungate=True, pinned_seconds=300.0)
+    here = Room(leaf("g", 1), pinned, place=False, ungate=True, pinned_seconds=300.0, waiting_seconds=999.0)
     assert Gated is here.looks(5.0)
     assert (5.0, 305.0) == (here.entity.awaits_binding_since, here.queue.entities.due(5.0))
     here.happens(bound(pinned, "n1"))

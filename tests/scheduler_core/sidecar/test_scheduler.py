@@ -176,11 +176,11 @@ def test_only_pods_of_our_scheduler_are_bound():
 
 def test_gang_waits_for_its_members_without_being_told_anything():
     scene = Scene(node("n1"), leaf("g", 2), pod("g-0", "g", **MUSTER))
-    assert [] == scene.wait(1000)
+    assert [] == [*of(Bind, writes := scene.wait(1000)), *of(RecordEvent, writes)]
     assert 1 == scene.scheduler.counts()[Gated, "PodGroup"]
     found = scene.scheduler.explain("default", "g")
     assert found is not None
-    assert (Status.WAIT, True) == (found.status, "1 of 2 pods" in found.message)
+    assert (Status.WAIT, True) == (found.decision.status, "1 of 2 pods" in found.decision.message)
 
 
 def test_gate_of_another_holds_the_whole_gang():
@@ -277,7 +277,8 @@ def test_bind_that_is_refused_is_made_elsewhere_and_the_rest_stays():
     one, two = of(Bind, scene.writes())
     scene.end([one])
     after = scene.end([two], WriteOutcome.REFUSED)
-    assert ([], [("g-1", "FailedScheduling")]) == (said(after), told(after))
+    assert ["False", "False"] == [status for _, _, status in said(after)]
+    assert [("g-1", "FailedScheduling"), ("g", "FailedScheduling")] == told(after)
     scene.put(bound(pod("g-0", "g", **MUSTER), one.node), node(two.node, cpu="1", unschedulable=True))
     again = scene.wait(2)
     assert {"g-1": "n3"} == nodes_of(again)
@@ -359,7 +360,7 @@ def test_gang_that_lost_a_member_before_it_was_complete_waits_for_another_before
 
 def test_member_that_comes_in_time_completes_the_gang():
     scene = Scene(node("n1"), leaf("g", 2), bound(pod("g-0", "g", **MUSTER), "n1"), partial_seconds=30.0)
-    assert [] == scene.wait(20)
+    assert [] == of(Remove, scene.wait(20))
     scene.put(pod("g-1", "g", **MUSTER))
     binds = of(Bind, scene.wait(1))
     assert {"g-1": "n1"} == nodes_of(binds)
@@ -730,11 +731,11 @@ def test_explain_finds_the_root_by_the_name_of_any_group_or_pod_in_it():
     scene.writes()
     found = {name: scene.scheduler.explain("default", name) for name in ("top", "a", "a-0")}
     assert {("CompositePodGroup", "top", Status.SUCCESS)} == {
-        (each.root.kind, each.root.name, each.status) for each in found.values() if each
+        (each.decision.root.kind, each.decision.root.name, each.decision.status) for each in found.values() if each
     }
     stray = scene.scheduler.explain("default", "stray")
     assert stray is not None
-    assert (Status.WAIT, True) == (stray.status, '"none"' in stray.message)
+    assert (Status.WAIT, True) == (stray.decision.status, '"none"' in stray.decision.message)
     assert None is scene.scheduler.explain("default", "nothing")
 
 
@@ -743,7 +744,7 @@ def test_what_was_decided_is_told_for_as_long_as_the_root_is_there():
     scene.end(scene.writes())
     scene.put(bound(pod("alone", **MUSTER), "n1"), bound(pod("g-0", "g", **MUSTER), "n1"))
     scene.writes()
-    assert [Status.SUCCESS] * 2 == [found.status for name in ("alone", "g") if (found := scene.scheduler.explain("default", name))]
+    assert [Status.SUCCESS] * 2 == [found.decision.status for name in ("alone", "g") if (found := scene.scheduler.explain("default", name))]
 
     scene.delete("Pod", "alone", "g-0")
     scene.delete("PodGroup", "g")

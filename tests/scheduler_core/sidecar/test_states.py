@@ -196,7 +196,7 @@ class Watchful(World):
         for entity in queue.entities.by_root.values():
             match entity.state:
                 case Binding(binds, _, outcomes):
-                    left = {ref for ref in binds if queue.in_flight.get(ref) is entity}
+                    left = {ref for ref in binds if queue.binds.by_pod.get(ref) is entity}
                     assert left
                     assert (set(), {*binds}) == (left & {*outcomes}, left | {*outcomes})
                 case Backoff() | Unschedulable():
@@ -215,7 +215,7 @@ def test_whatever_fails_the_queue_refuses_nothing_that_happens(objects, seed, fa
     world.run(100)
     world.luck.fails = 0
     world.run(600)
-    assert {} == world.scheduler._queue.in_flight
+    assert {} == world.scheduler._queue.binds.by_pod
 
 
 def test_a_root_whose_pods_leave_for_one_before_it_in_the_batch_is_surveyed_again():

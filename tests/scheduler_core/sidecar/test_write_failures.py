@@ -22,6 +22,14 @@ def test_it_is_told_which_write_to_what_and_why(outcome):
     assert {"write": "Bind", "object": "Pod ns/p", "outcome": outcome.value, "reason": "HTTP 403: no", "untold": 0} == told
 
 
+def test_a_write_that_is_retried_is_told_apart_from_one_that_has_failed():
+    failures = WriteFailures()
+    retried = failures.log_fields(Bind(POD, "n"), None, "HTTP 500: no", 0.0)
+    assert retried is not None
+    assert ("retried", "HTTP 500: no") == (retried["outcome"], retried["reason"])
+    assert failures.log_fields(Bind(POD, "n"), WriteOutcome.FAILED, "no", 0.0)
+
+
 def test_its_like_is_told_of_again_after_a_while_with_how_many_there_were():
     grievances = WriteFailures()
     grievances.log_fields(Bind(POD, "n"), WriteOutcome.REFUSED, "no", 0.0)

@@ -1,0 +1,76 @@
+"""Permissions of this process, checked by SelfSubjectAccessReview."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import msgspec
+
+from apiserver.api import Api
+
+PATH = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+REVIEW_SECONDS = 5.0
+"""Time limit of one review."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, order=True)
+class Permission:
+    """Permission to use one verb on a resource; an empty *namespace* means all namespaces, an empty *name* any object."""
+
+    resource: str
+    """Resource, with its subresource: ``pods/binding``."""
+    verb: str
+    group: str = ""
+    namespace: str = ""
+    name: str = ""
+
+    def __str__(self) -> str:
+        """Return the permission as ``kubectl auth can-i`` writes it: ``create pods/binding``, ``patch podgroups.scheduling.k8s.io/status``."""
+        resource, _, subresource = self.resource.partition("/")
+        text = f"{self.verb} {resource}{f'.{self.group}' if self.group else ''}{f'/{subresource}' if subresource else ''}"
+        return text + (f" {self.namespace}/{self.name}" if self.name else f" in namespace {self.namespace}" if self.namespace else "")
+
+
+class _Attributes(msgspec.Struct, frozen=True, omit_defaults=True):
+    verb: str
+    resource: str
+    group: str = ""
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
+
+
+class _Spec(msgspec.Struct, frozen=True, rename="camel"):
+    resource_attributes: _Attributes
+
+
+class _Status(msgspec.Struct, frozen=True):
+    allowed: bool = False
+
+
+class _Review(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    api_version: str = "authorization.k8s.io/v1"
+    kind: str = "SelfSubjectAccessReview"
+    spec: _Spec
+    status: _Status = _Status()
+
+
+class _Reviewed(msgspec.Struct, frozen=True):
+    status: _Status
+
+
+_ENCODE = msgspec.json.Encoder().encode
+_DECODE = msgspec.json.Decoder(_Reviewed).decode
+
+
+def is_granted(api: Api, permission: Permission) -> bool:
+    """Return whether this process has *permission*.
+
+    Raises:
+        ReplyError: the server refused the review.
+        OSError, urllib3.exceptions.HTTPError, ValueError: there was no readable response.
+
+    """
+    resource, _, subresource = permission.resource.partition("/")
+    attributes = _Attributes(permission.verb, resource, permission.group, subresource, permission.namespace, permission.name)
+    return _DECODE(api.send("POST", PATH, _ENCODE(_Review(spec=_Spec(attributes))), seconds=REVIEW_SECONDS)).status.allowed

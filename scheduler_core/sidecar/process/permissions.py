@@ -1,0 +1,119 @@
+"""Self-check of permissions: at the start, after each write that the API server forbids, and regularly while a permission is missing.
+
+Edge: a thread.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+
+from apiserver.api import TRANSPORT, Api, ReplyError
+from scheduler_core.sidecar.client.access_review import Permission, is_granted
+from scheduler_core.sidecar.settings import Mode, Settings
+from scheduler_core.sidecar.writes import EvictionMethod
+
+RECHECK_SECONDS = 10.0
+"""Interval between checks while a permission is missing or could not be checked."""
+MIN_INTERVAL_SECONDS = 1.0
+SCHEDULING = "scheduling.k8s.io"
+_LONGEST = 300
+_GROUPS = {"PodGroup": "podgroups", "CompositePodGroup": "compositepodgroups"}
+
+
+def needed_permissions(settings: Settings, kinds: frozenset[str]) -> tuple[Permission, ...]:
+    """Return the permissions to write that the modes of *settings* need, given the *kinds* of groups that the API server serves.
+
+    Missing permissions to list and watch are known from the informers.
+    """
+    return tuple(
+        sorted({*_common(settings, kinds), *(permission for mode in settings.modes for permission in _mode(mode, settings, kinds))})
+    )
+
+
+def _common(settings: Settings, kinds: frozenset[str]) -> Iterator[Permission]:
+    yield Permission("pods", "get")
+    for resource in _resources(kinds):
+        yield Permission(resource, "get", SCHEDULING)
+    for verb in ("create", "patch"):
+        yield Permission("events", verb, "events.k8s.io")
+    if settings.lease is not None:
+        namespace, name = settings.lease
+        yield Permission("leases", "create", "coordination.k8s.io", namespace)
+        for verb in ("get", "patch"):
+            yield Permission("leases", verb, "coordination.k8s.io", namespace, name)
+
+
+def _mode(mode: Mode, settings: Settings, kinds: frozenset[str]) -> Iterator[Permission]:
+    match mode:
+        case Mode.PROTECT:
+            for resource in _resources(kinds):
+                yield Permission(resource, "patch", SCHEDULING)
+            return
+        case Mode.PLACE:
+            yield Permission("pods/binding", "create")
+            yield Permission("pods", "delete")
+        case Mode.UNGATE:
+            yield Permission("pods", "patch")
+            yield Permission("pods", "delete")
+        case Mode.PREEMPT if settings.eviction_method is EvictionMethod.EVICT:
+            yield Permission("pods/eviction", "create")
+        case Mode.PREEMPT:
+            yield Permission("pods", "delete")
+        case Mode.VALIDATE:
+            pass
+    if mode is not Mode.VALIDATE:
+        yield Permission("pods/status", "patch")
+    for resource in _resources(kinds):
+        yield Permission(f"{resource}/status", "patch", SCHEDULING)
+
+
+def _resources(kinds: frozenset[str]) -> Iterator[str]:
+    return (_GROUPS[kind] for kind in sorted(kinds & _GROUPS.keys()))
+
+
+class PermissionCheck:
+    """Thread that checks the permissions that *needed* returns; *log* is called with the level and the text of each new result."""
+
+    def __init__(self, api: Api, needed: Callable[[], tuple[Permission, ...]], log: Callable[[str, str], None]) -> None:
+        self._api, self._needed, self._log = api, needed, log
+        self._missing: tuple[str, ...] = ()
+        self._last_result = ""
+        self._requested, self._stopped = threading.Event(), threading.Event()
+
+    def start(self) -> None:
+        """Start the thread."""
+        threading.Thread(target=self._run, name="permissions", daemon=True).start()
+
+    def stop(self) -> None:
+        """Stop after the current check."""
+        self._stopped.set()
+        self._requested.set()
+
+    def recheck(self) -> None:
+        """Request another check; thread-safe."""
+        self._requested.set()
+
+    def missing(self) -> tuple[str, ...]:
+        """Return a reason for each missing permission; thread-safe."""
+        return self._missing
+
+    def check(self) -> bool:
+        """Check all permissions now; return False if one is missing or could not be checked."""
+        try:
+            missing = tuple(f"missing permission: {permission}" for permission in self._needed() if not is_granted(self._api, permission))
+            result = "; ".join(missing)
+        except (ReplyError, ValueError, *TRANSPORT) as error:
+            # A server that does not serve this API, or cannot be reached, which the informers report.
+            missing, result = (), f"permissions cannot be checked: {type(error).__name__}: {error}"[:_LONGEST]
+        if result != self._last_result:
+            self._log("warning" if result else "info", result or "all permissions are granted")
+        self._missing, self._last_result = missing, result
+        return not result
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            self._requested.clear()
+            complete = self.check()
+            self._stopped.wait(MIN_INTERVAL_SECONDS)
+            self._requested.wait(None if complete else RECHECK_SECONDS)

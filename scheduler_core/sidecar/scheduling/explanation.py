@@ -1,0 +1,50 @@
+"""Explanation of one root: the last decision on it, and what became of its writes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from scheduler_core.model.decision import Decision
+from scheduler_core.sidecar.queue.entities import QueuedEntity
+from scheduler_core.sidecar.queue.states import QUEUES, UNDER_WAY, Binding, Preempting
+
+MAX_FAILURES = 10
+"""Maximum number of failed binds that are listed."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Explanation:
+    """Last decision on a root, and its writes as a JSON object."""
+
+    decision: Decision
+    writes: Mapping[str, Any]
+
+
+def writes_json(entity: QueuedEntity | None) -> dict[str, Any]:
+    """Return the queue of a root, and its writes under way and their results, as a JSON object."""
+    if entity is None:
+        # Nothing is left to do, or it is not known yet.
+        return {"queue": "", "binds": _binds(None), "evictions": {"underWay": 0}, "failures": []}
+    state = type(entity.state)
+    victims = len(entity.state.plan.victims) if isinstance(entity.state, Preempting) else 0
+    binding = entity.binding
+    failures = sorted(binding.failures) if binding is not None else []
+    return {
+        "queue": UNDER_WAY.get(state) or QUEUES[state],
+        "binds": _binds(binding),
+        "evictions": {"underWay": victims},
+        "failures": [
+            {"pod": pod.key, "node": binding.binds[pod].node, "reason": binding.failures[pod]}
+            for pod in failures[:MAX_FAILURES]
+            if binding is not None
+        ],
+    }
+
+
+def _binds(binding: Binding | None) -> dict[str, int]:
+    if binding is None:
+        return {"total": 0, "done": 0, "underWay": 0, "failed": 0}
+    ended = len(binding.outcomes)
+    return {"total": len(binding.binds), "done": binding.done, "underWay": len(binding.binds) - ended, "failed": ended - binding.done}

@@ -1,0 +1,147 @@
+"""Permissions of the sidecar: those that its modes need, those that the manifests grant, and the check of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from apiserver.api import ReplyError
+from scheduler_core.sidecar.client.access_review import PATH, Permission, is_granted
+from scheduler_core.sidecar.process.permissions import PermissionCheck, needed_permissions
+from scheduler_core.sidecar.settings import Mode, Settings
+from scheduler_core.sidecar.writes import EvictionMethod
+from tests.webhooks.running import until
+
+KINDS = frozenset({"Pod", "PodGroup", "CompositePodGroup"})
+MANIFESTS = list(yaml.safe_load_all((Path(__file__).parents[3] / "deploy/sidecar/rbac.yaml").read_text(encoding="utf-8")))
+BIND = Permission("pods/binding", "create")
+
+
+def granted(*modes: str) -> set[tuple[str, str, str, str]]:
+    """Return group, resource, verb and name of all grants of the roles of these modes, and of the role of all modes."""
+    names = {"muster-sidecar", *(f"muster-sidecar-{mode}" for mode in modes)}
+    return {
+        (group, resource, verb, name)
+        for each in MANIFESTS
+        if each["kind"] in ("Role", "ClusterRole") and each["metadata"]["name"] in names
+        for rule in each["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+        for name in rule.get("resourceNames", [""])
+    }
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+@pytest.mark.parametrize("method", list(EvictionMethod))
+def test_the_role_of_a_mode_grants_what_the_mode_needs(mode, method):
+    needed = needed_permissions(Settings(modes=frozenset({mode}), eviction_method=method), KINDS)
+    assert set() == {(each.group, each.resource, each.verb, each.name) for each in needed} - granted(mode)
+
+
+def test_the_roles_grant_no_write_that_no_mode_needs():
+    every = {
+        each for method in EvictionMethod for each in needed_permissions(Settings(modes=frozenset(Mode), eviction_method=method), KINDS)
+    }
+    needed = {(each.group, each.resource, each.verb, each.name) for each in every}
+    assert set() == {each for each in granted(*Mode) if each[2] not in ("list", "watch")} - needed
+
+
+def test_a_kind_that_is_not_served_and_a_lease_that_is_not_used_need_no_permission():
+    needed = needed_permissions(Settings(lease=None), frozenset({"Pod", "PodGroup"}))
+    assert not [each for each in needed if "composite" in each.resource or each.resource == "leases"]
+
+
+@pytest.mark.parametrize(
+    ("permission", "text"),
+    [
+        pytest.param(BIND, "create pods/binding", id="a subresource"),
+        pytest.param(
+            Permission("podgroups/status", "patch", "scheduling.k8s.io"), "patch podgroups.scheduling.k8s.io/status", id="a group"
+        ),
+        pytest.param(
+            Permission("leases", "create", "coordination.k8s.io", "here"),
+            "create leases.coordination.k8s.io in namespace here",
+            id="a namespace",
+        ),
+        pytest.param(
+            Permission("leases", "get", "coordination.k8s.io", "here", "it"), "get leases.coordination.k8s.io here/it", id="an object"
+        ),
+    ],
+)
+def test_a_permission_is_written_as_kubectl_writes_it(permission, text):
+    assert text == str(permission)
+
+
+class Server:
+    """An API server that grants everything but *refused*, or fails."""
+
+    def __init__(self, *refused: str) -> None:
+        self.refused = set(refused)
+        self.error: Exception | None = None
+        self.requests: list[Any] = []
+
+    def send(self, method: str, path: str, body: bytes, *, seconds: float) -> bytes:
+        assert (method, path, True) == ("POST", PATH, seconds > 0)
+        if self.error is not None:
+            raise self.error
+        attributes = json.loads(body)["spec"]["resourceAttributes"]
+        self.requests.append(attributes)
+        name = "/".join(filter(None, (attributes["resource"], attributes.get("subresource"))))
+        return json.dumps({"status": {"allowed": name not in self.refused}}).encode()
+
+
+def checked(server: Server) -> tuple[PermissionCheck, list[tuple[str, str]]]:
+    lines: list[tuple[str, str]] = []
+    api: Any = server
+    return PermissionCheck(api, lambda: (BIND, Permission("pods", "get")), lambda *line: lines.append(line)), lines
+
+
+def test_a_review_names_the_parts_of_a_permission():
+    server: Any = Server()
+    assert is_granted(server, Permission("podgroups/status", "patch", "scheduling.k8s.io", "n", "g"))
+    parts = {"resource": "podgroups", "subresource": "status", "verb": "patch", "group": "scheduling.k8s.io", "namespace": "n", "name": "g"}
+    assert [parts] == server.requests
+
+
+def test_a_missing_permission_is_named_and_logged_once_until_it_is_granted():
+    server = Server("pods/binding")
+    check, lines = checked(server)
+    text = "missing permission: create pods/binding"
+    assert [False, False] == [check.check(), check.check()]
+    assert ((text,), [("warning", text)]) == (check.missing(), lines)
+    server.refused.clear()
+    assert check.check()
+    assert ((), ("info", "all permissions are granted")) == (check.missing(), lines[-1])
+
+
+def test_nothing_is_logged_when_all_are_granted_from_the_start():
+    check, lines = checked(Server())
+    assert (True, (), []) == (check.check(), check.missing(), lines)
+
+
+@pytest.mark.parametrize("error", [ReplyError(404, "not found"), OSError("refused"), ValueError("not JSON")])
+def test_a_check_that_fails_is_no_reason_to_be_unready(error):
+    server = Server()
+    server.error = error
+    check, lines = checked(server)
+    assert [False, False] == [check.check(), check.check()]
+    assert (1, ()) == (len(lines), check.missing())
+    assert lines[0][1].startswith("permissions cannot be checked: ")
+
+
+def test_it_is_checked_again_on_request():
+    server = Server("pods/binding")
+    check, _ = checked(server)
+    check.start()
+    try:
+        until(check.missing)
+        server.refused.clear()
+        check.recheck()
+        until(lambda: not check.missing())
+    finally:
+        check.stop()

@@ -1,0 +1,181 @@
+"""Roots that wait for members, parents, gates or replacements: their conditions and explanations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scheduler_core.model.conditions import INITIALLY_SCHEDULED
+from scheduler_core.sidecar.writes import Bind, RecordEvent, Remove, SetCondition, Ungate, WriteOutcome
+from tests.scheduler_core.builders import composite, leaf, node, pod, pods
+from tests.scheduler_core.sidecar.histories import Json
+from tests.scheduler_core.sidecar.test_scheduler import GATED, MUSTER, TRUE, Scene, bound, gang, of, said
+
+OTHER_GATE = {"schedulingGates": [{"name": "quota"}]}
+
+
+def reports(writes: list[Any]) -> dict[str, str]:
+    """Return the messages of conditions with reason Waiting, by group."""
+    waiting = [each for each in of(SetCondition, writes) if each.condition.reason == "Waiting"]
+    assert all(each.condition.status == "False" for each in waiting)
+    assert all(each.condition.type == INITIALLY_SCHEDULED[each.target.kind] for each in waiting)
+    return {each.target.name: each.condition.message for each in waiting}
+
+
+def members(count: int, **more: Any) -> list[Json]:
+    return pods("g", count, **{**MUSTER, **more})
+
+
+def explained(scene: Scene, name: str = "g") -> tuple[str, str, str]:
+    result = scene.scheduler.explain("default", name)
+    assert result is not None
+    return result.decision.status, result.decision.message, result.writes["queue"]
+
+
+FEW = 'PodGroup "g" has 1 of 3 pods, 2 missing'
+
+
+def test_a_gang_that_lacks_members_says_so_after_two_seconds_and_once():
+    scene = Scene(node("n1"), leaf("g", 3), *members(1))
+    assert {} == reports(scene.writes()) | reports(scene.wait(1.75))
+    writes = scene.wait(0.25)
+    assert ({"g": FEW}, 1) == (reports(writes), len(writes))
+    assert [] == scene.end(writes)
+    assert [] == scene.wait(1000)
+
+
+def test_a_gang_whose_members_come_within_two_seconds_is_not_reported():
+    scene = Scene(node("n1"), leaf("g", 3), *members(1))
+    scene.wait(1.0)
+    scene.put(*members(3))
+    assert 3 == len(of(Bind, scene.writes()))
+    assert {} == reports(scene.wait(100))
+
+
+def test_changes_are_reported_at_most_every_ten_seconds():
+    scene = Scene(node("n1"), leaf("g", 9), *members(1))
+    written = {}
+    for second in range(40):
+        if second < 6:
+            scene.put(*members(second + 2))
+        for message in reports(scene.wait(1.0)).values():
+            written[second] = message
+    assert [2, 12] == [*written]
+    assert 'PodGroup "g" has 7 of 9 pods, 2 missing' == written[12]
+
+
+@pytest.mark.parametrize(
+    ("objects", "name", "text"),
+    [
+        pytest.param([leaf("g", 1), *members(1, **OTHER_GATE)], "g", "scheduling gates of members: default/g-0 [quota]", id="a gate"),
+        pytest.param([leaf("g", 1, parent="top"), *members(1)], "g", 'waiting for CompositePodGroup "top", the parent', id="a parent"),
+        pytest.param(
+            [composite("top", 2), leaf("g", 1, parent="top"), *members(1)], "top", "has 1 of 2 ready child groups", id="a child group"
+        ),
+    ],
+)
+def test_each_precondition_is_named(objects, name, text):
+    scene = Scene(node("n1"), *objects)
+    scene.writes()
+    found = reports(scene.wait(2.0))
+    assert text in found[name]
+    assert {each["metadata"]["name"] for each in objects if each["kind"] != "Pod"} == {*found}
+    status, message, queue = explained(scene)
+    assert ("Wait", "gated") == (status, queue)
+    assert text in message
+
+
+def test_the_report_gives_way_to_the_next_decision():
+    scene = Scene(node("n1", cpu="1"), leaf("g", 2), *members(1))
+    scene.writes()
+    scene.end(scene.wait(2.0))
+    scene.put(*members(2))
+    reasons = {each.condition.reason for each in of(SetCondition, scene.wait(1.0)) if each.target.kind == "PodGroup"}
+    assert {"Unschedulable"} == reasons
+
+
+def test_a_gang_that_was_found_unschedulable_and_loses_a_member_waits():
+    scene = Scene(node("n1", cpu="1"), leaf("g", 2), *members(2))
+    scene.end(scene.writes())
+    scene.delete("Pod", "g-1")
+    scene.writes()
+    assert {"g": 'PodGroup "g" has 1 of 2 pods, 1 missing'} == reports(scene.wait(2.0))
+
+
+def test_a_report_that_could_not_be_written_is_repeated():
+    scene = Scene(node("n1"), leaf("g", 3), *members(1))
+    scene.writes()
+    for seconds in (2.0, 10.0, 10.0):
+        writes = scene.wait(seconds)
+        assert {"g": FEW} == reports(writes)
+        scene.end(writes, WriteOutcome.REFUSED)
+    scene.end(scene.wait(10.0))
+    assert [] == scene.wait(1000)
+
+
+def test_nothing_is_written_after_a_restart_when_the_condition_is_right():
+    scene = Scene(node("n1"), leaf("g", 3), *members(1))
+    scene.writes()
+    (write,) = of(SetCondition, scene.wait(2.0))
+    group = leaf("g", 3)
+    condition = write.condition
+    group["status"] = {
+        "conditions": [{"type": condition.type, "status": condition.status, "reason": condition.reason, "message": condition.message}]
+    }
+    scene.put(group)
+    scene.restart()
+    assert [] == scene.wait(1000)
+
+
+def test_a_group_that_was_scheduled_is_not_reported():
+    scene = Scene(node("n1"), *gang("g", 2))
+    assert TRUE == said(scene.end(of(Bind, scene.writes())))
+    scene.put(*(bound(each, "n1") for each in members(2)), pod("g-9", "g", **MUSTER, **OTHER_GATE))
+    assert {} == reports(scene.wait(100))
+
+
+def test_a_single_pod_with_a_gate_is_left_to_the_api_server():
+    scene = Scene(node("n1"), pod("lone", **MUSTER, **OTHER_GATE))
+    assert [] == scene.wait(100)
+
+
+def partial(**options: Any) -> Scene:
+    """A gang of three that lost a pod while it was being bound; the scheduler's clock began at 2026-01-01."""
+    scene = Scene(node("n1"), *gang("g", 3), epoch=1_767_225_600.0, **options)
+    binds = of(Bind, scene.writes())
+    scene.delete("Pod", "g-2")
+    scene.end(binds[:2])
+    scene.end(binds[2:], WriteOutcome.GONE)
+    return scene
+
+
+LOST = (
+    "partially bound: waiting until 2026-01-01T00:00:30Z for the missing pods; then the 2 pods with a node are deleted; "
+    'waiting for minCount pods from a gang to appear in scheduling queue: PodGroup "g" has 2 of 3 pods, 1 missing'
+)
+
+
+def test_a_gang_that_lost_a_pod_while_it_was_bound_says_at_once_until_when_it_waits_and_what_happens_then():
+    scene = partial()
+    writes = scene.writes()
+    assert {"g": LOST} == reports(writes)
+    assert [("Warning", "Waiting", LOST)] == [(each.type, each.reason, each.message) for each in of(RecordEvent, writes)]
+    assert ("Wait", LOST, "gated") == explained(scene)
+    assert [] == of(Remove, scene.wait(29.75))
+    assert 2 == len(of(Remove, scene.wait(0.25)))
+
+
+def test_a_gang_whose_lost_pod_is_replaced_in_time_is_scheduled():
+    scene = partial()
+    scene.end(scene.writes())
+    scene.put(*(bound(each, "n1") for each in members(2)), pod("g-3", "g", **MUSTER))
+    assert TRUE == said(scene.end(of(Bind, scene.wait(1.0))))
+
+
+def test_pinned_pods_that_their_scheduler_does_not_bind_say_until_when_they_wait():
+    scene = Scene(node("n1"), leaf("g", 2), *pods("g", 2, **GATED), place=False, ungate=True, epoch=1_767_225_600.0)
+    scene.end(of(Ungate, scene.writes()))
+    scene.writes()
+    (message,) = reports(scene.wait(2.0)).values()
+    assert "waiting until 2026-01-01T00:05:00Z for the scheduler of its 2 pinned pods; then they are deleted" == message
