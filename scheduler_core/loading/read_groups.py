@@ -121,4 +121,7 @@ def read_budget(gathered: GatheredObjects) -> tuple[Name, DisruptionBudget]:
     budget = typed(gathered, wire.PodDisruptionBudget)
     name = name_in(gathered.kind, budget.metadata)
     disrupted = frozenset(budget.status.disrupted_pods or ())
-    return name, DisruptionBudget(*name, budget.spec.selector, budget.status.disruptions_allowed, disrupted)
+    status = budget.status
+    healthy = status.current_healthy >= status.desired_healthy > 0
+    spares = budget.spec.unhealthy_pod_eviction_policy != "AlwaysAllow"
+    return name, DisruptionBudget(*name, budget.spec.selector, status.disruptions_allowed, disrupted, healthy, spares)

@@ -11,7 +11,7 @@ from scheduler_core.loading.priority import Priorities, Rank
 from scheduler_core.loading.read_objects import name_in, one_each, typed
 from scheduler_core.model import wire
 from scheduler_core.model.nodes import NodeTable
-from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.model.pods import Health, PodRecord, PodShape
 from scheduler_core.model.problem import Problem
 from validators.model.group import Condition
 from validators.model.pod import DEFAULT_SCHEDULER, PodWorkloadRef
@@ -42,6 +42,7 @@ class Draft:
     terminating: bool
     preempted: bool
     gates: tuple[str, ...]
+    health: Health
 
 
 def read_pods(objects: Iterable[GatheredObjects], nodes: Mapping[str, object], problems: list[Problem]) -> list[Draft]:
@@ -98,6 +99,7 @@ def record_of(draft: Draft, shape: PodShape, rank: Rank, *, node: int, nominated
         preempted=draft.terminating and draft.preempted,
         gates=draft.gates,
         nominated=nominated,
+        health=draft.health,
     )
 
 
@@ -189,6 +191,7 @@ class Reader:
             terminating=meta.deletion_timestamp is not None,
             preempted=any(map(_is_preemption, status.conditions or ())),
             gates=tuple(each.name for each in spec.scheduling_gates or ()),
+            health=_health(status),
         )
 
     def __len__(self) -> int:
@@ -211,6 +214,14 @@ class Reader:
         if len(self._texts) > _MOST_TEXTS:
             self._texts.clear()
         return self._texts.setdefault(text, text)
+
+
+def _health(status: wire.PodStatus) -> Health:
+    if status.phase == "Pending":
+        return Health.STARTING
+    ready = any(each.type == "Ready" and each.status == "True" for each in status.conditions or ())
+    # Objects in files often have no status.
+    return Health.READY if ready or not status.phase else Health.UNREADY
 
 
 def _is_preemption(condition: Condition) -> bool:

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
 from collections.abc import Mapping
 
 from scheduler_core.model.wire import Affinity, Toleration, TopologySpreadConstraint
+
+
+class Health(enum.Enum):
+    """Health of a bound pod, by which disruption budgets protect it."""
+
+    STARTING = "phase Pending: no budget protects it"
+    UNREADY = "not ready"
+    READY = "ready"
+
 
 Port = tuple[str, str, int]
 """Protocol, host address (``0.0.0.0``: all), port."""
@@ -61,3 +71,4 @@ class PodRecord:
     """Index of its nominated node; -1 if none."""
     preempted: bool = False
     """True if it is terminating because of a preemption: condition DisruptionTarget, reason PreemptionByScheduler."""
+    health: Health = Health.READY

@@ -24,6 +24,10 @@ class DisruptionBudget:
     """status.disruptionsAllowed."""
     disrupted: frozenset[str]
     """Names of pods whose eviction is already counted."""
+    healthy: bool = False
+    """True if as many pods are healthy as desired, so that the eviction of an unready pod is not counted."""
+    spares_unready: bool = True
+    """False if its unhealthyPodEvictionPolicy, AlwaysAllow, never protects unready pods."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

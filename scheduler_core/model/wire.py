@@ -259,12 +259,15 @@ class BudgetSpec(Wire, frozen=True, gc=False):
     selector: LabelSelector | None = None
     min_available: int | str | None = None
     max_unavailable: int | str | None = None
+    unhealthy_pod_eviction_policy: str = ""
 
 
 class BudgetStatus(Wire, frozen=True, gc=False):
     """``status`` of a PodDisruptionBudget."""
 
     disruptions_allowed: Int32 = 0
+    current_healthy: Int32 = 0
+    desired_healthy: Int32 = 0
     disrupted_pods: dict[str, str] | None = None
 
 

@@ -1,7 +1,8 @@
 """Disruption budgets that forbid the evictions of a preemption plan.
 
 The eviction API refuses a pod that matches two budgets, and a pod whose budget allows no further disruption.  Evictions of one plan use up
-the same budget, which no dry run of single evictions shows.  So they are counted here before the first of them is sent.
+the same budget, which no dry run of single evictions shows.  So they are counted here before the first of them is sent.  No budget protects
+a pod that has not started; an unready pod is protected only by a budget that lacks healthy pods, unless its policy is AlwaysAllow.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from scheduler_core.diagnosis.phrases import counted
 from scheduler_core.model.decision import Decision, Remedy, Step
-from scheduler_core.model.pods import PodRecord
+from scheduler_core.model.pods import Health, PodRecord
 from scheduler_core.model.snapshot import DisruptionBudget
 from scheduler_core.model.wording import LONGEST, cut, listed
 from scheduler_core.preemption.units.disruption_budgets import DisruptionBudgets
@@ -59,12 +60,13 @@ class BlockedPreemption:
 def blocked_preemption(budgets: Iterable[DisruptionBudget], victims: Sequence[PodRecord]) -> BlockedPreemption | None:
     """Return why *budgets* forbid to evict all *victims*; None if they allow it."""
     matching = DisruptionBudgets(budgets)
-    protected = [(pod, matching.budgets_of(pod)) for pod in sorted(victims, key=lambda pod: pod.key)]
+    started = [pod for pod in victims if pod.health is not Health.STARTING]
+    protected = [(pod, matching.budgets_of(pod)) for pod in sorted(started, key=lambda pod: pod.key)]
     by_name = {_name(budget): budget for _, protecting in protected for budget in protecting}
     charged: dict[str, list[str]] = {name: [] for name in sorted(by_name)}
     for pod, protecting in protected:
         for budget in protecting:
-            if pod.name not in budget.disrupted:
+            if pod.name not in budget.disrupted and _protects(budget, pod):
                 charged[_name(budget)].append(pod.key)
     exceeded = {name: pods for name, pods in charged.items() if len(pods) > by_name[name].allowed}
     reasons = [
@@ -75,6 +77,11 @@ def blocked_preemption(budgets: Iterable[DisruptionBudget], victims: Sequence[Po
     if not reasons:
         return None
     return BlockedPreemption(listed(reasons, longest=_NOTE_LENGTH), (_remedy(exceeded, by_name, [each for _, each in protected]),))
+
+
+def _protects(budget: DisruptionBudget, pod: PodRecord) -> bool:
+    """Return whether the eviction of *pod*, which has started, is counted."""
+    return pod.health is Health.READY or (budget.spares_unready and not budget.healthy)
 
 
 def _remedy(

@@ -115,7 +115,9 @@ def _renumbered(pod: PodRecord, new_index: Sequence[int]) -> PodRecord:
         return pod
     # Field by field: there are many pods, and replacing by name takes four times as long.
     identity, scheduling = (pod.key, pod.namespace, pod.name, pod.shape, pod.labels, pod.priority), (pod.group, pod.scheduler, pod.preempts)
-    return PodRecord(*identity, node, *scheduling, pod.created, pod.started, pod.terminating, pod.gates, nominated, pod.preempted)
+    return PodRecord(
+        *identity, node, *scheduling, pod.created, pod.started, pod.terminating, pod.gates, nominated, pod.preempted, pod.health
+    )
 
 
 def _joined(nodes: NodeTable, more: NodeTable) -> tuple[NodeTable, list[int]]:

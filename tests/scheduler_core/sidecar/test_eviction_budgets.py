@@ -112,6 +112,37 @@ def test_victims_are_evicted_where_the_budgets_allow_all_of_them(budgets, method
     assert planned == any(each.plan for each in scene.scheduler.attempt(scene.now))
 
 
+STARTING = {"phase": "Pending"}
+UNREADY = {"phase": "Running", "conditions": [{"type": "Ready", "status": "False"}]}
+READY = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+ENOUGH, TOO_FEW = {"currentHealthy": 3, "desiredHealthy": 3}, {"currentHealthy": 2, "desiredHealthy": 3}
+
+
+def always(allowed: int, **status: Any) -> Json:
+    result = budget(allowed, **status)
+    result["spec"]["unhealthyPodEvictionPolicy"] = "AlwaysAllow"
+    return result
+
+
+@pytest.mark.parametrize(
+    ("status", "budgets", "planned"),
+    [
+        pytest.param(STARTING, [budget(0)], True, id="no budget protects a pod that has not started"),
+        pytest.param(STARTING, [budget(0), budget(0, "also")], True, id="nor do two"),
+        pytest.param(UNREADY, [budget(0, **ENOUGH)], True, id="an unready pod, and as many healthy pods as desired"),
+        pytest.param(UNREADY, [budget(0, **TOO_FEW)], False, id="an unready pod, and too few healthy pods"),
+        pytest.param(UNREADY, [budget(0)], False, id="an unready pod, and none desired"),
+        pytest.param(UNREADY, [always(0, **TOO_FEW)], True, id="an unready pod, and the policy AlwaysAllow"),
+        pytest.param(UNREADY, [always(4), always(4) | {"metadata": {"name": "also", "namespace": "default"}}], False, id="two budgets"),
+        pytest.param(READY, [budget(0, **ENOUGH)], False, id="a ready pod"),
+        pytest.param(READY, [always(0)], False, id="a ready pod, and the policy AlwaysAllow"),
+    ],
+)
+def test_pods_are_protected_as_the_eviction_api_protects_them(status, budgets, planned):
+    scene = Crowded(*({**each, "status": status} for each in low()), *budgets)
+    assert planned == any(each.plan for each in scene.scheduler.attempt(scene.now))
+
+
 def test_an_eviction_that_the_budget_has_counted_is_not_counted_again():
     disrupted = {f"low-{number}": "2026-08-01T00:00:00Z" for number in range(4)}
     assert 2 == len(crowded(budget(0, disruptedPods=disrupted)).plan())
