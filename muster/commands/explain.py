@@ -14,7 +14,7 @@ FORMATS = ("text", "json", "markdown")
 @click.command(
     short_help="Explain a rule: its claim, reason, source and examples.", epilog="Example: muster explain podgroup.spec.disruptionMode"
 )
-@click.argument("subject", required=False, metavar="[RULE|KIND|FIELD]", shell_complete=options.complete_rule)
+@click.argument("subject", required=False, metavar="[RULE|KIND|FIELD]", shell_complete=options.complete_rule_or_kind)
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Format of standard output.")
 def explain(*, subject: str | None, form: str) -> None:
     """Explain a rule: its claim, reason and source, with a bad and a good example.

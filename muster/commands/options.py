@@ -59,6 +59,14 @@ def complete_rule(_ctx: click.Context, _parameter: click.Parameter, incomplete: 
     return [each for each in rules.discover() if each.startswith(incomplete)]
 
 
+def complete_rule_or_kind(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the ids of rules, and the kinds that rules are about, that begin with *incomplete*, for the shell."""
+    from validators import rules
+
+    kinds = sorted({kind for each in rules.discover().values() for kind in each.kinds})
+    return [*complete_rule(ctx, parameter, incomplete), *(each for each in kinds if each.lower().startswith(incomplete.lower()))]
+
+
 def complete_severity(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     """Return the completions of ``ID=SEVERITY``, for the shell."""
     name, equals, severity = incomplete.partition("=")

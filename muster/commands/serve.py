@@ -44,10 +44,23 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
     for knob in sorted((each for each in reversed(knobs.KNOBS) if each.option), key=lambda each: each.field not in _LAST):
         kind = knob.kind
         option = click.option(
-            knob.option, knob.field, metavar=kind.metavar, multiple=kind.repeatable, is_flag=kind.is_flag, default=None, help=knob.help
+            knob.option,
+            knob.field,
+            metavar=kind.metavar,
+            multiple=kind.repeatable,
+            is_flag=kind.is_flag,
+            default=None,
+            shell_complete=_complete_severity if knob.option == "--rule" else None,
+            help=knob.help,
         )
         command = option(command)
     return command
+
+
+def _complete_severity(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    from muster.commands import options
+
+    return options.complete_severity(context, parameter, incomplete)
 
 
 @click.command(

@@ -130,7 +130,9 @@ def test_help_imports_nothing_but_click() -> None:
         pytest.param("muster lint --format j", ["json", "junit"], id="a format"),
         pytest.param("muster lint --output sa", ["sarif="], id="a report"),
         pytest.param("muster explain template-n", ["template-names-unique", "template-not-empty"], id="a rule"),
+        pytest.param("muster explain podg", ["PodGroup"], id="a kind"),
         pytest.param("muster lint --rule template-not", ["template-not-empty="], id="a rule to be changed"),
+        pytest.param("muster serve --rule template-not", ["template-not-empty="], id="a rule of the server to be changed"),
         pytest.param(
             "muster lint --rule template-not-empty=",
             [f"template-not-empty={each}" for each in ("error", "warning", "off")],

@@ -104,7 +104,7 @@ def test_a_stream_is_migrated_to_standard_output() -> None:
     answer = migrate("-", stdin=WORKLOAD + "---\n" + POD)
 
     assert answer.stdout == WORKLOAD_AFTER + MADE + "---\n" + POD_AFTER
-    assert answer.stderr.splitlines()[-1] == "2 of 2 objects changed, in 1 of 1 file; 1 PodGroup made; 0 losses"
+    assert answer.stderr.splitlines()[-1] == "2 of 2 objects changed, in 1 of 1 file; 1 PodGroup created; 0 losses"
 
 
 def test_several_files_become_one_stream_of_all_their_documents() -> None:
@@ -132,7 +132,7 @@ def test_in_place_files_are_written_and_the_report_is_all_there_is(folder: Path)
 
     assert answer.exit_code == 0
     assert answer.stderr == ""
-    assert answer.stdout.endswith("2 of 3 objects changed, in 2 of 3 files; 1 PodGroup made; 0 losses; 2 files written\n")
+    assert answer.stdout.endswith("2 of 3 objects changed, in 2 of 3 files; 1 PodGroup created; 0 losses; 2 files written\n")
     assert texts(folder) == {
         "broken.yaml": "a: [",
         "config.yaml": CURRENT,
@@ -155,7 +155,7 @@ def test_a_second_call_finds_nothing_to_do(folder: Path) -> None:
     answer = migrate("--in-place", "workload.yaml", "pod.yaml")
 
     assert (before, 0) == (texts(folder), answer.exit_code)
-    assert answer.stdout == "0 of 3 objects changed, in 0 of 2 files; 0 PodGroups made; 0 losses\n"
+    assert answer.stdout == "0 of 3 objects changed, in 0 of 2 files; 0 PodGroups created; 0 losses\n"
 
 
 def test_the_linter_finds_nothing_retired_afterwards(folder: Path) -> None:

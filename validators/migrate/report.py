@@ -67,7 +67,7 @@ def _about(spot: Spot) -> str:
 def _of_file(migration: Migration, file: File) -> str:
     changed = sum(each.spot.file == file.name for each in migration.migrated)
     made = [each.subject.name for each in migration.made if each.spot.file == file.name]
-    added = f", {_count(len(made), 'PodGroup')} made: {', '.join(made)}" if made else ""
+    added = f", {_count(len(made), 'PodGroup')} created: {', '.join(made)}" if made else ""
     return f"{printable(file.name)}: {_count(changed, 'object')} changed{printable(added)}"
 
 
@@ -75,9 +75,9 @@ def _summary(migration: Migration, written: Collection[str]) -> str:
     changed, made = f"{len(migration.migrated)} of {_count(migration.documents, 'object')}", _count(len(migration.made), "PodGroup")
     lost = _count(len(migration.losses), "loss", "losses")
     if migration.refused:
-        return f"{len(migration.refused)} refused, and nothing is written; {changed} to be changed; {made} to be made; {lost}"
+        return f"{len(migration.refused)} refused, and nothing is written; {changed} to be changed; {made} to be created; {lost}"
     files = f"{sum(each.changed for each in migration.files)} of {_count(len(migration.files), 'file')}"
-    text = f"{changed} changed, in {files}; {made} made; {lost}"
+    text = f"{changed} changed, in {files}; {made} created; {lost}"
     return f"{text}; {_count(len(written), 'file')} written" if written else text
 
 

@@ -20,8 +20,8 @@ def test_text_tells_losses_notes_files_and_all_in_a_line() -> None:
     assert messages[2].startswith("    what to do: nothing, if pods may start one by one")
     assert messages[3].startswith("a.yaml:8:5: note: Workload default/train: spec.podGroups[1]: no pod among the inputs names this group")
     assert messages[4:] == [
-        "a.yaml: 3 objects changed, 1 PodGroup made: train-workers-r0",
-        "3 of 4 objects changed, in 1 of 2 files; 1 PodGroup made; 1 loss; 1 file written",
+        "a.yaml: 3 objects changed, 1 PodGroup created: train-workers-r0",
+        "3 of 4 objects changed, in 1 of 2 files; 1 PodGroup created; 1 loss; 1 file written",
     ]
 
 
@@ -33,7 +33,7 @@ def test_text_tells_what_is_refused() -> None:
         "\nb.yaml:10:29: refused: PodGroup default/workers: spec.schedulingPolicy.gang.minCount: is not valid in Kubernetes 1.36 either: "
         in messages
     )
-    assert messages.endswith("\n2 refused, and nothing is written; 1 of 1 object to be changed; 0 PodGroups to be made; 0 losses\n")
+    assert messages.endswith("\n2 refused, and nothing is written; 1 of 1 object to be changed; 0 PodGroups to be created; 0 losses\n")
 
 
 def test_json_has_everything() -> None:
