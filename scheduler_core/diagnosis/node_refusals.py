@@ -1,7 +1,7 @@
 """Filters that reject a pod: for each node the first one, in kube-scheduler's order, counted.
 
 The order is that of kube-scheduler's default profile: NodeUnschedulable, TaintToleration, NodeAffinity, NodePorts,
-NodeResourcesFit (all resources that are short on a node), PodTopologySpread, InterPodAffinity.
+NodeResourcesFit (all resources that are short on a node), PodTopologySpread, InterPodAffinity, NodeDeclaredFeatures.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class NodeRefusals:
     Attributes:
         pod: the pod.
         nodes: the examined nodes.
-        static: nodes by reason, for filters that do not depend on other pods; non-empty masks over ``nodes``.
-        others: the same for filters that depend on other pods: ports, spread, affinity.
-        usable: shape (nodes,): nodes that pass all static filters.
+        static: nodes by reason, for filters that are applied before all others; non-empty masks over ``nodes``.
+        others: the same for ports, spread, affinity, and static filters that are applied last.
+        usable: shape (nodes,): nodes that pass the filters of ``static``.
         compared: shape (nodes,): nodes where the requests were compared with free resources.
         free: shape (requests, nodes): free resources, negative if overcommitted.
         short: shape (requests, nodes): resources that are insufficient, among the nodes compared.
@@ -74,6 +74,7 @@ def examine_nodes(state: PlacementState, pod: PodRecord, nodes: Nodes) -> NodeRe
     remaining &= ~short.any(axis=0)
     if related:
         others |= _first_rejections(state.stateful.filter(pod, nodes), remaining)
+    others |= _first_rejections([(reason, mask[nodes]) for reason, mask in state.profile.filters(pod.shape, last=True)], remaining)
     return NodeRefusals(pod, nodes, static, others, usable, compared, free, short, int(remaining.sum()))
 
 
@@ -111,10 +112,10 @@ def admitted(state: PlacementState, shape: PodShape) -> Bools:
 
 
 def _static(state: PlacementState, pod: PodRecord, *, related: bool) -> list[tuple[str, Bools]]:
-    """Return the filters that do not depend on other pods; an unmodelled rule about other pods rejects every node."""
+    """Return the filters that are applied first; an unmodelled rule about other pods rejects every node."""
     reason = state.profile.refused(state.stateful.unmodelled(pod)) if related else ""
     no_node = [(reason, np.zeros(len(state.nodes), dtype=bool))] if reason else []
-    return [*no_node, *state.profile.filters(pod.shape)]
+    return [*no_node, *state.profile.filters(pod.shape, last=False)]
 
 
 def _first_rejections(filters: list[tuple[str, Bools]], remaining: Bools) -> dict[str, Bools]:

@@ -165,5 +165,5 @@ class _Relaxed(Profile):
         self._compiled = {}
         self._change = change
 
-    def filters(self, shape: PodShape) -> Filters:
-        return super().filters(self._change(shape))
+    def filters(self, shape: PodShape, *, last: bool | None = None) -> Filters:
+        return super().filters(self._change(shape), last=last)

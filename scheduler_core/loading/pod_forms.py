@@ -37,6 +37,7 @@ class PodForm:
     tolerations: tuple[Toleration, ...]
     spread: tuple[TopologySpreadConstraint, ...]
     ports: tuple[Port, ...]
+    features: tuple[str, ...]
     unmodelled: tuple[str, ...]
     wrong: tuple[str, ...]
     """Errors in its constraints."""
@@ -90,6 +91,8 @@ def _spec_fields(spec: PodSpec) -> tuple[object, ...]:
         spec.overhead,
         spec.resources,
         spec.host_network,
+        spec.host_users,
+        spec.ephemeral_containers,
     )
 
 
@@ -108,9 +111,22 @@ def _form(pod: Pod, unmodelled: tuple[str, ...]) -> PodForm:
         spec.tolerations or (),
         spec.topology_spread_constraints or (),
         tuple(sorted({port for container in _running(spec) for port in _ports(container, host_network=spec.host_network)})),
+        tuple(_required_features(spec)),
         unmodelled,
         tuple(object_errors.constraints(spec)),
     )
+
+
+def _required_features(spec: PodSpec) -> Iterator[str]:
+    """Return the features that a node must declare, sorted (Kubernetes 1.37.1, component-helpers/nodedeclaredfeatures)."""
+    containers = (*(spec.init_containers or ()), *(spec.containers or ()))
+    if any(rule.action == "RestartAllContainers" for each in containers for rule in each.restart_policy_rules or ()):
+        yield "RestartAllContainersOnContainerExits"
+    if spec.host_network and spec.host_users is False:
+        yield "UserNamespacesHostNetworkSupport"
+    mounts = (*(each.volume_mounts for each in containers), *(each.volume_mounts for each in spec.ephemeral_containers or ()))
+    if any(mount.bind_mount_options for each in mounts for mount in each or ()):
+        yield "VolumeBindMountOptions"
 
 
 def _unmodelled(spec: PodSpec) -> Iterator[str]:

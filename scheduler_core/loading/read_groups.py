@@ -10,7 +10,7 @@ from scheduler_core.loading import object_errors
 from scheduler_core.loading.gather import DEEP, GatheredObjects, Name, Unusable, label
 from scheduler_core.loading.priority import NEVER, Priorities
 from scheduler_core.loading.read_objects import name_in, one_each, typed
-from scheduler_core.model import wire
+from scheduler_core.model.cluster_objects import PodDisruptionBudget
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.snapshot import DisruptionBudget
 from validators import pipeline
@@ -118,7 +118,7 @@ def read_budget(gathered: GatheredObjects) -> tuple[Name, DisruptionBudget]:
         Unusable: the budget cannot be used.
 
     """
-    budget = typed(gathered, wire.PodDisruptionBudget)
+    budget = typed(gathered, PodDisruptionBudget)
     name = name_in(gathered.kind, budget.metadata)
     disrupted = frozenset(budget.status.disrupted_pods or ())
     status = budget.status

@@ -10,7 +10,7 @@ import numpy as np
 from scheduler_core.loading import object_errors, pod_requests
 from scheduler_core.loading.gather import GatheredObjects, Name, Unusable, label
 from scheduler_core.loading.read_objects import name_in, one_each, typed
-from scheduler_core.model import wire
+from scheduler_core.model import cluster_objects, wire
 from scheduler_core.model.nodes import BUILT_IN, OTHERS, NodeTable
 from scheduler_core.model.problem import Problem
 
@@ -19,7 +19,7 @@ from scheduler_core.model.problem import Problem
 class NodeRead:
     """A node and its allocatable by resource: CPU in millicores, all else in units."""
 
-    node: wire.Node
+    node: cluster_objects.Node
     allocatable: Mapping[str, int]
 
 
@@ -51,6 +51,7 @@ def node_table(nodes: Mapping[str, NodeRead], requested: Iterable[str], problems
         [each.node.spec.unschedulable for each in nodes.values()],
         names,
         allocatable,
+        [frozenset(each.node.status.declared_features or ()) for each in nodes.values()],
     )
 
 
@@ -69,7 +70,7 @@ def read_node(gathered: GatheredObjects) -> tuple[Name, NodeRead]:
         Unusable: the node cannot be used.
 
     """
-    node = typed(gathered, wire.Node)
+    node = typed(gathered, cluster_objects.Node)
     name = name_in(gathered.kind, node.metadata)
     # The API server sets allocatable to capacity by default.
     written, path = node.status.allocatable, "status.allocatable"
@@ -83,7 +84,7 @@ def read_node(gathered: GatheredObjects) -> tuple[Name, NodeRead]:
         raise Unusable(str(error)) from None
 
 
-def _taints(name: str, node: wire.Node, problems: list[Problem]) -> tuple[wire.Taint, ...]:
+def _taints(name: str, node: cluster_objects.Node, problems: list[Problem]) -> tuple[wire.Taint, ...]:
     taints = node.spec.taints or ()
     problems += [Problem(label("Node", ("", name)), text) for text in object_errors.taints(taints)]
     return tuple(each for each in taints if each.effect in object_errors.EFFECTS)

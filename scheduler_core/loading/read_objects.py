@@ -12,12 +12,13 @@ from typing import Generic, TypeVar
 from scheduler_core.loading import object_errors
 from scheduler_core.loading.gather import DEEP, GatheredObjects, Name, Unusable, label, left_out, written_name
 from scheduler_core.model import wire
+from scheduler_core.model.cluster_objects import Node, PodDisruptionBudget
 from scheduler_core.model.problem import Problem
 from validators.model.meta import ObjectMeta
 from validators.model.objects import CLUSTER_SCOPED
 
 T = TypeVar("T")
-M = TypeVar("M", wire.Pod, wire.Node, wire.PodDisruptionBudget)
+M = TypeVar("M", wire.Pod, Node, PodDisruptionBudget)
 
 SEVERAL = "is defined several times with different content; the one that sorts first as JSON is used"
 """Message for different objects of the same name."""

@@ -75,6 +75,7 @@ def shape_of(form: PodForm, serial: int, rows: Mapping[str, int]) -> PodShape:
         tolerations=form.tolerations,
         spread=form.spread,
         ports=form.ports,
+        features=form.features,
         unmodelled=form.unmodelled,
     )
 

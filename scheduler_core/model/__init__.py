@@ -1,17 +1,18 @@
 """Data model: a snapshot of a cluster, and the decisions on it; imports nothing else of ``scheduler_core``.
 
-wire         nodes, pods and disruption budgets as the API encodes them
-snapshot     ClusterSnapshot: the input of a cycle
-problem      Problem: an input object that cannot be used
-nodes        node table: arrays with one column for each node
-pods         pods: constraints and requests (PodShape), identity and state (PodRecord)
-entity       a tree of groups with its pending pods, or a single pod
-selectors    label selectors, and node selectors for all nodes at once
-topology     placements: nested sets of nodes
-ledger       resources taken on every node; assume and rewind
-nominations  capacity held for pods with a nominated node
-options      options of a cycle
-decision     result of a cycle
-conditions   conditions of groups
-wording      truncation of long messages
+wire             pods as the API encodes them, and the decoders
+cluster_objects  nodes and disruption budgets as the API encodes them
+snapshot         ClusterSnapshot: the input of a cycle
+problem          Problem: an input object that cannot be used
+nodes            node table: arrays with one column for each node
+pods             pods: constraints and requests (PodShape), identity and state (PodRecord)
+entity           a tree of groups with its pending pods, or a single pod
+selectors        label selectors, and node selectors for all nodes at once
+topology         placements: nested sets of nodes
+ledger           resources taken on every node; assume and rewind
+nominations      capacity held for pods with a nominated node
+options          options of a cycle
+decision         result of a cycle
+conditions       conditions of groups
+wording          truncation of long messages
 """

@@ -56,6 +56,7 @@ class NodeTable:
         resources: names of the rows of ``allocatable``: ``BUILT_IN``, then every other resource of a node or a pod, or ``OTHERS``,
             by name.
         allocatable: shape (resources, nodes), non-negative int64.
+        features: declared features, by node.
 
     """
 
@@ -67,6 +68,7 @@ class NodeTable:
         unschedulable: Sequence[bool],
         resources: Sequence[str],
         allocatable: Ints,
+        features: Sequence[frozenset[str]] | None = None,
     ) -> None:
         self.names = tuple(names)
         self.labels = tuple(labels)
@@ -74,6 +76,7 @@ class NodeTable:
         self.unschedulable: Bools = np.array(unschedulable, dtype=bool)
         self.resources = tuple(resources)
         self.allocatable = allocatable
+        self.features = (frozenset[str](),) * len(self.names) if features is None else tuple(features)
         self.index: dict[str, int] = {name: index for index, name in enumerate(self.names)}
         self.row = Rows({name: row for row, name in enumerate(self.resources)})
         self.everything: Nodes = np.arange(len(self.names), dtype=np.int64)

@@ -39,6 +39,8 @@ class PodShape:
     tolerations: tuple[Toleration, ...] = ()
     spread: tuple[TopologySpreadConstraint, ...] = ()
     ports: tuple[Port, ...] = ()
+    features: tuple[str, ...] = ()
+    """Features that a node must declare, sorted."""
     unmodelled: tuple[str, ...] = ()
     """Fields that can constrain a node but are not modelled, such as ``spec.volumes[0].persistentVolumeClaim``."""
 

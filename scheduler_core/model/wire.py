@@ -1,6 +1,6 @@
-"""Nodes, pods and disruption budgets as the API encodes them, as far as placement reads them.
+"""Pods as the API encodes them, as far as placement reads them, and the decoders.
 
-``validators`` reads the groups; this module has the parts of core/v1 and policy/v1 that decide where a pod can run.
+``validators`` reads the groups, ``cluster_objects`` has nodes and other kinds; this module has what decides where a pod can run.
 Decoding is typed: a value of a wrong JSON type is a ``ValidationError``, unknown fields are ignored.
 """
 
@@ -145,6 +145,24 @@ class Resources(Wire, frozen=True, gc=False):
     limits: Amounts | None = None
 
 
+class VolumeMount(Wire, frozen=True, gc=False, omit_defaults=True):
+    """core/v1 VolumeMount."""
+
+    bind_mount_options: tuple[str, ...] | None = None
+
+
+class RestartRule(Wire, frozen=True, gc=False):
+    """core/v1 ContainerRestartRule."""
+
+    action: str = ""
+
+
+class EphemeralContainer(Wire, frozen=True, gc=False):
+    """core/v1 EphemeralContainer."""
+
+    volume_mounts: tuple[VolumeMount, ...] | None = None
+
+
 class Container(Wire, frozen=True, gc=False):
     """Container, init container, or sidecar (an init container with ``restartPolicy: Always``)."""
 
@@ -152,6 +170,8 @@ class Container(Wire, frozen=True, gc=False):
     resources: Resources = Resources()
     ports: tuple[ContainerPort, ...] | None = None
     restart_policy: str | None = None
+    restart_policy_rules: tuple[RestartRule, ...] | None = None
+    volume_mounts: tuple[VolumeMount, ...] | None = None
 
 
 class Volume(Wire, frozen=True, gc=False):
@@ -195,11 +215,13 @@ class PodSpec(Wire, frozen=True, gc=False):
     topology_spread_constraints: tuple[TopologySpreadConstraint, ...] | None = None
     containers: tuple[Container, ...] | None = None
     init_containers: tuple[Container, ...] | None = None
+    ephemeral_containers: tuple[EphemeralContainer, ...] | None = None
     overhead: Amounts | None = None
     resources: Resources | None = None
     volumes: tuple[Volume, ...] | None = None
     resource_claims: tuple[Named, ...] | None = None
     host_network: bool = False
+    host_users: bool | None = None
 
 
 class ContainerStatus(Wire, frozen=True, gc=False):
@@ -231,54 +253,6 @@ class Pod(Wire, frozen=True, gc=False):
     status: PodStatus = PodStatus()
 
 
-class NodeSpec(Wire, frozen=True, gc=False):
-    """``spec`` of a node."""
-
-    taints: tuple[Taint, ...] | None = None
-    unschedulable: bool = False
-
-
-class NodeStatus(Wire, frozen=True, gc=False):
-    """``status`` of a node."""
-
-    allocatable: Amounts | None = None
-    capacity: Amounts | None = None
-
-
-class Node(Wire, frozen=True, gc=False):
-    """core/v1 Node."""
-
-    metadata: ObjectMeta = ObjectMeta()
-    spec: NodeSpec = NodeSpec()
-    status: NodeStatus = NodeStatus()
-
-
-class BudgetSpec(Wire, frozen=True, gc=False):
-    """``spec`` of a PodDisruptionBudget."""
-
-    selector: LabelSelector | None = None
-    min_available: int | str | None = None
-    max_unavailable: int | str | None = None
-    unhealthy_pod_eviction_policy: str = ""
-
-
-class BudgetStatus(Wire, frozen=True, gc=False):
-    """``status`` of a PodDisruptionBudget."""
-
-    disruptions_allowed: Int32 = 0
-    current_healthy: Int32 = 0
-    desired_healthy: Int32 = 0
-    disrupted_pods: dict[str, str] | None = None
-
-
-class PodDisruptionBudget(Wire, frozen=True, gc=False):
-    """policy/v1 PodDisruptionBudget."""
-
-    metadata: ObjectMeta = ObjectMeta()
-    spec: BudgetSpec = BudgetSpec()
-    status: BudgetStatus = BudgetStatus()
-
-
 class Head(Wire, frozen=True, gc=False):
     """Type of any object; ``items`` is empty if it has none."""
 
@@ -287,8 +261,15 @@ class Head(Wire, frozen=True, gc=False):
     items: msgspec.Raw = msgspec.Raw()
 
 
+class _Decoders(dict[type, msgspec.json.Decoder[Any]]):
+    def __missing__(self, model: type) -> msgspec.json.Decoder[Any]:
+        decoder = self[model] = msgspec.json.Decoder(model)
+        return decoder
+
+
 # For modules that do not import msgspec.
-DECODERS: Final[dict[type, msgspec.json.Decoder[Any]]] = {each: msgspec.json.Decoder(each) for each in (Pod, Node, PodDisruptionBudget)}
+DECODERS: Final = _Decoders()
+"""Decoder of each struct, created on first use."""
 HEAD: Final = msgspec.json.Decoder(Head)
 ITEMS: Final = msgspec.json.Decoder(list[msgspec.Raw])
 FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])

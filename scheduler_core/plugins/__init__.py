@@ -1,17 +1,18 @@
 """Plugins of kube-scheduler's default profile: filters and scores; imports ``model``.
 
-base                 the kinds of plugin: static, node-local, ledger, stateful
-registry             the modelled plugins; a new plugin is added here
-profile              the enabled plugins over the nodes of a snapshot, compiled for each pod shape
-stateful_plugins     the stateful plugins over the pods of a snapshot, with assume and rewind
-unmodelled_fields    refuses pods with fields that are not modelled
-node_unschedulable   NodeUnschedulable
-taint_toleration     TaintToleration
-node_affinity        NodeAffinity
-node_ports           NodePorts
-noderesources        NodeResourcesFit and NodeResourcesBalancedAllocation
-pod_topology_spread  PodTopologySpread
-inter_pod_affinity   InterPodAffinity
-pod_terms            affinity terms and spread constraints of a pod, compiled
-pod_counts           pods counted by topology domain, for each selector in use
+base                    the kinds of plugin: static, node-local, ledger, stateful
+registry                the modelled plugins; a new plugin is added here
+profile                 the enabled plugins over the nodes of a snapshot, compiled for each pod shape
+stateful_plugins        the stateful plugins over the pods of a snapshot, with assume and rewind
+unmodelled_fields       refuses pods with fields that are not modelled
+node_unschedulable      NodeUnschedulable
+taint_toleration        TaintToleration
+node_affinity           NodeAffinity
+node_ports              NodePorts
+noderesources           NodeResourcesFit and NodeResourcesBalancedAllocation
+pod_topology_spread     PodTopologySpread
+inter_pod_affinity      InterPodAffinity
+node_declared_features  NodeDeclaredFeatures
+pod_terms               affinity terms and spread constraints of a pod, compiled
+pod_counts              pods counted by topology domain, for each selector in use
 """

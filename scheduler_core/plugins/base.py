@@ -86,6 +86,8 @@ class StaticPlugin(Plugin):
 
     events = frozenset({ClusterEvent.NODE})
     about_pods = False
+    last: ClassVar[bool] = False
+    """True if it filters after the plugins of all other kinds."""
 
     def __init__(self, nodes: NodeTable) -> None:
         self.nodes = nodes

@@ -63,9 +63,12 @@ class Profile:
         local = registry.NODE_LOCAL(shape)
         return ShapeProfile(mask, scores, local, registry.one_by_one(shape), local.rows, local.amounts)
 
-    def filters(self, shape: PodShape) -> Filters:
-        """Return the static filters that can refuse a node to *shape*, in kube-scheduler's order."""
-        return [each for plugin in self._static for each in plugin.filters(shape)]
+    def filters(self, shape: PodShape, *, last: bool | None = None) -> Filters:
+        """Return the static filters that can refuse a node to *shape*, in kube-scheduler's order.
+
+        Only those of plugins that filter before the plugins of other kinds (*last* False), or after them (*last* True); None: all.
+        """
+        return [each for plugin in self._static if last in (None, plugin.last) for each in plugin.filters(shape)]
 
     def refused(self, fields: Iterable[str]) -> str:
         """Return the reason to refuse every node to a pod with *fields*, which are not modelled; empty if all of them are ignored."""

@@ -1,6 +1,7 @@
 """Modelled plugins by kind, each kind in the filter order of kube-scheduler's default profile.
 
-To add a plugin, add its file and a line here.  The kinds filter in the order static, ledger, node-local, stateful.
+To add a plugin, add its file and a line here.  The kinds filter in the order static, ledger, node-local, stateful,
+except that static plugins with ``last`` filter after all others.
 """
 
 from __future__ import annotations
@@ -9,13 +10,14 @@ from scheduler_core.model.pods import PodShape
 from scheduler_core.plugins.base import LedgerPlugin, NodeLocalPlugin, Plugin, StatefulPlugin, StaticPlugin
 from scheduler_core.plugins.inter_pod_affinity import InterPodAffinity
 from scheduler_core.plugins.node_affinity import NodeAffinity
+from scheduler_core.plugins.node_declared_features import NodeDeclaredFeatures
 from scheduler_core.plugins.node_ports import NodePorts
 from scheduler_core.plugins.node_unschedulable import NodeUnschedulable
 from scheduler_core.plugins.noderesources import NodeResources
 from scheduler_core.plugins.pod_topology_spread import PodTopologySpread
 from scheduler_core.plugins.taint_toleration import TaintToleration
 
-STATIC: tuple[type[StaticPlugin], ...] = (NodeUnschedulable, TaintToleration, NodeAffinity)
+STATIC: tuple[type[StaticPlugin], ...] = (NodeUnschedulable, TaintToleration, NodeAffinity, NodeDeclaredFeatures)
 LEDGER: tuple[type[LedgerPlugin], ...] = (NodePorts,)
 NODE_LOCAL: type[NodeLocalPlugin] = NodeResources
 STATEFUL: tuple[type[StatefulPlugin], ...] = (PodTopologySpread, InterPodAffinity)

@@ -23,6 +23,7 @@ from muster.render import answer_json
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.gather import KINDS
 from scheduler_core.model import wire
+from scheduler_core.model.cluster_objects import Node, PodDisruptionBudget
 from tests.muster.simulated import gang, node, pod
 from tests.sampling import sampled
 from tests.scheduler_core.oracle.strategies import clusters
@@ -70,14 +71,14 @@ def absent(model, shape, path, depth=0):
                 yield from absent(inner, shape[name], f"{path}.{name}", depth + 1)
 
 
-@pytest.mark.parametrize("model", [wire.Pod, wire.Node, wire.PodDisruptionBudget, PodGroup, CompositePodGroup, Workload, PriorityClass])
+@pytest.mark.parametrize("model", [wire.Pod, Node, PodDisruptionBudget, PodGroup, CompositePodGroup, Workload, PriorityClass])
 def test_every_field_that_is_read_is_known(model):
     assert [] == [*absent(model, FIELDS[model.__name__], model.__name__)]
 
 
 def test_field_that_is_missing_would_be_seen(monkeypatch):
     monkeypatch.setitem(fields.NODE["spec"], "taints", Each({"key": Leaf.KEPT, "effect": Leaf.KEPT}))
-    assert ["Node.spec.taints.value"] == [*absent(wire.Node, FIELDS["Node"], "Node")]
+    assert ["Node.spec.taints.value"] == [*absent(Node, FIELDS["Node"], "Node")]
 
 
 def test_nothing_that_is_not_read_leaves():
@@ -133,6 +134,25 @@ def test_what_has_the_wrong_type_loses_its_content(place, value):
 
     assert SECRET.encode() not in keep_simulated_fields([odd]).document()
     assert told([odd]) == told(replayed([odd]))
+
+
+def test_features_of_pods_and_nodes_are_kept():
+    declaring, needing = node("n1"), pod("p")
+    declaring["status"]["declaredFeatures"] = ["VolumeBindMountOptions"]
+    mounts = [{"name": SECRET, "mountPath": SECRET}, {"name": SECRET, "mountPath": SECRET, "bindMountOptions": ["noexec"]}]
+    needing["spec"]["containers"][0] |= {"volumeMounts": mounts, "restartPolicyRules": [{"action": "Restart", "exitCodes": {}}]}
+    needing["spec"]["initContainers"] = [{"name": "i", "volumeMounts": mounts[:1]}]
+    objects = [node("n0"), declaring, needing]
+    (document,) = replayed(objects)
+    kept = json.loads(document)["items"][-1]["spec"]
+
+    assert {"volumeMounts": [{"bindMountOptions": ["noexec"]}], "restartPolicyRules": [{"action": "Restart"}]} == {
+        key: kept["containers"][0][key] for key in ("volumeMounts", "restartPolicyRules")
+    }
+    assert "volumeMounts" not in kept["initContainers"][0]
+    assert SECRET.encode() not in document
+    assert told(objects) == told([document])
+    assert '"default/p":"n1"' in told(objects).replace(" ", "")
 
 
 @pytest.mark.parametrize("case", SCENARIOS, ids=lambda case: case["id"])

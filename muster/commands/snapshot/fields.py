@@ -25,10 +25,11 @@ class Leaf(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Each:
-    """A list; with *only*, its entries with one of these ``type`` values."""
+    """A list; with *only*, its entries with one of these ``type`` values; if *compact*, without empty entries."""
 
     of: Shape
     only: frozenset[str] = frozenset()
+    compact: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -97,12 +98,15 @@ AFFINITY: Fields = {
 TAINTS = Each({"key": KEPT, "effect": KEPT, "value": NAME})
 TOLERATIONS = Each({"key": KEPT, "operator": KEPT, "value": NAME, "effect": KEPT, "tolerationSeconds": KEPT})
 _RESOURCES: Fields = {"requests": AMOUNTS, "limits": AMOUNTS}
+_MOUNTS = Each({"bindMountOptions": Each(KEPT)}, compact=True)
 _CONTAINERS = Each(
     {
         "name": NAME,
         "resources": _RESOURCES,
         "ports": Each({"containerPort": KEPT, "hostPort": KEPT, "hostIP": NAME, "protocol": KEPT}),
         "restartPolicy": KEPT,
+        "restartPolicyRules": Each({"action": KEPT}),
+        "volumeMounts": _MOUNTS,
     }
 )
 _STATUSES = Each({"name": NAME, "allocatedResources": AMOUNTS, "resources": _RESOURCES})
@@ -144,11 +148,13 @@ POD: Fields = {
         ),
         "containers": _CONTAINERS,
         "initContainers": _CONTAINERS,
+        "ephemeralContainers": Each({"volumeMounts": _MOUNTS}),
         "overhead": AMOUNTS,
         "resources": _RESOURCES,
         "volumes": Each(_VOLUME),
         "resourceClaims": Each({"name": UNREAD}),
         "hostNetwork": KEPT,
+        "hostUsers": KEPT,
     },
     "status": {
         "phase": KEPT,
@@ -164,7 +170,7 @@ POD: Fields = {
 NODE: Fields = {
     "metadata": METADATA,
     "spec": {"taints": TAINTS, "unschedulable": KEPT},
-    "status": {"allocatable": AMOUNTS, "capacity": AMOUNTS},
+    "status": {"allocatable": AMOUNTS, "capacity": AMOUNTS, "declaredFeatures": Each(KEPT)},
 }
 BUDGET: Fields = {
     "metadata": METADATA,

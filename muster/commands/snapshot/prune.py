@@ -64,7 +64,8 @@ def _scalar(value: Json, leaf: Leaf) -> Json:
 def _list(value: list[Json], shape: Each) -> Json:
     # Messages give the index of a volume, a claim or an invalid entry: each keeps its position.
     entries = [each for each in value if each.get("type") in shape.only] if shape.only and all(map(_is_sound, value)) else value
-    return [_of(each, shape.of) for each in entries]
+    kept = [_of(each, shape.of) for each in entries]
+    return ([each for each in kept if each != {}] or _NOTHING) if shape.compact else kept
 
 
 def _is_sound(condition: Json) -> bool:

@@ -1,7 +1,7 @@
 """Facts that a certificate refers to: groups and their needs, sets of nodes and their free capacity, in several measures.
 
 Facts can be read from the objects with little code, so they know less than the scheduler.  A toleration covers every taint of its key,
-and comparisons of numbers in node affinity hold.
+comparisons of numbers in node affinity hold, and every node declares every feature.
 """
 
 from __future__ import annotations
@@ -210,7 +210,9 @@ class Facts:
 
     def _admits(self, shape: PodShape) -> Bools | None:
         tolerations = tuple(Toleration(key=each.key, operator="Exists") for each in shape.tolerations)
-        weakened = dataclasses.replace(shape, tolerations=tolerations, affinity=_without_comparisons(shape.affinity), unmodelled=())
+        weakened = dataclasses.replace(
+            shape, tolerations=tolerations, affinity=_without_comparisons(shape.affinity), features=(), unmodelled=()
+        )
         mask: Bools | None = None
         for _, each in self._state.profile.filters(weakened):
             mask = each if mask is None else mask & each

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from scheduler_core.loading.gather import GatheredObjects, Unusable
 from scheduler_core.loading.read_nodes import NodeRead, node_table, read_node
 from scheduler_core.loading.read_objects import attempt
-from scheduler_core.model import wire
+from scheduler_core.model import cluster_objects
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.problem import Problem
 from validators.model.cluster import Node
@@ -90,5 +90,9 @@ class NodeCache:
             self._texts.clear()
         share = self._texts.setdefault
         labels = {share(key, key): share(value, value) for key, value in (metadata.labels or {}).items()}
-        slim = wire.Node(ObjectMeta(name=metadata.name, labels=labels), wire.NodeSpec(spec.taints or None, spec.unschedulable))
+        slim = cluster_objects.Node(
+            ObjectMeta(name=metadata.name, labels=labels),
+            cluster_objects.NodeSpec(spec.taints or None, spec.unschedulable),
+            cluster_objects.NodeStatus(declared_features=read.node.status.declared_features or None),
+        )
         return NodeRead(slim, dict(read.allocatable))

@@ -138,6 +138,7 @@ def _joined(nodes: NodeTable, more: NodeTable) -> tuple[NodeTable, list[int]]:
         both(nodes.unschedulable.tolist(), more.unschedulable.tolist()),
         nodes.resources,
         np.concatenate((nodes.allocatable[:, kept], more.allocatable[rows]), axis=1)[:, order],
+        both(nodes.features, more.features),
     )
     return table, [table.index[name] for name in nodes.names]
 

@@ -20,7 +20,15 @@ def canonical(snapshot):
     shapes = {each.shape.serial: msgspec.to_builtins(each.shape) for each in snapshot.pods}
     pods = [msgspec.to_builtins(each) for each in snapshot.pods]
     table = snapshot.nodes
-    nodes = (table.names, table.labels, table.taints, table.unschedulable.tolist(), table.resources, table.allocatable.tolist())
+    nodes = (
+        table.names,
+        table.labels,
+        table.taints,
+        table.unschedulable.tolist(),
+        table.resources,
+        table.allocatable.tolist(),
+        table.features,
+    )
     return shapes, pods, nodes, snapshot.groups, snapshot.priorities, snapshot.desired, snapshot.budgets, snapshot.problems
 
 

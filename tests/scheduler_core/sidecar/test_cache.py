@@ -93,6 +93,11 @@ def full(*objects):
     return server, store
 
 
+def decided(store, root=Name("PodGroup", "default", "g")):  # noqa: B008 - a value
+    """Return the status of a root on what *store* knows."""
+    return decide(store, [root], CycleOptions())[0].decision.status
+
+
 def stranger(pod, **more):
     return {**pod, "metadata": {**pod["metadata"], **more}}
 
@@ -198,6 +203,18 @@ def test_heartbeat_of_a_node_leaves_the_ground_as_it_is():
     server.put(beat)
     histories.feed(store, server.events[-1:])
     assert (True, changes) == (store.usage.placement_state() is ground, store.reporter.change_count)
+
+
+def test_feature_that_a_node_declares_changes_the_ground():
+    server, store = full(node("n1"), leaf("g", 1), pod("g-0", "g", hostNetwork=True, hostUsers=False))
+    assert Status.SUCCESS is not decided(store)
+    declaring = node("n1")
+    declaring["status"]["declaredFeatures"] = ["UserNamespacesHostNetworkSupport"]
+    server.put(declaring)
+    histories.feed(store, server.events[-1:])
+
+    assert {"n1"} == store.reporter.pop_changes().nodes
+    assert Status.SUCCESS is decided(store)
 
 
 def test_label_of_a_node_changes_the_ground_and_not_what_is_taken():

@@ -18,6 +18,7 @@ CHANGES = {
     "nothing": [],
     "a node between others": [Step(apply=node("n2", "r3", 8))],
     "a node replaced": [Step(apply=node("n1", "r9", 1, unschedulable=True))],
+    "a node that declares a feature": [Step(apply={**node("n2"), "status": {**node("n2")["status"], "declaredFeatures": ["x"]}})],
     "a pod moved": [Step(apply=pod("r", on="n1"))],
     "a pod deleted": [Step(delete={"apiVersion": "v1", "kind": "Pod", "namespace": "default", "name": "r"})],
     "a pod changed": [Step(apply=pod("g-0", "g", nodeSelector={"a": "b"}, tolerations=[{"operator": "Exists"}]))],
@@ -35,7 +36,15 @@ def placement_inputs(snapshot):
     """Return everything in a snapshot that placement reads."""
     nodes = snapshot.nodes
     shapes = [{**dataclasses.asdict(pod), "shape": {**dataclasses.asdict(pod.shape), "serial": 0}} for pod in snapshot.pods]
-    table = nodes.names, nodes.labels, nodes.taints, nodes.unschedulable.tolist(), nodes.resources, nodes.allocatable.tolist()
+    table = (
+        nodes.names,
+        nodes.labels,
+        nodes.taints,
+        nodes.unschedulable.tolist(),
+        nodes.resources,
+        nodes.allocatable.tolist(),
+        nodes.features,
+    )
     return table, shapes, snapshot.groups, snapshot.priorities, snapshot.known.list_kind("PodGroup")
 
 

@@ -1,0 +1,55 @@
+"""Nodes and disruption budgets as the API encodes them, as far as placement reads them; ``wire`` has pods and the base class."""
+
+from __future__ import annotations
+
+from scheduler_core.model.wire import Amounts, Int32, LabelSelector, Taint, Wire
+from validators.model.meta import ObjectMeta
+
+
+class NodeSpec(Wire, frozen=True, gc=False):
+    """``spec`` of a node."""
+
+    taints: tuple[Taint, ...] | None = None
+    unschedulable: bool = False
+
+
+class NodeStatus(Wire, frozen=True, gc=False):
+    """``status`` of a node."""
+
+    allocatable: Amounts | None = None
+    capacity: Amounts | None = None
+    declared_features: tuple[str, ...] | None = None
+
+
+class Node(Wire, frozen=True, gc=False):
+    """core/v1 Node."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: NodeSpec = NodeSpec()
+    status: NodeStatus = NodeStatus()
+
+
+class BudgetSpec(Wire, frozen=True, gc=False):
+    """``spec`` of a PodDisruptionBudget."""
+
+    selector: LabelSelector | None = None
+    min_available: int | str | None = None
+    max_unavailable: int | str | None = None
+    unhealthy_pod_eviction_policy: str = ""
+
+
+class BudgetStatus(Wire, frozen=True, gc=False):
+    """``status`` of a PodDisruptionBudget."""
+
+    disruptions_allowed: Int32 = 0
+    current_healthy: Int32 = 0
+    desired_healthy: Int32 = 0
+    disrupted_pods: dict[str, str] | None = None
+
+
+class PodDisruptionBudget(Wire, frozen=True, gc=False):
+    """policy/v1 PodDisruptionBudget."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: BudgetSpec = BudgetSpec()
+    status: BudgetStatus = BudgetStatus()
