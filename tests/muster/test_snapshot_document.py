@@ -22,8 +22,10 @@ from muster.commands.snapshot.snapshot_document import keep_simulated_fields
 from muster.render import answer_json
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.gather import KINDS
+from scheduler_core.loading.load import load
 from scheduler_core.model import wire
 from scheduler_core.model.cluster_objects import Node, PodDisruptionBudget
+from scheduler_core.model.pods import Health
 from tests.muster.simulated import gang, node, pod
 from tests.sampling import sampled
 from tests.scheduler_core.oracle.strategies import clusters
@@ -136,6 +138,26 @@ def test_what_has_the_wrong_type_loses_its_content(place, value):
     assert told([odd]) == told(replayed([odd]))
 
 
+def test_what_protects_pods_from_an_eviction_is_kept():
+    running = {**pod("p", on="n1"), "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True", "message": SECRET}]}}
+    leaving = {
+        **pod("q", on="n1"),
+        "status": {"conditions": [{"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}]},
+    }
+    leaving["metadata"]["deletionTimestamp"] = "2026-08-01T00:00:00Z"
+    status = {"disruptionsAllowed": 0, "currentHealthy": 1, "desiredHealthy": 1}
+    budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "b", "namespace": "default"}, "status": status}
+    budget["spec"] = {"selector": {}, "unhealthyPodEvictionPolicy": "AlwaysAllow"}
+    objects = [node("n1"), running, leaving, budget]
+    (document,) = replayed(objects)
+    before, after = load(objects), load([document])
+
+    assert before.budgets == after.budgets
+    assert [(Health.READY, False), (Health.READY, True)] == [(each.health, each.preempted) for each in before.pods]
+    assert [(each.health, each.preempted) for each in before.pods] == [(each.health, each.preempted) for each in after.pods]
+    assert SECRET.encode() not in document
+
+
 def test_features_of_pods_and_nodes_are_kept():
     declaring, needing = node("n1"), pod("p")
     declaring["status"]["declaredFeatures"] = ["VolumeBindMountOptions"]
@@ -212,11 +234,11 @@ def test_condition_of_the_wrong_type_is_told_alike(field, value):
 
 
 def test_conditions_that_nobody_asks_for_are_left_out():
-    plain = {"type": "Ready", "status": "True", "reason": "r", "message": "m", "observedGeneration": 3, "lastTransitionTime": "t"}
-    resized = {**plain, "type": "PodResizePending"}
-    (found,) = keep_simulated_fields([{**pod("p"), "status": {"conditions": [plain, resized]}}]).objects
-    want = {key: value for key, value in resized.items() if key != "lastTransitionTime"}
-    assert [want] == found["status"]["conditions"]
+    plain = {"type": "Initialized", "status": "True", "reason": "r", "message": "m", "observedGeneration": 3, "lastTransitionTime": "t"}
+    resized, ready = {**plain, "type": "PodResizePending"}, {**plain, "type": "Ready"}
+    (found,) = keep_simulated_fields([{**pod("p"), "status": {"conditions": [plain, resized, ready]}}]).objects
+    want = [{key: value for key, value in each.items() if key not in ("lastTransitionTime", "message")} for each in (ready, resized)]
+    assert want == sorted(found["status"]["conditions"], key=lambda each: each["type"], reverse=True)
 
 
 def test_same_objects_in_any_order_are_the_same_bytes():

@@ -118,6 +118,8 @@ _CONDITION: Fields = {
     "observedGeneration": KEPT,
     "lastTransitionTime": UNREAD,
 }
+_POD_CONDITION: Fields = {**_CONDITION, "message": UNREAD}
+_POD_CONDITIONS = frozenset({"PodResizePending", "Ready", "DisruptionTarget"})
 _VOLUME: Fields = {
     "name": UNREAD,
     # Only its presence is read.
@@ -160,7 +162,7 @@ POD: Fields = {
         "phase": KEPT,
         "startTime": KEPT,
         "nominatedNodeName": NAME,
-        "conditions": Each(_CONDITION, only=frozenset({"PodResizePending"})),
+        "conditions": Each(_POD_CONDITION, only=_POD_CONDITIONS),
         "containerStatuses": _STATUSES,
         "initContainerStatuses": _STATUSES,
         "allocatedResources": AMOUNTS,
@@ -174,8 +176,11 @@ NODE: Fields = {
 }
 BUDGET: Fields = {
     "metadata": METADATA,
-    "spec": {"selector": SELECTOR, "minAvailable": KEPT, "maxUnavailable": KEPT},
-    "status": {"disruptionsAllowed": KEPT, "disruptedPods": Entries(key=NAME)},
+    "spec": {"selector": SELECTOR, **dict.fromkeys(("minAvailable", "maxUnavailable", "unhealthyPodEvictionPolicy"), KEPT)},
+    "status": {
+        **dict.fromkeys(("disruptionsAllowed", "currentHealthy", "desiredHealthy"), KEPT),
+        "disruptedPods": Entries(key=NAME),
+    },
 }
 _CLAIM: Fields = {"name": NAME, "resourceClaimName": NAME, "resourceClaimTemplateName": NAME}
 _POLICY: Fields = {"basic": {"desiredCount": KEPT}, "gang": {"minCount": KEPT, "minGroupCount": KEPT}}
