@@ -118,7 +118,7 @@ class EntityQueue:
         self.counts: collections.Counter[tuple[type[State], str]] = collections.Counter()
         self.unschedulable = unschedulable
         self.plans: dict[Root, PreemptionPlan] = {}
-        self._active: list[tuple[object, int, QueuedEntity]] = []
+        self._active: list[tuple[bool, object, int, QueuedEntity]] = []
         self._timers: list[tuple[float, int, QueuedEntity]] = []
         self._wake_at: dict[QueuedEntity, float] = {}
         self._numbers = itertools.count()
@@ -158,16 +158,18 @@ class EntityQueue:
         del self.by_root[entity.root], self.counts[Deleted, entity.root.kind]
         self._wake_at.pop(entity, None)
 
-    def activate(self, entity: QueuedEntity, waiting: Waiting, order: object) -> None:
-        """Add *entity* to activeQ by *order*; an entity that is already active keeps its place."""
-        if not isinstance(entity.state, Active):
-            heapq.heappush(self._active, (order, next(self._numbers), entity))
-        self.move(entity, Event.ACTIVATE, Active(waiting))
+    def activate(self, entity: QueuedEntity, waiting: Waiting, order: object, *, last: bool = False) -> None:
+        """Add *entity* to activeQ by *order*, with *last* after all others; an active entity can only move forward from there."""
+        before = entity.state
+        last = last and (not isinstance(before, Active) or before.last)
+        if not isinstance(before, Active) or before.last != last:
+            heapq.heappush(self._active, (last, order, next(self._numbers), entity))
+        self.move(entity, Event.ACTIVATE, Active(waiting, last))
 
     def pop(self) -> QueuedEntity | None:
         """Pop the first entity of activeQ and move it to Scheduling; None if activeQ is empty."""
         while self._active:
-            _, _, entity = heapq.heappop(self._active)
+            *_, entity = heapq.heappop(self._active)
             if isinstance(entity.state, Active):
                 self.move(entity, Event.POP, Scheduling(entity.state.waiting))
                 return entity
@@ -189,7 +191,7 @@ class EntityQueue:
 
     def due(self, now: float, *, full: bool = False) -> float | None:
         """Return the time of the next work: *now* if activeQ is not empty, else the first timer, if any; *full*: activeQ must wait."""
-        while self._active and not isinstance(self._active[0][2].state, Active):
+        while self._active and not isinstance(self._active[0][-1].state, Active):
             heapq.heappop(self._active)
         if self._active and not full:
             return now

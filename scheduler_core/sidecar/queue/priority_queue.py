@@ -103,8 +103,8 @@ class SchedulingQueue:
         entities, waiting = self.entities, current_waiting(entity, self.cache, hint=hint)
         for at in update_timers(entity, waiting, status, self.options, now, hint=hint):
             entities.wake_at(entity, at, now)
-        if next_action(entity, waiting, status, self.options, now) is not None:
-            entities.activate(entity, waiting, status.order)
+        if (action := next_action(entity, waiting, status, self.options, now)) is not None:
+            entities.activate(entity, waiting, status.order, last=action is Action.REPORT and not status.partially_bound)
         elif isinstance(waiting, Unschedulable):
             entities.move(entity, Event.ADD_UNSCHEDULABLE, waiting)
             entities.wake_at(entity, waiting.flush_at, now)

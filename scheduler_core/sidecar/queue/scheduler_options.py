@@ -30,7 +30,8 @@ class SchedulerOptions:
         ignore: unmodelled fields that are ignored.
         gates: the feature gates of the API server.
         plugins: placement plugins of other packages.
-        batch_roots: maximum number of roots in one cycle; small, so that events are processed between cycles.
+        batch_roots: maximum number of roots in one cycle, with those that need no decision; small, so that events are processed between
+            cycles.
         batch_pods: maximum number of pods in one cycle, unless a single root has more.
         max_binds_in_flight: number of binds in flight at which no further cycle starts: urgent writes would queue behind them, and old
             decisions could be outdated when they are written.

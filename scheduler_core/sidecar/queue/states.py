@@ -64,6 +64,8 @@ class Active:
 
     waiting: Waiting = Backoff()
     """Event or time that its next attempt waits for.  An unschedulable entity can be active too, to be recorded as scheduled or undone."""
+    last: bool = False
+    """Whether it comes after all entities without this mark, because only a report is due."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

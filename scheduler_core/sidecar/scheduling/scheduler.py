@@ -187,7 +187,7 @@ class Scheduler:
         done: list[Attempt] = []
         batch: list[tuple[QueuedEntity, RootStatus]] = []
         pods = 0
-        while len(batch) < options.batch_roots and pods < options.batch_pods and (entity := queue.entities.pop()) is not None:
+        while len(batch) + len(done) < options.batch_roots and pods < options.batch_pods and (entity := queue.entities.pop()) is not None:
             status = queue.status_of(entity.root)
             if status is None:
                 queue.forget(entity.root)

@@ -36,6 +36,17 @@ def test_those_whose_turn_it_is_come_in_the_order_of_the_queue_and_once():
     assert [high, second, low, None] == [turns.pop() for _ in range(4)]
 
 
+def test_what_is_only_reported_comes_last_until_more_is_to_be_done():
+    turns = empty()
+    urgent, low = turns.add(survey("a", 5)), begun(turns, "b")
+    turns.activate(urgent, Backoff(), survey("a", 5).order, last=True)
+    assert [low, urgent, None] == [turns.pop() for _ in range(3)]
+    for last in (True, False, True):
+        turns.activate(urgent, Backoff(), survey("a", 5).order, last=last)
+    turns.activate(low, Backoff(), survey("b").order)
+    assert [urgent, low, None] == [turns.pop() for _ in range(3)]
+
+
 def test_root_that_was_dropped_has_no_turn():
     turns = empty()
     turns.delete(begun(turns, "a"))

@@ -179,3 +179,17 @@ def test_pinned_pods_that_their_scheduler_does_not_bind_say_until_when_they_wait
     scene.writes()
     (message,) = reports(scene.wait(2.0)).values()
     assert "waiting until 2026-01-01T00:05:00Z for the scheduler of its 2 pinned pods; then they are deleted" == message
+
+
+def test_many_reports_do_not_delay_events_and_decisions():
+    """A cycle has a limited number of reports, and they come after the roots that can be placed, whatever their priority."""
+    waiting = [each for name in range(9) for each in (leaf(f"w{name}", 2, priority=9), *pods(f"w{name}", 1, priority=9, **MUSTER))]
+    scene = Scene(node("n1"), *waiting, batch_roots=4, settle_seconds=2.0)
+    scene.writes()
+    scene.put(*gang("g", 1))
+    scene.scheduler.attempt(scene.now)
+    scene.now = 2.0
+    cycles = [[write for each in scene.scheduler.attempt(scene.now) for write in each.writes] for _ in range(4)]
+    assert [(["g-0"], 3), ([], 4), ([], 2), ([], 0)] == [
+        ([each.pod.name for each in of(Bind, cycle)], len(reports(cycle))) for cycle in cycles
+    ]
