@@ -40,7 +40,7 @@ def next_action(entity: QueuedEntity, waiting: Waiting, status: RootStatus, opti
 
 def is_held_back(waiting: Waiting, status: RootStatus) -> bool:
     """Return whether a group can be attempted only after its members, parents or gates have changed."""
-    if isinstance(waiting, Unschedulable) or waiting.unconfirmed or status.root.kind == "Pod" or status.was_scheduled:
+    if isinstance(waiting, Unschedulable) or waiting.unconfirmed or status.root.kind == "Pod":
         return False
     unplaced = bool(status.to_place or status.partially_bound or status.awaits_binding)
     return unplaced and not (status.to_place and status.ready and not status.terminating)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from scheduler_core.model.decision import Decision
 from scheduler_core.model.decision import Name as Root
 from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.cache.cache import Cache
@@ -148,8 +149,9 @@ class SchedulingQueue:
         self.entities.move(entity, Event.ADD_UNSCHEDULABLE, Unschedulable(hint, now + self.options.flush_seconds))
         self.reconsider(entity.root, now, hint=False, status=status)
 
-    def record_undone(self, entity: QueuedEntity, now: float) -> None:
-        """Record that the bound pods of *entity* are being deleted."""
+    def record_undone(self, entity: QueuedEntity, decision: Decision, now: float) -> None:
+        """Record that the bound pods of *entity* are being deleted; *decision* says why."""
+        self.decisions.record(decision)
         entity.bind_failures = 0
         # A pod that cannot be deleted must not cause another deletion at once.
         entity.awaits_binding_since = None

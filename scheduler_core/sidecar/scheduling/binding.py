@@ -15,7 +15,7 @@ from scheduler_core.model.wording import cut
 from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.group_cache import Key, LiveGroup
-from scheduler_core.sidecar.cache.pod_cache import SCHEDULED
+from scheduler_core.sidecar.cache.pod_cache import SCHEDULED, LivePod
 from scheduler_core.sidecar.client.requests import HOSTNAME
 from scheduler_core.sidecar.queue.root_status import OurPods, RootStatus
 from scheduler_core.sidecar.queue.states import Binding
@@ -90,7 +90,7 @@ class Binder:
         counted = f"{binding.done} of {phrases.counted(len(binding.binds), 'pod')} {'is' if len(binding.binds) == 1 else 'are'} bound"
         message = cut(f"{counted}; {bind_error(binding.binds[pod], binding.failures[pod])}; it is retried")
         writes: list[Write] = []
-        for live in self._groups_of(binding.failures):
+        for live in groups_of(self._cache, binding.failures):
             writes += self._set_not_scheduled(live, INITIALLY_SCHEDULED[live.key[0]], _ERROR, message, MOST_URGENT)
         return (*writes, RecordEvent(status.ref, WARNING, "FailedScheduling", message))
 
@@ -117,15 +117,15 @@ class Binder:
             writes.append(RecordEvent(status.ref, WARNING, "FailedScheduling", message))
         return tuple(writes)
 
-    def report_waiting(self, decision: Decision, status: RootStatus) -> tuple[Write, ...]:
-        """Return the conditions that report what groups wait for, and for a partially bound gang an event."""
+    def report_waiting(self, decision: Decision, status: RootStatus, *, event: bool = True) -> tuple[Write, ...]:
+        """Return the conditions that report what groups wait for, and with *event*, for a partially bound gang, an event."""
         if decision.status is not Status.WAIT:
             return ()
         writes: list[Write] = []
         for each in decision.groups:
             if (live := self._cache.group(each.group.kind, each.group.namespace, each.group.name)) is not None:
                 writes += self._set_not_scheduled(live, INITIALLY_SCHEDULED[each.group.kind], WAITING, cut(each.message))
-        if writes and status.partially_bound:
+        if event and writes and status.partially_bound:
             writes.append(RecordEvent(status.ref, WARNING, WAITING, cut(decision.message)))
         return tuple(writes)
 
@@ -138,27 +138,20 @@ class Binder:
             self._assumed.assume_nomination(pod.ref, "")
         return tuple(Nominate(pod.ref, "") for pod in lost)
 
+    def pods_to_undo(self, status: RootStatus) -> list[LivePod]:
+        """Return the pods that are deleted to undo a gang, by name."""
+        return sorted(status.partially_bound or filter(self._our_pods.has, status.placed), key=lambda pod: pod.key)
+
     def undo(self, status: RootStatus, why: str) -> tuple[Write, ...]:
         """Return the writes that undo a partially bound gang; its pods count as being deleted."""
         message = f"{status.root.kind} {status.root.name} is partially bound and cannot be completed: {why}"
-        pods = sorted(status.partially_bound or filter(self._our_pods.has, status.placed), key=lambda pod: pod.key)
+        pods = self.pods_to_undo(status)
         for pod in pods:
             self._assumed.expect_deletion(pod.ref, evicted=False)
         return (
             *(Remove(pod.ref, message) for pod in pods),
             RecordEvent(status.ref, WARNING, "PlacementUndone", f"{message}; {_counted_pods(len(pods))} deleted"),
         )
-
-    def _groups_of(self, pods: Iterable[Ref]) -> Iterable[LiveGroup]:
-        """Return the groups of *pods* and all groups above them, by name."""
-        groups: dict[Key, LiveGroup] = {}
-        for ref in pods:
-            pod = self._cache.pod(ref)
-            live = self._cache.group("PodGroup", ref.namespace, pod.draft.group) if pod is not None else None
-            while live is not None and live.key not in groups:
-                groups[live.key] = live
-                live = self._cache.group("CompositePodGroup", ref.namespace, live.parent)
-        return (groups[key] for key in sorted(groups))
 
     def _to_groups(self, decision: Decision) -> Iterator[Write]:
         for each in decision.groups:
@@ -201,6 +194,18 @@ class Binder:
         condition = Condition(type_, status, reason, message, since)
         self._assumed.assume_condition(target, condition)
         return [SetCondition(target, condition, urgency)]
+
+
+def groups_of(cache: Cache, pods: Iterable[Ref]) -> tuple[LiveGroup, ...]:
+    """Return the groups of *pods* and all groups above them, by name."""
+    groups: dict[Key, LiveGroup] = {}
+    for ref in pods:
+        pod = cache.pod(ref)
+        live = cache.group("PodGroup", ref.namespace, pod.draft.group) if pod is not None else None
+        while live is not None and live.key not in groups:
+            groups[live.key] = live
+            live = cache.group("CompositePodGroup", ref.namespace, live.parent)
+    return tuple(groups[key] for key in sorted(groups))
 
 
 def bind_error(write: Bind | Ungate, why: str) -> str:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+from collections.abc import Collection
 
 from scheduler_core.diagnosis.phrases import counted
 from scheduler_core.model.decision import Decision, GroupDecision, Name, Status
 from scheduler_core.sidecar.cache.cache import Cache
+from scheduler_core.sidecar.cache.pod_cache import LivePod
 from scheduler_core.sidecar.queue.entities import QueuedEntity
 from scheduler_core.sidecar.queue.root_status import RootStatus
 from scheduler_core.sidecar.queue.scheduler_options import SchedulerOptions
+from scheduler_core.sidecar.scheduling.binding import groups_of
 from scheduler_core.sidecar.scheduling.decide import refused
 
 _DELETED = "waiting until its pods that are being deleted are gone"
@@ -18,33 +21,44 @@ _DELETED = "waiting until its pods that are being deleted are gone"
 
 def waiting_decision(cache: Cache, entity: QueuedEntity, status: RootStatus, options: SchedulerOptions) -> Decision:
     """Return the decision on a root that cannot be attempted now: Wait, or Invalid for a tree that breaks a rule."""
-    decision = refused(cache, entity.root, options.cycle, status.excluded) or _awaits_deletion(cache, entity)
+    decision = refused(cache, entity.root, options.cycle, status.excluded) or Decision(entity.root, Status.WAIT, "")
     consequence = _consequence(entity, status, options)
-    if decision.status is not Status.WAIT or not consequence:
+    if decision.status is not Status.WAIT:
         return decision
-    message = f"{consequence}; {decision.message}" if _needs_members(entity, status) else consequence
-    groups = tuple(dataclasses.replace(each, message=message) for each in decision.groups)
-    return dataclasses.replace(decision, message=message, groups=groups)
+    message = "; ".join(filter(None, (consequence, decision.message))) or _DELETED
+    # A partially bound gang can be below a root that was scheduled, which waits for nothing.
+    pods = status.partially_bound if _is_partial(entity, status) else status.placed if consequence else status.to_place
+    affected = (Name(*live.key) for live in groups_of(cache, (pod.ref for pod in pods)))
+    groups = {each.group: each for each in decision.groups}
+    groups |= {name: GroupDecision(name, Status.WAIT, message) for name in affected if consequence or name not in groups}
+    return dataclasses.replace(decision, message=message, groups=tuple(groups.values()))
 
 
-def _awaits_deletion(cache: Cache, entity: QueuedEntity) -> Decision:
-    groups = tuple(GroupDecision(Name(*live.key), Status.WAIT, _DELETED) for live in cache.group_cache.tree(entity.root))
-    return Decision(entity.root, Status.WAIT, _DELETED, groups=groups)
+def undone_decision(cache: Cache, root: Name, pods: Collection[LivePod], why: str) -> Decision:
+    """Return the decision on a gang that is undone by the deletion of *pods*, and *why*: it waits for new pods."""
+    count = len(pods)
+    message = f"partially bound and not completed: {why}; the {counted(count, 'pod')} with a node {'was' if count == 1 else 'were'} deleted"
+    groups = groups_of(cache, (pod.ref for pod in pods))
+    return Decision(root, Status.WAIT, message, groups=tuple(GroupDecision(Name(*live.key), Status.WAIT, message) for live in groups))
 
 
-def _needs_members(entity: QueuedEntity, status: RootStatus) -> bool:
+def _is_partial(entity: QueuedEntity, status: RootStatus) -> bool:
     return bool(status.partially_bound) and entity.partial_since is not None
 
 
 def _consequence(entity: QueuedEntity, status: RootStatus, options: SchedulerOptions) -> str:
     """Return until when a gang with bound or pinned pods waits, and what happens then; empty if it has no such pods."""
-    if _needs_members(entity, status):
-        until = _utc((entity.partial_since or 0.0) + options.partial_seconds, options)
-        bound = counted(len(status.partially_bound), "pod")
-        return f"partially bound: waiting until {until} for the missing pods; then the {bound} with a node are deleted"
+    if _is_partial(entity, status):
+        if status.terminating:
+            # It is not undone before, whatever the time.
+            return f"partially bound: {_DELETED}"
+        until, count = _utc((entity.partial_since or 0.0) + options.partial_seconds, options), len(status.partially_bound)
+        deleted = f"the {counted(count, 'pod')} with a node {'is' if count == 1 else 'are'} deleted"
+        return f"partially bound: waiting until {until} for the missing pods; then {deleted}"
     if status.awaits_binding and entity.awaits_binding_since is not None:
-        until = _utc(entity.awaits_binding_since + options.pinned_seconds, options)
-        return f"waiting until {until} for the scheduler of its {counted(len(status.placed), 'pinned pod')}; then they are deleted"
+        until, count = _utc(entity.awaits_binding_since + options.pinned_seconds, options), len(status.placed)
+        deleted = "it is deleted" if count == 1 else "they are deleted"
+        return f"waiting until {until} for the scheduler of its {counted(count, 'pinned pod')}; then {deleted}"
     return ""
 
 

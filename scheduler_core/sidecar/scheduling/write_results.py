@@ -12,7 +12,7 @@ from scheduler_core.sidecar.queue.states import Backoff, Binding, Preempting
 from scheduler_core.sidecar.scheduling.apply_decision import Attempt
 from scheduler_core.sidecar.scheduling.binding import NORMAL, Binder
 from scheduler_core.sidecar.scheduling.preemption_plan import PreemptionPlans
-from scheduler_core.sidecar.scheduling.waiting import waiting_decision
+from scheduler_core.sidecar.scheduling.waiting import undone_decision, waiting_decision
 from scheduler_core.sidecar.writes import (
     Bind,
     Evict,
@@ -72,8 +72,9 @@ class WriteResults:
                     if status.partially_bound
                     else "its pods were not bound to the nodes to which they are pinned"
                 )
-                writes = self._binder.undo(status, why)
-                queue.record_undone(entity, now)
+                decision = undone_decision(queue.cache, entity.root, self._binder.pods_to_undo(status), why)
+                writes = (*self._binder.report_waiting(decision, status, event=False), *self._binder.undo(status, why))
+                queue.record_undone(entity, decision, now)
             case Action.REPORT, _:
                 writes = self._binder.report_waiting(waiting_decision(queue.cache, entity, status, queue.options), status)
                 queue.waiting_reported(entity, status, now)

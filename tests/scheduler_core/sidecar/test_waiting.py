@@ -193,3 +193,71 @@ def test_many_reports_do_not_delay_events_and_decisions():
     assert [(["g-0"], 3), ([], 4), ([], 2), ([], 0)] == [
         ([each.pod.name for each in of(Bind, cycle)], len(reports(cycle))) for cycle in cycles
     ]
+
+
+def child_that_lost_a_pod() -> Scene:
+    """A tree that was scheduled with child *a*; child *b* lost a pod while it was bound."""
+    scene = Scene(node("n1", cpu="9"), composite("top", 1), leaf("a", 1, parent="top"), *pods("a", 1, **MUSTER))
+    scene.end(scene.end(of(Bind, scene.writes())))
+    scene.put(bound(pod("a-0", "a", **MUSTER), "n1"), leaf("b", 3, parent="top"), *pods("b", 3, **MUSTER), leaf("c", 1, parent="top"))
+    binds = of(Bind, scene.wait(1.0))
+    scene.delete("Pod", "b-2")
+    scene.end(binds[:2])
+    scene.end(binds[2:], WriteOutcome.GONE)
+    return scene
+
+
+def test_a_gang_below_a_root_that_was_scheduled_reports_it_too_and_alone():
+    scene = child_that_lost_a_pod()
+    writes = scene.writes()
+    (message,) = reports(writes).values()
+    assert (["b"], ["Waiting"]) == ([*reports(writes)], [each.reason for each in of(RecordEvent, writes)])
+    assert message.startswith("partially bound: waiting until 1970-01-01T00:00:31Z for the missing pods; then the 2 pods")
+    assert ("Wait", message, "gated") == explained(scene, "b")
+    assert ["b-0", "b-1"] == [each.pod.name for each in of(Remove, scene.wait(30.0))]
+
+
+def test_a_group_that_waits_in_a_tree_that_was_scheduled_reports_it():
+    scene = Scene(node("n1"), composite("top", 1), leaf("a", 1, parent="top"), *pods("a", 1, **MUSTER))
+    scene.end(scene.end(of(Bind, scene.writes())))
+    scene.put(bound(pod("a-0", "a", **MUSTER), "n1"), leaf("b", 1, parent="top"), *pods("b", 1, **MUSTER, **OTHER_GATE))
+    scene.writes()
+    assert {"b": "waiting for scheduling gates of members: default/b-0 [quota]"} == reports(scene.wait(2.0))
+
+
+def test_a_gang_that_is_undone_says_so_also_when_no_new_pod_comes():
+    scene = partial()
+    scene.end(scene.writes())
+    writes = scene.wait(30.0)
+    why = "pods that it needs are missing, gated or could not be bound"
+    message = f"partially bound and not completed: {why}; the 2 pods with a node were deleted"
+    assert {"g": message} == reports(writes)
+    assert ["PlacementUndone"] == [each.reason for each in of(RecordEvent, writes)]
+    assert ("Wait", message, "") == explained(scene)
+    scene.end(writes)
+    scene.delete("Pod", "g-0", "g-1")
+    assert {} == reports(scene.wait(100))
+
+
+def test_a_gang_with_pods_that_are_being_deleted_names_no_time():
+    """It is not undone before they are gone."""
+    scene = partial()
+    scene.end(scene.writes())
+    leaving = bound(pod("g-1", "g", **MUSTER), "n1")
+    leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    scene.put(leaving)
+    scene.writes()
+    (message,) = reports(scene.wait(2.0)).values()
+    assert message.startswith("partially bound: waiting until its pods that are being deleted are gone; ")
+    assert [] == of(Remove, scene.wait(100.0))
+    scene.delete("Pod", "g-1")
+    assert ["g-0"] == [each.pod.name for each in of(Remove, scene.wait(1.0))]
+
+
+def test_one_pod_is_counted_in_the_singular():
+    scene = Scene(node("n1"), *gang("g", 2))
+    binds = of(Bind, scene.writes())
+    scene.delete("Pod", "g-1")
+    scene.end(binds[:1])
+    scene.end(binds[1:], WriteOutcome.GONE)
+    assert "; then the 1 pod with a node is deleted; " in reports(scene.writes())["g"]
