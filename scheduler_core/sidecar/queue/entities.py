@@ -84,7 +84,7 @@ class QueuedEntity:
     waiting_reported: bool = False
     """Whether it has reported what it waits for since its last attempt."""
     binding: Binding | None = None
-    """Its last binds, in flight or ended."""
+    """Binds of its last decision, in flight or ended; None if it has none."""
 
     @property
     def waiting(self) -> Waiting:

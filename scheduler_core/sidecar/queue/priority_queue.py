@@ -145,7 +145,7 @@ class SchedulingQueue:
     ) -> None:
         """Record a failed attempt; *hint* has the changes that could help; *status* as in ``reconsider``."""
         entity.back_off(now)
-        entity.awaits_victims = awaits_victims
+        entity.awaits_victims, entity.binding = awaits_victims, None
         self.entities.move(entity, Event.ADD_UNSCHEDULABLE, Unschedulable(hint, now + self.options.flush_seconds))
         self.reconsider(entity.root, now, hint=False, status=status)
 
@@ -196,7 +196,7 @@ class SchedulingQueue:
     def propose(self, entity: QueuedEntity, plan: PreemptionPlan, now: float) -> None:
         """Record a failed attempt with a preemption plan, whose evictions are sent as a dry run."""
         entity.back_off(now)
-        entity.awaits_victims = False
+        entity.awaits_victims, entity.binding = False, None
         self.entities.move(entity, Event.PROPOSE_PREEMPTION, PreemptionProposed(plan))
         self.entities.wake_at(entity, plan.since + self.options.plan_seconds, now)
 

@@ -178,3 +178,17 @@ def test_an_explanation_of_a_gang_that_is_done_has_no_writes():
     scene.wait(1)
     result = explained(scene)
     assert ("Success", "") == (result.decision.status, result.writes["queue"])
+
+
+def test_an_explanation_has_no_binds_of_an_earlier_decision():
+    scene, binds = binding(2)
+    end(scene, binds, WriteOutcome.REFUSED)
+    scene.delete("Node", "n1")
+    scene.wait(10)
+    result = explained(scene)
+    assert ("UnschedulableAndUnresolvable", "unschedulable", []) == (
+        result.decision.status,
+        result.writes["queue"],
+        result.writes["failures"],
+    )
+    assert {"total": 0, "done": 0, "underWay": 0, "failed": 0} == result.writes["binds"]
