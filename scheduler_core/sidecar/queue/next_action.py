@@ -86,7 +86,9 @@ def _must_undo(entity: QueuedEntity, status: RootStatus, options: SchedulerOptio
     """Return whether the bound pods of a gang must be undone without another attempt."""
     if entity.awaits_binding_since is not None and now >= entity.awaits_binding_since + options.pinned_seconds:
         return any(map(options.our_pods.has, status.placed))
-    if not status.partially_bound or status.terminating or entity.awaits_victims or entity.partial_since is None:
+    if not status.partially_bound or status.terminating or entity.partial_since is None:
+        return False
+    if entity.awaits_victims and status.to_place and status.ready:
         return False
     # An attempt that finds no capacity undoes the gang at once, so only failed binds are counted here.
     if schedulable:
