@@ -106,7 +106,10 @@ class Nominate(_PodWrite):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SetCondition:
-    """Set a condition of a group or a pod; a *condition* without a status removes the condition of that type."""
+    """Set a condition of a group or a pod.
+
+    A *condition* without a status removes the condition of that type; if it has a message, only a condition with this message.
+    """
 
     target: Ref
     condition: Condition

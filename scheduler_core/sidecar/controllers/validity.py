@@ -135,7 +135,8 @@ class Validity:
 def _change(ref: Ref, current: GroupCondition | None, kind: str, reason: str, message: str) -> Iterator[SetCondition]:
     if not message:
         if current is not None:
-            yield SetCondition(ref, Condition(kind, "", "", ""))
+            # The scheduler may have written another condition that is not visible yet, which must stay.
+            yield SetCondition(ref, Condition(kind, "", current.reason, current.message))
     elif current is None or (current.status, current.reason, current.message) != ("False", reason, message):
         since = current.last_transition_time if current is not None and current.status == "False" else None
         yield SetCondition(ref, Condition(kind, "False", reason, message, since or ""))

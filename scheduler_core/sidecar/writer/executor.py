@@ -171,9 +171,16 @@ def _reports_not_placed(write: SetCondition) -> bool:
 
 
 def _unless_true(write: SetCondition, content: Any, paths: Paths) -> Request | None:
-    """Return the request that sets the condition; None if the condition is already True, which is final for any writer."""
+    """Return the request that sets or removes the condition.
+
+    None if the condition is True, which is final for any writer, or if it is no longer the one to remove.
+    """
+    wanted = write.condition
     for each in (content.get("status") or {}).get("conditions") or ():
-        if each.get("type") == write.condition.type and each.get("status") == "True":
+        if each.get("type") != wanted.type:
+            continue
+        replaced = not wanted.status and wanted.message and each.get("message") != wanted.message
+        if replaced or each.get("status") == "True":
             return None
     return requests.set_condition(write, paths, _now(), content["metadata"].get("resourceVersion") or "")
 

@@ -98,3 +98,11 @@ def test_a_pod_is_not_reported_as_unbound_once_it_is_bound(status, want):
 
 def test_an_unschedulable_pod_takes_one_request():
     assert (WriteOutcome.DONE, ["PATCH"]) == carried(Held(), Condition("PodScheduled", "False", "Unschedulable", "no"), POD)
+
+
+@pytest.mark.parametrize(("message", "want"), [("the tree is invalid", ["GET", "PATCH"]), ("pod group is unschedulable", ["GET"])])
+def test_only_the_condition_that_was_seen_is_removed(message, want):
+    """The scheduler can have replaced it in the meantime."""
+    held = Held({"type": TYPE, "status": "False", "message": message})
+
+    assert (WriteOutcome.DONE, want) == carried(held, Condition(TYPE, "", "Invalid", "the tree is invalid"))

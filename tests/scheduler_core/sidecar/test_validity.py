@@ -131,6 +131,15 @@ def test_what_is_mended_is_taken_back():
     assert {("a", ""), ("b", ""), ("leaf", "")} == {(name, value.status) for (name, _), value in found.items()}
 
 
+def test_only_the_report_that_was_seen_is_taken_back():
+    """The scheduler can write another condition in the same moment, for which the valid tree is attempted."""
+    mended = told(circle())
+    seen = {each["metadata"]["name"]: each["status"]["conditions"][0]["message"] for each in mended}
+    del mended[1]["spec"]["parentCompositePodGroupName"]
+
+    assert seen == {name: value.message for (name, _), value in conditions(judged(mended)).items()}
+
+
 def test_another_breach_keeps_the_time_since_when_the_condition_is_false():
     objects = told(circle())
     objects[2]["status"]["conditions"][0]["message"] = PREFIX + "something else"
