@@ -6,16 +6,19 @@ import contextlib
 import dataclasses
 import random
 
+from scheduler_core.sidecar.queue.scheduler_options import SchedulerOptions
 from tests.cluster.api import Api, ApiError
 from tests.cluster.groups import LABEL, SCHEDULED, composite, condition_of, pod_group
 from tests.cluster.kubelet import finish_pod, node, pod, remove_pod
 from tests.cluster.resources import Manifest
 from tests.cluster.take_effect import add_classes
+from tests.scheduler_core.sidecar.gangs import wrong_reasons
 
 ZONE = "topology.example/zone"
 RACKS, NODES_OF_A_RACK, RACKS_OF_A_ZONE, CPU = 8, 3, 2, 8
 MOST_ROOTS = 40
 PRIORITIES = {"churn-low": 10, "churn-high": 1000}
+OPTIONS = SchedulerOptions(preempt=True).cycle
 KINDS = ("Pod", "PodGroup", "CompositePodGroup", "Workload")
 
 
@@ -81,6 +84,15 @@ class Churn:
                 if all(name in there for name in names) and not leaving and not goes_on and 0 < bound < root.minimum:
                     result[group] = bound
         return result
+
+    def wrong_reasons(self) -> dict[str, tuple[str, str]]:
+        """Return pending roots whose condition does not have the reason that is true of the objects; both reasons."""
+        kinds = ((kind, self._namespace) for kind in ("PodGroup", "CompositePodGroup", "Pod"))
+        listed = [self._api.objects(kind, namespace) for kind, namespace in (*kinds, ("Node", ""), ("PriorityClass", ""))]
+        objects = {
+            (each["kind"], each["metadata"].get("namespace", ""), each["metadata"]["name"]): each for some in listed for each in some
+        }
+        return {name: (has, want) for name, has, want in wrong_reasons(objects, OPTIONS)}
 
     def left(self) -> dict[str, list[str]]:
         """Return the names of remaining objects by kind, without kinds that have none."""

@@ -1,7 +1,7 @@
 """Memory and results of the sidecar in ``make soak``: ten minutes of churn on a control plane.
 
-The peak memory of the last part must not exceed that of the warm-up by much.  No gang may stay partial, and after everything is
-deleted no pod, group or queued root may remain.
+The peak memory of the last part must not exceed that of the warm-up by much.  No gang may stay partial, each pending root must have a
+condition with the true reason, and after everything is deleted no pod, group or queued root may remain.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ class Report:
         left: names of remaining objects, by kind.
         waiting: number of roots that the sidecar still holds, by queue.
         troubles: lines of its log that report an error.
+        unexplained: pending roots whose condition does not have the reason that is true of the objects, with both reasons.
 
     """
 
@@ -60,6 +61,7 @@ class Report:
     left: dict[str, list[str]]
     waiting: dict[str, float]
     troubles: tuple[str, ...]
+    unexplained: dict[str, tuple[str, str]] = dataclasses.field(default_factory=dict)
 
     @property
     def growth(self) -> float:
@@ -70,6 +72,7 @@ class Report:
         """Return the failed requirements."""
         result = [f"memory must stay below {GROWTH_LIMIT:g} times {self.warm:,} bytes: {self.late:,}"] if self.growth > GROWTH_LIMIT else []
         result += [f"gangs stayed partial: {self.partial}"] if self.partial else []
+        result += [f"conditions have a wrong reason (has, true): {self.unexplained}"] if self.unexplained else []
         result += [f"there is left: {self.left}"] if self.left else []
         result += [f"roots are kept: {self.waiting}"] if self.waiting else []
         return [*result, *(f"the log says: {line}" for line in self.troubles)]
@@ -83,9 +86,10 @@ def soak(plane: ControlPlane, folder: Path, seconds: float, *, seed: int = 1, to
     try:
         with Kubelet(plane.api), sidecar(plane, folder, *MODE) as result:
             samples = _churned(churn, result, seconds, told)
-            partial = _ended(churn.partial)
+            partial, unexplained = _ended(churn.partial), _ended(churn.wrong_reasons)
             churn.end()
-            return _report(churn, result, samples, partial, _ended(churn.left), _ended(lambda: _waiting(result)))
+            report = _report(churn, result, samples, partial, _ended(churn.left), _ended(lambda: _waiting(result)))
+            return dataclasses.replace(report, unexplained=unexplained)
     finally:
         churn.end()
         plane.api.delete("Namespace", NAMESPACE)

@@ -39,6 +39,11 @@ GOOD = Report(steps=10, bound=8, warm=100, late=110, partial={}, left={}, waitin
         pytest.param({}, [], id="ten percent more is flat"),
         pytest.param({"late": 111}, ["memory must stay below 1.1 times 100 bytes: 111"], id="more is not"),
         pytest.param({"partial": {"gang-1": 2}}, ["gangs stayed partial: {'gang-1': 2}"], id="a partial gang"),
+        pytest.param(
+            {"unexplained": {"gang-1": ("", "Waiting")}},
+            ["conditions have a wrong reason (has, true): {'gang-1': ('', 'Waiting')}"],
+            id="a condition that is not there",
+        ),
         pytest.param({"left": {"PodGroup": ["a"]}}, ["there is left: {'PodGroup': ['a']}"], id="a group that is left"),
         pytest.param({"waiting": {"parked": 1.0}}, ["roots are kept: {'parked': 1.0}"], id="a root that is kept"),
         pytest.param({"troubles": ("Traceback",)}, ["the log says: Traceback"], id="an error in the log"),

@@ -1,10 +1,23 @@
-"""Trees of groups on a cluster: what is below them, and how much of it is bound."""
+"""Trees of groups on a cluster: what is below them, how much of it is bound, and why the rest is not."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
+from scheduler_core.loading.load import load
+from scheduler_core.model.conditions import INITIALLY_SCHEDULED
+from scheduler_core.model.decision import Status
 from tests.scheduler_core.sidecar.histories import Json
+
+REASONS = {
+    Status.WAIT: "Waiting",
+    Status.UNSCHEDULABLE: "Unschedulable",
+    Status.UNRESOLVABLE: "Unschedulable",
+    Status.ERROR: "SchedulerError",
+    Status.SUCCESS: "none: it must be placed",
+}
+"""Reason of the condition of a pending root by the status of a decision on it."""
 
 
 def tree_of(objects: dict[Any, Json], group: Json) -> Json:
@@ -78,4 +91,19 @@ def partial(objects: dict[Any, Json]) -> list[str]:
         optional = any(is_complete(objects, each) or is_settled(objects, each) for each in over[1:])
         if some and not is_complete(objects, group) and not is_settled(objects, group) and not (optional and group["kind"] != "PodGroup"):
             found.append(key[2])
+    return found
+
+
+def wrong_reasons(objects: dict[Any, Json], options: CycleOptions) -> list[tuple[str, str, str]]:
+    """Return pending roots with the reason of their condition and the reason that is true of the objects, where these differ."""
+    found = []
+    for decision in run_cycle(load(objects.values()), options).decisions:
+        root = objects[decision.root.kind, decision.root.namespace, decision.root.name]
+        if decision.root.kind == "Pod" or decision.status is Status.INVALID or is_settled(objects, root):
+            continue
+        type_ = INITIALLY_SCHEDULED[root["kind"]]
+        condition = next((each for each in (root.get("status") or {}).get("conditions") or [] if each["type"] == type_), {})
+        want = REASONS[decision.status]
+        if (condition.get("status"), condition.get("reason")) != ("False", want):
+            found.append((root["metadata"]["name"], condition.get("reason", ""), want))
     return found

@@ -10,27 +10,17 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from scheduler_core.cycle.run_cycle import run_cycle
 from scheduler_core.loading.load import load
-from scheduler_core.model.conditions import INITIALLY_SCHEDULED
-from scheduler_core.model.decision import Status
 from scheduler_core.sidecar.client.requests import GATE, HOSTNAME
 from scheduler_core.sidecar.scheduling.scheduler import SchedulerOptions
 from scheduler_core.sidecar.writes import WriteOutcome
 from tests.sampling import sampled
 from tests.scheduler_core.builders import composite, leaf, node, pod, pods, racks
 from tests.scheduler_core.oracle.strategies import clusters
-from tests.scheduler_core.sidecar.gangs import is_complete, is_settled, partial
+from tests.scheduler_core.sidecar.gangs import is_complete, partial, wrong_reasons
 from tests.scheduler_core.sidecar.world import CrashError, Json, Luck, World
 
 NAME = "default-scheduler"
-REASONS = {
-    Status.WAIT: "Waiting",
-    Status.UNSCHEDULABLE: "Unschedulable",
-    Status.UNRESOLVABLE: "Unschedulable",
-    Status.ERROR: "SchedulerError",
-    Status.SUCCESS: "none: it must be placed",
-}
 MANY = settings(max_examples=sampled(80), deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate])
 
 
@@ -85,22 +75,6 @@ def in_vain(world: World) -> list[tuple[str, str]]:
     return [(uid, root) for uid, root in world.evicted if root in there and root not in world.placed and not world.is_placed(root)]
 
 
-def wrong_reasons(world: World) -> list[tuple[str, str, str]]:
-    """Return pending roots with the reason of their condition and the reason that is true of the objects, where these differ."""
-    objects = world.server.objects
-    found = []
-    for decision in run_cycle(load(objects.values()), world.options.cycle).decisions:
-        root = objects[decision.root.kind, decision.root.namespace, decision.root.name]
-        if decision.root.kind == "Pod" or decision.status is Status.INVALID or is_settled(objects, root):
-            continue
-        type_ = INITIALLY_SCHEDULED[root["kind"]]
-        condition = next((each for each in (root.get("status") or {}).get("conditions") or [] if each["type"] == type_), {})
-        want = REASONS[decision.status]
-        if (condition.get("status"), condition.get("reason")) != ("False", want):
-            found.append((root["metadata"]["name"], condition.get("reason", ""), want))
-    return found
-
-
 @pytest.mark.parametrize("mode", ["place", "ungate", "preempt"])
 @MANY
 @given(data=st.data())
@@ -121,7 +95,7 @@ def test_no_gang_stays_partial_and_no_pod_is_bound_twice(mode, data):
     assert {at: amount for at, amount in overcommitted(world).items() if amount > before.get(at, 0)} == {}
     assert [] == ([] if fails else in_vain(world))
     # A snapshot takes our gate for any other one.
-    assert [] == (wrong_reasons(world) if mode != "ungate" else [])
+    assert [] == (wrong_reasons(world.server.objects, world.options.cycle) if mode != "ungate" else [])
 
 
 def _tree() -> list[Json]:
