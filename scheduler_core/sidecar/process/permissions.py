@@ -104,8 +104,8 @@ class PermissionCheck:
             missing = tuple(f"missing permission: {permission}" for permission in self._needed() if not is_granted(self._api, permission))
             result = "; ".join(missing)
         except (ReplyError, ValueError, *TRANSPORT) as error:
-            # A server that does not serve this API, or cannot be reached, which the informers report.
-            missing, result = (), f"permissions cannot be checked: {type(error).__name__}: {error}"[:_LONGEST]
+            # A server that does not serve this API, or cannot be reached, which the informers report: the last result stays.
+            missing, result = self._missing, f"permissions cannot be checked: {type(error).__name__}: {error}"[:_LONGEST]
         if result != self._last_result:
             self._log("warning" if result else "info", result or "all permissions are granted")
         self._missing, self._last_result = missing, result

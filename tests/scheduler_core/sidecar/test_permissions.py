@@ -134,6 +134,17 @@ def test_a_check_that_fails_is_no_reason_to_be_unready(error):
     assert lines[0][1].startswith("permissions cannot be checked: ")
 
 
+def test_a_check_that_fails_keeps_the_last_result():
+    server = Server("pods/binding")
+    check, _ = checked(server)
+    check.check()
+    server.error = OSError("refused")
+    assert (False, ("missing permission: create pods/binding",)) == (check.check(), check.missing())
+    server.error = None
+    server.refused.clear()
+    assert (True, ()) == (check.check(), check.missing())
+
+
 def test_it_is_checked_again_on_request():
     server = Server("pods/binding")
     check, _ = checked(server)
