@@ -81,6 +81,8 @@ class QueuedEntity:
     """Time at which it reports what it waits for; None if nothing has changed since its last report."""
     waiting_reported_at: float = float("-inf")
     """Time of its last report of what it waits for."""
+    waiting_writes: int = 0
+    """Number of writes of this report."""
     waiting_reported: bool = False
     """Whether it has reported what it waits for since its last attempt."""
     binding: Binding | None = None

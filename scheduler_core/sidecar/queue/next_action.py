@@ -11,6 +11,9 @@ from scheduler_core.sidecar.queue.scheduler_options import SchedulerOptions
 from scheduler_core.sidecar.queue.states import Backoff, Unschedulable, Waiting
 from scheduler_core.sidecar.writes import Bind, Ref, Ungate
 
+MAX_REPORTS_A_SECOND = 10.0
+"""Average number of conditions a second in which a large tree reports what it waits for while it is created."""
+
 
 class Action(enum.Enum):
     """Next action for a root."""
@@ -77,7 +80,8 @@ def _update_report(entity: QueuedEntity, options: SchedulerOptions, now: float, 
     if not held_back:
         entity.report_at, entity.waiting_reported = None, False
     elif hint or not entity.waiting_reported:
-        delay, interval = (0.0, options.waiting_seconds) if partial else (options.waiting_seconds, options.waiting_interval)
+        interval = max(options.waiting_interval, entity.waiting_writes / MAX_REPORTS_A_SECOND)
+        delay, interval = (0.0, options.waiting_seconds) if partial else (options.waiting_seconds, interval)
         at = max(now + delay, entity.waiting_reported_at + interval)
         entity.report_at = at if entity.report_at is None else min(at, entity.report_at)
 

@@ -169,9 +169,9 @@ class SchedulingQueue:
             entity.commit_after = now + backoff.seconds(entity.commit_failures, 1)
         self.reconsider(root, now, hint=False, status=status)
 
-    def waiting_reported(self, entity: QueuedEntity, status: RootStatus, now: float) -> None:
-        """Record that *entity* has reported what it waits for; *status* as in ``reconsider``."""
-        entity.report_at, entity.waiting_reported, entity.waiting_reported_at = None, True, now
+    def waiting_reported(self, entity: QueuedEntity, status: RootStatus, writes: int, now: float) -> None:
+        """Record that *entity* has reported what it waits for, in so many *writes*; *status* as in ``reconsider``."""
+        entity.report_at, entity.waiting_reported, entity.waiting_reported_at, entity.waiting_writes = None, True, now, writes
         self.reconsider(entity.root, now, hint=False, status=status)
 
     def waiting_report_failed(self, root: Root, now: float) -> None:

@@ -77,7 +77,7 @@ class WriteResults:
                 queue.record_undone(entity, decision, now)
             case Action.REPORT, _:
                 writes = self._binder.report_waiting(waiting_decision(queue.cache, entity, status, queue.options), status)
-                queue.waiting_reported(entity, status, now)
+                queue.waiting_reported(entity, status, len(writes), now)
             case _:
                 raise ValueError(f"internal error: {action} of {entity.root} in {entity.state}")
         return writes

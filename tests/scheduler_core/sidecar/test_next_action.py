@@ -468,7 +468,7 @@ def test_gang_is_partial_since_it_was_first_seen_so_and_no_more_once_it_is_not()
     here.queue.entities.pop()
     status = here.queue.status_of(G)
     assert status is not None
-    here.queue.waiting_reported(here.entity, status, 9.0)
+    here.queue.waiting_reported(here.entity, status, 1, 9.0)
     assert 35.0 == here.queue.entities.due(9.0)
     here.happens(bound(pod("g-1", "g", **MUSTER), "n1"))
     here.looks(20.0)

@@ -261,3 +261,17 @@ def test_one_pod_is_counted_in_the_singular():
     scene.end(binds[:1])
     scene.end(binds[1:], WriteOutcome.GONE)
     assert "; then the 1 pod with a node is deleted; " in reports(scene.writes())["g"]
+
+
+def test_a_large_tree_that_is_being_created_is_reported_less_often():
+    """A report of 201 groups is followed by a pause of 20 s."""
+    names = [f"l{number}" for number in range(200)]
+    scene = Scene(node("n1"), composite("top", 200), *(leaf(name, 1, parent="top") for name in names), pod("l0-0", "l0", **MUSTER))
+    written = {}
+    for second in range(60):
+        if 0 < second < 40:
+            scene.put(pod(f"l{second}-0", f"l{second}", **MUSTER))
+        if count := len(reports(scene.wait(1.0))):
+            written[second] = count
+    assert [2, 23, 33, 43] == [*written]
+    assert 201 == written[2]
