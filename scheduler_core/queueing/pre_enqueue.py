@@ -109,6 +109,8 @@ def _members_gate_message(pods: Sequence[str]) -> str:
 
 def _error(tree: Tree, trees: Trees, gates: Gates) -> PreEnqueueRefusal | None:
     pods = [*trees.waiting(tree), *trees.running(tree)]
+    if not pods:
+        return None
     first = pods[0]
     message = _unlike(pods, lambda pod: f'"{pod.scheduler}"', f'"{first.scheduler}"', "the same .spec.schedulerName set, got:")
     if not message and gates.enabled(PREEMPTION_POLICY):

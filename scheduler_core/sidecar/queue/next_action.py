@@ -45,8 +45,12 @@ def is_held_back(waiting: Waiting, status: RootStatus) -> bool:
     """Return whether a group can be attempted only after its members, parents or gates have changed."""
     if isinstance(waiting, Unschedulable) or waiting.unconfirmed or status.root.kind == "Pod":
         return False
-    unplaced = bool(status.to_place or status.partially_bound or status.awaits_binding)
-    return unplaced and not (status.to_place and status.ready and not status.terminating)
+    return (is_unplaced(status) or status.emptied) and not (status.to_place and status.ready and not status.terminating)
+
+
+def is_unplaced(status: RootStatus) -> bool:
+    """Return whether pods of a root are to be placed, bound by their scheduler, or undone."""
+    return bool(status.to_place or status.partially_bound or status.awaits_binding)
 
 
 def current_waiting(entity: QueuedEntity, cache: Cache, *, hint: bool) -> Waiting:

@@ -16,7 +16,7 @@ from scheduler_core.sidecar.queue import backoff
 from scheduler_core.sidecar.queue.binds_in_flight import BindsInFlight
 from scheduler_core.sidecar.queue.decision_log import DecisionLog
 from scheduler_core.sidecar.queue.entities import EntityQueue, QueuedEntity, RefusedEvictions
-from scheduler_core.sidecar.queue.next_action import Action, current_waiting, is_held_back, next_action, update_timers
+from scheduler_core.sidecar.queue.next_action import Action, current_waiting, is_held_back, is_unplaced, next_action, update_timers
 from scheduler_core.sidecar.queue.queueing_hints import QueueingHint, UnschedulableEntities
 from scheduler_core.sidecar.queue.root_status import RootStatus, root_status
 from scheduler_core.sidecar.queue.scheduler_options import SchedulerOptions
@@ -63,7 +63,7 @@ class SchedulingQueue:
 
     def status_of(self, root: Root) -> RootStatus | None:
         """Return the current status of *root*."""
-        return root_status(self.cache, root, self.our_pods)
+        return root_status(self.cache, root, self.our_pods, queued=root in self.entities.by_root)
 
     def get(self, root: Root) -> QueuedEntity | None:
         """Return the entity of *root*; None if it is not in the queue."""
@@ -91,9 +91,9 @@ class SchedulingQueue:
         if known is not None and self._is_binding(known):
             return
         status = status or self.status_of(root)
-        if status is None or (known is not None and known.uid != status.ref.uid):
+        if status is None or (known is not None and (known.uid != status.ref.uid or (status.emptied and root in self.entities.plans))):
             self.forget(root)
-        if status is None:
+        if status is None or (status.emptied and self.get(root) is None):
             return
         entity = self.entities.add(status)
         if not isinstance(entity.state, Binding) and not self._is_preempting(entity, now):
@@ -112,7 +112,7 @@ class SchedulingQueue:
         elif waiting.unconfirmed or (status.to_place and status.ready and not status.terminating):
             entities.move(entity, Event.BACKOFF, waiting)
             entities.wake_at(entity, entity.backoff_expiration, now)
-        elif status.to_place or status.partially_bound or status.awaits_binding or status.to_commit:
+        elif is_unplaced(status) or status.to_commit or (status.emptied and entity.report_at is not None):
             entities.move(entity, Event.GATE, Gated())
         elif entity.commit_failures and now < (until := entity.commit_after + self.options.flush_seconds):
             # If recording fails again, the earlier failures count for the backoff.

@@ -61,6 +61,7 @@ class RootStatus:
         awaits_binding: whether the root is a gang that was never scheduled, and too few of its placed members are bound.
         to_commit: groups whose minimum is bound, but not recorded in their condition yet; parents first.
         was_scheduled: whether the condition of the root, or of a group below it, says that it was scheduled.
+        emptied: whether the root is in the queue although all its pods are gone: that it waits for pods is yet to be reported.
 
     """
 
@@ -78,6 +79,7 @@ class RootStatus:
     awaits_binding: bool = False
     to_commit: tuple[LiveGroup, ...] = ()
     was_scheduled: bool = False
+    emptied: bool = False
 
     @property
     def order(self) -> tuple[bool, int, Age, str, str, str]:
@@ -91,14 +93,15 @@ class RootStatus:
         )
 
 
-def root_status(cache: Cache, root: Root, our_pods: OurPods) -> RootStatus | None:
-    """Return the status of *root*; None if it does not exist or none of its pods is ours."""
+def root_status(cache: Cache, root: Root, our_pods: OurPods, *, queued: bool = False) -> RootStatus | None:
+    """Return the status of *root*; None if it does not exist or none of its pods is ours; *queued*: the root had pods of ours."""
     if root.kind == "Pod":
         return _pod_status(cache, root, our_pods)
     if cache.group_cache.root_of((root.kind, root.namespace, root.name)) != root:
         # It is now part of another tree.
         return None
-    return _Tree(cache, root, cache.group_cache.tree(root), our_pods).status()
+    tree = _Tree(cache, root, cache.group_cache.tree(root), our_pods)
+    return tree.status() or (tree.emptied() if queued else None)
 
 
 def _pod_status(cache: Cache, root: Root, our_pods: OurPods) -> RootStatus | None:
@@ -168,6 +171,15 @@ class _Tree:
             to_commit=tuple(self._groups_to_commit(self._top)) if valid else (),
             was_scheduled=was_scheduled,
         )
+
+    def emptied(self) -> RootStatus | None:
+        """Return the status of a root that has lost all its pods; None if it has pods, was scheduled, or has no condition to correct."""
+        conditions = [live.condition(INITIALLY_SCHEDULED[key[0]]) for key, live in self._groups.items()]
+        reported = any(each is not None and each.status == "False" for each in conditions)
+        if not reported or any(self._members.values()) or any(map(_was_scheduled, self._groups.values())):
+            return None
+        created = age(self._cache.group_cache.completed(self._top).metadata.creation_timestamp)
+        return RootStatus(self._root, Ref(*self._top.key, self._top.uid), 0, self._top.priority, created, (), ready=False, emptied=True)
 
     def _children(self, live: LiveGroup) -> list[LiveGroup]:
         return [self._groups[child.key] for child in self._cache.group_cache.children(*live.key[1:])] if live.key[0] != "PodGroup" else []

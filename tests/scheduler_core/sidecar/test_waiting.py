@@ -275,3 +275,40 @@ def test_a_large_tree_that_is_being_created_is_reported_less_often():
             written[second] = count
     assert [2, 23, 33, 43] == [*written]
     assert 201 == written[2]
+
+
+@pytest.mark.parametrize("group", [leaf("g", 3), leaf("g")], ids=["a gang", "a basic group"])
+def test_a_group_that_loses_all_its_pods_reports_it_once(group):
+    gated = members(2, **OTHER_GATE)
+    scene = Scene(node("n1"), group, *gated)
+    scene.writes()
+    scene.end(scene.wait(2.0))
+    scene.delete("Pod", "g-0", "g-1")
+    scene.writes()
+    written = reports(scene.wait(20.0))
+    assert [f'PodGroup "g" has 0 of {3 if "gang" in group["spec"]["schedulingPolicy"] else 1} pods, '] == [
+        each.partition("pods, ")[0] + "pods, " for each in written.values()
+    ]
+    assert ([], 0) == (scene.wait(1000), sum(scene.scheduler.counts().values()))
+
+
+def test_an_unschedulable_gang_or_one_whose_binds_failed_that_loses_all_its_pods_waits():
+    for cpu, outcome in (("1", WriteOutcome.DONE), ("9", WriteOutcome.REFUSED)):
+        scene = Scene(node("n1", cpu=cpu), *gang("g", 2))
+        scene.end(scene.writes(), outcome)
+        scene.delete("Pod", "g-0", "g-1")
+        scene.writes()
+        assert {"g": 'PodGroup "g" has 0 of 2 pods, 2 missing'} == reports(scene.wait(20.0))
+
+
+def test_a_group_that_was_scheduled_or_made_anew_reports_nothing_when_it_has_no_pods():
+    scene = Scene(node("n1"), *gang("g", 2))
+    scene.end(scene.end(of(Bind, scene.writes())))
+    scene.delete("Pod", "g-0", "g-1")
+    assert [] == scene.wait(100)
+    scene = Scene(node("n1"), leaf("g", 3), *members(1))
+    scene.writes()
+    scene.delete("Pod", "g-0")
+    scene.delete("PodGroup", "g")
+    scene.put({**leaf("g", 3), "metadata": {**leaf("g", 3)["metadata"], "uid": "another"}})
+    assert [] == scene.wait(100)
