@@ -8,7 +8,7 @@ from scheduler_core.loading import label_case, v1alpha1
 from scheduler_core.loading.gather import gather
 from scheduler_core.loading.priority import Priorities
 from scheduler_core.loading.read_groups import completed, group_priorities, read_budgets, read_kind
-from scheduler_core.loading.read_nodes import NodeRead, node_table, read_nodes
+from scheduler_core.loading.read_nodes import NodeRead, images_among, node_table, read_nodes
 from scheduler_core.loading.read_pods import Records, read_pods
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.snapshot import ClusterSnapshot
@@ -36,7 +36,9 @@ def load(objects: Iterable[Source]) -> ClusterSnapshot:
     named: tuple[Group, ...] = (*leaves.good, *composites.good)
     generated = v1alpha1.join(drafts, workloads.good, named, priorities)
     groups = completed((*named, *generated.groups), priorities, problems)
-    table = node_table(nodes, {name for draft in drafts for name, _ in draft.form.demand.requests}, problems)
+    table = node_table(nodes, {name for form in {draft.form for draft in drafts} for name, _ in form.demand.requests}, problems)
+    images = {name for each in {draft.images for draft in drafts} for name in each}
+    table.report_images(images_among(each.node.status.images, images) for each in nodes.values())
     records = Records(table, priorities, problems)
     pods = tuple(records.record(draft) for draft in drafts)
     problems += label_case.problems(table, groups, pods)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from scheduler_core.loading import object_errors, pod_requests
 from scheduler_core.model import wire
@@ -25,6 +25,10 @@ _VOLUMES = {
     "iscsi": "iscsi",
     "rbd": "rbd",
 }
+
+
+Images = tuple[str, ...]
+"""Images of a pod's containers, init containers and image volumes, with a tag; sorted."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -50,7 +54,7 @@ class PodForms:
     """
 
     def __init__(self) -> None:
-        self._by_spec: dict[bytes, PodForm] = {}
+        self._by_spec: dict[bytes, tuple[PodForm, Images]] = {}
         self._by_content: dict[bytes, PodForm] = {}
 
     def __len__(self) -> int:
@@ -59,11 +63,11 @@ class PodForms:
 
     def retain(self, forms: Collection[PodForm]) -> None:
         """Drop all cached forms except *forms*."""
-        self._by_spec = {key: form for key, form in self._by_spec.items() if form in forms}
+        self._by_spec = {key: found for key, found in self._by_spec.items() if found[0] in forms}
         self._by_content = {key: form for key, form in self._by_content.items() if form in forms}
 
-    def form_for(self, pod: Pod) -> PodForm:
-        """Return the form of *pod*.
+    def form_for(self, pod: Pod) -> tuple[PodForm, Images]:
+        """Return the form of *pod*, and its images.
 
         Raises:
             ValueError: a quantity is negative or unreadable; the text names the field.
@@ -71,12 +75,18 @@ class PodForms:
         """
         spec = pod.spec
         unmodelled = tuple(_unmodelled(spec))
-        key = wire.ENCODER.encode((_spec_fields(spec), _status_fields(pod.status), unmodelled))
-        if (form := self._by_spec.get(key)) is None:
+        volumes = tuple(each.image.reference for each in spec.volumes or () if each.image is not None)
+        key = wire.ENCODER.encode((_spec_fields(spec), _status_fields(pod.status), unmodelled, volumes))
+        if (found := self._by_spec.get(key)) is None:
             new_form = _form(pod, unmodelled)
             content = wire.ENCODER.encode(new_form)
-            form = self._by_spec[key] = self._by_content.setdefault(content, new_form)
-        return form
+            found = self._by_spec[key] = self._by_content.setdefault(content, new_form), _images(spec, volumes)
+        return found
+
+
+def has_tag(image: str) -> bool:
+    """Return whether the name of an image has a tag or a digest; kube-scheduler adds ``:latest`` to other names in pods, but not in nodes."""
+    return image.rfind(":") > image.rfind("/")
 
 
 def _spec_fields(spec: PodSpec) -> tuple[object, ...]:
@@ -115,6 +125,11 @@ def _form(pod: Pod, unmodelled: tuple[str, ...]) -> PodForm:
         unmodelled,
         tuple(object_errors.constraints(spec)),
     )
+
+
+def _images(spec: PodSpec, volumes: Iterable[str]) -> Images:
+    containers = (each.image for each in (*(spec.init_containers or ()), *(spec.containers or ())))
+    return tuple(sorted(name if has_tag(name) else f"{name}:latest" for name in (*containers, *volumes)))
 
 
 def _required_features(spec: PodSpec) -> Iterator[str]:

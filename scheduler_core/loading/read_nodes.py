@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 
 import numpy as np
 
@@ -11,7 +11,8 @@ from scheduler_core.loading import object_errors, pod_requests
 from scheduler_core.loading.gather import GatheredObjects, Name, Unusable, label
 from scheduler_core.loading.read_objects import name_in, one_each, typed
 from scheduler_core.model import cluster_objects, wire
-from scheduler_core.model.nodes import BUILT_IN, OTHERS, NodeTable
+from scheduler_core.model.cluster_objects import ContainerImage
+from scheduler_core.model.nodes import BUILT_IN, OTHERS, Image, NodeTable
 from scheduler_core.model.problem import Problem
 
 
@@ -53,6 +54,11 @@ def node_table(nodes: Mapping[str, NodeRead], requested: Iterable[str], problems
         allocatable,
         [frozenset(each.node.status.declared_features or ()) for each in nodes.values()],
     )
+
+
+def images_among(listed: Iterable[ContainerImage] | None, names: Container[str]) -> tuple[Image, ...]:
+    """Return the images of a node whose name is in *names*."""
+    return tuple((name, image.size_bytes) for image in listed or () for name in image.names or () if name in names)
 
 
 def _rows_of_missing(requested: set[str], most: int | None) -> Iterable[str]:

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 
 from scheduler_core.loading.gather import GatheredObjects, Name, Unusable, label, left_out
-from scheduler_core.loading.pod_forms import PodForm, PodForms
+from scheduler_core.loading.pod_forms import Images, PodForm, PodForms
 from scheduler_core.loading.priority import Priorities, Rank
 from scheduler_core.loading.read_objects import name_in, one_each, typed
 from scheduler_core.model import wire
@@ -43,6 +43,7 @@ class Draft:
     preempted: bool
     gates: tuple[str, ...]
     health: Health
+    images: Images = ()
 
 
 def read_pods(objects: Iterable[GatheredObjects], nodes: Mapping[str, object], problems: list[Problem]) -> list[Draft]:
@@ -60,8 +61,19 @@ def read_pods(objects: Iterable[GatheredObjects], nodes: Mapping[str, object], p
     return usable
 
 
-def shape_of(form: PodForm, serial: int, rows: Mapping[str, int]) -> PodShape:
-    """Return the shape of *form*, with a row for each resource; resources that share a row count with the largest amount."""
+def scored_images(images: Images, nodes: NodeTable) -> Images:
+    """Return *images* with an empty text for each that no node reports; nothing if no node reports any."""
+    reported = nodes.reported
+    if not reported or reported.keys().isdisjoint(images):
+        return ()
+    return tuple(sorted(name if name in reported else "" for name in images))
+
+
+def shape_of(form: PodForm, images: Images, serial: int, rows: Mapping[str, int]) -> PodShape:
+    """Return the shape of *form* with ``scored_images``; it has a row for each resource.
+
+    Resources that share a row count with the largest amount.
+    """
     requests: dict[int, int] = {}
     for name, amount in form.demand.requests:
         row = rows[name]
@@ -76,6 +88,7 @@ def shape_of(form: PodForm, serial: int, rows: Mapping[str, int]) -> PodShape:
         spread=form.spread,
         ports=form.ports,
         features=form.features,
+        images=images,
         unmodelled=form.unmodelled,
     )
 
@@ -127,18 +140,19 @@ class Records:
         self._nodes = nodes
         self._priorities = priorities
         self._problems = problems
-        self._shapes: dict[PodForm, PodShape] = {}
+        self._shapes: dict[tuple[PodForm, Images], PodShape] = {}
 
     def record(self, draft: Draft) -> PodRecord:
         """Return the record of *draft*.  Shapes are numbered in the order of the calls."""
         rank = self._priorities.rank(draft.priority, draft.class_name, draft.policy)
         self._problems += problems_of(draft, rank, self._nodes.index)
         index = self._nodes.index
-        return record_of(draft, self._shape(draft.form), rank, node=index.get(draft.node, -1), nominated=index.get(draft.nominated, -1))
+        return record_of(draft, self._shape(draft), rank, node=index.get(draft.node, -1), nominated=index.get(draft.nominated, -1))
 
-    def _shape(self, form: PodForm) -> PodShape:
-        if (shape := self._shapes.get(form)) is None:
-            shape = self._shapes[form] = shape_of(form, len(self._shapes), self._nodes.row)
+    def _shape(self, draft: Draft) -> PodShape:
+        key = draft.form, scored_images(draft.images, self._nodes)
+        if (shape := self._shapes.get(key)) is None:
+            shape = self._shapes[key] = shape_of(*key, len(self._shapes), self._nodes.row)
         return shape
 
 
@@ -170,7 +184,7 @@ class Reader:
         if pod.status.phase in _ENDED:
             return None
         try:
-            form = self._forms.form_for(pod)
+            form, images = self._forms.form_for(pod)
         except ValueError as error:
             raise Unusable(str(error)) from None
         meta, spec, status = pod.metadata, pod.spec, pod.status
@@ -193,6 +207,7 @@ class Reader:
             preempted=any(map(_is_preemption, status.conditions or ())),
             gates=tuple(each.name for each in spec.scheduling_gates or ()),
             health=_health(status),
+            images=images,
         )
 
     def __len__(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scheduler_core.model.wire import Amounts, Int32, LabelSelector, Taint, Wire
+from scheduler_core.model.wire import Amounts, Int32, Int64, LabelSelector, Taint, Wire
 from validators.model.meta import ObjectMeta
 
 
@@ -13,12 +13,20 @@ class NodeSpec(Wire, frozen=True, gc=False):
     unschedulable: bool = False
 
 
+class ContainerImage(Wire, frozen=True, gc=False):
+    """An image on a node, with all its names."""
+
+    names: tuple[str, ...] | None = None
+    size_bytes: Int64 = 0
+
+
 class NodeStatus(Wire, frozen=True, gc=False):
     """``status`` of a node."""
 
     allocatable: Amounts | None = None
     capacity: Amounts | None = None
     declared_features: tuple[str, ...] | None = None
+    images: tuple[ContainerImage, ...] | None = None
 
 
 class Node(Wire, frozen=True, gc=False):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,19 @@ class Column:
     """Shape (nodes,): index into ``values``, -1 if the node does not have the label."""
 
 
+Image = tuple[str, int]
+"""Name and size in bytes."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class ReportedImage:
+    """Image that at least one node has."""
+
+    size: int
+    """Bytes, as the first node reports it."""
+    nodes: Nodes
+
+
 class NodeTable:
     """Nodes sorted by name; the position in that order is a node's index everywhere in this package.
 
@@ -57,6 +70,8 @@ class NodeTable:
             by name.
         allocatable: shape (resources, nodes), non-negative int64.
         features: declared features, by node.
+        images: images of pods, by node, as set by ``report_images``.
+        reported: the same by name.
 
     """
 
@@ -81,9 +96,22 @@ class NodeTable:
         self.row = Rows({name: row for row, name in enumerate(self.resources)})
         self.everything: Nodes = np.arange(len(self.names), dtype=np.int64)
         self._columns: dict[str, Column] = {}
+        self.images: tuple[tuple[Image, ...], ...] = ((),) * len(self.names)
+        self.reported: dict[str, ReportedImage] = {}
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def report_images(self, images: Iterable[tuple[Image, ...]]) -> None:
+        """Set the images of the nodes: those that pods have, by node."""
+        self.images = tuple(images)
+        sizes: dict[str, int] = {}
+        nodes: dict[str, set[int]] = {}
+        for node, each in enumerate(self.images):
+            for name, size in each:
+                sizes.setdefault(name, size)
+                nodes.setdefault(name, set()).add(node)
+        self.reported = {name: ReportedImage(size, np.array(sorted(nodes[name]), dtype=np.int64)) for name, size in sizes.items()}
 
     def column(self, key: str) -> Column:
         """Return the values of the label *key* on all nodes (cached)."""

@@ -41,6 +41,8 @@ class PodShape:
     ports: tuple[Port, ...] = ()
     features: tuple[str, ...] = ()
     """Features that a node must declare, sorted."""
+    images: tuple[str, ...] = ()
+    """Images of the pod, sorted; empty text for each that no node reports; nothing if no node reports any."""
     unmodelled: tuple[str, ...] = ()
     """Fields that can constrain a node but are not modelled, such as ``spec.volumes[0].persistentVolumeClaim``."""
 

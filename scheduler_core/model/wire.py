@@ -16,6 +16,7 @@ from validators.model.pod import PodWorkloadRef, SchedulingGroup
 from validators.model.quantity import Amount
 
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
+Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 Amounts = dict[str, Amount]
 
 
@@ -167,6 +168,7 @@ class Container(Wire, frozen=True, gc=False):
     """Container, init container, or sidecar (an init container with ``restartPolicy: Always``)."""
 
     name: str = ""
+    image: str = ""
     resources: Resources = Resources()
     ports: tuple[ContainerPort, ...] | None = None
     restart_policy: str | None = None
@@ -174,10 +176,17 @@ class Container(Wire, frozen=True, gc=False):
     volume_mounts: tuple[VolumeMount, ...] | None = None
 
 
+class ImageVolume(Wire, frozen=True, gc=False):
+    """core/v1 ImageVolumeSource."""
+
+    reference: str = ""
+
+
 class Volume(Wire, frozen=True, gc=False):
-    """Volume sources that can exclude a node; other kinds constrain nothing."""
+    """Volume sources that can exclude a node, and images; other kinds constrain nothing."""
 
     name: str = ""
+    image: ImageVolume | None = None
     persistent_volume_claim: dict[str, object] | None = None
     ephemeral: dict[str, object] | None = None
     csi: dict[str, object] | None = None

@@ -48,14 +48,18 @@ def fill_domains(run: Run, profile: ShapeProfile, members: Nodes, ledger: Ledger
     slots[~there] = 0
     scored, used, rooms = ledger.scored.take(flat, axis=1), ledger.used[:2].take(flat, axis=1), room.take(flat, axis=1)
     sums = np.where(there, scored.reshape(2, *members.shape), 0).sum(axis=2)
-    heads = local.ladder(rooms, scored, used, 1, whole=whole)[:, 0].reshape(members.shape)
+    heads = local.ladder(rooms, scored, used, 1, whole=whole)[:, 0]
+    bonus = profile.bonus_at(flat)
+    heads = (heads if bonus is None else heads + bonus).reshape(members.shape)
     heads[slots <= 0] = -1
     chosen = _best(heads, count)
     cells = (chosen + np.arange(len(members))[:, None] * members.shape[1]).ravel()
     slots = slots.ravel()[cells].reshape(chosen.shape)
     depth = max(1, min(count, int(slots.max(initial=0))))
-    steps = local.ladder(rooms[:, cells], scored[:, cells], used[:, cells], depth, whole=whole).reshape(*chosen.shape, depth)
-    order = _merge(steps, slots)[:, :count]
+    steps = local.ladder(rooms[:, cells], scored[:, cells], used[:, cells], depth, whole=whole)
+    if bonus is not None:
+        steps += bonus[cells, None]
+    order = _merge(steps.reshape(*chosen.shape, depth), slots)[:, :count]
     placed = np.minimum(slots.sum(axis=1), count)
     found = np.take_along_axis(members.ravel()[cells].reshape(chosen.shape), order // depth, axis=1)
     # Small domains offer fewer slots than there are pods.

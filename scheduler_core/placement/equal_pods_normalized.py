@@ -16,8 +16,8 @@ from scheduler_core.plugins.profile import ShapeProfile
 
 
 def bonus_of(profile: ShapeProfile, nodes: Nodes) -> Ints:
-    """Return the weighted sum of the normalised static scores of *nodes*, the indices of all feasible nodes."""
-    bonus: Ints = np.zeros(len(nodes), dtype=np.int64)
+    """Return the weighted sum of the static scores of *nodes*, the indices of all feasible nodes."""
+    bonus: Ints = np.zeros(len(nodes), dtype=np.int64) if profile.bonus is None else profile.bonus[nodes]
     for score in profile.scores:
         bonus += score.weight * score.normalised(nodes)
     return bonus

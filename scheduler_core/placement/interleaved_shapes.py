@@ -28,6 +28,7 @@ class _Heap:
 
     local: NodeLocalPlugin
     able: tuple[bool, ...] | None
+    bonus: list[int] | None
     entries: list[tuple[int, int, int]]
     """(negative score; node; number of pods that the node had taken)."""
 
@@ -52,10 +53,14 @@ class InterleavedShapes:
                 slots = slots_of(free[profile.rows], profile.amounts, mask)
                 able = (slots > 0).nonzero()[0]
                 heads = profile.local.ladder(room[:, able], scored[:, able], used[:, able], 1, whole=True)[:, 0]
+                bonus = profile.bonus_at(nodes)
+                if bonus is not None:
+                    heads += bonus[able]
                 order = best(heads, min(count, len(heads)))
                 heap = [(-score, node, 0) for score, node in zip(heads[order].tolist(), able[order].tolist(), strict=True)]
                 heapq.heapify(heap)
-                self._heaps[run.shape.serial] = _Heap(profile.local, None if mask is None else tuple(mask.tolist()), heap)
+                passing, added = None if mask is None else tuple(mask.tolist()), None if bonus is None else bonus.tolist()
+                self._heaps[run.shape.serial] = _Heap(profile.local, passing, added, heap)
 
     def place_run(self, run: Run) -> Nodes:
         """Place the pods of *run* and return the positions of their nodes, in order; fewer if no more fit."""
@@ -76,7 +81,8 @@ class InterleavedShapes:
         taken = self._taken[node] = self._taken.get(node, 0) + 1
         for each in self._heaps.values():
             if (each.able is None or each.able[node]) and each.local.holds(free):
-                heapq.heappush(each.entries, (-each.local.score(self._room[node], scored, used), node, taken))
+                score = each.local.score(self._room[node], scored, used) + (each.bonus[node] if each.bonus else 0)
+                heapq.heappush(each.entries, (-score, node, taken))
 
 
 def worth_while(runs: Sequence[Run]) -> bool:

@@ -73,7 +73,7 @@ class PodByPod:
         profile = self._profile.compile(pod.shape)
         scores = profile.local.ladder(self._room[:, feasible], self._scored[:, feasible], self._used[:2, feasible], 1)[:, 0]
         nodes = self._nodes[feasible]
-        if not profile.plain:
+        if not profile.plain or profile.bonus is not None:
             scores = scores + bonus_of(profile, nodes)
         if self._stateful.touches(pod):
             scores = scores + self._stateful.score(pod, nodes)

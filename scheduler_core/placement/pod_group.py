@@ -91,7 +91,8 @@ class _RunByRun:
         slots = slots_of(self._allocatable[profile.rows] - self._used[profile.rows], profile.amounts, mask)
         room, scored, used, whole = self._room, self._scored, self._used[:2], self._state.whole
         if profile.plain:
-            picks = fill(profile.local, run.count, slots, room, scored, used, whole=whole)
+            bonus = profile.bonus_at(self._nodes)
+            picks = fill(profile.local, run.count, slots, room, scored, used, whole=whole, bonus=bonus)
         else:
             picks = fill_soft(run.shape, profile, self._nodes, run.count, slots, room, scored, used, whole=whole)
         self._last = run, picks

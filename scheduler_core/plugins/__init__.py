@@ -13,6 +13,7 @@ noderesources           NodeResourcesFit and NodeResourcesBalancedAllocation
 pod_topology_spread     PodTopologySpread
 inter_pod_affinity      InterPodAffinity
 node_declared_features  NodeDeclaredFeatures
+image_locality          ImageLocality
 pod_terms               affinity terms and spread constraints of a pod, compiled
 pod_counts              pods counted by topology domain, for each selector in use
 """

@@ -63,18 +63,20 @@ class Plugin(abc.ABC):
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class StaticScore:
-    """Score by shape and node, normalised over the feasible nodes (DefaultNormalizeScore: scaled to 0-100 by the largest).
+    """Score by shape and node, normalised over the feasible nodes (DefaultNormalizeScore: scaled to 0-100 by the largest) or fixed.
 
     Attributes:
         raw: shape (all nodes,), 0 or more.
         weight: factor of the normalised score.
         reverse: True if the largest raw score is the worst.
+        fixed: True if the raw score, 0-100, is not normalised.
 
     """
 
     raw: Ints
     weight: int
     reverse: bool = False
+    fixed: bool = False
 
     def normalised(self, nodes: Nodes) -> Ints:
         """Return the normalised, unweighted scores of *nodes*: the indices of all feasible nodes."""

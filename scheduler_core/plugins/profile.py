@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 
-from scheduler_core.model.nodes import Bools, Ints, NodeTable
+import numpy as np
+
+from scheduler_core.model.nodes import Bools, Ints, Nodes, NodeTable
 from scheduler_core.model.pods import PodShape
 from scheduler_core.plugins import registry
 from scheduler_core.plugins.base import Filters, NodeLocalPlugin, StaticScore
@@ -18,11 +20,12 @@ class ShapeProfile:
 
     Attributes:
         mask: shape (nodes,): nodes that pass the static filters; None if all do.
-        scores: static scores; their normalisation depends on the set of feasible nodes.
+        scores: normalised static scores; their normalisation depends on the set of feasible nodes.
         local: node-local plugin: pods that fit on a node, and their scores.
         one_by_one: True if a ledger plugin applies, so that the pods are placed one by one.
         rows: ``local.rows``: rows of NodeTable.resources that a pod requests.
         amounts: ``local.amounts``, shape (rows, 1): how much of each, above 0.
+        bonus: shape (nodes,): weighted sum of the static scores that are not normalised; None if they do not distinguish nodes.
 
     """
 
@@ -32,6 +35,11 @@ class ShapeProfile:
     one_by_one: bool
     rows: Ints
     amounts: Ints
+    bonus: Ints | None = None
+
+    def bonus_at(self, nodes: Nodes) -> Ints | None:
+        """Return ``bonus`` of *nodes* (indices)."""
+        return None if self.bonus is None else self.bonus[nodes]
 
     @property
     def plain(self) -> bool:
@@ -60,8 +68,11 @@ class Profile:
         for _, each in self.filters(shape):
             mask = each if mask is None else mask & each
         scores = tuple(score for plugin in self._static if (score := plugin.score(shape)) is not None)
+        fixed = [score.weight * score.raw for score in scores if score.fixed]
+        scores = tuple(score for score in scores if not score.fixed)
+        bonus = np.sum(fixed, axis=0) if fixed else None
         local = registry.NODE_LOCAL(shape)
-        return ShapeProfile(mask, scores, local, registry.one_by_one(shape), local.rows, local.amounts)
+        return ShapeProfile(mask, scores, local, registry.one_by_one(shape), local.rows, local.amounts, bonus)
 
     def filters(self, shape: PodShape, *, last: bool | None = None) -> Filters:
         """Return the static filters that can refuse a node to *shape*, in kube-scheduler's order.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from scheduler_core.model.pods import PodShape
 from scheduler_core.plugins.base import LedgerPlugin, NodeLocalPlugin, Plugin, StatefulPlugin, StaticPlugin
+from scheduler_core.plugins.image_locality import ImageLocality
 from scheduler_core.plugins.inter_pod_affinity import InterPodAffinity
 from scheduler_core.plugins.node_affinity import NodeAffinity
 from scheduler_core.plugins.node_declared_features import NodeDeclaredFeatures
@@ -17,7 +18,7 @@ from scheduler_core.plugins.noderesources import NodeResources
 from scheduler_core.plugins.pod_topology_spread import PodTopologySpread
 from scheduler_core.plugins.taint_toleration import TaintToleration
 
-STATIC: tuple[type[StaticPlugin], ...] = (NodeUnschedulable, TaintToleration, NodeAffinity, NodeDeclaredFeatures)
+STATIC: tuple[type[StaticPlugin], ...] = (NodeUnschedulable, TaintToleration, NodeAffinity, ImageLocality, NodeDeclaredFeatures)
 LEDGER: tuple[type[LedgerPlugin], ...] = (NodePorts,)
 NODE_LOCAL: type[NodeLocalPlugin] = NodeResources
 STATEFUL: tuple[type[StatefulPlugin], ...] = (PodTopologySpread, InterPodAffinity)

@@ -99,6 +99,15 @@ def test_added_node_is_fresh():
     assert set(added["metadata"]) == {"name", "labels", "annotations"}
 
 
+@pytest.mark.parametrize("status", [{}, {"images": [{"names": ["x:1"]}]}], ids=["none", "some"])
+def test_added_node_has_no_images(status):
+    like = node("n1")
+    like["status"] |= status
+    found = supposed([like], (), "1 like n1")["Node n1-added-1"]
+
+    assert node("n1")["status"] == found["status"]
+
+
 def test_added_node_runs_what_every_node_runs():
     found = supposed([node("n1"), pod("agent", on="n1", owner="DaemonSet"), pod("web", on="n1")], (), "1 like n1")
 

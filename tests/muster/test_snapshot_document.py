@@ -96,7 +96,7 @@ def test_nothing_that_is_not_read_leaves():
     secretive["spec"] |= {
         "serviceAccountName": SECRET,
         "volumes": [{"name": SECRET, "secret": {"secretName": SECRET}}, {"name": "c", "persistentVolumeClaim": {"claimName": SECRET}}],
-        "containers": [{"name": "c", "image": SECRET, "command": [SECRET], "env": [{"name": "TOKEN", "value": SECRET}]}],
+        "containers": [{"name": "c", "command": [SECRET], "env": [{"name": "TOKEN", "value": SECRET}]}],
         "imagePullSecrets": [{"name": SECRET}],
         "resourceClaims": [{"name": SECRET}],
     }
@@ -104,7 +104,7 @@ def test_nothing_that_is_not_read_leaves():
     machine = node("n1")
     machine["metadata"] |= {"annotations": {"a": SECRET}}
     machine["spec"] = {"providerID": SECRET}
-    machine["status"] |= {"images": [{"names": [SECRET]}], "addresses": [{"address": SECRET}]}
+    machine["status"] |= {"addresses": [{"address": SECRET}]}
     foreign = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": SECRET}, "data": {"a": SECRET}}
     document = keep_simulated_fields([secretive, machine, foreign]).document()
 
@@ -136,6 +136,17 @@ def test_what_has_the_wrong_type_loses_its_content(place, value):
 
     assert SECRET.encode() not in keep_simulated_fields([odd]).document()
     assert told([odd]) == told(replayed([odd]))
+
+
+def test_images_are_kept():
+    having, wanting = node("n1"), pod("p")
+    having["status"]["images"] = [{"names": ["x:latest", "x@sha256:0"], "sizeBytes": 10**9}]
+    wanting["spec"]["containers"][0]["image"] = "x"
+    wanting["spec"]["volumes"] = [{"name": "v", "image": {"reference": "y:1", "pullPolicy": "Always"}}]
+    objects = [node("n0"), having, wanting]
+
+    assert '"default/p":"n1"' in told(objects).replace(" ", "")
+    assert told(objects) == told(replayed(objects))
 
 
 def test_what_protects_pods_from_an_eviction_is_kept():

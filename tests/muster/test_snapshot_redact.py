@@ -166,3 +166,28 @@ def test_hashes_depend_on_the_salt_alone_and_without_one_on_the_content():
     assert hash_of(one, "a") != hash_of(one, "b")
     assert hash_of(one, None) == hash_of(one, None)
     assert hash_of(one, None) != hash_of(more, None)
+
+
+@pytest.mark.parametrize(
+    ("of_pod", "of_node", "want"),
+    [
+        pytest.param("zzz:1", "zzz:1", "n1", id="equal"),
+        pytest.param("zzz", "zzz:latest", "n1", id="latest is the default"),
+        pytest.param("zzz", "zzz", "n0", id="not of a node"),
+        pytest.param("r:5000/zzz", "r:5000/zzz:latest", "n1", id="a port"),
+        pytest.param("zzz:1", "zzz:2", "n0", id="another tag"),
+    ],
+)
+def test_hashed_images_are_found_on_the_same_nodes(of_pod, of_node, want):
+    having, wanting = node("n1"), pod("p")
+    having["status"]["images"] = [{"names": [of_node], "sizeBytes": 10**9}]
+    wanting["spec"]["containers"][0]["image"] = of_pod
+    objects = [node("n0"), having, wanting]
+    hidden = redacted(objects)
+    names = [each["metadata"]["name"] for each in hidden if each["kind"] == "Node"]
+    (before,), (after,) = (run_cycle(load(each), CycleOptions(strategy="greedy")).decisions for each in (objects, hidden))
+
+    assert {"default/p": want} == dict(before.assignments)
+    assert [names[("n0", "n1").index(want)]] == [*after.assignments.values()]
+    assert of_pod not in json.dumps(hidden)
+    assert of_node not in json.dumps(hidden)

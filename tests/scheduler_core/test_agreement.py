@@ -47,7 +47,11 @@ def objects_of(case: Json) -> list[Json]:
             "kind": "Node",
             "metadata": {"name": node["name"], "labels": node.get("labels") or {}},
             "spec": {key: node[key] for key in ("taints", "unschedulable") if node.get(key)},
-            "status": {"allocatable": node["allocatable"], "capacity": node["allocatable"]},
+            "status": {
+                **{key: node[key] for key in ("images", "declaredFeatures") if node.get(key)},
+                "allocatable": node["allocatable"],
+                "capacity": node["allocatable"],
+            },
         }
         for node in case["nodes"]
     ]

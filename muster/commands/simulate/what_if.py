@@ -2,7 +2,7 @@
 
 Of several objects with one name, only one is used, independent of their order.  A drained node is removed.  Its pods become
 pending, except pods that belong to the node: pods of DaemonSets, static pods and pods that are being deleted are removed too.
-An added node is a copy with the pods of DaemonSets, without other pods and without taints for the state of the node.
+An added node is a copy with the pods of DaemonSets, without other pods, images, and taints for the state of the node.
 """
 
 from __future__ import annotations
@@ -187,11 +187,13 @@ def _fresh_node(node: Content, name: str, labels: Sequence[tuple[str, str]]) -> 
     metadata, spec = _section(node, "metadata"), _section(node, "spec")
     taints = spec.get("taints")
     lasting = [each for each in taints if not _is_node_state(each)] if isinstance(taints, list) else taints
+    status = _section(node, "status")
     own = {**_section(metadata, "labels"), HOSTNAME: name, **dict(labels)}
     return {
         **node,
         "metadata": {**_without_identity(metadata), "name": name, "labels": own},
         "spec": {**{key: value for key, value in spec.items() if key not in {"unschedulable", "taints"}}, "taints": lasting or []},
+        **({"status": {key: value for key, value in status.items() if key != "images"}} if "images" in status else {}),
     }
 
 

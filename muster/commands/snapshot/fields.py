@@ -19,6 +19,8 @@ class Leaf(enum.Enum):
 
     KEPT = "as it is"
     NAME = "a name, or the value of a label, which is hashed on request"
+    POD_IMAGE = "an image in a pod, which is hashed like a name; without a tag it has the tag latest"
+    NODE_IMAGE = "an image on a node, which is hashed like a name"
     TEXT = "prose, left out if names are hashed"
     UNREAD = "left out; only a value of the wrong type is kept, because it makes the object unusable"
 
@@ -102,6 +104,7 @@ _MOUNTS = Each({"bindMountOptions": Each(KEPT)}, compact=True)
 _CONTAINERS = Each(
     {
         "name": NAME,
+        "image": Leaf.POD_IMAGE,
         "resources": _RESOURCES,
         "ports": Each({"containerPort": KEPT, "hostPort": KEPT, "hostIP": NAME, "protocol": KEPT}),
         "restartPolicy": KEPT,
@@ -122,8 +125,9 @@ _POD_CONDITION: Fields = {**_CONDITION, "message": UNREAD}
 _POD_CONDITIONS = frozenset({"PodResizePending", "Ready", "DisruptionTarget"})
 _VOLUME: Fields = {
     "name": UNREAD,
-    # Only its presence is read.
+    # Of all others only the presence is read.
     **{each: {} for each in wire.Volume.__struct_encode_fields__ if each != "name"},
+    "image": {"reference": Leaf.POD_IMAGE},
 }
 POD: Fields = {
     "metadata": METADATA,
@@ -172,7 +176,12 @@ POD: Fields = {
 NODE: Fields = {
     "metadata": METADATA,
     "spec": {"taints": TAINTS, "unschedulable": KEPT},
-    "status": {"allocatable": AMOUNTS, "capacity": AMOUNTS, "declaredFeatures": Each(KEPT)},
+    "status": {
+        "allocatable": AMOUNTS,
+        "capacity": AMOUNTS,
+        "declaredFeatures": Each(KEPT),
+        "images": Each({"names": Each(Leaf.NODE_IMAGE), "sizeBytes": KEPT}),
+    },
 }
 BUDGET: Fields = {
     "metadata": METADATA,

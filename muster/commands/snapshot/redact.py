@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from muster.commands.snapshot.fields import EXPRESSIONS, FIELDS, TOLERATIONS, Each, Entries, Leaf, OrScalar, Shape
+from scheduler_core.loading.pod_forms import has_tag
 from validators.model.cluster import SYSTEM_CLASSES
 from validators.model.objects import CLUSTER_SCOPED
 
@@ -21,6 +22,8 @@ _DIGITS = 10
 """Hexadecimal digits of a hash; the position before it makes names unique."""
 _NOT_NAMES = frozenset({"", "0.0.0.0", *SYSTEM_CLASSES})  # noqa: S104 - how core/v1 writes "every address of the host", not a socket
 """Values of name fields that are not hashed."""
+_TAG = ":tag"
+"""Tag of a hashed image that has a tag."""
 _COMPARING = frozenset({"Lt", "Gt"})
 
 
@@ -125,4 +128,8 @@ def _leaf(value: Json, leaf: Leaf, rename: Callable[[str], str]) -> Json:
         return value
     if leaf is Leaf.TEXT:
         return ""
+    if leaf is Leaf.POD_IMAGE:
+        return rename(value if has_tag(value) else f"{value}:latest") + _TAG
+    if leaf is Leaf.NODE_IMAGE:
+        return rename(value) + (_TAG if has_tag(value) else "")
     return rename(value) if leaf is Leaf.NAME else value

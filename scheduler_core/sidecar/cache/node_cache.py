@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Container, Iterable
 
 from scheduler_core.loading.gather import GatheredObjects, Unusable
-from scheduler_core.loading.read_nodes import NodeRead, node_table, read_node
+from scheduler_core.loading.read_nodes import NodeRead, images_among, node_table, read_node
 from scheduler_core.loading.read_objects import attempt
 from scheduler_core.model import cluster_objects
+from scheduler_core.model.cluster_objects import ContainerImage
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.problem import Problem
 from validators.model.cluster import Node
 from validators.model.meta import ObjectMeta
 
+Images = tuple[ContainerImage, ...]
 MAX_UNKNOWN_RESOURCES = 64
 """Maximum number of rows for resources that no node has: each row has one entry per node, and pods can request any name."""
 _MAX_TEXTS = 100_000
@@ -25,19 +28,27 @@ class NodeCache:
     Attributes:
         nodes: usable nodes.
         unusable: the reason for each unusable node.
+        images: images of each usable node.
+        image_counts: number of nodes with each image, by name.
+        changed_images: names of images whose nodes or sizes changed since the last ``report_images``.
 
     """
 
     def __init__(self) -> None:
         self.nodes: dict[str, NodeRead] = {}
         self.unusable: dict[str, str] = {}
+        self.images: dict[str, Images] = {}
+        self.image_counts: Counter[str] = Counter()
+        self.changed_images: set[str] = set()
+        self._nodes_with_changes: set[str] = set()
+        self._shared_images: dict[ContainerImage, ContainerImage] = {}
         self._known: dict[str, Node] = {}
         self._texts: dict[str, str] = {}
 
     def add_or_update(self, raw_object: GatheredObjects) -> tuple[str, bool, bool]:
         """Add or replace a node; return its name, whether a relevant field changed, and whether the set of nodes changed.
 
-        Heartbeats, conditions and images are not relevant.
+        Heartbeats and conditions are not relevant; images are kept in ``images``, and their changes are not reported here.
 
         Raises:
             Unusable: the node has no readable name.
@@ -51,6 +62,7 @@ class NodeCache:
             return name, before is not None, before is not None
         self.unusable.pop(name, None)
         slim = self._slim(read)
+        self._set_images(name, read.node.status.images or ())
         if before == slim:
             return name, False, False
         self.nodes[name] = slim
@@ -61,11 +73,22 @@ class NodeCache:
         """Remove a node and return whether it existed."""
         self.unusable.pop(name, None)
         self._known.pop(name, None)
+        self._set_images(name, ())
         return self.nodes.pop(name, None) is not None
 
     def table(self, requested: Iterable[str], problems: list[Problem]) -> NodeTable:
         """Return the node table for placement; *requested* are the resources that pods request."""
         return node_table({name: self.nodes[name] for name in sorted(self.nodes)}, requested, problems, most=MAX_UNKNOWN_RESOURCES)
+
+    def report_images(self, table: NodeTable, names: Container[str], *, changed_nodes: bool = False) -> None:
+        """Set the images of *table* whose name is in *names*; only on nodes whose images changed since the last call if *changed_nodes*."""
+        images = list(table.images)
+        for node in self._nodes_with_changes if changed_nodes else table.names:
+            if (index := table.index.get(node)) is not None:
+                images[index] = images_among(self.images.get(node), names)
+        table.report_images(images)
+        self.changed_images.clear()
+        self._nodes_with_changes.clear()
 
     def resources(self) -> set[str]:
         """Return the resources that at least one node has."""
@@ -82,6 +105,24 @@ class NodeCache:
     def list_nodes(self) -> tuple[Node, ...]:
         """Return all nodes in the form that the validation rules use."""
         return tuple(known for name in self.nodes if (known := self.get_node(name)) is not None)
+
+    def _set_images(self, node: str, images: Images) -> None:
+        before = self.images.get(node, ())
+        if images == before:
+            return
+        if len(self._shared_images) > _MAX_TEXTS:
+            self._shared_images.clear()
+        self.images[node] = tuple(self._shared_images.setdefault(each, each) for each in images)
+        if not images:
+            del self.images[node]
+        self._nodes_with_changes.add(node)
+        old, new = set(before), set(images)
+        for changed, amount in ((old - new, -1), (new - old, 1)):
+            for name in (name for image in changed for name in image.names or ()):
+                self.changed_images.add(name)
+                self.image_counts[name] += amount
+                if not self.image_counts[name]:
+                    del self.image_counts[name]
 
     def _slim(self, read: NodeRead) -> NodeRead:
         """Return a node with the fields that placement reads; label strings are shared."""

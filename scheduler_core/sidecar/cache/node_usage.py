@@ -10,8 +10,8 @@ import itertools
 from collections.abc import Iterator
 
 from scheduler_core.loading.gather import GatheredObjects
-from scheduler_core.loading.pod_forms import PodForm
-from scheduler_core.loading.read_pods import record_of, shape_of
+from scheduler_core.loading.pod_forms import Images, PodForm
+from scheduler_core.loading.read_pods import record_of, scored_images, shape_of
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.sidecar.cache.group_cache import GroupCache
@@ -41,7 +41,11 @@ class NodeUsage:
         self._placement_state: LivePlacementState | None = None
         self._stale = False
         """Whether a node changed since the placement state was built; if a node is added or removed, the placement state is dropped."""
-        self._shapes: dict[PodForm, PodShape] = {}
+        self._shapes: dict[tuple[PodForm, Images], PodShape] = {}
+        self._images: set[str] = set()
+        """Names of images that a known pod has, or had since the placement state was built."""
+        self._new_images = False
+        """Whether a name was added that a node reports."""
         self._serials = itertools.count()
 
     def set_ungating(self, *, ungates: bool, binds: str = "") -> None:
@@ -133,6 +137,8 @@ class NodeUsage:
         """Return the nodes and their usage, rebuilt if needed."""
         if self._placement_state is None or (self._stale and not self._rebuild_in_place(self._placement_state)):
             self._build()
+        elif self._new_images or not self.nodes.changed_images.isdisjoint(self._images):
+            self._update_images(self._placement_state)
         self._stale = False
         if self._placement_state is None:
             raise RuntimeError("internal error: the placement state was just built")
@@ -142,7 +148,7 @@ class NodeUsage:
         """Return the shape of pods of *form*; None if it requests a resource that no node has and no known pod requests."""
         nodes = self.placement_state().nodes
         known = all(nodes.row.has(name) for name, _ in form.demand.requests)
-        return self._shape(form, nodes) if known else None
+        return self._shape(form, (), nodes) if known else None
 
     def records(self) -> Iterator[PodRecord]:
         """Return the records of all counted pods."""
@@ -157,7 +163,7 @@ class NodeUsage:
 
     def sweep(self, forms: set[PodForm]) -> None:
         """Remove the shapes that no pod has; *forms* are the forms of existing pods."""
-        self._shapes = {form: shape for form, shape in self._shapes.items() if form in forms}
+        self._shapes = {key: shape for key, shape in self._shapes.items() if key[0] in forms}
         self.affinity.sweep(set(self._shapes.values()))
         if self._placement_state is not None:
             self._placement_state.profiles.clear()
@@ -167,17 +173,39 @@ class NodeUsage:
         table = self.nodes.table(before.nodes.resources, [])
         if table.names != before.nodes.names or table.resources != before.nodes.resources:
             return False
+        self._report_images(table)
         state = self._placement_state = LivePlacementState.from_nodes(table)
         state.requested = before.requested
         self.affinity.recount()
+        self._stale = False
+        self._recount_pods_with(before.nodes.reported.keys() ^ table.reported.keys())
         for pod in list(self.pods.assumed_or_pinned.values()):
             self.changed(pod)
         return True
 
+    def _update_images(self, state: LivePlacementState) -> None:
+        """Set the images of the nodes; it changes no feasibility, so the rest of the placement state is kept."""
+        before = state.nodes.reported.keys()
+        self._report_images(state.nodes, changed_nodes=not self._new_images)
+        state.profiles.clear()
+        self._recount_pods_with(before ^ state.nodes.reported.keys())
+
+    def _report_images(self, table: NodeTable, *, changed_nodes: bool = False) -> None:
+        self.nodes.report_images(table, self._images, changed_nodes=changed_nodes)
+        self._new_images = False
+
+    def _recount_pods_with(self, images: set[str]) -> None:
+        """Count the pods again that have one of *images*: their shapes changed."""
+        for pod in [each for each in self.pods.pods.values() if not images.isdisjoint(each.draft.images)] if images else ():
+            self.changed(pod)
+
     def _build(self) -> None:
         forms = {pod.draft.form for pod in self.pods.pods.values()}
         requested = {name for form in forms for name, _ in form.demand.requests}
-        state = self._placement_state = LivePlacementState.from_nodes(self.nodes.table(requested, []))
+        self._images = {name for images in {pod.draft.images for pod in self.pods.pods.values()} for name in images}
+        table = self.nodes.table(requested, [])
+        self._report_images(table)
+        state = self._placement_state = LivePlacementState.from_nodes(table)
         self._stale = False
         self._shapes.clear()
         self.affinity.reset()
@@ -195,11 +223,16 @@ class NodeUsage:
         if not self.is_counted(pod):
             return
         form, nodes = pod.draft.form, state.nodes
-        if form not in self._shapes and not all(nodes.row.has(name) for name, _ in form.demand.requests):
+        images = scored_images(pod.draft.images, nodes)
+        for name in pod.draft.images:
+            if name not in self._images:
+                self._images.add(name)
+                self._new_images |= name in self.nodes.image_counts
+        if (form, images) not in self._shapes and not all(nodes.row.has(name) for name, _ in form.demand.requests):
             # A resource that no pod requested before adds a row to the node table.
             self._placement_state = None
             return
-        shape, node = self._shape(form, nodes), nodes.index.get(self.node_of(pod), -1)
+        shape, node = self._shape(form, images, nodes), nodes.index.get(self.node_of(pod), -1)
         if node >= 0:
             state.requested.add(shape, node, 1)
         elif pod.nominated in nodes.index and not pod.draft.terminating and not pod.deletion_assumed:
@@ -227,7 +260,8 @@ class NodeUsage:
         draft = pod.draft
         rank = self._groups.priorities.rank(draft.priority, draft.class_name, draft.policy)
         node, nominated = nodes.index.get(self.node_of(pod), -1), nodes.index.get(pod.nominated, -1)
-        record = record_of(draft, self._shape(draft.form, nodes), rank, node=node, nominated=nominated)
+        shape = self._shape(draft.form, scored_images(draft.images, nodes), nodes)
+        record = record_of(draft, shape, rank, node=node, nominated=nominated)
         if pod.deletion_assumed and not record.terminating:
             record = dataclasses.replace(record, terminating=True, preempted=pod.evicted)
         elif pod.evicted and record.terminating:
@@ -236,9 +270,9 @@ class NodeUsage:
             record = dataclasses.replace(record, gates=())
         return record
 
-    def _shape(self, form: PodForm, nodes: NodeTable) -> PodShape:
-        if (shape := self._shapes.get(form)) is None:
-            shape = self._shapes[form] = shape_of(form, next(self._serials), nodes.row)
+    def _shape(self, form: PodForm, images: Images, nodes: NodeTable) -> PodShape:
+        if (shape := self._shapes.get((form, images))) is None:
+            shape = self._shapes[form, images] = shape_of(form, images, next(self._serials), nodes.row)
         return shape
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from scheduler_core.loading.gather import GatheredObjects, gather
 from scheduler_core.loading.priority import Priorities
 from scheduler_core.loading.read_groups import completed, group_priorities, read_kind
-from scheduler_core.loading.read_nodes import node_table, read_nodes
+from scheduler_core.loading.read_nodes import images_among, node_table, read_nodes
 from scheduler_core.loading.read_pods import Records, read_pods
 from scheduler_core.model.decision import Step
 from scheduler_core.model.nodes import NodeTable
@@ -100,7 +100,9 @@ def _with_pods(snapshot: ClusterSnapshot, objects: list[GatheredObjects], serial
 def _with_nodes(snapshot: ClusterSnapshot, objects: list[GatheredObjects]) -> ClusterSnapshot:
     problems: list[Problem] = []
     read = read_nodes(objects, problems)
-    table, new_index = _joined(snapshot.nodes, node_table(read, snapshot.nodes.resources, problems))
+    more = node_table(read, snapshot.nodes.resources, problems)
+    more.report_images(images_among(each.node.status.images, snapshot.nodes.reported) for each in read.values())
+    table, new_index = _joined(snapshot.nodes, more)
     known_nodes = {
         _name(each): each for each in (*(snapshot.known.list_kind("Node") or ()), *(Node(each.node.metadata) for each in read.values()))
     }
@@ -140,6 +142,7 @@ def _joined(nodes: NodeTable, more: NodeTable) -> tuple[NodeTable, list[int]]:
         np.concatenate((nodes.allocatable[:, kept], more.allocatable[rows]), axis=1)[:, order],
         both(nodes.features, more.features),
     )
+    table.report_images(both(nodes.images, more.images))
     return table, [table.index[name] for name in nodes.names]
 
 

@@ -28,6 +28,7 @@ def canonical(snapshot):
         table.resources,
         table.allocatable.tolist(),
         table.features,
+        table.images,
     )
     return shapes, pods, nodes, snapshot.groups, snapshot.priorities, snapshot.desired, snapshot.budgets, snapshot.problems
 

@@ -169,7 +169,7 @@ class Simulation:
             return nominated
         if not fitting:
             return None
-        scores = node_scores(pod, {node.name: (node, self.on(node)) for node in fitting})
+        scores = node_scores(pod, {node.name: (node, self.on(node)) for node in fitting}, [*self.cluster.nodes.values()])
         return min(scores, key=lambda name: (-scores[name], name))
 
     def fits(self, pod: Pod, node: Node) -> bool:

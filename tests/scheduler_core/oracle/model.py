@@ -18,6 +18,8 @@ class Node:
     taints: list[dict[str, str]]
     unschedulable: bool
     allocatable: dict[str, int]
+    images: dict[str, int] = dataclasses.field(default_factory=dict)
+    """Bytes by name."""
 
 
 @dataclasses.dataclass(eq=False)
@@ -150,9 +152,9 @@ def join(cluster: Cluster) -> None:
 
 def _node(one: dict[str, Any]) -> Node:
     metadata, spec = one["metadata"], one.get("spec") or {}
-    return Node(
-        metadata["name"], metadata.get("labels") or {}, spec.get("taints") or [], bool(spec.get("unschedulable")), amounts.allocatable(one)
-    )
+    images = {name: image["sizeBytes"] for image in one["status"].get("images") or [] for name in image["names"]}
+    unschedulable = bool(spec.get("unschedulable"))
+    return Node(metadata["name"], metadata.get("labels") or {}, spec.get("taints") or [], unschedulable, amounts.allocatable(one), images)
 
 
 def _add_pod(cluster: Cluster, one: dict[str, Any], classes: Objects) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tests.scheduler_core.oracle.fit import preferred, tolerated
 from tests.scheduler_core.oracle.model import Node, Pod
 
@@ -16,8 +18,8 @@ def divide(dividend: int, divisor: int) -> int:
     return quotient if (dividend < 0) == (divisor < 0) else -quotient
 
 
-def node_scores(pod: Pod, feasible: dict[str, tuple[Node, list[Pod]]]) -> dict[str, int]:
-    """Return the total score of each feasible node, given with the pods on it."""
+def node_scores(pod: Pod, feasible: dict[str, tuple[Node, list[Pod]]], cluster: Sequence[Node] = ()) -> dict[str, int]:
+    """Return the total score of each feasible node, given with the pods on it; *cluster*: all nodes."""
     avoided = {name: untolerated(pod, node) for name, (node, _) in feasible.items()}
     liked = {name: preferred(pod, node) for name, (node, _) in feasible.items()}
     most_avoided, most_liked = max(avoided.values()), max(liked.values())
@@ -25,7 +27,8 @@ def node_scores(pod: Pod, feasible: dict[str, tuple[Node, list[Pod]]]) -> dict[s
     for name, (node, others) in feasible.items():
         by_taints = 100 - divide(100 * avoided[name], most_avoided) if most_avoided else 100
         by_affinity = divide(100 * liked[name], most_liked) if most_liked else 0
-        totals[name] = least_allocated(pod, node, others) + balanced(pod, node, others) + TAINTS * by_taints + AFFINITY * by_affinity
+        totals[name] = local_images(pod, node, cluster)
+        totals[name] += least_allocated(pod, node, others) + balanced(pod, node, others) + TAINTS * by_taints + AFFINITY * by_affinity
     return totals
 
 
@@ -33,6 +36,21 @@ def untolerated(pod: Pod, node: Node) -> int:
     """Return the number of PreferNoSchedule taints that the pod does not tolerate."""
     soft = [taint for taint in node.taints if taint.get("effect") == "PreferNoSchedule"]
     return sum(not tolerated(taint, pod, ("PreferNoSchedule",)) for taint in soft)
+
+
+def local_images(pod: Pod, node: Node, cluster: Sequence[Node]) -> int:
+    """Return the score of the pod's images on the node."""
+    containers = [*(pod.spec.get("initContainers") or []), *pod.spec["containers"]]
+    names = [each.get("image", "") for each in containers]
+    names += [each["image"]["reference"] for each in pod.spec.get("volumes") or [] if "image" in each]
+    total = 0
+    for name in names:
+        whole = name if ":" in name.split("/")[-1] else name + ":latest"
+        if whole in node.images:
+            having = [other for other in sorted(cluster, key=lambda each: each.name) if whole in other.images]
+            total += int(having[0].images[whole] * (len(having) / len(cluster)))
+    least, most = 23 * 2**20, 1000 * 2**20 * len(names)
+    return divide(100 * (max(least, min(most, total)) - least), most - least)
 
 
 def least_allocated(pod: Pod, node: Node, others: list[Pod]) -> int:

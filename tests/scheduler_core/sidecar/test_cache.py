@@ -12,6 +12,7 @@ from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Name, Status
 from scheduler_core.model.options import PlacingOptions
+from scheduler_core.plugins.profile import Profile
 from scheduler_core.sidecar.cache.cache import KINDS, LABELS, Cache
 from scheduler_core.sidecar.cache.freshness import MAX_REMEMBERED
 from scheduler_core.sidecar.client.requests import GATE
@@ -215,6 +216,64 @@ def test_feature_that_a_node_declares_changes_the_ground():
 
     assert {"n1"} == store.reporter.pop_changes().nodes
     assert Status.SUCCESS is decided(store)
+
+
+def shown(name, *images, **labels):
+    """Return a node that has *images*."""
+    result = node(name, **labels)
+    result["status"]["images"] = [{"names": [image], "sizeBytes": 10**9} for image in images]
+    return result
+
+
+def wearing(name, image, **more):
+    """Return a pod whose container has *image*."""
+    result = pod(name, **more)
+    result["spec"]["containers"][0]["image"] = image
+    return result
+
+
+@MANY
+@given(st.data())
+def test_images_are_those_that_load_finds(data):
+    server, store = full(shown("n0"), shown("n1", "a:1"), wearing("p", "a:1"))
+    name, image = st.sampled_from(["n0", "n1", "n2"]), st.sampled_from(["a:1", "b:1", "c:1"])
+    changes = st.one_of(
+        st.builds(lambda node, images, rack: shown(node, *images, rack=rack), name, st.lists(image, unique=True), st.sampled_from("xy")),
+        st.builds(lambda pod, image, on: wearing(pod, image, on=on), st.sampled_from("pqr"), image, st.sampled_from(["", "n1"])),
+        st.sampled_from([("Node", "", "n0"), ("Node", "", "n2"), ("Pod", "default", "q")]),
+    )
+    for change in data.draw(st.lists(changes, min_size=1, max_size=12)):
+        if isinstance(change, dict):
+            server.put(change)
+        elif change in server.objects:
+            server.delete(change)
+        histories.feed(store, server.events[-1:])
+        if not data.draw(st.booleans()):
+            continue
+        want, got = load([histories.raw(each) for each in server.objects.values()]), store.snapshot()
+        assert {key: each.nodes.tolist() for key, each in want.nodes.reported.items()} == {
+            key: each.nodes.tolist() for key, each in got.nodes.reported.items() if key in want.nodes.reported
+        }
+        bonuses = [[Profile(each.nodes).compile(pod.shape).bonus for pod in each.pods] for each in (want, got)]
+        assert repr(bonuses[0]) == repr(bonuses[1])
+
+
+def test_image_that_no_pod_has_leaves_the_ground_as_it_is_and_another_only_changes_scores():
+    server, store = full(node("n1"), node("n2"), wearing("a", "a:1", on="n1"), wearing("b", "a:1"))
+    before, changes = store.usage.placement_state(), store.reporter.change_count
+    server.put(shown("n2", "other:1"))
+    histories.feed(store, server.events[-1:])
+    assert {} == store.usage.placement_state().nodes.reported
+    server.put(shown("n2", "other:1", "a:1"))
+    histories.feed(store, server.events[-1:])
+    after = store.usage.placement_state()
+
+    assert (True, changes, ["a:1"]) == (after is before, store.reporter.change_count, [*after.nodes.reported])
+    assert 1000 == after.requested.sums()[0, 0]
+    assert [("a:1",)] * 2 == [each.shape.images for each in store.snapshot().pods]
+    server.put(wearing("c", "other:1"))
+    histories.feed(store, server.events[-1:])
+    assert {"a:1", "other:1"} == {*store.usage.placement_state().nodes.reported}
 
 
 def test_label_of_a_node_changes_the_ground_and_not_what_is_taken():

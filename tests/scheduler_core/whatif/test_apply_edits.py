@@ -44,6 +44,7 @@ def placement_inputs(snapshot):
         nodes.resources,
         nodes.allocatable.tolist(),
         nodes.features,
+        nodes.images,
     )
     return table, shapes, snapshot.groups, snapshot.priorities, snapshot.known.list_kind("PodGroup")
 
@@ -51,6 +52,18 @@ def placement_inputs(snapshot):
 @pytest.mark.parametrize("steps", CHANGES.values(), ids=CHANGES)
 def test_steps_make_the_snapshot_that_the_changed_objects_make(steps):
     assert placement_inputs(load(after(OBJECTS, steps))) == placement_inputs(applied(load(OBJECTS), steps))
+
+
+def test_images_of_pods_are_known_of_added_nodes():
+    def having(each, *images):
+        return {**each, "status": {**each["status"], "images": [{"names": [image], "sizeBytes": 7} for image in images]}}
+
+    objects = [having(node("n3"), "x:1"), pod("p", containers=[{"image": "x:1"}]), pod("q", containers=[{"image": "y:1"}])]
+    steps = [Step(apply=having(node("n2"), "x:1", "z:1")), Step(apply=node("n4"))]
+    changed = applied(load(objects), steps)
+
+    assert placement_inputs(load(after(objects, steps))) == placement_inputs(changed)
+    assert {"x:1": [0, 1]} == {name: each.nodes.tolist() for name, each in changed.nodes.reported.items()}
 
 
 def test_shapes_of_changed_pods_are_told_from_all_others():
