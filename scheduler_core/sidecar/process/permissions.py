@@ -15,7 +15,8 @@ from scheduler_core.sidecar.writes import EvictionMethod
 
 RECHECK_SECONDS = 10.0
 """Interval between checks while a permission is missing or could not be checked."""
-MIN_INTERVAL_SECONDS = 1.0
+MIN_INTERVAL_SECONDS = 5.0
+"""Minimum interval: while writes are forbidden, each of them requests a check."""
 SCHEDULING = "scheduling.k8s.io"
 _LONGEST = 300
 _GROUPS = {"PodGroup": "podgroups", "CompositePodGroup": "compositepodgroups"}

@@ -145,7 +145,8 @@ def test_a_check_that_fails_keeps_the_last_result():
     assert (True, ()) == (check.check(), check.missing())
 
 
-def test_it_is_checked_again_on_request():
+def test_it_is_checked_again_on_request(monkeypatch):
+    monkeypatch.setattr("scheduler_core.sidecar.process.permissions.MIN_INTERVAL_SECONDS", 0.01)
     server = Server("pods/binding")
     check, _ = checked(server)
     check.start()
