@@ -18,6 +18,9 @@ from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.state import PlacementState
 
+_UNPROVEN = "the proof needs facts that a certificate cannot express, such as pods of several shapes that leave gaps on nodes"
+_VOLUMES = "the proof needs the volumes of the pods, or other facts that a certificate cannot express"
+
 
 def certificates(snapshot: ClusterSnapshot, decisions: Sequence[Decision], options: CycleOptions) -> Iterator[dict[str, Any]]:
     """Return, for each decision with search outcome ``infeasible``, its root, the pods placed before it, and the proof.
@@ -50,9 +53,7 @@ def _proof(
         except StepsSpentError:
             result["reason"] = f"the proof was not found within {options.budget} steps"
         except UnprovenError:
-            result["reason"] = (
-                "the proof needs facts that a certificate cannot express, such as pods of several shapes that leave gaps on nodes"
-            )
+            result["reason"] = _VOLUMES if any(pod.shape.volumes for leaf in root.leaves() for pod in leaf.waiting) else _UNPROVEN
     return result
 
 

@@ -10,6 +10,7 @@ domain_capacity    number of pods of a group that each domain holds
 node_refusals      first filter that rejects the pod, by node
 relaxed_filters    effect of dropping one filter
 resource_shortage  missing resources of a domain
+volume_reasons     claims and volumes that exclude nodes, by name
 with_pods          placement state with some pods assumed
 greedy_limits      reasons why greedy may have missed a placement
 fragmentation      largest gang that fits in each domain now

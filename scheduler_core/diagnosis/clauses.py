@@ -12,6 +12,7 @@ from scheduler_core.diagnosis import node_refusals, phrases, relaxed_filters
 from scheduler_core.diagnosis.domain_capacity import Held, homogeneous, nodes_of_pods
 from scheduler_core.diagnosis.node_refusals import NodeRefusals
 from scheduler_core.diagnosis.resource_shortage import shortages
+from scheduler_core.diagnosis.volume_reasons import volume_reason
 from scheduler_core.diagnosis.with_pods import assume_pods, rewound
 from scheduler_core.model.nodes import Nodes
 from scheduler_core.model.pods import PodRecord
@@ -150,5 +151,7 @@ def _worded(refusals: NodeRefusals, reason: str, count: int, taints: Mapping[str
         return f"{some} {'has' if single else 'have'} host port {ports} in use"
     if reason in taints:
         return f"{some} {'has' if single else 'have'} the untolerated taint {relaxed_filters.taint_text(taints[reason])}"
+    if by_volume := volume_reason(refusals, reason, count):
+        return by_volume
     known = reason.startswith("node(s) ")
     return f"{some} {reason.removeprefix('node(s) ')}" if known else reason

@@ -1,7 +1,8 @@
 """Filters that reject a pod: for each node the first one, in kube-scheduler's order, counted.
 
 The order is that of kube-scheduler's default profile: NodeUnschedulable, TaintToleration, NodeAffinity, NodePorts,
-NodeResourcesFit (all resources that are short on a node), PodTopologySpread, InterPodAffinity, NodeDeclaredFeatures.
+NodeResourcesFit (all resources that are short on a node), PodTopologySpread, InterPodAffinity, NodeDeclaredFeatures.  VolumeBinding and
+VolumeZone are before NodePorts, because free resources on nodes that a volume excludes do not count.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ class NodeRefusals:
         free: shape (requests, nodes): free resources, negative if overcommitted.
         short: shape (requests, nodes): resources that are insufficient, among the nodes compared.
         feasible: number of nodes that would take the pod.
+        pre_filter: the reason that excludes all nodes without a look at them; empty if there is none.
 
     """
 
@@ -49,6 +51,7 @@ class NodeRefusals:
     free: Ints
     short: Bools
     feasible: int
+    pre_filter: str = ""
 
     def counts(self, resources: Mapping[int, str]) -> list[tuple[str, int]]:
         """Return reasons with their number of nodes, most first, then by text.  *resources*: the reason for each row."""
@@ -75,12 +78,15 @@ def examine_nodes(state: PlacementState, pod: PodRecord, nodes: Nodes) -> NodeRe
     if related:
         others |= _first_rejections(state.stateful.filter(pod, nodes), remaining)
     others |= _first_rejections([(reason, mask[nodes]) for reason, mask in state.profile.filters(pod.shape, last=True)], remaining)
-    return NodeRefusals(pod, nodes, static, others, usable, compared, free, short, int(remaining.sum()))
+    pre_filter = state.profile.pre_filter(pod.shape) if pod.shape.volumes else ""
+    return NodeRefusals(pod, nodes, static, others, usable, compared, free, short, int(remaining.sum()), pre_filter)
 
 
 def fit_error_message(state: PlacementState, refusals: NodeRefusals) -> str:
     """Return kube-scheduler's message, counted over all nodes of the cluster."""
     total = len(state.nodes)
+    if refusals.pre_filter:
+        return f"0/{total} nodes are available: {refusals.pre_filter}."
     reasons = {row: resource_reason(state.nodes, row) for row, _ in refusals.pod.shape.requests}
     counts = refusals.counts(reasons)
     most = 2 * phrases.SHOWN

@@ -14,11 +14,14 @@ from validators.model import decode
 from validators.model.decode import Json, Source
 from validators.versions import served
 
-KINDS = ("Node", "Pod", "PodGroup", "CompositePodGroup", "Workload", "PriorityClass", "PodDisruptionBudget")
+VOLUME_KINDS = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass")
+"""Kinds about volumes."""
+KINDS = ("Node", "Pod", "PodGroup", "CompositePodGroup", "Workload", "PriorityClass", "PodDisruptionBudget", *VOLUME_KINDS)
 """Kinds that are read."""
 
 DEEP = "is nested too deeply to be read"
 _NOUNS = {"Node": "node", "Pod": "pod", "PodDisruptionBudget": "budget", "PodGroup": "group", "CompositePodGroup": "group"}
+_NOUNS |= {"PersistentVolumeClaim": "claim", "PersistentVolume": "volume", "StorageClass": "class"}
 
 Name = tuple[str, str]
 """Namespace (empty for cluster-scoped kinds) and name."""

@@ -10,6 +10,7 @@ from scheduler_core.loading.priority import Priorities
 from scheduler_core.loading.read_groups import completed, group_priorities, read_budgets, read_kind
 from scheduler_core.loading.read_nodes import NodeRead, images_among, node_table, read_nodes
 from scheduler_core.loading.read_pods import Records, read_pods
+from scheduler_core.loading.read_volumes import read_volumes
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.snapshot import ClusterSnapshot
 from validators.lookup import KnownObjects
@@ -22,8 +23,8 @@ from validators.model.workload import Workload
 def load(objects: Iterable[Source]) -> ClusterSnapshot:
     """Return the snapshot of *objects*: each is parsed JSON, or the JSON text of one object; lists are opened.
 
-    Nodes, pods, groups, Workloads, priority classes and disruption budgets are read, other kinds are skipped.  The result does not
-    depend on the order of *objects*.  No input raises: errors are listed in ``problems``.
+    Nodes, pods, groups, Workloads, priority classes, disruption budgets, and the claims, volumes and storage classes of pods are read;
+    other kinds are skipped.  The result does not depend on the order of *objects*.  No input raises: errors are listed in ``problems``.
     """
     kinds, problems = gather(objects)
     nodes = read_nodes(kinds["Node"], problems)
@@ -32,7 +33,8 @@ def load(objects: Iterable[Source]) -> ClusterSnapshot:
     leaves = read_kind(kinds["PodGroup"], PodGroup, problems)
     composites = read_kind(kinds["CompositePodGroup"], CompositePodGroup, problems)
     priorities = Priorities(classes.good)
-    drafts = read_pods(kinds.pop("Pod"), nodes, problems)
+    volumes = read_volumes(kinds, problems)
+    drafts = read_pods(kinds.pop("Pod"), nodes, volumes, problems)
     named: tuple[Group, ...] = (*leaves.good, *composites.good)
     generated = v1alpha1.join(drafts, workloads.good, named, priorities)
     groups = completed((*named, *generated.groups), priorities, problems)
@@ -52,6 +54,7 @@ def load(objects: Iterable[Source]) -> ClusterSnapshot:
         budgets=read_budgets(kinds["PodDisruptionBudget"], problems),
         known=KnownObjects((*groups, *workloads.good, *classes.good, *map(_known, nodes.values()), *unusable), complete=False),
         problems=_in_order(problems),
+        volumes=volumes,
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 from scheduler_core.loading import object_errors, pod_requests
 from scheduler_core.model import wire
 from scheduler_core.model.pods import Port
+from scheduler_core.model.volumes import PodClaim, VolumeNeed
 from scheduler_core.model.wire import Affinity, Container, Pod, PodSpec, PodStatus, Toleration, TopologySpreadConstraint, Volume
 
 # Volume sources that scheduler plugins read: VolumeBinding, VolumeZone, NodeVolumeLimits (claims, and volumes that
@@ -45,6 +46,7 @@ class PodForm:
     unmodelled: tuple[str, ...]
     wrong: tuple[str, ...]
     """Errors in its constraints."""
+    volumes: tuple[VolumeNeed, ...] = ()
 
 
 class PodForms:
@@ -56,6 +58,7 @@ class PodForms:
     def __init__(self) -> None:
         self._by_spec: dict[bytes, tuple[PodForm, Images]] = {}
         self._by_content: dict[bytes, PodForm] = {}
+        self._by_volumes: dict[tuple[PodForm, tuple[VolumeNeed, ...], frozenset[str]], PodForm] = {}
 
     def __len__(self) -> int:
         """Return the number of cached specs."""
@@ -65,6 +68,7 @@ class PodForms:
         """Drop all cached forms except *forms*."""
         self._by_spec = {key: found for key, found in self._by_spec.items() if found[0] in forms}
         self._by_content = {key: form for key, form in self._by_content.items() if form in forms}
+        self._by_volumes = {key: form for key, form in self._by_volumes.items() if form in forms}
 
     def form_for(self, pod: Pod) -> tuple[PodForm, Images]:
         """Return the form of *pod*, and its images.
@@ -78,10 +82,19 @@ class PodForms:
         volumes = tuple(each.image.reference for each in spec.volumes or () if each.image is not None)
         key = wire.ENCODER.encode((_spec_fields(spec), _status_fields(pod.status), unmodelled, volumes))
         if (found := self._by_spec.get(key)) is None:
-            new_form = _form(pod, unmodelled)
-            content = wire.ENCODER.encode(new_form)
-            found = self._by_spec[key] = self._by_content.setdefault(content, new_form), _images(spec, volumes)
+            found = self._by_spec[key] = self._interned(_form(pod, unmodelled)), _images(spec, volumes)
         return found
+
+    def with_volumes(self, form: PodForm, volumes: tuple[VolumeNeed, ...], modelled: frozenset[str]) -> PodForm:
+        """Return *form* with the requirements of claims in the fields *modelled*."""
+        key = form, volumes, modelled
+        if (resolved := self._by_volumes.get(key)) is None:
+            unmodelled = tuple(field for field in form.unmodelled if field not in modelled)
+            resolved = self._by_volumes[key] = self._interned(dataclasses.replace(form, unmodelled=unmodelled, volumes=volumes))
+        return resolved
+
+    def _interned(self, form: PodForm) -> PodForm:
+        return self._by_content.setdefault(wire.ENCODER.encode(form), form)
 
 
 def has_tag(image: str) -> bool:
@@ -152,6 +165,16 @@ def _unmodelled(spec: PodSpec) -> Iterator[str]:
     for index, constraint in enumerate(spec.topology_spread_constraints or ()):
         if constraint.when_unsatisfiable == "ScheduleAnyway":
             yield f"spec.topologySpreadConstraints[{index}]"
+
+
+def claims_of(spec: PodSpec) -> Iterator[PodClaim]:
+    """Yield the persistent volume claims of a pod."""
+    for index, volume in enumerate(spec.volumes or ()):
+        if (source := volume.persistent_volume_claim) is not None:
+            name = source.get("claimName", "")
+            if not isinstance(name, str):
+                raise ValueError(f"spec.volumes[{index}].persistentVolumeClaim.claimName must be a string")
+            yield index, name
 
 
 def _constraining_sources(volume: Volume) -> Iterator[str]:

@@ -11,14 +11,22 @@ from typing import Generic, TypeVar
 
 from scheduler_core.loading import object_errors
 from scheduler_core.loading.gather import DEEP, GatheredObjects, Name, Unusable, label, left_out, written_name
-from scheduler_core.model import wire
+from scheduler_core.model import wire, wire_volumes
 from scheduler_core.model.cluster_objects import Node, PodDisruptionBudget
 from scheduler_core.model.problem import Problem
 from validators.model.meta import ObjectMeta
 from validators.model.objects import CLUSTER_SCOPED
 
 T = TypeVar("T")
-M = TypeVar("M", wire.Pod, Node, PodDisruptionBudget)
+M = TypeVar(
+    "M",
+    wire.Pod,
+    Node,
+    PodDisruptionBudget,
+    wire_volumes.PersistentVolumeClaim,
+    wire_volumes.PersistentVolume,
+    wire_volumes.StorageClass,
+)
 
 SEVERAL = "is defined several times with different content; the one that sorts first as JSON is used"
 """Message for different objects of the same name."""
@@ -51,7 +59,7 @@ def _decode_normalized(gathered: GatheredObjects, model: type[M]) -> M:
     return decoded
 
 
-def name_in(kind: str, metadata: ObjectMeta) -> Name:
+def name_in(kind: str, metadata: ObjectMeta | wire_volumes.ClaimMeta | wire_volumes.VolumeMeta) -> Name:
     """Return namespace and name, with the default namespace of the API server.
 
     Raises:

@@ -6,13 +6,14 @@ import dataclasses
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 
 from scheduler_core.loading.gather import GatheredObjects, Name, Unusable, label, left_out
-from scheduler_core.loading.pod_forms import Images, PodForm, PodForms
+from scheduler_core.loading.pod_forms import Images, PodForm, PodForms, claims_of
 from scheduler_core.loading.priority import Priorities, Rank
 from scheduler_core.loading.read_objects import name_in, one_each, typed
 from scheduler_core.model import wire
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import Health, PodRecord, PodShape
 from scheduler_core.model.problem import Problem
+from scheduler_core.model.volumes import BoundClaim, PodClaim, VolumeObjects
 from validators.model.group import Condition
 from validators.model.pod import DEFAULT_SCHEDULER, PodWorkloadRef
 
@@ -44,9 +45,16 @@ class Draft:
     gates: tuple[str, ...]
     health: Health
     images: Images = ()
+    claims: tuple[PodClaim, ...] = ()
+    """Its persistent volume claims."""
+    bound_claims: tuple[BoundClaim, ...] = ()
+    unresolved: PodForm | None = None
+    """Its form before the requirements of its claims were added; None if ``form`` is this form."""
 
 
-def read_pods(objects: Iterable[GatheredObjects], nodes: Mapping[str, object], problems: list[Problem]) -> list[Draft]:
+def read_pods(
+    objects: Iterable[GatheredObjects], nodes: Mapping[str, object], volumes: VolumeObjects, problems: list[Problem]
+) -> list[Draft]:
     """Return the usable pods that have not finished, sorted by name; the node of a bound pod must exist."""
     reader = Reader()
     drafts = one_each(objects, reader.read_pod, problems).good
@@ -57,7 +65,7 @@ def read_pods(objects: Iterable[GatheredObjects], nodes: Mapping[str, object], p
         if draft.node and draft.node not in nodes:
             problems.append(unknown_node(draft))
         else:
-            usable.append(draft)
+            usable.append(reader.resolve_claims(draft, volumes))
     return usable
 
 
@@ -90,6 +98,7 @@ def shape_of(form: PodForm, images: Images, serial: int, rows: Mapping[str, int]
         features=form.features,
         images=images,
         unmodelled=form.unmodelled,
+        volumes=form.volumes,
     )
 
 
@@ -114,6 +123,7 @@ def record_of(draft: Draft, shape: PodShape, rank: Rank, *, node: int, nominated
         gates=draft.gates,
         nominated=nominated,
         health=draft.health,
+        bound_claims=draft.bound_claims,
     )
 
 
@@ -185,6 +195,7 @@ class Reader:
             return None
         try:
             form, images = self._forms.form_for(pod)
+            claims = tuple(claims_of(pod.spec))
         except ValueError as error:
             raise Unusable(str(error)) from None
         meta, spec, status = pod.metadata, pod.spec, pod.status
@@ -208,7 +219,17 @@ class Reader:
             gates=tuple(each.name for each in spec.scheduling_gates or ()),
             health=_health(status),
             images=images,
+            claims=claims,
         )
+
+    def resolve_claims(self, draft: Draft, volumes: VolumeObjects) -> Draft:
+        """Return *draft* with the requirements of its claims in its form; a pod with a node is returned unchanged."""
+        if not draft.claims or draft.node:
+            return draft
+        resolved = volumes.of_pod(draft.name[0], draft.claims)
+        unresolved = draft.unresolved or draft.form
+        form = self._forms.with_volumes(unresolved, resolved.needs, resolved.modelled)
+        return dataclasses.replace(draft, form=form, bound_claims=resolved.bound, unresolved=unresolved)
 
     def __len__(self) -> int:
         """Return the number of cached specs."""

@@ -6,6 +6,7 @@ import dataclasses
 import enum
 from collections.abc import Mapping
 
+from scheduler_core.model.volumes import BoundClaim, VolumeNeed
 from scheduler_core.model.wire import Affinity, Toleration, TopologySpreadConstraint
 
 
@@ -44,7 +45,9 @@ class PodShape:
     images: tuple[str, ...] = ()
     """Images of the pod, sorted; empty text for each that no node reports; nothing if no node reports any."""
     unmodelled: tuple[str, ...] = ()
-    """Fields that can constrain a node but are not modelled, such as ``spec.volumes[0].persistentVolumeClaim``."""
+    """Fields that can constrain a node but are not modelled, such as ``spec.volumes[0].ephemeral``."""
+    volumes: tuple[VolumeNeed, ...] = ()
+    """Requirements of persistent volume claims, in the order of the pod's volumes."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -76,3 +79,5 @@ class PodRecord:
     preempted: bool = False
     """True if it is terminating because of a preemption: condition DisruptionTarget, reason PreemptionByScheduler."""
     health: Health = Health.READY
+    bound_claims: tuple[BoundClaim, ...] = ()
+    """Its bound claims that restrict nodes."""

@@ -82,12 +82,19 @@ def matches(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
     return admits(compiled(selector), labels)
 
 
-def node_mask(selector: NodeSelector, nodes: NodeTable) -> Bools:
-    """Return the nodes that match a term of *selector*; shape (nodes,)."""
+def node_mask(selector: NodeSelector, nodes: NodeTable, *, named: bool = True) -> Bools:
+    """Return the nodes that match a term of *selector*; shape (nodes,).
+
+    The selector of a volume is compared with labels only: not *named*, all nodes have an empty name.
+    """
     mask: Bools = np.zeros(len(nodes), dtype=bool)
     for each in selector.node_selector_terms or ():
-        if (term := _term(each)) is not None:
+        if (term := _term(each)) is None:
+            continue
+        if named:
             mask |= _term_mask(term, nodes)
+        elif not any(equal for _, equal in term.names):
+            mask |= _clauses_mask(term.labels, nodes)
     return mask
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.problem import Problem
+from scheduler_core.model.volumes import VolumeObjects
 from scheduler_core.model.wire import LabelSelector
 from validators.lookup import KnownObjects
 from validators.model.group import Group
@@ -47,3 +48,4 @@ class ClusterSnapshot:
     known: KnownObjects
     """Workloads, groups, priority classes and nodes for the rules about trees."""
     problems: tuple[Problem, ...] = ()
+    volumes: VolumeObjects = dataclasses.field(default_factory=VolumeObjects)

@@ -8,6 +8,8 @@ unmodelled_fields       refuses pods with fields that are not modelled
 node_unschedulable      NodeUnschedulable
 taint_toleration        TaintToleration
 node_affinity           NodeAffinity
+volume_binding          VolumeBinding, for bound claims
+volume_zone             VolumeZone
 node_ports              NodePorts
 noderesources           NodeResourcesFit and NodeResourcesBalancedAllocation
 pod_topology_spread     PodTopologySpread

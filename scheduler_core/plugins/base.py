@@ -35,6 +35,7 @@ class ClusterEvent(enum.Enum):
 
     NODE = "a node was added or changed"
     ROOM = "a pod was removed from a node, or requests less"
+    VOLUME = "a claim, volume or storage class was added or changed"
     POD = "a pod was assigned to a node or removed from it, or its labels changed"
 
 
@@ -93,6 +94,10 @@ class StaticPlugin(Plugin):
 
     def __init__(self, nodes: NodeTable) -> None:
         self.nodes = nodes
+
+    def pre_filter(self, shape: PodShape) -> str:  # noqa: ARG002 - if it excludes nodes one by one
+        """Return the reason that excludes all nodes, in place of the reasons of all filters; empty if there is none."""
+        return ""
 
     @abc.abstractmethod
     def filters(self, shape: PodShape) -> Filters:

@@ -74,11 +74,19 @@ class Profile:
         local = registry.NODE_LOCAL(shape)
         return ShapeProfile(mask, scores, local, registry.one_by_one(shape), local.rows, local.amounts, bonus)
 
+    def pre_filter(self, shape: PodShape) -> str:
+        """Return the reason that excludes all nodes without a look at them (PreFilter); empty if there is none."""
+        shape = self._fields.without_ignored(shape)
+        return next(filter(None, (plugin.pre_filter(shape) for plugin in self._static)), "")
+
     def filters(self, shape: PodShape, *, last: bool | None = None) -> Filters:
         """Return the static filters that can refuse a node to *shape*, in kube-scheduler's order.
 
         Only those of plugins that filter before the plugins of other kinds (*last* False), or after them (*last* True); None: all.
         """
+        if reason := self.pre_filter(shape):
+            return [] if last else [(reason, np.zeros(len(self.nodes), dtype=bool))]
+        shape = self._fields.without_ignored(shape)
         return [each for plugin in self._static if last in (None, plugin.last) for each in plugin.filters(shape)]
 
     def refused(self, fields: Iterable[str]) -> str:

@@ -17,8 +17,18 @@ from scheduler_core.plugins.node_unschedulable import NodeUnschedulable
 from scheduler_core.plugins.noderesources import NodeResources
 from scheduler_core.plugins.pod_topology_spread import PodTopologySpread
 from scheduler_core.plugins.taint_toleration import TaintToleration
+from scheduler_core.plugins.volume_binding import VolumeBinding
+from scheduler_core.plugins.volume_zone import VolumeZone
 
-STATIC: tuple[type[StaticPlugin], ...] = (NodeUnschedulable, TaintToleration, NodeAffinity, ImageLocality, NodeDeclaredFeatures)
+STATIC: tuple[type[StaticPlugin], ...] = (
+    NodeUnschedulable,
+    TaintToleration,
+    NodeAffinity,
+    VolumeBinding,
+    VolumeZone,
+    ImageLocality,
+    NodeDeclaredFeatures,
+)
 LEDGER: tuple[type[LedgerPlugin], ...] = (NodePorts,)
 NODE_LOCAL: type[NodeLocalPlugin] = NodeResources
 STATEFUL: tuple[type[StatefulPlugin], ...] = (PodTopologySpread, InterPodAffinity)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterable
 
@@ -30,7 +31,16 @@ class UnmodelledFields(StaticPlugin):
 
     def refusal(self, fields: Iterable[str]) -> str:
         """Return the reason to refuse every node to a pod with *fields*; empty if all of them are ignored."""
-        kept = [field for field in fields if field not in self._ignore and _INDEX.sub("", field) not in self._ignore]
+        kept = [field for field in fields if not self._ignores(field)]
         if not kept:
             return ""
         return f"{' and '.join(kept)} can exclude nodes and is not modelled (to place it anyway, use --ignore {_INDEX.sub('', kept[0])})"
+
+    def without_ignored(self, shape: PodShape) -> PodShape:
+        """Return *shape* without the requirements of ignored volumes."""
+        if not shape.volumes or not self._ignore:
+            return shape
+        return dataclasses.replace(shape, volumes=tuple(each for each in shape.volumes if not self._ignores(each.field)))
+
+    def _ignores(self, field: str) -> bool:
+        return field in self._ignore or _INDEX.sub("", field) in self._ignore

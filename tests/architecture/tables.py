@@ -136,6 +136,7 @@ EDGES: dict[str, tuple[str, ...]] = {
     "msgspec": (
         "validators/model/*",
         "scheduler_core/model/wire.py",
+        "scheduler_core/model/wire_volumes.py",
         "webhooks/admission/review.py",
         "webhooks/lookup/watched.py",
         "apiserver/*",

@@ -7,6 +7,7 @@ import itertools
 import json
 import random
 import typing
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -23,7 +24,7 @@ from muster.render import answer_json
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.gather import KINDS
 from scheduler_core.loading.load import load
-from scheduler_core.model import wire
+from scheduler_core.model import wire, wire_volumes
 from scheduler_core.model.cluster_objects import Node, PodDisruptionBudget
 from scheduler_core.model.pods import Health
 from tests.muster.simulated import gang, node, pod
@@ -36,6 +37,7 @@ from validators.model.meta import Empty
 from validators.model.workload import Workload
 
 SECRET = "hunter2"
+VOLUMES = json.loads((Path(__file__).parents[1] / "cases" / "bound-claims.json").read_text(encoding="utf-8"))
 
 
 def told(objects, problems=(), strategy="greedy"):
@@ -73,7 +75,21 @@ def absent(model, shape, path, depth=0):
                 yield from absent(inner, shape[name], f"{path}.{name}", depth + 1)
 
 
-@pytest.mark.parametrize("model", [wire.Pod, Node, PodDisruptionBudget, PodGroup, CompositePodGroup, Workload, PriorityClass])
+@pytest.mark.parametrize(
+    "model",
+    [
+        wire.Pod,
+        Node,
+        PodDisruptionBudget,
+        wire_volumes.PersistentVolumeClaim,
+        wire_volumes.PersistentVolume,
+        wire_volumes.StorageClass,
+        PodGroup,
+        CompositePodGroup,
+        Workload,
+        PriorityClass,
+    ],
+)
 def test_every_field_that_is_read_is_known(model):
     assert [] == [*absent(model, FIELDS[model.__name__], model.__name__)]
 
@@ -95,7 +111,7 @@ def test_nothing_that_is_not_read_leaves():
     }
     secretive["spec"] |= {
         "serviceAccountName": SECRET,
-        "volumes": [{"name": SECRET, "secret": {"secretName": SECRET}}, {"name": "c", "persistentVolumeClaim": {"claimName": SECRET}}],
+        "volumes": [{"name": SECRET, "secret": {"secretName": SECRET}}, {"name": "c", "persistentVolumeClaim": {"claimName": "data"}}],
         "containers": [{"name": "c", "command": [SECRET], "env": [{"name": "TOKEN", "value": SECRET}]}],
         "imagePullSecrets": [{"name": SECRET}],
         "resourceClaims": [{"name": SECRET}],
@@ -105,12 +121,16 @@ def test_nothing_that_is_not_read_leaves():
     machine["metadata"] |= {"annotations": {"a": SECRET}}
     machine["spec"] = {"providerID": SECRET}
     machine["status"] |= {"addresses": [{"address": SECRET}]}
+    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data", "annotations": {"a": SECRET}}}
+    claim["metadata"] |= {"labels": {"a": SECRET}, "finalizers": [SECRET]}
+    volume = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "v"}, "spec": {"nfs": {"server": SECRET}}}
+    volume["spec"] |= {"awsElasticBlockStore": {"volumeID": SECRET}, "mountOptions": [SECRET]}
     foreign = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": SECRET}, "data": {"a": SECRET}}
-    document = keep_simulated_fields([secretive, machine, foreign]).document()
+    document = keep_simulated_fields([secretive, machine, claim, volume, foreign]).document()
 
     assert SECRET.encode() not in document
     assert {"kind": "List", "apiVersion": "v1"} == {key: value for key, value in json.loads(document).items() if key != "items"}
-    assert ["Node", "Pod"] == [each["kind"] for each in json.loads(document)["items"]]
+    assert ["Node", "PersistentVolume", "PersistentVolumeClaim", "Pod"] == [each["kind"] for each in json.loads(document)["items"]]
 
 
 @pytest.mark.parametrize(
@@ -191,6 +211,16 @@ def test_features_of_pods_and_nodes_are_kept():
 @pytest.mark.parametrize("case", SCENARIOS, ids=lambda case: case["id"])
 def test_cases_are_answered_alike(case):
     assert told(objects_of(case)) == told(replayed(objects_of(case)))
+
+
+@pytest.mark.parametrize("case", VOLUMES, ids=lambda case: case["id"])
+def test_volumes_are_answered_alike(case):
+    objects = [*objects_of(case), *case["others"]]
+    assert told(objects) == told(replayed(objects))
+    kept = keep_simulated_fields(objects)
+    answers = [json.loads(told([each.document()])) for each in (kept, kept.redacted("salt"))]
+    assert answers[0]["summary"] == answers[1]["summary"]
+    assert 1 == len({len(answer["pending"]) for answer in answers})
 
 
 @settings(max_examples=sampled(60), deadline=None)

@@ -17,7 +17,11 @@ from tests.sampling import sampled
 from tests.scheduler_core.oracle import brute, compare
 from tests.scheduler_core.oracle.strategies import TINY, clusters
 
-CASES = json.loads((Path(__file__).parent.parent / "cases" / "placement.json").read_text(encoding="utf-8"))
+CASES = [
+    case
+    for name in ("placement", "bound-claims")
+    for case in json.loads((Path(__file__).parent.parent / "cases" / f"{name}.json").read_text(encoding="utf-8"))
+]
 SCENARIOS = [
     case
     for case in CASES
@@ -55,7 +59,7 @@ def objects_of(case: Json) -> list[Json]:
         }
         for node in case["nodes"]
     ]
-    kinds = ("priorityClasses", "workloads", "groups", "existingPods", "pods", "pdbs")
+    kinds = ("priorityClasses", "workloads", "groups", "existingPods", "pods", "pdbs", "others")
     return [*nodes, *(each for kind in kinds for each in case.get(kind) or [])]
 
 
@@ -122,6 +126,13 @@ def test_conditions_are_worded_as_kube_scheduler_does(case):
             result[key] for key in ("status", "reason") if want.get(key)
         ]
         assert want.get("messageContains", "") in result["message"]
+
+
+@pytest.mark.parametrize("case", [case for case in SCENARIOS if case["expect"].get("conditions")], ids=lambda case: case["id"])
+def test_pods_have_the_reason_of_kube_scheduler(case):
+    pending = {each["pod"].rpartition("/")[2]: each["reason"] for each in answered(case, "greedy")["pending"]}
+    wanted = [each for each in case["expect"]["conditions"] if each["kind"] == "Pod" and not each.get("basis") and not each.get("racy")]
+    assert [] == [each for each in wanted if each.get("messageContains", "") not in pending.get(each["name"], "")]
 
 
 @RANDOM

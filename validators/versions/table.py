@@ -73,7 +73,17 @@ TABLE: tuple[ApiVersion, ...] = (
     ),
     ApiVersion(SCHEDULING, "v1alpha2", (ServedKind("Workload", 36, 36), ServedKind("PodGroup", 36, 36)), V1ALPHA2),
     ApiVersion(SCHEDULING, "v1alpha1", (ServedKind("Workload", 35, 35), ServedKind("PriorityClass", 8, 21)), V1ALPHA1),
-    ApiVersion("", "v1", (ServedKind("Pod", hub=True), ServedKind("Node", hub=True))),
+    ApiVersion(
+        "",
+        "v1",
+        (
+            ServedKind("Pod", hub=True),
+            ServedKind("Node", hub=True),
+            ServedKind("PersistentVolume", hub=True),
+            ServedKind("PersistentVolumeClaim", hub=True),
+        ),
+    ),
+    ApiVersion("storage.k8s.io", "v1", (ServedKind("StorageClass", 6, hub=True),)),
     ApiVersion("batch", "v1", (ServedKind("Job", 2, hub=True),)),
     ApiVersion("jobset.x-k8s.io", "v1alpha2", (ServedKind("JobSet", hub=True),), custom=True),
     ApiVersion("policy", "v1", (ServedKind("PodDisruptionBudget", 21, hub=True),)),

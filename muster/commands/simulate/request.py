@@ -26,7 +26,7 @@ IGNORABLE = frozenset(
         ),
     }
 )
-"""Fields of pods that can exclude nodes and are not modelled."""
+"""Fields of pods that can exclude nodes and are not modelled, or not in all cases."""
 
 
 LARGEST_BUDGET = 100_000_000

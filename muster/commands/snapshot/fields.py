@@ -1,6 +1,7 @@
 """Fields of cluster objects that ``simulate`` reads, and those of them that contain names.
 
-A field that is not listed is never in a snapshot: not an environment variable, not an annotation, not the name of a claim.
+A field that is not listed is never in a snapshot: not an environment variable, not the name of a Secret or
+of a resource claim, and of annotations only those about the binding of volumes.
 Field names are those of the JSON, including those of retired versions of the groups.
 """
 
@@ -10,7 +11,7 @@ import dataclasses
 import enum
 from collections.abc import Mapping
 
-from scheduler_core.model import wire
+from scheduler_core.model import wire, wire_volumes
 from scheduler_core.model.conditions import INITIALLY_SCHEDULED
 
 
@@ -21,6 +22,7 @@ class Leaf(enum.Enum):
     NAME = "a name, or the value of a label, which is hashed on request"
     POD_IMAGE = "an image in a pod, which is hashed like a name; without a tag it has the tag latest"
     NODE_IMAGE = "an image on a node, which is hashed like a name"
+    ZONES = "names separated by __, each hashed on request"
     TEXT = "prose, left out if names are hashed"
     UNREAD = "left out; only a value of the wrong type is kept, because it makes the object unusable"
 
@@ -127,6 +129,7 @@ _VOLUME: Fields = {
     "name": UNREAD,
     # Of all others only the presence is read.
     **{each: {} for each in wire.Volume.__struct_encode_fields__ if each != "name"},
+    "persistentVolumeClaim": {"claimName": NAME},
     "image": {"reference": Leaf.POD_IMAGE},
 }
 POD: Fields = {
@@ -191,6 +194,28 @@ BUDGET: Fields = {
         "disruptedPods": Entries(key=NAME),
     },
 }
+CLAIM: Fields = {
+    "metadata": {
+        "name": NAME,
+        "namespace": NAME,
+        "uid": NAME,
+        "deletionTimestamp": KEPT,
+        "annotations": {"pv.kubernetes.io/bind-completed": KEPT, "volume.beta.kubernetes.io/storage-class": NAME},
+    },
+    "spec": {"volumeName": NAME, "storageClassName": NAME, "accessModes": Each(KEPT)},
+    "status": {"phase": KEPT},
+}
+_NAME_AND_ZONES: Fields = {"name": NAME, "namespace": NAME, "labels": Entries(value=Leaf.ZONES)}
+VOLUME: Fields = {
+    "metadata": _NAME_AND_ZONES,
+    "spec": {
+        # Only the presence of the sources is read.
+        **{each: {} for each in wire_volumes.VolumeSpec.__struct_encode_fields__},
+        "nodeAffinity": {"required": {"nodeSelectorTerms": Each(_NODE_TERM)}},
+        "claimRef": {"namespace": NAME, "name": NAME, "uid": NAME},
+    },
+}
+STORAGE_CLASS: Fields = {"metadata": _NAME_AND_ZONES, "volumeBindingMode": KEPT}
 _CLAIM: Fields = {"name": NAME, "resourceClaimName": NAME, "resourceClaimTemplateName": NAME}
 _POLICY: Fields = {"basic": {"desiredCount": KEPT}, "gang": {"minCount": KEPT, "minGroupCount": KEPT}}
 _LEVEL: Fields = {
@@ -239,6 +264,9 @@ FIELDS: Mapping[str, Fields] = {
         ("CompositePodGroup", GROUP),
         ("PodGroup", GROUP),
         ("PodDisruptionBudget", BUDGET),
+        ("StorageClass", STORAGE_CLASS),
+        ("PersistentVolume", VOLUME),
+        ("PersistentVolumeClaim", CLAIM),
         ("Pod", POD),
     )
 }

@@ -54,9 +54,10 @@ def list_cluster(kubeconfig: str | None, context: str | None) -> Read:
             try:
                 lists += cluster.pages(each)
             except ReplyError as error:
-                if each.kind in NEEDED or error.code != FORBIDDEN:
+                if each.kind in NEEDED or error.code not in (FORBIDDEN, NOT_FOUND):
                     raise
-                problems.append(Problem(each.resource, f"cannot be listed: {error}"))
+                if error.code == FORBIDDEN:
+                    problems.append(Problem(each.resource, f"cannot be listed: {error}"))
     except ReplyError as error:
         raise ClusterError(f"{api.host}: {each.resource} cannot be listed: {error}") from None
     except (ValueError, *TRANSPORT) as error:

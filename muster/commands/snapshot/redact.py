@@ -132,4 +132,6 @@ def _leaf(value: Json, leaf: Leaf, rename: Callable[[str], str]) -> Json:
         return rename(value if has_tag(value) else f"{value}:latest") + _TAG
     if leaf is Leaf.NODE_IMAGE:
         return rename(value) + (_TAG if has_tag(value) else "")
+    if leaf is Leaf.ZONES:
+        return "__".join(map(rename, value.split("__")))
     return rename(value) if leaf is Leaf.NAME else value

@@ -211,7 +211,7 @@ class Facts:
     def _admits(self, shape: PodShape) -> Bools | None:
         tolerations = tuple(Toleration(key=each.key, operator="Exists") for each in shape.tolerations)
         weakened = dataclasses.replace(
-            shape, tolerations=tolerations, affinity=_without_comparisons(shape.affinity), features=(), unmodelled=()
+            shape, tolerations=tolerations, affinity=_without_comparisons(shape.affinity), features=(), unmodelled=(), volumes=()
         )
         mask: Bools | None = None
         for _, each in self._state.profile.filters(weakened):

@@ -87,7 +87,7 @@ def _with_pods(snapshot: ClusterSnapshot, objects: list[GatheredObjects], serial
     records = Records(snapshot.nodes, _priorities(snapshot), problems)
     first = max(serial, 1 + max((pod.shape.serial for pod in snapshot.pods), default=0))
     shapes: dict[int, PodShape] = {}
-    for draft in read_pods(objects, snapshot.nodes.index, problems):
+    for draft in read_pods(objects, snapshot.nodes.index, snapshot.volumes, problems):
         record = records.record(draft)
         if (shape := shapes.get(record.shape.serial)) is None:
             shape = shapes[record.shape.serial] = dataclasses.replace(record.shape, serial=first + record.shape.serial)

@@ -160,7 +160,7 @@ class TestShapes:
     @pytest.mark.parametrize(
         ("spec", "unmodelled"),
         [
-            pytest.param({"volumes": [{"emptyDir": {}}, {"persistentVolumeClaim": {}}]}, ("spec.volumes[1].persistentVolumeClaim",), id="claim"),
+            pytest.param({"volumes": [{"emptyDir": {}}, {"ephemeral": {}}]}, ("spec.volumes[1].ephemeral",), id="second volume"),
             pytest.param({"volumes": [{"ephemeral": {}}]}, ("spec.volumes[0].ephemeral",), id="ephemeral"),
             *[
                 pytest.param({"volumes": [{name: {}}]}, (f"spec.volumes[0].{name}",), id=name)

@@ -1,0 +1,73 @@
+"""PersistentVolumeClaims, PersistentVolumes and StorageClasses, unique by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TypeVar
+
+from scheduler_core.loading.gather import GatheredObjects, Name
+from scheduler_core.loading.read_objects import name_in, one_each, typed
+from scheduler_core.model.problem import Problem
+from scheduler_core.model.volumes import ZONE_LABELS, Claim, Volume, VolumeObjects
+from scheduler_core.model.wire_volumes import PersistentVolume, PersistentVolumeClaim, StorageClass
+
+_DELIMITER = "__"
+"""Between the zones of a volume with several zones."""
+V = TypeVar("V", PersistentVolumeClaim, PersistentVolume, StorageClass)
+
+
+def read_volumes(kinds: Mapping[str, list[GatheredObjects]], problems: list[Problem]) -> VolumeObjects:
+    """Return the usable claims, volumes and classes of the objects by kind."""
+    claims = one_each(kinds["PersistentVolumeClaim"], read_claim, problems).good
+    volumes = one_each(kinds["PersistentVolume"], read_volume, problems).good
+    classes = one_each(kinds["StorageClass"], read_class, problems).good
+    return VolumeObjects(claims, {name: each for (_, name), each in volumes.items()}, {name: each for (_, name), each in classes.items()})
+
+
+def read_claim(gathered: GatheredObjects) -> tuple[Name, Claim]:
+    """Return the name of a claim, and the claim.  Raises Unusable."""
+    name, claim = _named(gathered, PersistentVolumeClaim)
+    metadata, spec = claim.metadata, claim.spec
+    beta_class = metadata.annotations.storage_class
+    return name, Claim(
+        uid=metadata.uid,
+        volume=spec.volume_name,
+        bound=bool(spec.volume_name) and metadata.annotations.bind_completed is not None,
+        lost=claim.status.phase == "Lost",
+        deleting=metadata.deletion_timestamp is not None,
+        storage_class=(spec.storage_class_name or "") if beta_class is None else beta_class,
+        single_pod="ReadWriteOncePod" in (spec.access_modes or ()),
+    )
+
+
+def read_volume(gathered: GatheredObjects) -> tuple[Name, Volume]:
+    """Return the name of a volume, and the volume.  Raises Unusable."""
+    name, volume = _named(gathered, PersistentVolume)
+    spec, reference = volume.spec, volume.spec.claim_ref
+    sources = (spec.aws_elastic_block_store, spec.gce_persistent_disk, spec.azure_disk, spec.cinder, spec.portworx_volume)
+    return name, Volume(
+        affinity=spec.node_affinity.required if spec.node_affinity else None,
+        zones=tuple(_zones(volume.metadata.labels or {})),
+        migrates=any(each is not None for each in sources),
+        claim=(reference.namespace, reference.name) if reference else None,
+        claim_uid=reference.uid if reference else "",
+    )
+
+
+def read_class(gathered: GatheredObjects) -> tuple[Name, str]:
+    """Return the name of a storage class, and its volume binding mode.  Raises Unusable."""
+    name, storage_class = _named(gathered, StorageClass)
+    return name, storage_class.volume_binding_mode or "Immediate"
+
+
+def _named(gathered: GatheredObjects, model: type[V]) -> tuple[Name, V]:
+    decoded = typed(gathered, model)
+    return name_in(gathered.kind, decoded.metadata), decoded
+
+
+def _zones(labels: Mapping[str, str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield zone labels with their values; a label with an empty zone is ignored."""
+    for key in ZONE_LABELS:
+        zones = sorted({zone.strip() for zone in labels[key].split(_DELIMITER)}) if key in labels else [""]
+        if zones[0]:
+            yield key, tuple(zones)

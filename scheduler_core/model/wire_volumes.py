@@ -1,0 +1,100 @@
+"""Volumes, claims and storage classes as the API encodes them, as far as placement reads them (core/v1, storage.k8s.io/v1).
+
+Decoding is typed as in ``wire``.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from scheduler_core.model.wire import NodeSelector, Wire
+
+Source = dict[str, object]
+"""Volume source of which only the presence is read."""
+
+
+class ClaimAnnotations(Wire, frozen=True, gc=False):
+    """Annotations of a PersistentVolumeClaim."""
+
+    bind_completed: str | None = msgspec.field(default=None, name="pv.kubernetes.io/bind-completed")
+    storage_class: str | None = msgspec.field(default=None, name="volume.beta.kubernetes.io/storage-class")
+
+
+class ClaimMeta(Wire, frozen=True, gc=False):
+    """``metadata`` of a PersistentVolumeClaim."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    deletion_timestamp: str | None = None
+    annotations: ClaimAnnotations = ClaimAnnotations()
+
+
+class ClaimSpec(Wire, frozen=True, gc=False):
+    """``spec`` of a PersistentVolumeClaim."""
+
+    volume_name: str = ""
+    storage_class_name: str | None = None
+    access_modes: tuple[str, ...] | None = None
+
+
+class ClaimStatus(Wire, frozen=True, gc=False):
+    """``status`` of a PersistentVolumeClaim."""
+
+    phase: str = ""
+
+
+class PersistentVolumeClaim(Wire, frozen=True, gc=False):
+    """core/v1 PersistentVolumeClaim."""
+
+    metadata: ClaimMeta = ClaimMeta()
+    spec: ClaimSpec = ClaimSpec()
+    status: ClaimStatus = ClaimStatus()
+
+
+class VolumeMeta(Wire, frozen=True, gc=False):
+    """``metadata`` of a PersistentVolume or a StorageClass."""
+
+    name: str = ""
+    namespace: str = ""
+    labels: dict[str, str] | None = None
+
+
+class VolumeNodeAffinity(Wire, frozen=True, gc=False):
+    """core/v1 VolumeNodeAffinity."""
+
+    required: NodeSelector | None = None
+
+
+class ClaimReference(Wire, frozen=True, gc=False):
+    """Reference of a PersistentVolume to its claim."""
+
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+
+
+class VolumeSpec(Wire, frozen=True, gc=False):
+    """``spec`` of a PersistentVolume: its node affinity, its claim, and the sources that can migrate to a CSI driver."""
+
+    node_affinity: VolumeNodeAffinity | None = None
+    claim_ref: ClaimReference | None = None
+    aws_elastic_block_store: Source | None = None
+    gce_persistent_disk: Source | None = None
+    azure_disk: Source | None = None
+    cinder: Source | None = None
+    portworx_volume: Source | None = None
+
+
+class PersistentVolume(Wire, frozen=True, gc=False):
+    """core/v1 PersistentVolume."""
+
+    metadata: VolumeMeta = VolumeMeta()
+    spec: VolumeSpec = VolumeSpec()
+
+
+class StorageClass(Wire, frozen=True, gc=False):
+    """storage.k8s.io/v1 StorageClass."""
+
+    metadata: VolumeMeta = VolumeMeta()
+    volume_binding_mode: str | None = None
