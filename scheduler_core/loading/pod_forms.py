@@ -62,7 +62,7 @@ class PodForms:
 
     def __len__(self) -> int:
         """Return the number of cached specs."""
-        return len(self._by_spec)
+        return len(self._by_spec) + len(self._by_volumes)
 
     def retain(self, forms: Collection[PodForm]) -> None:
         """Drop all cached forms except *forms*."""

@@ -35,7 +35,7 @@ class ClusterEvent(enum.Enum):
 
     NODE = "a node was added or changed"
     ROOM = "a pod was removed from a node, or requests less"
-    VOLUME = "a claim, volume or storage class was added or changed"
+    VOLUME = "a claim, volume or storage class was added or changed; on a live cluster, the pods that use it change with it"
     POD = "a pod was assigned to a node or removed from it, or its labels changed"
 
 

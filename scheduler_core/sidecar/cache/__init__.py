@@ -6,6 +6,7 @@ freshness        filter of outdated events, by uid and resourceVersion
 pod_cache        pods
 group_cache      groups, Workloads, priority classes, disruption budgets
 node_cache       nodes
+volume_cache     claims, volumes and storage classes
 field_managers   field managers of a condition
 assumed_pods     writes in flight that the watch does not show yet
 node_usage       pods by node, and the resources they use

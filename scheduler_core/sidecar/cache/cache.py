@@ -11,8 +11,7 @@ from typing import Final
 
 import msgspec
 
-from scheduler_core.loading import gather
-from scheduler_core.loading.gather import GatheredObjects, Name, Unusable
+from scheduler_core.loading.gather import KINDS, VOLUME_KINDS, GatheredObjects, Name, Unusable
 from scheduler_core.model import wire
 from scheduler_core.model.decision import Name as Root
 from scheduler_core.model.options import PlacingOptions
@@ -26,6 +25,7 @@ from scheduler_core.sidecar.cache.group_cache import GroupCache, Key, LiveGroup
 from scheduler_core.sidecar.cache.live_snapshot import LiveSnapshots
 from scheduler_core.sidecar.cache.node_usage import NodeUsage
 from scheduler_core.sidecar.cache.pod_cache import LABELS, LivePod, PodReader
+from scheduler_core.sidecar.cache.volume_cache import VolumeCache
 from scheduler_core.sidecar.writes import Ref
 from validators.model.group import Group
 from validators.model.objects import CLUSTER_SCOPED
@@ -33,8 +33,6 @@ from validators.versions.served import hub_of
 
 __all__ = ["KINDS", "LABELS", "Cache"]
 
-KINDS = tuple(kind for kind in gather.KINDS if kind not in gather.VOLUME_KINDS)
-"""Kinds in the cache.  Without claims and volumes, a pod with a claim is reported as not modelled."""
 _FEW_FORMS = 2_000
 """Number of pod forms above which unused forms are removed."""
 
@@ -84,8 +82,9 @@ class Cache:
         self._unusable: dict[Key, str] = {}
         self.group_cache = GroupCache()
         self.usage = NodeUsage(self.group_cache)
+        self._volumes = VolumeCache()
         self.reporter = ChangeReporter(self.usage, self.group_cache)
-        self._snapshots = LiveSnapshots(self.usage, self.group_cache, self._unusable)
+        self._snapshots = LiveSnapshots(self.usage, self.group_cache, self._volumes, self._unusable)
 
     @property
     def synced(self) -> bool:
@@ -190,6 +189,8 @@ class Cache:
             added = name[1] not in self.usage.nodes.nodes
             if self.usage.add_or_update_node(raw_object)[1]:
                 self.reporter.node(name[1], added=added)
+        elif raw_object.kind in VOLUME_KINDS:
+            self._update_pods_of_claims(self._volumes.add_or_update(raw_object, name))
         else:
             before = self.reporter.before_change(raw_object.kind, name)
             self.group_cache.add_or_update(raw_object, name, stamp)
@@ -203,10 +204,21 @@ class Cache:
         elif kind == "Node":
             if self.usage.remove_node(name[1]):
                 self.reporter.node(name[1])
+        elif kind in VOLUME_KINDS:
+            self._update_pods_of_claims(self._volumes.remove(kind, name))
         else:
             before = self.reporter.before_change(kind, name)
             self.group_cache.remove(kind, name)
             self.reporter.group(kind, name, before)
+
+    def _update_pods_of_claims(self, claims: Iterable[Name]) -> None:
+        """Update the pods without a node whose requirements on nodes have changed; each is reported as a changed pod."""
+        for claim in claims:
+            for before in self.usage.pods.pods_of_claim(claim):
+                if (after := self._reader.with_volumes(before, self._volumes.objects)) is not None:
+                    old_node = self.usage.node_of(before)
+                    self.usage.add_or_update_pod(after)
+                    self.reporter.pod(before, after, old_node)
 
     def _add_pod(self, raw_object: GatheredObjects, name: Name, stamp: Stamp) -> None:
         key = (raw_object.kind, *name)
@@ -215,7 +227,7 @@ class Cache:
         old_node = self.usage.node_of(before) if before is not None else ""
         after: LivePod | None = None
         try:
-            pod = self._reader.read_pod(raw_object, stamp)
+            pod = self._reader.read_pod(raw_object, stamp, self._volumes.objects)
         except Unusable as error:
             self._unusable[key] = str(error)
             self.usage.remove_pod("/".join(name))

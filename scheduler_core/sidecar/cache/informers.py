@@ -15,9 +15,12 @@ import msgspec
 from apiserver.api import Api
 from apiserver.discovery import path_of
 from apiserver.watch import Watcher, WatchStatus
+from scheduler_core.loading.gather import VOLUME_KINDS
 from validators.versions.served import Resource, resource
 
-WATCHED = tuple(map(resource, ("PriorityClass", "Node", "PodDisruptionBudget", "Workload", "CompositePodGroup", "PodGroup", "Pod")))
+WATCHED = tuple(
+    map(resource, ("PriorityClass", "Node", "PodDisruptionBudget", *VOLUME_KINDS, "Workload", "CompositePodGroup", "PodGroup", "Pod"))
+)
 NEEDED = frozenset({"Node", "Pod", "PodGroup"})
 """Kinds that must be served; all other kinds are optional."""
 UNSERVED = "the API server does not serve {kind} objects: look at its flags --feature-gates (GenericWorkload) and --runtime-config"

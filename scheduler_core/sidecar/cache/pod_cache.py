@@ -16,6 +16,7 @@ from scheduler_core.loading.read_objects import name_in, typed
 from scheduler_core.loading.read_pods import Draft, Reader
 from scheduler_core.model import wire
 from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.model.volumes import VolumeObjects
 from scheduler_core.sidecar.cache.freshness import Stamp
 from scheduler_core.sidecar.client.requests import GATE, HOSTNAME
 from scheduler_core.sidecar.writes import Condition, Ref
@@ -95,8 +96,8 @@ class PodReader:
         self._reader = Reader(membership)
         self._texts: dict[str, str] = {}
 
-    def read_pod(self, raw_object: GatheredObjects, stamp: Stamp) -> LivePod | Ended:
-        """Return the pod, or ``Ended`` if it has ended.
+    def read_pod(self, raw_object: GatheredObjects, stamp: Stamp, volumes: VolumeObjects) -> LivePod | Ended:
+        """Return the pod with the requirements of its claims, or ``Ended`` if it has ended.
 
         Raises:
             Unusable: the pod cannot be used.
@@ -107,7 +108,15 @@ class PodReader:
         if (draft := self._reader.draft(name, pod)) is None:
             return Ended("/".join(name), self._reader.group(pod) if pod.spec.node_name else "")
         pinned_node = "" if GATE in draft.gates else (pod.metadata.annotations or {}).get(GATE, "")
+        draft = self._reader.resolve_claims(draft, volumes)
         return LivePod("/".join(name), stamp, draft, pinned_node, self._pod_scheduled(pod))
+
+    def with_volumes(self, pod: LivePod, volumes: VolumeObjects) -> LivePod | None:
+        """Return *pod* with the requirements that its claims have now; None if they are the same."""
+        draft = self._reader.resolve_claims(pod.draft, volumes)
+        if draft.form is pod.draft.form and draft.bound_claims == pod.draft.bound_claims:
+            return None
+        return LivePod(pod.key, pod.stamp, draft, pod.pinned_node, pod.pod_scheduled)
 
     def sweep(self, forms: Collection[PodForm]) -> None:
         """Remove cached forms that are not in *forms*, the forms of existing pods."""
@@ -147,6 +156,7 @@ class PodCache:
         """Pods that are not bound but are assumed on or pinned to a node, even if that node does not exist."""
         self.with_workload_ref: dict[str, LivePod] = {}
         """Pods with the field ``workloadRef`` of v1alpha1."""
+        self._by_claim: dict[Name, dict[str, LivePod]] = {}
 
     def add_or_update(self, pod: LivePod) -> LivePod | None:
         """Add or replace *pod* and return the pod that it replaces, if any."""
@@ -156,6 +166,8 @@ class PodCache:
             self._members.setdefault((pod.name[0], pod.draft.group), {})[pod.key] = pod
         if pod.draft.reference is not None:
             self.with_workload_ref[pod.key] = pod
+        for claim in _claims(pod):
+            self._by_claim.setdefault(claim, {})[pod.key] = pod
         return before
 
     def end(self, ended: Ended) -> None:
@@ -182,11 +194,9 @@ class PodCache:
         self.assumed_or_pinned.pop(key, None)
         self.with_workload_ref.pop(key, None)
         if pod.draft.group:
-            name = (pod.name[0], pod.draft.group)
-            members = self._members[name]
-            del members[key]
-            if not members:
-                del self._members[name]
+            _remove(self._members, (pod.name[0], pod.draft.group), key)
+        for claim in _claims(pod):
+            _remove(self._by_claim, claim, key)
         return pod
 
     def index_assumed_or_pinned(self, pod: LivePod) -> None:
@@ -200,6 +210,22 @@ class PodCache:
         """Return the pods of a PodGroup."""
         return tuple(self._members.get((namespace, group), {}).values())
 
+    def pods_of_claim(self, claim: Name) -> tuple[LivePod, ...]:
+        """Return the pods without a node that use a persistent volume claim."""
+        return tuple(self._by_claim.get(claim, {}).values())
+
     def groups(self) -> Iterator[Name]:
         """Return the names of the PodGroups that pods name, existing or not."""
         return iter(self._members)
+
+
+def _claims(pod: LivePod) -> set[Name]:
+    """Return the persistent volume claims of a pod without a node."""
+    return set() if pod.draft.node else {(pod.name[0], claim) for _, claim in pod.draft.claims}
+
+
+def _remove(index: dict[Name, dict[str, LivePod]], name: Name, key: str) -> None:
+    pods = index[name]
+    del pods[key]
+    if not pods:
+        del index[name]

@@ -155,11 +155,12 @@ def test_of_a_kind_of_which_nothing_is_known_silence_is_not_told(clock, standing
 
 
 SERVED = {
-    "/api/v1": ["nodes", "pods"],
+    "/api/v1": ["nodes", "pods", "persistentvolumeclaims", "persistentvolumes"],
     "/apis/scheduling.k8s.io/v1beta1": ["podgroups", "workloads"],
     "/apis/scheduling.k8s.io/v1alpha3": ["podgroups", "workloads", "compositepodgroups"],
     "/apis/scheduling.k8s.io/v1": ["priorityclasses"],
     "/apis/policy/v1": ["poddisruptionbudgets"],
+    "/apis/storage.k8s.io/v1": ["storageclasses"],
 }
 
 
@@ -182,6 +183,9 @@ def test_each_kind_is_found_in_the_best_version_and_its_path_is_known_before_it_
         "Workload": f"{group}/v1beta1/workloads",
         "CompositePodGroup": f"{group}/v1alpha3/compositepodgroups",
         "PodGroup": f"{group}/v1beta1/podgroups",
+        "PersistentVolumeClaim": "/api/v1/persistentvolumeclaims",
+        "PersistentVolume": "/api/v1/persistentvolumes",
+        "StorageClass": "/apis/storage.k8s.io/v1/storageclasses",
         "Pod": "/api/v1/pods",
     }
     assert (want, want) == (found, watching.feed.paths)

@@ -28,11 +28,12 @@ from validators.gates import Gates
 PATIENCE = 20
 GROUP = "/apis/scheduling.k8s.io"
 SERVED = {
-    "/api/v1": ["nodes", "pods"],
+    "/api/v1": ["nodes", "pods", "persistentvolumeclaims", "persistentvolumes"],
     f"{GROUP}/v1beta1": ["podgroups", "workloads"],
     f"{GROUP}/v1alpha3": ["compositepodgroups"],
     f"{GROUP}/v1": ["priorityclasses"],
     "/apis/policy/v1": ["poddisruptionbudgets"],
+    "/apis/storage.k8s.io/v1": ["storageclasses"],
 }
 
 
