@@ -16,12 +16,20 @@ from validators.versions import served
 
 VOLUME_KINDS = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass")
 """Kinds about volumes."""
-KINDS = ("Node", "Pod", "PodGroup", "CompositePodGroup", "Workload", "PriorityClass", "PodDisruptionBudget", *VOLUME_KINDS)
+ATTACH_KINDS = ("CSINode", "CSIDriver")
+"""Kinds with limits of the volumes that a node can attach."""
+KINDS = ("Node", "Pod", "PodGroup", "CompositePodGroup", "Workload", "PriorityClass", "PodDisruptionBudget", *VOLUME_KINDS, *ATTACH_KINDS)
 """Kinds that are read."""
 
 DEEP = "is nested too deeply to be read"
 _NOUNS = {"Node": "node", "Pod": "pod", "PodDisruptionBudget": "budget", "PodGroup": "group", "CompositePodGroup": "group"}
-_NOUNS |= {"PersistentVolumeClaim": "claim", "PersistentVolume": "volume", "StorageClass": "class"}
+_NOUNS |= {
+    "PersistentVolumeClaim": "claim",
+    "PersistentVolume": "volume",
+    "StorageClass": "class",
+    "CSINode": "node",
+    "CSIDriver": "driver",
+}
 
 Name = tuple[str, str]
 """Namespace (empty for cluster-scoped kinds) and name."""

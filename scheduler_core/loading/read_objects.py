@@ -26,6 +26,8 @@ M = TypeVar(
     wire_volumes.PersistentVolumeClaim,
     wire_volumes.PersistentVolume,
     wire_volumes.StorageClass,
+    wire_volumes.CSINode,
+    wire_volumes.CSIDriver,
 )
 
 SEVERAL = "is defined several times with different content; the one that sorts first as JSON is used"

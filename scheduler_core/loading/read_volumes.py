@@ -1,4 +1,4 @@
-"""PersistentVolumeClaims, PersistentVolumes and StorageClasses, unique by name."""
+"""Claims, volumes, storage classes and limits of CSI drivers, unique by name."""
 
 from __future__ import annotations
 
@@ -9,19 +9,26 @@ from scheduler_core.loading.gather import GatheredObjects, Name
 from scheduler_core.loading.read_objects import name_in, one_each, typed
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.volumes import ZONE_LABELS, Claim, Volume, VolumeObjects
-from scheduler_core.model.wire_volumes import PersistentVolume, PersistentVolumeClaim, StorageClass
+from scheduler_core.model.wire_volumes import CSIDriver, CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
 _DELIMITER = "__"
 """Between the zones of a volume with several zones."""
-V = TypeVar("V", PersistentVolumeClaim, PersistentVolume, StorageClass)
+V = TypeVar("V", PersistentVolumeClaim, PersistentVolume, StorageClass, CSINode, CSIDriver)
 
 
 def read_volumes(kinds: Mapping[str, list[GatheredObjects]], problems: list[Problem]) -> VolumeObjects:
-    """Return the usable claims, volumes and classes of the objects by kind."""
+    """Return the usable claims, volumes and classes, and the limited drivers, of the objects by kind."""
     claims = one_each(kinds["PersistentVolumeClaim"], read_claim, problems).good
     volumes = one_each(kinds["PersistentVolume"], read_volume, problems).good
     classes = one_each(kinds["StorageClass"], read_class, problems).good
-    return VolumeObjects(claims, {name: each for (_, name), each in volumes.items()}, {name: each for (_, name), each in classes.items()})
+    limits = one_each(kinds["CSINode"], read_limited_drivers, problems).good
+    required = one_each(kinds["CSIDriver"], read_driver, problems).good
+    return VolumeObjects(
+        claims,
+        {name: each for (_, name), each in volumes.items()},
+        {name: each for (_, name), each in classes.items()},
+        limited=frozenset().union(*limits.values(), (name for (_, name), each in required.items() if each)),
+    )
 
 
 def read_claim(gathered: GatheredObjects) -> tuple[Name, Claim]:
@@ -51,6 +58,7 @@ def read_volume(gathered: GatheredObjects) -> tuple[Name, Volume]:
         migrates=any(each is not None for each in sources),
         claim=(reference.namespace, reference.name) if reference else None,
         claim_uid=reference.uid if reference else "",
+        driver=spec.csi.driver if spec.csi else "",
     )
 
 
@@ -58,6 +66,19 @@ def read_class(gathered: GatheredObjects) -> tuple[Name, str]:
     """Return the name of a storage class, and its volume binding mode.  Raises Unusable."""
     name, storage_class = _named(gathered, StorageClass)
     return name, storage_class.volume_binding_mode or "Immediate"
+
+
+def read_limited_drivers(gathered: GatheredObjects) -> tuple[Name, frozenset[str]]:
+    """Return the name of a node, and the drivers that can attach a limited number of volumes to it.  Raises Unusable."""
+    name, node = _named(gathered, CSINode)
+    drivers = node.spec.drivers or ()
+    return name, frozenset(each.name for each in drivers if each.allocatable is not None and each.allocatable.count is not None)
+
+
+def read_driver(gathered: GatheredObjects) -> tuple[Name, bool]:
+    """Return the name of a CSI driver, and whether a node without it excludes pods with its volumes.  Raises Unusable."""
+    name, driver = _named(gathered, CSIDriver)
+    return name, driver.spec.prevent_pod_scheduling_if_missing
 
 
 def _named(gathered: GatheredObjects, model: type[V]) -> tuple[Name, V]:

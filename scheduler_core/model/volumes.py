@@ -1,7 +1,8 @@
 """PersistentVolumeClaims, PersistentVolumes and StorageClasses, and their requirements on the nodes of a pod.
 
 The requirements are part of a pod's shape; they do not name bound claims, so that equal pods share one shape.  Claims that the plugins do
-not model have no requirement here: ReadWriteOncePod, WaitForFirstConsumer and not bound, and volumes that can migrate to a CSI driver.
+not model have no requirement here: ReadWriteOncePod, WaitForFirstConsumer and not bound, volumes that can migrate to a CSI driver, and
+volumes of CSI drivers whose volumes on a node are limited.
 """
 
 from __future__ import annotations
@@ -97,6 +98,7 @@ class Volume:
         migrates: whether a CSI driver can be responsible for its source.
         claim: the claim that it is reserved for; None if none.
         claim_uid: the uid of that claim; empty if not known.
+        driver: its CSI driver; empty if none.
 
     """
 
@@ -105,6 +107,7 @@ class Volume:
     migrates: bool
     claim: ClaimName | None
     claim_uid: str
+    driver: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -133,6 +136,7 @@ class VolumeObjects:
         classes: volume binding modes of the storage classes by name.
         completes: whether a claim counts as bound while its volume is reserved for it: the PersistentVolume controller completes the
             binding within seconds.
+        limited: CSI drivers with a limit of volumes on some node, or that must be on a node; None if this is not known.
 
     """
 
@@ -140,6 +144,7 @@ class VolumeObjects:
     volumes: Mapping[str, Volume] = dataclasses.field(default_factory=dict)
     classes: Mapping[str, str] = dataclasses.field(default_factory=dict)
     completes: bool = True
+    limited: frozenset[str] | None = frozenset()
 
     def of_pod(self, namespace: str, claims: Iterable[PodClaim]) -> PodVolumes:
         """Return the requirements of the *claims* of a pod in *namespace*."""
@@ -165,6 +170,8 @@ class VolumeObjects:
         if not claim.bound and not (self.completes and _reserved(volume, name, claim)):
             delayed = not claim.volume and self.classes.get(claim.storage_class) == "WaitForFirstConsumer"
             return None if delayed else VolumeNeed(field, ClaimState.UNBOUND)
+        if volume is not None and volume.driver and (self.limited is None or volume.driver in self.limited):
+            return None
         return _bound(claim, volume, field)
 
 

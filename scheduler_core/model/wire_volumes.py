@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from scheduler_core.model.wire import NodeSelector, Wire
+from scheduler_core.model.wire import Int32, NodeSelector, Wire
 
 Source = dict[str, object]
 """Volume source of which only the presence is read."""
@@ -74,8 +74,14 @@ class ClaimReference(Wire, frozen=True, gc=False):
     uid: str = ""
 
 
+class CsiSource(Wire, frozen=True, gc=False):
+    """Source of a volume of a CSI driver."""
+
+    driver: str = ""
+
+
 class VolumeSpec(Wire, frozen=True, gc=False):
-    """``spec`` of a PersistentVolume: its node affinity, its claim, and the sources that can migrate to a CSI driver."""
+    """``spec`` of a PersistentVolume: its node affinity, its claim, its CSI driver, and the sources that can migrate to one."""
 
     node_affinity: VolumeNodeAffinity | None = None
     claim_ref: ClaimReference | None = None
@@ -84,6 +90,7 @@ class VolumeSpec(Wire, frozen=True, gc=False):
     azure_disk: Source | None = None
     cinder: Source | None = None
     portworx_volume: Source | None = None
+    csi: CsiSource | None = None
 
 
 class PersistentVolume(Wire, frozen=True, gc=False):
@@ -91,6 +98,45 @@ class PersistentVolume(Wire, frozen=True, gc=False):
 
     metadata: VolumeMeta = VolumeMeta()
     spec: VolumeSpec = VolumeSpec()
+
+
+class DriverLimits(Wire, frozen=True, gc=False):
+    """``allocatable`` of a driver on a node."""
+
+    count: Int32 | None = None
+
+
+class NodeDriver(Wire, frozen=True, gc=False):
+    """A CSI driver on a node."""
+
+    name: str = ""
+    allocatable: DriverLimits | None = None
+
+
+class NodeDrivers(Wire, frozen=True, gc=False):
+    """``spec`` of a CSINode."""
+
+    drivers: tuple[NodeDriver, ...] | None = None
+
+
+class CSINode(Wire, frozen=True, gc=False):
+    """storage.k8s.io/v1 CSINode."""
+
+    metadata: VolumeMeta = VolumeMeta()
+    spec: NodeDrivers = NodeDrivers()
+
+
+class DriverSpec(Wire, frozen=True, gc=False):
+    """``spec`` of a CSIDriver."""
+
+    prevent_pod_scheduling_if_missing: bool = False
+
+
+class CSIDriver(Wire, frozen=True, gc=False):
+    """storage.k8s.io/v1 CSIDriver."""
+
+    metadata: VolumeMeta = VolumeMeta()
+    spec: DriverSpec = DriverSpec()
 
 
 class StorageClass(Wire, frozen=True, gc=False):

@@ -84,6 +84,8 @@ def absent(model, shape, path, depth=0):
         wire_volumes.PersistentVolumeClaim,
         wire_volumes.PersistentVolume,
         wire_volumes.StorageClass,
+        wire_volumes.CSINode,
+        wire_volumes.CSIDriver,
         PodGroup,
         CompositePodGroup,
         Workload,

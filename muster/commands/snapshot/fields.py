@@ -213,8 +213,12 @@ VOLUME: Fields = {
         **{each: {} for each in wire_volumes.VolumeSpec.__struct_encode_fields__},
         "nodeAffinity": {"required": {"nodeSelectorTerms": Each(_NODE_TERM)}},
         "claimRef": {"namespace": NAME, "name": NAME, "uid": NAME},
+        "csi": {"driver": KEPT},
     },
 }
+CSI_NODE: Fields = {"metadata": _NAME_AND_ZONES, "spec": {"drivers": Each({"name": KEPT, "allocatable": {"count": KEPT}})}}
+# The name is that of the driver, as in the volumes.
+CSI_DRIVER: Fields = {"metadata": {**_NAME_AND_ZONES, "name": KEPT}, "spec": {"preventPodSchedulingIfMissing": KEPT}}
 STORAGE_CLASS: Fields = {"metadata": _NAME_AND_ZONES, "volumeBindingMode": KEPT}
 _CLAIM: Fields = {"name": NAME, "resourceClaimName": NAME, "resourceClaimTemplateName": NAME}
 _POLICY: Fields = {"basic": {"desiredCount": KEPT}, "gang": {"minCount": KEPT, "minGroupCount": KEPT}}
@@ -264,6 +268,8 @@ FIELDS: Mapping[str, Fields] = {
         ("CompositePodGroup", GROUP),
         ("PodGroup", GROUP),
         ("PodDisruptionBudget", BUDGET),
+        ("CSIDriver", CSI_DRIVER),
+        ("CSINode", CSI_NODE),
         ("StorageClass", STORAGE_CLASS),
         ("PersistentVolume", VOLUME),
         ("PersistentVolumeClaim", CLAIM),

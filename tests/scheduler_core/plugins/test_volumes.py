@@ -45,6 +45,17 @@ def by_name(operator: str, name: str) -> Json:
     return {"matchFields": [{"key": "metadata.name", "operator": operator, "values": [name]}]}
 
 
+def csi_node(name: str, limits: dict[str, int | None]) -> Json:
+    drivers = [{"name": driver, "nodeID": name, "allocatable": {"count": count}} for driver, count in limits.items()]
+    return {"apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": {"name": name}, "spec": {"drivers": drivers}}
+
+
+def csi_driver(name: str, *, required: bool) -> Json:
+    spec = {"preventPodSchedulingIfMissing": required}
+    return {"apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver", "metadata": {"name": name}, "spec": spec}
+
+
+CSI_VOLUME = volume(csi={"driver": "csi.example", "volumeHandle": "x"})
 NODES = [node("n1", zone="a"), node("n2", zone="b"), node("n3")]
 
 
@@ -156,6 +167,8 @@ def test_zone_of_a_volume(of_volume, of_node, passes):
         pytest.param([claim(volume="pv", modes=("ReadWriteOncePod",)), volume()], id="ReadWriteOncePod"),
         pytest.param([claim(), storage_class("WaitForFirstConsumer")], id="waits for the first consumer"),
         pytest.param([claim(volume="pv"), volume(awsElasticBlockStore={"volumeID": "x"})], id="can migrate to a CSI driver"),
+        pytest.param([claim(volume="pv"), CSI_VOLUME, csi_node("n2", {"csi.example": 5})], id="a driver with a limit on a node"),
+        pytest.param([claim(volume="pv"), CSI_VOLUME, csi_driver("csi.example", required=True)], id="a driver that must be on the node"),
     ],
 )
 def test_claim_that_is_not_modelled(objects):
@@ -163,6 +176,19 @@ def test_claim_that_is_not_modelled(objects):
     assert reason.startswith("spec.volumes[0].persistentVolumeClaim can exclude nodes and is not modelled")
     assert {} == refusals(using("c"), *objects, ignore=("spec.volumes.persistentVolumeClaim",))
     assert {} == placed(decided([*NODES, using("c"), *objects]))
+
+
+@pytest.mark.parametrize(
+    "objects",
+    [
+        pytest.param([], id="no limit is known"),
+        pytest.param([csi_node("n2", {"csi.example": None})], id="a driver without a limit"),
+        pytest.param([csi_node("n2", {"other.example": 5}), csi_driver("other.example", required=True)], id="a limit of another driver"),
+        pytest.param([csi_driver("csi.example", required=False)], id="a driver that may be missing"),
+    ],
+)
+def test_volume_of_a_driver_without_limits(objects):
+    assert {"p"} == {*placed(decided([*NODES, using("c"), claim(volume="pv"), CSI_VOLUME, *objects]))}
 
 
 @pytest.mark.parametrize("ignore", ["spec.volumes.persistentVolumeClaim", "spec.volumes[0].persistentVolumeClaim"])

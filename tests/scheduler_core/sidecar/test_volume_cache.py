@@ -145,3 +145,9 @@ def test_unusable_claim_is_a_problem_and_does_not_exist():
     this.put(BOUND)
     this.now += 100.0
     assert ((), {"p": "n1"}) == (this.store.problems(), bound(this.writes()))
+
+
+def test_a_pod_with_a_csi_volume_is_left_alone():
+    """Limits of CSI drivers are not watched."""
+    this = scene(BOUND, volume("pv", csi={"driver": "csi.example", "volumeHandle": "x"}))
+    assert {} == bound(this.writes())
