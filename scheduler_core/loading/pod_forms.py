@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from scheduler_core.loading import object_errors, pod_requests
 from scheduler_core.model import wire
+from scheduler_core.model.cluster_objects import has_tag
 from scheduler_core.model.pods import Port
 from scheduler_core.model.volumes import PodClaim, VolumeNeed
 from scheduler_core.model.wire import Affinity, Container, Pod, PodSpec, PodStatus, Toleration, TopologySpreadConstraint, Volume
@@ -95,11 +96,6 @@ class PodForms:
 
     def _interned(self, form: PodForm) -> PodForm:
         return self._by_content.setdefault(wire.ENCODER.encode(form), form)
-
-
-def has_tag(image: str) -> bool:
-    """Return whether the name of an image has a tag or a digest; kube-scheduler adds ``:latest`` to other names in pods, but not in nodes."""
-    return image.rfind(":") > image.rfind("/")
 
 
 def _spec_fields(spec: PodSpec) -> tuple[object, ...]:

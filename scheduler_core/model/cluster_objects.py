@@ -61,3 +61,8 @@ class PodDisruptionBudget(Wire, frozen=True, gc=False):
     metadata: ObjectMeta = ObjectMeta()
     spec: BudgetSpec = BudgetSpec()
     status: BudgetStatus = BudgetStatus()
+
+
+def has_tag(image: str) -> bool:
+    """Return whether the name of an image has a tag or a digest; kube-scheduler adds ``:latest`` to other names in pods, but not in nodes."""
+    return image.rfind(":") > image.rfind("/")

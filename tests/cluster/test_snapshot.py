@@ -15,7 +15,8 @@ from tests.sampling import WHOLE
 
 GPU = {"nvidia.com/gpu": 4}
 LISTED = {
-    "": ["nodes", "pods"],
+    "": ["nodes", "pods", "persistentvolumeclaims", "persistentvolumes"],
+    "storage.k8s.io": ["storageclasses", "csinodes", "csidrivers"],
     "scheduling.k8s.io": ["podgroups", "compositepodgroups", "workloads", "priorityclasses"],
     "policy": ["poddisruptionbudgets"],
 }

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from muster.commands.snapshot.fields import EXPRESSIONS, FIELDS, TOLERATIONS, Each, Entries, Leaf, OrScalar, Shape
-from scheduler_core.loading.pod_forms import has_tag
+from scheduler_core.model.cluster_objects import has_tag
 from validators.model.cluster import SYSTEM_CLASSES
 from validators.model.objects import CLUSTER_SCOPED
 
