@@ -27,8 +27,6 @@ _NOUNS |= {
     "PersistentVolumeClaim": "claim",
     "PersistentVolume": "volume",
     "StorageClass": "class",
-    "CSINode": "node",
-    "CSIDriver": "driver",
 }
 
 Name = tuple[str, str]

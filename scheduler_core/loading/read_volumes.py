@@ -21,13 +21,15 @@ def read_volumes(kinds: Mapping[str, list[GatheredObjects]], problems: list[Prob
     claims = one_each(kinds["PersistentVolumeClaim"], read_claim, problems).good
     volumes = one_each(kinds["PersistentVolume"], read_volume, problems).good
     classes = one_each(kinds["StorageClass"], read_class, problems).good
-    limits = one_each(kinds["CSINode"], read_limited_drivers, problems).good
-    required = one_each(kinds["CSIDriver"], read_driver, problems).good
+    limits = one_each(kinds["CSINode"], read_limited_drivers, problems)
+    required = one_each(kinds["CSIDriver"], read_driver, problems)
+    limited = frozenset().union(*limits.good.values(), (name for (_, name), each in required.good.items() if each))
     return VolumeObjects(
         claims,
         {name: each for (_, name), each in volumes.items()},
         {name: each for (_, name), each in classes.items()},
-        limited=frozenset().union(*limits.values(), (name for (_, name), each in required.items() if each)),
+        # An object that cannot be used may have a limit of any driver.
+        limited=None if limits.unusable or required.unusable else limited,
     )
 
 

@@ -45,7 +45,7 @@ def by_name(operator: str, name: str) -> Json:
     return {"matchFields": [{"key": "metadata.name", "operator": operator, "values": [name]}]}
 
 
-def csi_node(name: str, limits: dict[str, int | None]) -> Json:
+def csi_node(name: str, limits: dict[str, Any]) -> Json:
     drivers = [{"name": driver, "nodeID": name, "allocatable": {"count": count}} for driver, count in limits.items()]
     return {"apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": {"name": name}, "spec": {"drivers": drivers}}
 
@@ -169,6 +169,7 @@ def test_zone_of_a_volume(of_volume, of_node, passes):
         pytest.param([claim(volume="pv"), volume(awsElasticBlockStore={"volumeID": "x"})], id="can migrate to a CSI driver"),
         pytest.param([claim(volume="pv"), CSI_VOLUME, csi_node("n2", {"csi.example": 5})], id="a driver with a limit on a node"),
         pytest.param([claim(volume="pv"), CSI_VOLUME, csi_driver("csi.example", required=True)], id="a driver that must be on the node"),
+        pytest.param([claim(volume="pv"), CSI_VOLUME, csi_node("n2", {"other.example": "many"})], id="a CSINode that cannot be read"),
     ],
 )
 def test_claim_that_is_not_modelled(objects):
