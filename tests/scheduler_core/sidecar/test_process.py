@@ -242,6 +242,28 @@ def test_who_can_neither_lead_nor_know_who_does_is_not_ready(monkeypatch):
     assert (404, True) == (explained[0], "is not the leader" in explained[1])
 
 
+def test_a_process_without_a_permission_is_not_ready_and_names_it():
+    class Restricted(Cluster):
+        def __call__(self, method, path, body):
+            if "selfsubjectaccessreviews" in path:
+                return 201, {}, {"status": {"allowed": b"binding" not in body}}
+            return super().__call__(method, path, body)
+
+    cluster, seen = Restricted(), []
+
+    def look():
+        seen.append(until(lambda: process.answer("/readyz") == (503, "missing permission: create pods/binding\n")))
+        cluster.over.set()
+        stop()
+
+    with serving(cluster) as (_, api):
+        process = Process(api.host, modes=frozenset({Mode.PLACE}), lease=None)
+        process.on["permissions"] = lambda: threading.Thread(target=look).start()
+        process.run()
+
+    assert [True] == seen
+
+
 def test_an_address_that_is_taken_is_told_though_no_server_is_there():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         process = Process("http://127.0.0.1:1")

@@ -230,3 +230,16 @@ def test_that_a_composite_could_not_be_placed_gives_way_to_why_it_is_not_tried(s
 
 def test_that_a_valid_composite_could_not_be_placed_is_left_alone():
     assert [] == judged([composite("a", conditions=[not_placed()])])
+
+
+@pytest.mark.parametrize("name", ["a", "leaf"])
+def test_a_report_of_what_a_group_waits_for_gives_way_to_the_error_of_its_tree(name):
+    kind = "PodGroupInitiallyScheduled" if name == "leaf" else "CompositePodGroupInitiallyScheduled"
+    waiting = condition(kind, "False", "Waiting", "1 of 2 pods")
+    found = conditions(judged(circle(**{name: [waiting]}), Validity(Gates(), kubernetes=38)))
+
+    assert {(name, kind)} == {each for each in found if each[0] == name}
+
+
+def test_a_report_of_what_a_valid_group_waits_for_is_left_alone():
+    assert [] == judged([group("leaf", conditions=[condition("PodGroupInitiallyScheduled", "False", "Waiting", "1 of 2 pods")])])
