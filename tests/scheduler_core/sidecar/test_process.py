@@ -227,7 +227,7 @@ def test_who_can_neither_lead_nor_know_who_does_is_not_ready(monkeypatch):
         process, seen = Process(api.host), []
 
         def asked():
-            seen.append(until(lambda: "lease" in process.answer("/readyz")[1]))
+            seen.append(until(lambda: process.answer("/readyz")[1].startswith("the lease ")))
             seen.append((process.answer("/readyz"), process.answer("/explain/default/a")))
             cluster.over.set()
             stop()
