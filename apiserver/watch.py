@@ -2,7 +2,7 @@
 
 A watch resumes at the resourceVersion of the last event or bookmark.  The resource is listed again if that version has expired
 (HTTP 410), after an error event, and after an event that cannot be decoded, which would only repeat.  Failures back off
-exponentially until the next event, or as long as ``Retry-After`` requires.
+exponentially until the next event or the next step (discovery, list, watch), or as long as ``Retry-After`` requires.
 """
 
 from __future__ import annotations
@@ -82,6 +82,7 @@ class Watcher:
         self._api, self._find, self._sink, self._silence, self._name = api, find, sink, silence, name
         self._stopped = threading.Event()
         self._wait = FIRST_WAIT
+        self._step = self._failed_step = ""
         self._path = ""
         self._version = ""
 
@@ -97,7 +98,7 @@ class Watcher:
         """List and watch until stopped."""
         while not self._stopped.is_set():
             try:
-                self._step()
+                self._advance()
             except ReplyError as error:
                 if error.code in (GONE, NOT_FOUND):
                     # The resourceVersion has expired, or the resource is served under another path now.
@@ -110,22 +111,28 @@ class Watcher:
             except TRANSPORT as error:
                 self._failed(f"{type(error).__name__}: {error}")
 
-    def _step(self) -> None:
+    def _advance(self) -> None:
         """Find the path and list, as far as not done, and run one watch."""
         if not self._path:
+            self._step = "discovery"
             self._path = self._find()
         if not self._path:
             self._sink.set_status(WatchStatus.NOT_SERVED, "")
             self._stopped.wait(UNSERVED_WAIT)
             return
         if not self._version:
+            self._step = "list"
             self._list()
+        self._step = "watch"
         self._watch()
 
     def _failed(self, reason: str, retry_after: float | None = None) -> None:
         if self._stopped.is_set():
             return
         self._sink.set_status(WatchStatus.FAILED, reason)
+        if self._step != self._failed_step:
+            # The step that failed before has succeeded since.
+            self._failed_step, self._wait = self._step, FIRST_WAIT
         # Up to half of the wait is random, so that workers and replicas do not return all at once.
         backoff = self._wait * random.uniform(0.5, 1.0)  # noqa: S311 - not for secrets
         self._stopped.wait(backoff if retry_after is None else min(max(retry_after, backoff), LONGEST_WAIT))

@@ -51,6 +51,12 @@ def test_what_was_heard_begins_the_waits_again():
     assert [FIRST_WAIT, 2 * FIRST_WAIT, FIRST_WAIT, 2 * FIRST_WAIT] == run.stopped.waits
 
 
+def test_a_step_that_succeeded_begins_the_waits_again():
+    run = follow(failed(500), failed(500), listed(), failed(500), failed(500))
+
+    assert [FIRST_WAIT, 2 * FIRST_WAIT, FIRST_WAIT, 2 * FIRST_WAIT] == run.stopped.waits
+
+
 def test_lists_that_no_watch_can_follow_wait_longer_each_time():
     run = follow(*[listed(), failed(410)] * 3, *[listed(), error_event(410)] * 2)
 

@@ -44,7 +44,7 @@ def test_errors_at_random_only_delay(api, namespace, nodes, through, code):
     proxy, start = through
     nodes(*racks(4))
     chance = random.Random(code)
-    proxy.decide = lambda requested: Fault(code=code, retry_after=0) if chance.random() < 0.3 else WELL
+    proxy.decide = lambda requested: Fault(code=code, retry_after=0) if chance.random() < 0.2 else WELL
     with start():
         for number in range(5):
             gang(api, namespace, f"g{number}")
