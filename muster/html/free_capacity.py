@@ -45,11 +45,12 @@ def attempts(snapshot: ClusterSnapshot, answer: Answer, options: CycleOptions, r
     waiting = {root for root, decision in latest.items() if decision.status in _TRIED}
     if not waiting:
         return
-    entities = {entity.name: entity for entity in queued(apply_feature_gates(snapshot, options.gates), options)}
+    effective = apply_feature_gates(snapshot, options.gates, options.ignore)
+    entities = {entity.name: entity for entity in queued(effective, options)}
     for cycle in answer.cycles():
         table = _Table(snapshot)
         # A root that the order names can be missing in later cycles.
-        attempted_decisions = attempted(cycle, apply_feature_gates(snapshot, options.gates), dataclasses.replace(options, order=()))
+        attempted_decisions = attempted(cycle, effective, dataclasses.replace(options, order=()))
         changing = {decision.root for decision in attempted_decisions}
         for decision in cycle:
             entity = entities.get(decision.root)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 
 from muster.render.answer import Answer
-from scheduler_core.model.decision import Decision, GroupCondition, GroupDecision, Remedy, Step
+from scheduler_core.model.decision import Decision, GroupCondition, GroupDecision, Remedy, Step, VolumeChoice
 
 VERSION = 1
 _MILLISECONDS = 3
@@ -62,6 +62,8 @@ def decision_json(decision: Decision) -> dict[str, object]:
         },
         "remedies": [_remedy(each) for each in decision.remedies],
     }
+    if decision.volumes:
+        result["volumes"] = {claim: _volume(each) for claim, each in sorted(decision.volumes.items())}
     if decision.conflict:
         result["conflict"] = list(decision.conflict)
     if decision.remedies_note:
@@ -75,6 +77,10 @@ def decision_json(decision: Decision) -> dict[str, object]:
             "proved": plan.proved,
         }
     return result
+
+
+def _volume(choice: VolumeChoice) -> dict[str, object]:
+    return {"volume": choice.volume} if choice.volume else {"selectedNode": choice.node}
 
 
 def _remedy(remedy: Remedy) -> dict[str, object]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from scheduler_core import diagnosis
 from scheduler_core.cycle.effects import Effects, keeps_nominations
@@ -12,7 +12,7 @@ from scheduler_core.cycle.verdicts import verdicts
 from scheduler_core.diagnosis import Diagnosis
 from scheduler_core.exact.complete import Complete
 from scheduler_core.model.conditions import Conditions, unschedulable
-from scheduler_core.model.decision import Decision, Eviction, GroupDecision, Name, Search, Status
+from scheduler_core.model.decision import Decision, Eviction, GroupDecision, Name, Search, Status, VolumeChoice
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.pods import PodRecord
@@ -22,6 +22,7 @@ from scheduler_core.placement.greedy import Greedy, assigned
 from scheduler_core.placement.outcome import PlacementOutcome
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import NO_PLUGINS, PlacementState
+from scheduler_core.plugins.volume_picks import VolumePicks
 from scheduler_core.preemption.minimal.minimal_plans import fewest_victims
 from scheduler_core.preemption.result import Preemption
 from scheduler_core.preemption.units.disruption_budgets import DisruptionBudgets
@@ -59,6 +60,7 @@ class Decider:
         self.effects = Effects(self._greedy.state.nodes)
         self._known_units: tuple[int, Units] | None = None
         self._of_pods: tuple[Units, PodPreemption] | None = None
+        self._volumes: VolumePicks | None = None
 
     def decide(self, entity: Entity) -> Decision:
         """Return the decision on *entity*.  If a plugin fails, its status is Error, as in kube-scheduler."""
@@ -117,8 +119,24 @@ class Decider:
             groups=self._groups(request, outcome, why.groups, ""),
             search=search,
             pending=pending,
+            volumes=self._chosen_volumes(pods),
         )
         return self._settled(decision)
+
+    def _chosen_volumes(self, pods: Sequence[tuple[PodRecord, int]]) -> dict[str, VolumeChoice]:
+        """Return the volumes that the placed *pods* take, in their order."""
+        storage = self._greedy.state.nodes.storage
+        if storage is None or not any(pod.delayed_claims for pod, _ in pods):
+            return {}
+        if self._volumes is None:
+            self._volumes = VolumePicks(storage, self._snapshot.pods)
+        names = self._greedy.state.nodes.names
+        chosen: dict[str, VolumeChoice] = {}
+        for pod, node in pods:
+            for pick in self._volumes.assign(pod, node) if pod.delayed_claims else ():
+                volume = self._volumes.storage.volumes[pick.volume].name if pick.volume >= 0 else ""
+                chosen[f"{pod.namespace}/{pick.claim}"] = VolumeChoice(volume, "" if volume else names[node])
+        return dict(sorted(chosen.items()))
 
     def _not_placed(
         self,

@@ -34,6 +34,7 @@ class Effects:
         self.placed: dict[str, int] = {}
         self.nominated: dict[str, int] = {}
         self.victims: set[str] = set()
+        self._volumes: dict[str, str] = {}
         self._pending: dict[str, Decision] = {}
         for decision in decisions:
             self.record(decision)
@@ -43,6 +44,7 @@ class Effects:
         self.placed |= {pod: self._nodes.index[node] for pod, node in decision.assignments.items()}
         self.nominated |= {pod: self._nodes.index[node] for pod, node in decision.nominations.items()}
         self.victims.update(decision.victims)
+        self._volumes |= {claim: choice.volume for claim, choice in decision.volumes.items()}
         self._pending |= dict.fromkeys(decision.pending, decision)
 
     def nomination(self, pod: PodRecord) -> int:
@@ -69,7 +71,8 @@ class Effects:
             if pod.node >= 0:
                 yield pod
             elif pod.key in self.placed:
-                yield dataclasses.replace(pod, node=self.placed[pod.key], nominated=-1)
+                volumes = tuple(self._volumes.get(f"{pod.namespace}/{claim}", "") for claim in pod.delayed_claims)
+                yield dataclasses.replace(pod, node=self.placed[pod.key], nominated=-1, picked=volumes)
             elif (nominated := self.nomination(pod)) >= 0 or not drop_pending or pod.key not in self._pending:
                 yield pod if nominated == pod.nominated else dataclasses.replace(pod, nominated=nominated)
 

@@ -88,7 +88,7 @@ def run_cycle(snapshot: ClusterSnapshot, options: CycleOptions | None = None) ->
 
     """
     options = options or CycleOptions()
-    snapshot = apply_feature_gates(snapshot, options.gates)
+    snapshot = apply_feature_gates(snapshot, options.gates, options.ignore)
     first = _Cycle(snapshot, options)
     decisions = first.run()
     if not options.evict or not any(decision.victims for decision in decisions):

@@ -73,8 +73,9 @@ def _dependencies(state: PlacementState, request: PlacementRequest) -> str:
     """Return the rules by which the pods of a leaf depend on other pods; empty if there are none."""
     rules: list[str] = []
     for pod in _distinct_pods(request):
+        rules += ["the volumes that they take"] if pod.shape.picks_volumes else []
         if state.stateful.touches(pod) and state.stateful.filter(pod, state.nodes.everything[:1]):
-            rules += _rules(pod) or ["the anti-affinity of other pods"]
+            rules += _rules(pod) or ([] if pod.shape.picks_volumes else ["the anti-affinity of other pods"])
     return phrases.listed(list(dict.fromkeys(rules)))
 
 

@@ -7,6 +7,9 @@ read_objects   typed objects, unique by name
 read_nodes     nodes
 read_pods      pods
 read_groups    groups, Workloads, priority classes, disruption budgets
+read_volumes   claims, volumes, and the objects about them
+read_claim_requests  specifications of claims and volumes
+claim_options  options of claims that wait for their first consumer
 pod_forms      constraints and requests of a pod, shared by equal pods
 pod_requests   effective requests of a pod
 priority       resolution of priority classes

@@ -7,10 +7,13 @@ Enablement), and does not serve CompositePodGroups without their gate.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
+from scheduler_core.model.options import is_ignored
+from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.model.volumes import VolumeNeed
 from validators.defaults.drop import drop_disabled_fields
 from validators.gates import COMPOSITE, GENERIC_WORKLOAD, Gates
 from validators.lookup import KnownObjects
@@ -20,8 +23,13 @@ from validators.model.objects import Object, namespace_of
 _OTHERS = ("PriorityClass", "Node")
 
 
-def apply_feature_gates(snapshot: ClusterSnapshot, gates: Gates) -> ClusterSnapshot:
-    """Return *snapshot* as in a cluster with *gates*; dropped fields and objects are listed in its problems."""
+def apply_feature_gates(snapshot: ClusterSnapshot, gates: Gates, ignore: Collection[str] = ()) -> ClusterSnapshot:
+    """Return *snapshot* as in a cluster with *gates*; dropped fields and objects are listed in its problems.
+
+    Claims in the fields *ignore* that wait for their first consumer require nothing.
+    """
+    if ignore and snapshot.nodes.storage is not None:
+        snapshot = without_claims(snapshot, ignore)
     if not gates.off:
         return snapshot
     problems = list(snapshot.problems)
@@ -35,6 +43,31 @@ def apply_feature_gates(snapshot: ClusterSnapshot, gates: Gates) -> ClusterSnaps
     known = KnownObjects((*groups, *workloads, *others), complete=False)
     ordered = tuple(sorted(set(problems), key=lambda each: (each.object, each.message)))
     return dataclasses.replace(snapshot, groups=groups, pods=pods, known=known, problems=ordered)
+
+
+def without_claims(snapshot: ClusterSnapshot, ignore: Collection[str]) -> ClusterSnapshot:
+    """Return *snapshot* without the claims that wait for their first consumer in the fields *ignore*."""
+    shapes: dict[PodShape, PodShape] = {}
+    for shape in {pod.shape for pod in snapshot.pods}:
+        kept = tuple(each for each in shape.volumes if each.request is None or not is_ignored(each.field, ignore))
+        if len(kept) < len(shape.volumes):
+            shapes[shape] = _with_claims(shape, kept, snapshot)
+    pods = tuple(
+        dataclasses.replace(pod, shape=shapes[pod.shape], delayed_claims=_kept_claims(pod, ignore)) if pod.shape in shapes else pod
+        for pod in snapshot.pods
+    )
+    return dataclasses.replace(snapshot, pods=pods)
+
+
+def _with_claims(shape: PodShape, needs: tuple[VolumeNeed, ...], snapshot: ClusterSnapshot) -> PodShape:
+    storage = snapshot.nodes.storage
+    requests = [each.request for each in needs if each.request is not None]
+    return dataclasses.replace(shape, volumes=needs, picks_volumes=storage is not None and storage.one_by_one(requests))
+
+
+def _kept_claims(pod: PodRecord, ignore: Collection[str]) -> tuple[str, ...]:
+    fields = (each.field for each in pod.shape.volumes if each.request is not None)
+    return tuple(claim for claim, field in zip(pod.delayed_claims, fields, strict=False) if not is_ignored(field, ignore))
 
 
 def _groups(groups: Iterable[Group], gates: Gates, problems: list[Problem]) -> Iterator[Group]:

@@ -18,7 +18,10 @@ VOLUME_KINDS = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass")
 """Kinds about volumes."""
 ATTACH_KINDS = ("CSINode", "CSIDriver")
 """Kinds with limits of the volumes that a node can attach."""
-KINDS = ("Node", "Pod", "PodGroup", "CompositePodGroup", "Workload", "PriorityClass", "PodDisruptionBudget", *VOLUME_KINDS, *ATTACH_KINDS)
+CAPACITY_KINDS = ("CSIStorageCapacity",)
+"""Kinds with the storage that can be provisioned."""
+_BASIC_KINDS = ("Node", "Pod", "PodGroup", "CompositePodGroup", "Workload", "PriorityClass", "PodDisruptionBudget")
+KINDS = (*_BASIC_KINDS, *VOLUME_KINDS, *ATTACH_KINDS, *CAPACITY_KINDS)
 """Kinds that are read."""
 
 DEEP = "is nested too deeply to be read"

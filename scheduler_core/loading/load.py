@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from scheduler_core.loading import label_case, v1alpha1
+from scheduler_core.loading.claim_options import report_storage
 from scheduler_core.loading.gather import gather
 from scheduler_core.loading.priority import Priorities
 from scheduler_core.loading.read_groups import completed, group_priorities, read_budgets, read_kind
@@ -23,7 +24,7 @@ from validators.model.workload import Workload
 def load(objects: Iterable[Source]) -> ClusterSnapshot:
     """Return the snapshot of *objects*: each is parsed JSON, or the JSON text of one object; lists are opened.
 
-    Nodes, pods, groups, Workloads, priority classes, disruption budgets, and the claims, volumes and storage classes of pods are read;
+    Nodes, pods, groups, Workloads, priority classes, disruption budgets, and the objects about claims and volumes of pods are read;
     other kinds are skipped.  The result does not depend on the order of *objects*.  No input raises: errors are listed in ``problems``.
     """
     kinds, problems = gather(objects)
@@ -41,6 +42,7 @@ def load(objects: Iterable[Source]) -> ClusterSnapshot:
     table = node_table(nodes, {name for form in {draft.form for draft in drafts} for name, _ in form.demand.requests}, problems)
     images = {name for each in {draft.images for draft in drafts} for name in each}
     table.report_images(images_among(each.node.status.images, images) for each in nodes.values())
+    report_storage(table, volumes)
     records = Records(table, priorities, problems)
     pods = tuple(records.record(draft) for draft in drafts)
     problems += label_case.problems(table, groups, pods)

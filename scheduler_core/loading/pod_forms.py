@@ -6,8 +6,10 @@ import dataclasses
 from collections.abc import Collection, Iterable, Iterator
 
 from scheduler_core.loading import object_errors, pod_requests
+from scheduler_core.loading.read_claim_requests import template_claim
 from scheduler_core.model import wire
 from scheduler_core.model.cluster_objects import has_tag
+from scheduler_core.model.delayed_claims import ClaimRequest
 from scheduler_core.model.pods import Port
 from scheduler_core.model.volumes import PodClaim, VolumeNeed
 from scheduler_core.model.wire import Affinity, Container, Pod, PodSpec, PodStatus, Toleration, TopologySpreadConstraint, Volume
@@ -48,6 +50,10 @@ class PodForm:
     wrong: tuple[str, ...]
     """Errors in its constraints."""
     volumes: tuple[VolumeNeed, ...] = ()
+
+    def requests(self) -> list[ClaimRequest]:
+        """Return the specifications of the claims that wait for their first consumer."""
+        return [each.request for each in self.volumes if each.request is not None]
 
 
 class PodForms:
@@ -163,14 +169,16 @@ def _unmodelled(spec: PodSpec) -> Iterator[str]:
             yield f"spec.topologySpreadConstraints[{index}]"
 
 
-def claims_of(spec: PodSpec) -> Iterator[PodClaim]:
-    """Yield the persistent volume claims of a pod."""
+def claims_of(pod: str, spec: PodSpec) -> Iterator[PodClaim]:
+    """Yield the persistent volume claims of the pod with the name *pod*."""
     for index, volume in enumerate(spec.volumes or ()):
         if (source := volume.persistent_volume_claim) is not None:
             name = source.get("claimName", "")
             if not isinstance(name, str):
                 raise ValueError(f"spec.volumes[{index}].persistentVolumeClaim.claimName must be a string")
-            yield index, name
+            yield PodClaim(index, name)
+        elif volume.ephemeral is not None:
+            yield PodClaim(index, f"{pod}-{volume.name}", template_claim(volume.ephemeral, f"spec.volumes[{index}].ephemeral"))
 
 
 def _constraining_sources(volume: Volume) -> Iterator[str]:

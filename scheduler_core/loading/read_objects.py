@@ -28,6 +28,7 @@ M = TypeVar(
     wire_volumes.StorageClass,
     wire_volumes.CSINode,
     wire_volumes.CSIDriver,
+    wire_volumes.CSIStorageCapacity,
 )
 
 SEVERAL = "is defined several times with different content; the one that sorts first as JSON is used"

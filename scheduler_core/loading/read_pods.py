@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 
 from scheduler_core.loading.gather import GatheredObjects, Name, Unusable, label, left_out
@@ -48,6 +49,7 @@ class Draft:
     claims: tuple[PodClaim, ...] = ()
     """Its persistent volume claims."""
     bound_claims: tuple[BoundClaim, ...] = ()
+    delayed_claims: tuple[str, ...] = ()
     unresolved: PodForm | None = None
     """Its form before the requirements of its claims were added; None if ``form`` is this form."""
 
@@ -58,6 +60,7 @@ def read_pods(
     """Return the usable pods that have not finished, sorted by name; the node of a bound pod must exist."""
     reader = Reader()
     drafts = one_each(objects, reader.read_pod, problems).good
+    shared = _shared_claims(drafts.values())
     usable = []
     for name in sorted(drafts, key="/".join):
         if (draft := drafts[name]) is None:
@@ -65,8 +68,14 @@ def read_pods(
         if draft.node and draft.node not in nodes:
             problems.append(unknown_node(draft))
         else:
-            usable.append(reader.resolve_claims(draft, volumes))
+            usable.append(reader.resolve_claims(draft, volumes, shared))
     return usable
+
+
+def _shared_claims(drafts: Iterable[Draft | None]) -> frozenset[Name]:
+    """Return the claims that pods without a node use more than once."""
+    uses = Counter((each.name[0], claim.name) for each in drafts if each is not None and not each.node for claim in each.claims)
+    return frozenset(name for name, count in uses.items() if count > 1)
 
 
 def scored_images(images: Images, nodes: NodeTable) -> Images:
@@ -77,14 +86,14 @@ def scored_images(images: Images, nodes: NodeTable) -> Images:
     return tuple(sorted(name if name in reported else "" for name in images))
 
 
-def shape_of(form: PodForm, images: Images, serial: int, rows: Mapping[str, int]) -> PodShape:
-    """Return the shape of *form* with ``scored_images``; it has a row for each resource.
+def shape_of(form: PodForm, images: Images, serial: int, nodes: NodeTable) -> PodShape:
+    """Return the shape of *form* with ``scored_images``; *nodes* has a row for each resource, and the options of its claims.
 
     Resources that share a row count with the largest amount.
     """
     requests: dict[int, int] = {}
     for name, amount in form.demand.requests:
-        row = rows[name]
+        row = nodes.row[name]
         requests[row] = max(amount, requests.get(row, 0))
     return PodShape(
         serial=serial,
@@ -99,6 +108,7 @@ def shape_of(form: PodForm, images: Images, serial: int, rows: Mapping[str, int]
         images=images,
         unmodelled=form.unmodelled,
         volumes=form.volumes,
+        picks_volumes=nodes.storage is not None and nodes.storage.one_by_one(form.requests()),
     )
 
 
@@ -124,6 +134,7 @@ def record_of(draft: Draft, shape: PodShape, rank: Rank, *, node: int, nominated
         nominated=nominated,
         health=draft.health,
         bound_claims=draft.bound_claims,
+        delayed_claims=draft.delayed_claims,
     )
 
 
@@ -162,7 +173,7 @@ class Records:
     def _shape(self, draft: Draft) -> PodShape:
         key = draft.form, scored_images(draft.images, self._nodes)
         if (shape := self._shapes.get(key)) is None:
-            shape = self._shapes[key] = shape_of(*key, len(self._shapes), self._nodes.row)
+            shape = self._shapes[key] = shape_of(*key, len(self._shapes), self._nodes)
         return shape
 
 
@@ -195,7 +206,7 @@ class Reader:
             return None
         try:
             form, images = self._forms.form_for(pod)
-            claims = tuple(claims_of(pod.spec))
+            claims = tuple(claims_of(name[1], pod.spec))
         except ValueError as error:
             raise Unusable(str(error)) from None
         meta, spec, status = pod.metadata, pod.spec, pod.status
@@ -222,14 +233,18 @@ class Reader:
             claims=claims,
         )
 
-    def resolve_claims(self, draft: Draft, volumes: VolumeObjects) -> Draft:
-        """Return *draft* with the requirements of its claims in its form; a pod with a node is returned unchanged."""
+    def resolve_claims(self, draft: Draft, volumes: VolumeObjects, shared: Container[Name] = ()) -> Draft:
+        """Return *draft* with the requirements of its claims in its form; a pod with a node is returned unchanged.
+
+        *shared* are claims that several pods without a node use.
+        """
         if not draft.claims or draft.node:
             return draft
-        resolved = volumes.of_pod(draft.name[0], draft.claims)
+        resolved = volumes.of_pod(draft.name, draft.claims, shared)
         unresolved = draft.unresolved or draft.form
         form = self._forms.with_volumes(unresolved, resolved.needs, resolved.modelled)
-        return dataclasses.replace(draft, form=form, bound_claims=resolved.bound, unresolved=unresolved)
+        delayed = resolved.delayed
+        return dataclasses.replace(draft, form=form, bound_claims=resolved.bound, delayed_claims=delayed, unresolved=unresolved)
 
     def __len__(self) -> int:
         """Return the number of cached specs."""

@@ -1,4 +1,4 @@
-"""Claims, volumes, storage classes and limits of CSI drivers, unique by name."""
+"""Claims, volumes, storage classes, storage capacities and limits of CSI drivers, unique by name."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
 from scheduler_core.loading.gather import GatheredObjects, Name
+from scheduler_core.loading.read_claim_requests import claim_request, provisioner, storage_capacity, volume_offer
 from scheduler_core.loading.read_objects import name_in, one_each, typed
+from scheduler_core.model.delayed_claims import Provisioner, StorageCapacity
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.volumes import ZONE_LABELS, Claim, Volume, VolumeObjects
-from scheduler_core.model.wire_volumes import CSIDriver, CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
+from scheduler_core.model.wire_volumes import CSIDriver, CSINode, CSIStorageCapacity, PersistentVolume, PersistentVolumeClaim, StorageClass
 
 _DELIMITER = "__"
 """Between the zones of a volume with several zones."""
-V = TypeVar("V", PersistentVolumeClaim, PersistentVolume, StorageClass, CSINode, CSIDriver)
+V = TypeVar("V", PersistentVolumeClaim, PersistentVolume, StorageClass, CSINode, CSIDriver, CSIStorageCapacity)
 
 
 def read_volumes(kinds: Mapping[str, list[GatheredObjects]], problems: list[Problem]) -> VolumeObjects:
@@ -23,6 +25,8 @@ def read_volumes(kinds: Mapping[str, list[GatheredObjects]], problems: list[Prob
     classes = one_each(kinds["StorageClass"], read_class, problems).good
     limits = one_each(kinds["CSINode"], read_limited_drivers, problems)
     required = one_each(kinds["CSIDriver"], read_driver, problems)
+    provisioners = one_each(kinds["StorageClass"], read_provisioner, []).good
+    measured = one_each(kinds["CSIDriver"], read_measured, []).good
     limited = frozenset().union(*limits.good.values(), (name for (_, name), each in required.good.items() if each))
     return VolumeObjects(
         claims,
@@ -30,6 +34,9 @@ def read_volumes(kinds: Mapping[str, list[GatheredObjects]], problems: list[Prob
         {name: each for (_, name), each in classes.items()},
         # An object that cannot be used may have a limit of any driver.
         limited=None if limits.unusable or required.unusable else limited,
+        provisioners={name: each for (_, name), each in provisioners.items()},
+        capacities=one_each(kinds["CSIStorageCapacity"], read_capacity, problems).good,
+        measured=frozenset(name for (_, name), each in measured.items() if each),
     )
 
 
@@ -37,15 +44,18 @@ def read_claim(gathered: GatheredObjects) -> tuple[Name, Claim]:
     """Return the name of a claim, and the claim.  Raises Unusable."""
     name, claim = _named(gathered, PersistentVolumeClaim)
     metadata, spec = claim.metadata, claim.spec
-    beta_class = metadata.annotations.storage_class
+    request = claim_request(metadata.annotations, spec)
+    controllers = (each for each in metadata.owner_references or () if each.controller)
     return name, Claim(
         uid=metadata.uid,
         volume=spec.volume_name,
         bound=bool(spec.volume_name) and metadata.annotations.bind_completed is not None,
         lost=claim.status.phase == "Lost",
         deleting=metadata.deletion_timestamp is not None,
-        storage_class=(spec.storage_class_name or "") if beta_class is None else beta_class,
-        single_pod="ReadWriteOncePod" in (spec.access_modes or ()),
+        storage_class=request.storage_class,
+        single_pod="ReadWriteOncePod" in request.access_modes,
+        owners=tuple((each.kind, each.name) for each in controllers),
+        request=request,
     )
 
 
@@ -61,6 +71,7 @@ def read_volume(gathered: GatheredObjects) -> tuple[Name, Volume]:
         claim=(reference.namespace, reference.name) if reference else None,
         claim_uid=reference.uid if reference else "",
         driver=spec.csi.driver if spec.csi else "",
+        offer=volume_offer(volume),
     )
 
 
@@ -68,6 +79,18 @@ def read_class(gathered: GatheredObjects) -> tuple[Name, str]:
     """Return the name of a storage class, and its volume binding mode.  Raises Unusable."""
     name, storage_class = _named(gathered, StorageClass)
     return name, storage_class.volume_binding_mode or "Immediate"
+
+
+def read_provisioner(gathered: GatheredObjects) -> tuple[Name, Provisioner]:
+    """Return the name of a storage class, and how it provisions volumes.  Raises Unusable."""
+    name, storage_class = _named(gathered, StorageClass)
+    return name, provisioner(storage_class)
+
+
+def read_capacity(gathered: GatheredObjects) -> tuple[Name, StorageCapacity]:
+    """Return the name of a storage capacity, and the capacity.  Raises Unusable."""
+    name, capacity = _named(gathered, CSIStorageCapacity)
+    return name, storage_capacity(capacity)
 
 
 def read_limited_drivers(gathered: GatheredObjects) -> tuple[Name, frozenset[str]]:
@@ -81,6 +104,12 @@ def read_driver(gathered: GatheredObjects) -> tuple[Name, bool]:
     """Return the name of a CSI driver, and whether a node without it excludes pods with its volumes.  Raises Unusable."""
     name, driver = _named(gathered, CSIDriver)
     return name, driver.spec.prevent_pod_scheduling_if_missing
+
+
+def read_measured(gathered: GatheredObjects) -> tuple[Name, bool]:
+    """Return the name of a CSI driver, and whether its storage capacity is compared.  Raises Unusable."""
+    name, driver = _named(gathered, CSIDriver)
+    return name, driver.spec.storage_capacity
 
 
 def _named(gathered: GatheredObjects, model: type[V]) -> tuple[Name, V]:

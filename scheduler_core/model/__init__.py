@@ -11,6 +11,10 @@ selectors        label selectors, and node selectors for all nodes at once
 topology         placements: nested sets of nodes
 ledger           resources taken on every node; assume and rewind
 nominations      capacity held for pods with a nominated node
+volumes          claims and volumes, and their requirements on nodes
+wire_volumes     claims, volumes and storage classes as the API encodes them
+delayed_claims   specifications of claims that wait for their first consumer, and of what they can get
+storage          options of these claims, by node
 options          options of a cycle
 decision         result of a cycle
 conditions       conditions of groups

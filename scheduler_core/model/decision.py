@@ -128,6 +128,20 @@ class Eviction:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class VolumeChoice:
+    """Volume of a claim that waited for its first consumer; exactly one of the two fields is set.
+
+    Attributes:
+        volume: the existing volume that the claim is bound to.
+        node: the node for which a volume is provisioned.
+
+    """
+
+    volume: str = ""
+    node: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Decision:
     """Result for one root in one cycle.  Pods are ``namespace/name``, nodes are names."""
 
@@ -149,6 +163,8 @@ class Decision:
     """Limit of the search for remedies, if it was not exhaustive."""
     preemption: Eviction | None = None
     """None without victims, and with strategy ``greedy``."""
+    volumes: Mapping[str, VolumeChoice] = dataclasses.field(default_factory=dict)
+    """Choice for each claim, ``namespace/name``, of a placed pod that waited for it."""
 
 
 def latest(decisions: Sequence[Decision]) -> dict[Name, Decision]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from scheduler_core.model.storage import Storage
 from scheduler_core.model.wire import Taint
 
 Ints = NDArray[np.int64]
@@ -72,6 +73,7 @@ class NodeTable:
         features: declared features, by node.
         images: images of pods, by node, as set by ``report_images``.
         reported: the same by name.
+        storage: options of claims that wait for their first consumer, as set by ``report_storage``; None without such claims.
 
     """
 
@@ -98,6 +100,7 @@ class NodeTable:
         self._columns: dict[str, Column] = {}
         self.images: tuple[tuple[Image, ...], ...] = ((),) * len(self.names)
         self.reported: dict[str, ReportedImage] = {}
+        self.storage: Storage | None = None
 
     def __len__(self) -> int:
         return len(self.names)
@@ -112,6 +115,10 @@ class NodeTable:
                 sizes.setdefault(name, size)
                 nodes.setdefault(name, set()).add(node)
         self.reported = {name: ReportedImage(size, np.array(sorted(nodes[name]), dtype=np.int64)) for name, size in sizes.items()}
+
+    def report_storage(self, storage: Storage) -> None:
+        """Set the options of claims."""
+        self.storage = storage
 
     def column(self, key: str) -> Column:
         """Return the values of the label *key* on all nodes (cached)."""

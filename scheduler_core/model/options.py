@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+from collections.abc import Collection
+
+_INDEX = re.compile(r"\[\d+\]")
 
 GREEDY, COMPLETE = "greedy", "complete"
 STRATEGIES = (GREEDY, COMPLETE)
@@ -34,3 +38,13 @@ class PlacingOptions:
     every_pod: bool = False
     preempt_for_leftovers: bool = False
     preempt: bool = True
+
+
+def without_indices(field: str) -> str:
+    """Return a field path without the indices of lists."""
+    return _INDEX.sub("", field)
+
+
+def is_ignored(field: str, ignore: Collection[str]) -> bool:
+    """Return whether *field* is among the field paths *ignore*, which can have indices."""
+    return field in ignore or without_indices(field) in ignore

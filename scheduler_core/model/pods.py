@@ -48,6 +48,8 @@ class PodShape:
     """Fields that can constrain a node but are not modelled, such as ``spec.volumes[0].ephemeral``."""
     volumes: tuple[VolumeNeed, ...] = ()
     """Requirements of persistent volume claims, in the order of the pod's volumes."""
+    picks_volumes: bool = False
+    """True if its volumes depend on the volumes that other pods take, so that its pods are placed one by one."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -81,3 +83,7 @@ class PodRecord:
     health: Health = Health.READY
     bound_claims: tuple[BoundClaim, ...] = ()
     """Its bound claims that restrict nodes."""
+    delayed_claims: tuple[str, ...] = ()
+    """Its claims that wait for their first consumer, in the order of the requirements in its shape."""
+    picked: tuple[str, ...] = ()
+    """The volume of each delayed claim, empty for one that is provisioned, once a decision has placed the pod."""

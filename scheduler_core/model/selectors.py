@@ -94,13 +94,13 @@ def node_mask(selector: NodeSelector, nodes: NodeTable, *, named: bool = True) -
         if named:
             mask |= _term_mask(term, nodes)
         elif not any(equal for _, equal in term.names):
-            mask |= _clauses_mask(term.labels, nodes)
+            mask |= clauses_mask(term.labels, nodes)
     return mask
 
 
 def simple_mask(pairs: Iterable[tuple[str, str]], nodes: NodeTable) -> Bools:
     """Return the nodes that have all of these labels, as for a pod's nodeSelector; shape (nodes,)."""
-    return _clauses_mask([SelectorClause(key, "In", frozenset({value})) for key, value in pairs], nodes)
+    return clauses_mask([SelectorClause(key, "In", frozenset({value})) for key, value in pairs], nodes)
 
 
 def preferred_scores(terms: Iterable[PreferredNodes], nodes: NodeTable) -> Ints:
@@ -161,7 +161,7 @@ def _clause(requirement: Requirement) -> SelectorClause | None:
 
 
 def _term_mask(term: _Term, nodes: NodeTable) -> Bools:
-    mask = _clauses_mask(term.labels, nodes)
+    mask = clauses_mask(term.labels, nodes)
     for name, equal in term.names:
         index = nodes.index.get(name, -1)
         if equal:
@@ -171,8 +171,8 @@ def _term_mask(term: _Term, nodes: NodeTable) -> Bools:
     return mask
 
 
-def _clauses_mask(clauses: Iterable[SelectorClause], nodes: NodeTable) -> Bools:
-    """Evaluate each clause once for each distinct value of its label."""
+def clauses_mask(clauses: Iterable[SelectorClause], nodes: NodeTable) -> Bools:
+    """Return the nodes that match all *clauses*; each clause is evaluated once for each distinct value of its label."""
     mask: Bools = np.ones(len(nodes), dtype=bool)
     for clause in clauses:
         column = nodes.column(clause.key)

@@ -1,7 +1,7 @@
 """PersistentVolumeClaims, PersistentVolumes and StorageClasses, and their requirements on the nodes of a pod.
 
-The requirements are part of a pod's shape; they do not name bound claims, so that equal pods share one shape.  Claims that the plugins do
-not model have no requirement here: ReadWriteOncePod, WaitForFirstConsumer and not bound, volumes that can migrate to a CSI driver, and
+The requirements are part of a pod's shape; they name neither bound claims nor claims that one pod waits for, so that equal pods share one
+shape.  Claims that the plugins do not model have no requirement here: ReadWriteOncePod, volumes that can migrate to a CSI driver, and
 volumes of CSI drivers whose volumes on a node are limited.
 """
 
@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Iterable, Mapping
+import functools
+from collections.abc import Container, Iterable, Mapping
 
+from scheduler_core.model.delayed_claims import ClaimRequest, Provisioner, StorageCapacity, VolumeOffer
 from scheduler_core.model.wire import NodeSelector
 
 ZONE_LABELS = (
@@ -22,8 +24,6 @@ ZONE_LABELS = (
 """Labels of volumes and nodes with their zone or region."""
 Zones = tuple[tuple[str, tuple[str, ...]], ...]
 """Zone and region labels of a volume, each with the values that a node may have."""
-PodClaim = tuple[int, str]
-"""Index of a volume in the pod's spec, and the name of its claim."""
 ClaimName = tuple[str, str]
 """Namespace and name."""
 
@@ -37,6 +37,9 @@ class ClaimState(enum.Enum):
     DELETING = "being deleted"
     UNBOUND = "not bound, or not completely, and its class does not wait for a pod"
     VOLUME_MISSING = "bound to a volume that does not exist"
+    NOT_CREATED = "the claim of an ephemeral volume does not exist yet"
+    NOT_OWNED = "the claim of an ephemeral volume belongs to another owner"
+    DELAYED = "not bound, and its class waits for a pod"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -45,11 +48,13 @@ class VolumeNeed:
 
     Attributes:
         field: the pod's field, such as ``spec.volumes[0].persistentVolumeClaim``.
-        state: any state but BOUND excludes all nodes.
+        state: any state but BOUND and DELAYED excludes all nodes.
         claim: name of the claim if the reason in *state* names it, else empty.
         volume: name of the volume if the reason in *state* names it, else empty.
         affinity: required node affinity of the bound volume.
         zones: zones of the bound volume.
+        pod: name of the pod if the reason in *state* names it, else empty.
+        request: specification of the claim if it is DELAYED.
 
     """
 
@@ -59,6 +64,8 @@ class VolumeNeed:
     volume: str = ""
     affinity: NodeSelector | None = None
     zones: Zones = ()
+    pod: str = ""
+    request: ClaimRequest | None = None
 
     @property
     def restricts(self) -> bool:
@@ -77,7 +84,15 @@ class BoundClaim:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Claim:
-    """A PersistentVolumeClaim; *volume* is the name in its spec, and *bound* whether the binding is complete."""
+    """A PersistentVolumeClaim.
+
+    Attributes:
+        volume: the name in its spec.
+        bound: whether the binding is complete.
+        owners: kind and name of each controller.
+        request: its specification.
+
+    """
 
     uid: str
     volume: str
@@ -86,6 +101,29 @@ class Claim:
     deleting: bool
     storage_class: str
     single_pod: bool
+    owners: tuple[tuple[str, str], ...] = ()
+    request: ClaimRequest = dataclasses.field(default_factory=lambda: ClaimRequest(""))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PodClaim:
+    """Claim of a pod.
+
+    Attributes:
+        index: index of the volume in the pod's spec.
+        name: name of the claim.
+        template: the claim that an ephemeral volume creates; None for a PersistentVolumeClaim volume.
+
+    """
+
+    index: int
+    name: str
+    template: Claim | None = None
+
+    @property
+    def field(self) -> str:
+        """Return the field of the pod."""
+        return f"spec.volumes[{self.index}].{'persistentVolumeClaim' if self.template is None else 'ephemeral'}"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -99,6 +137,7 @@ class Volume:
         claim: the claim that it is reserved for; None if none.
         claim_uid: the uid of that claim; empty if not known.
         driver: its CSI driver; empty if none.
+        offer: what it offers to claims.
 
     """
 
@@ -108,6 +147,7 @@ class Volume:
     claim: ClaimName | None
     claim_uid: str
     driver: str = ""
+    offer: VolumeOffer = dataclasses.field(default_factory=VolumeOffer)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -118,15 +158,17 @@ class PodVolumes:
         needs: requirements that can exclude a node, in the order of the pod's volumes.
         modelled: fields of the pod that are modelled.
         bound: the bound claims with requirements, by name.
+        delayed: names of the claims that wait for the pod, in the order of *needs*.
 
     """
 
     needs: tuple[VolumeNeed, ...]
     modelled: frozenset[str]
     bound: tuple[BoundClaim, ...]
+    delayed: tuple[str, ...] = ()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True)
 class VolumeObjects:
     """Objects that decide the requirements of claims.
 
@@ -137,6 +179,10 @@ class VolumeObjects:
         completes: whether a claim counts as bound while its volume is reserved for it: the PersistentVolume controller completes the
             binding within seconds.
         limited: CSI drivers with a limit of volumes on some node, or that must be on a node; None if this is not known.
+        provisioners: how the storage classes provision volumes, by name.
+        capacities: storage capacities by namespace and name.
+        measured: CSI drivers whose storage capacity is compared.
+        delays: whether claims that wait for the first consumer are modelled.
 
     """
 
@@ -145,10 +191,15 @@ class VolumeObjects:
     classes: Mapping[str, str] = dataclasses.field(default_factory=dict)
     completes: bool = True
     limited: frozenset[str] | None = frozenset()
+    provisioners: Mapping[str, Provisioner] = dataclasses.field(default_factory=dict)
+    capacities: Mapping[ClaimName, StorageCapacity] = dataclasses.field(default_factory=dict)
+    measured: frozenset[str] = frozenset()
+    delays: bool = True
 
-    def of_pod(self, namespace: str, claims: Iterable[PodClaim]) -> PodVolumes:
-        """Return the requirements of the *claims* of a pod in *namespace*."""
-        named = [(name, self._need((namespace, name), f"spec.volumes[{index}].persistentVolumeClaim")) for index, name in claims]
+    def of_pod(self, pod: ClaimName, claims: Iterable[PodClaim], shared: Container[ClaimName] = ()) -> PodVolumes:
+        """Return the requirements of the *claims* of *pod* (namespace and name); *shared* are claims that several pods use."""
+        namespace = pod[0]
+        named = [(each.name, self._need(pod, each, shared)) for each in claims]
         modelled = [(name, need) for name, need in named if need is not None]
         bound = (
             BoundClaim(name, self.claims[namespace, name].volume, need)
@@ -156,23 +207,61 @@ class VolumeObjects:
             if need.restricts and need.state is ClaimState.BOUND
         )
         needs = tuple(need for _, need in modelled if need.restricts)
-        return PodVolumes(needs, frozenset(need.field for _, need in modelled), tuple(bound))
+        delayed = tuple(name for name, need in modelled if need.state is ClaimState.DELAYED)
+        return PodVolumes(needs, frozenset(need.field for _, need in modelled), tuple(bound), delayed)
 
-    def _need(self, name: ClaimName, field: str) -> VolumeNeed | None:
+    def _need(self, pod: ClaimName, of_pod: PodClaim, shared: Container[ClaimName]) -> VolumeNeed | None:
         """Return the requirement of a claim; None if it is not modelled."""
-        if (claim := self.claims.get(name)) is None:
-            return VolumeNeed(field, ClaimState.MISSING, name[1])
-        if claim.lost:
-            return VolumeNeed(field, ClaimState.LOST, name[1], claim.volume)
-        if claim.deleting:
-            return VolumeNeed(field, ClaimState.DELETING, name[1])
+        field, name = of_pod.field, (pod[0], of_pod.name)
+        # The ephemeral volume controller creates a missing claim before the pod is scheduled.
+        claim = self.claims.get(name) or (of_pod.template if self.completes else None)
+        if claim is None or (unusable := _unusable(pod, of_pod, claim)) is not None:
+            missing = ClaimState.MISSING if of_pod.template is None else ClaimState.NOT_CREATED
+            return VolumeNeed(field, missing, name[1]) if claim is None else unusable
         volume = self.volumes.get(claim.volume)
         if not claim.bound and not (self.completes and _reserved(volume, name, claim)):
             delayed = not claim.volume and self.classes.get(claim.storage_class) == "WaitForFirstConsumer"
-            return None if delayed else VolumeNeed(field, ClaimState.UNBOUND)
+            return self._delayed(name, claim, field, shared) if delayed else VolumeNeed(field, ClaimState.UNBOUND)
         if volume is not None and volume.driver and (self.limited is None or volume.driver in self.limited):
             return None
-        return _bound(claim, volume, field)
+        need = _bound(claim, volume, field)
+        # VolumeZone does not read ephemeral volumes.
+        return need if need is None or of_pod.template is None else dataclasses.replace(need, zones=())
+
+    def _delayed(self, name: ClaimName, claim: Claim, field: str, shared: Container[ClaimName]) -> VolumeNeed | None:
+        """Return the requirement of a claim that waits for its first consumer; None if it is not modelled."""
+        provisioner = self.provisioners.get(claim.storage_class, Provisioner())
+        counted = provisioner.migrates or self.limited is None or provisioner.name in self.limited
+        if not self.delays or claim.single_pod or counted:
+            return None
+        used = "/".join(name) if name in shared else ""
+        request = dataclasses.replace(claim.request, reserved=self._volume_reserved_for(name, claim), shared=used)
+        return VolumeNeed(field, ClaimState.DELAYED, request=request)
+
+    def _volume_reserved_for(self, name: ClaimName, claim: Claim) -> str:
+        """Return the volume that is reserved for a claim, the first by name; empty if there is none."""
+        found = (each for each in self._reserved_volumes.get(name, ()) if _reserved(self.volumes[each], name, claim))
+        return next((each for each in found if self.volumes[each].offer.suits(claim.request)), "")
+
+    @functools.cached_property
+    def _reserved_volumes(self) -> dict[ClaimName, list[str]]:
+        """Return the volumes that are reserved for a claim, by claim."""
+        reserved: dict[ClaimName, list[str]] = {}
+        for each in sorted(self.volumes):
+            if (claim := self.volumes[each].claim) is not None:
+                reserved.setdefault(claim, []).append(each)
+        return reserved
+
+
+def _unusable(pod: ClaimName, of_pod: PodClaim, claim: Claim) -> VolumeNeed | None:
+    """Return the requirement of a claim that no pod, or not this pod, can use; None if *pod* can use it."""
+    if claim.lost:
+        return VolumeNeed(of_pod.field, ClaimState.LOST, of_pod.name, claim.volume)
+    if claim.deleting:
+        return VolumeNeed(of_pod.field, ClaimState.DELETING, of_pod.name)
+    if of_pod.template is not None and of_pod.template is not claim and ("Pod", pod[1]) not in claim.owners:
+        return VolumeNeed(of_pod.field, ClaimState.NOT_OWNED, f"{pod[0]}/{of_pod.name}", pod="/".join(pod))
+    return None
 
 
 def _reserved(volume: Volume | None, name: ClaimName, claim: Claim) -> bool:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import msgspec
 
-from scheduler_core.model.wire import Int32, NodeSelector, Wire
+from scheduler_core.model.wire import Amounts, Int32, LabelSelector, NodeSelector, Wire
+from validators.model.quantity import Amount
 
 Source = dict[str, object]
 """Volume source of which only the presence is read."""
@@ -18,6 +19,16 @@ class ClaimAnnotations(Wire, frozen=True, gc=False):
 
     bind_completed: str | None = msgspec.field(default=None, name="pv.kubernetes.io/bind-completed")
     storage_class: str | None = msgspec.field(default=None, name="volume.beta.kubernetes.io/storage-class")
+    selected_node: str | None = msgspec.field(default=None, name="volume.kubernetes.io/selected-node")
+
+
+class OwnerReference(Wire, frozen=True, gc=False):
+    """Owner of a claim."""
+
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool | None = None
 
 
 class ClaimMeta(Wire, frozen=True, gc=False):
@@ -28,6 +39,13 @@ class ClaimMeta(Wire, frozen=True, gc=False):
     uid: str = ""
     deletion_timestamp: str | None = None
     annotations: ClaimAnnotations = ClaimAnnotations()
+    owner_references: tuple[OwnerReference, ...] | None = None
+
+
+class ClaimResources(Wire, frozen=True, gc=False):
+    """``resources`` of a claim."""
+
+    requests: Amounts | None = None
 
 
 class ClaimSpec(Wire, frozen=True, gc=False):
@@ -36,10 +54,14 @@ class ClaimSpec(Wire, frozen=True, gc=False):
     volume_name: str = ""
     storage_class_name: str | None = None
     access_modes: tuple[str, ...] | None = None
+    resources: ClaimResources = ClaimResources()
+    volume_mode: str | None = None
+    volume_attributes_class_name: str | None = None
+    selector: LabelSelector | None = None
 
 
 class ClaimStatus(Wire, frozen=True, gc=False):
-    """``status`` of a PersistentVolumeClaim."""
+    """``status`` of a PersistentVolumeClaim or PersistentVolume."""
 
     phase: str = ""
 
@@ -52,12 +74,43 @@ class PersistentVolumeClaim(Wire, frozen=True, gc=False):
     status: ClaimStatus = ClaimStatus()
 
 
+class TemplateMeta(Wire, frozen=True, gc=False):
+    """``metadata`` of the claim template of an ephemeral volume."""
+
+    annotations: ClaimAnnotations = ClaimAnnotations()
+
+
+class ClaimTemplate(Wire, frozen=True, gc=False):
+    """core/v1 PersistentVolumeClaimTemplate."""
+
+    metadata: TemplateMeta = TemplateMeta()
+    spec: ClaimSpec = ClaimSpec()
+
+
+class EphemeralSource(Wire, frozen=True, gc=False):
+    """core/v1 EphemeralVolumeSource."""
+
+    volume_claim_template: ClaimTemplate = ClaimTemplate()
+
+
+def ephemeral_source(source: object) -> EphemeralSource:
+    """Return the source of an ephemeral volume, which is parsed JSON.
+
+    Raises:
+        ValidationError: a value has the wrong JSON type.
+
+    """
+    return msgspec.convert(source, EphemeralSource)
+
+
 class VolumeMeta(Wire, frozen=True, gc=False):
-    """``metadata`` of a PersistentVolume or a StorageClass."""
+    """``metadata`` of a PersistentVolume or of a cluster-scoped object."""
 
     name: str = ""
     namespace: str = ""
     labels: dict[str, str] | None = None
+    deletion_timestamp: str | None = None
+    annotations: ClaimAnnotations = ClaimAnnotations()
 
 
 class VolumeNodeAffinity(Wire, frozen=True, gc=False):
@@ -81,7 +134,7 @@ class CsiSource(Wire, frozen=True, gc=False):
 
 
 class VolumeSpec(Wire, frozen=True, gc=False):
-    """``spec`` of a PersistentVolume: its node affinity, its claim, its CSI driver, and the sources that can migrate to one."""
+    """``spec`` of a PersistentVolume: its offer to claims, its node affinity, its claim, its CSI driver, sources that can migrate."""
 
     node_affinity: VolumeNodeAffinity | None = None
     claim_ref: ClaimReference | None = None
@@ -91,6 +144,11 @@ class VolumeSpec(Wire, frozen=True, gc=False):
     cinder: Source | None = None
     portworx_volume: Source | None = None
     csi: CsiSource | None = None
+    capacity: Amounts | None = None
+    access_modes: tuple[str, ...] | None = None
+    storage_class_name: str = ""
+    volume_mode: str | None = None
+    volume_attributes_class_name: str | None = None
 
 
 class PersistentVolume(Wire, frozen=True, gc=False):
@@ -98,6 +156,7 @@ class PersistentVolume(Wire, frozen=True, gc=False):
 
     metadata: VolumeMeta = VolumeMeta()
     spec: VolumeSpec = VolumeSpec()
+    status: ClaimStatus = ClaimStatus()
 
 
 class DriverLimits(Wire, frozen=True, gc=False):
@@ -130,6 +189,7 @@ class DriverSpec(Wire, frozen=True, gc=False):
     """``spec`` of a CSIDriver."""
 
     prevent_pod_scheduling_if_missing: bool = False
+    storage_capacity: bool = False
 
 
 class CSIDriver(Wire, frozen=True, gc=False):
@@ -139,8 +199,33 @@ class CSIDriver(Wire, frozen=True, gc=False):
     spec: DriverSpec = DriverSpec()
 
 
+class TopologyExpression(Wire, frozen=True, gc=False):
+    """core/v1 TopologySelectorLabelRequirement."""
+
+    key: str
+    values: tuple[str, ...] | None = None
+
+
+class TopologyTerm(Wire, frozen=True, gc=False):
+    """core/v1 TopologySelectorTerm."""
+
+    match_label_expressions: tuple[TopologyExpression, ...] | None = None
+
+
 class StorageClass(Wire, frozen=True, gc=False):
     """storage.k8s.io/v1 StorageClass."""
 
     metadata: VolumeMeta = VolumeMeta()
     volume_binding_mode: str | None = None
+    provisioner: str = ""
+    allowed_topologies: tuple[TopologyTerm, ...] | None = None
+
+
+class CSIStorageCapacity(Wire, frozen=True, gc=False):
+    """storage.k8s.io/v1 CSIStorageCapacity."""
+
+    metadata: VolumeMeta = VolumeMeta()
+    storage_class_name: str = ""
+    node_topology: LabelSelector | None = None
+    capacity: Amount | None = None
+    maximum_volume_size: Amount | None = None

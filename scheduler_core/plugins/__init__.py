@@ -8,7 +8,9 @@ unmodelled_fields       refuses pods with fields that are not modelled
 node_unschedulable      NodeUnschedulable
 taint_toleration        TaintToleration
 node_affinity           NodeAffinity
-volume_binding          VolumeBinding, for bound claims
+volume_binding          VolumeBinding, by the pod's shape
+volume_matching         VolumeBinding, for claims whose volumes depend on the volumes of other pods
+volume_picks            which volume each claim takes
 volume_zone             VolumeZone
 node_ports              NodePorts
 noderesources           NodeResourcesFit and NodeResourcesBalancedAllocation

@@ -18,6 +18,7 @@ from scheduler_core.plugins.noderesources import NodeResources
 from scheduler_core.plugins.pod_topology_spread import PodTopologySpread
 from scheduler_core.plugins.taint_toleration import TaintToleration
 from scheduler_core.plugins.volume_binding import VolumeBinding
+from scheduler_core.plugins.volume_matching import VolumeMatching
 from scheduler_core.plugins.volume_zone import VolumeZone
 
 STATIC: tuple[type[StaticPlugin], ...] = (
@@ -31,7 +32,7 @@ STATIC: tuple[type[StaticPlugin], ...] = (
 )
 LEDGER: tuple[type[LedgerPlugin], ...] = (NodePorts,)
 NODE_LOCAL: type[NodeLocalPlugin] = NodeResources
-STATEFUL: tuple[type[StatefulPlugin], ...] = (PodTopologySpread, InterPodAffinity)
+STATEFUL: tuple[type[StatefulPlugin], ...] = (VolumeMatching, PodTopologySpread, InterPodAffinity)
 
 
 def one_by_one(shape: PodShape) -> bool:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Iterable
 
 import numpy as np
 
 from scheduler_core.model.nodes import NodeTable
+from scheduler_core.model.options import is_ignored, without_indices
 from scheduler_core.model.pods import PodShape
 from scheduler_core.plugins.base import Filters, StaticPlugin
-
-_INDEX = re.compile(r"\[\d+\]")
 
 
 class UnmodelledFields(StaticPlugin):
@@ -31,16 +29,13 @@ class UnmodelledFields(StaticPlugin):
 
     def refusal(self, fields: Iterable[str]) -> str:
         """Return the reason to refuse every node to a pod with *fields*; empty if all of them are ignored."""
-        kept = [field for field in fields if not self._ignores(field)]
+        kept = [field for field in fields if not is_ignored(field, self._ignore)]
         if not kept:
             return ""
-        return f"{' and '.join(kept)} can exclude nodes and is not modelled (to place it anyway, use --ignore {_INDEX.sub('', kept[0])})"
+        return f"{' and '.join(kept)} can exclude nodes and is not modelled (to place it anyway, use --ignore {without_indices(kept[0])})"
 
     def without_ignored(self, shape: PodShape) -> PodShape:
         """Return *shape* without the requirements of ignored volumes."""
         if not shape.volumes or not self._ignore:
             return shape
-        return dataclasses.replace(shape, volumes=tuple(each for each in shape.volumes if not self._ignores(each.field)))
-
-    def _ignores(self, field: str) -> bool:
-        return field in self._ignore or _INDEX.sub("", field) in self._ignore
+        return dataclasses.replace(shape, volumes=tuple(each for each in shape.volumes if not is_ignored(each.field, self._ignore)))

@@ -18,7 +18,8 @@ from muster.commands.progress import Progress
 from muster.commands.simulate import simulation
 from muster.commands.simulate.request import SimulationRequest
 from muster.commands.snapshot import fields
-from muster.commands.snapshot.fields import FIELDS, Each, Leaf, OrScalar
+from muster.commands.snapshot.fields import FIELDS
+from muster.commands.snapshot.shapes import Each, IfPresent, Leaf, OrScalar
 from muster.commands.snapshot.snapshot_document import keep_simulated_fields
 from muster.render import answer_json
 from scheduler_core.cycle.run_cycle import CycleOptions
@@ -37,7 +38,11 @@ from validators.model.meta import Empty
 from validators.model.workload import Workload
 
 SECRET = "hunter2"
-VOLUMES = json.loads((Path(__file__).parents[1] / "cases" / "bound-claims.json").read_text(encoding="utf-8"))
+VOLUMES = [
+    case
+    for name in ("bound-claims", "delayed-claims")
+    for case in json.loads((Path(__file__).parents[1] / "cases" / f"{name}.json").read_text(encoding="utf-8"))
+]
 
 
 def told(objects, problems=(), strategy="greedy"):
@@ -65,7 +70,8 @@ def structs(hint):
 def absent(model, shape, path, depth=0):
     """Fields of a model that a shape does not have."""
     hints = typing.get_type_hints(model)
-    shape = shape.of if isinstance(shape, Each) else shape.fields if isinstance(shape, OrScalar) else shape
+    shape = shape.of if isinstance(shape, Each) else shape
+    shape = shape.fields if isinstance(shape, (OrScalar, IfPresent)) else shape
     for field, name in zip(model.__struct_fields__, model.__struct_encode_fields__, strict=True):
         if name not in shape:
             yield f"{path}.{name}"
@@ -86,6 +92,7 @@ def absent(model, shape, path, depth=0):
         wire_volumes.StorageClass,
         wire_volumes.CSINode,
         wire_volumes.CSIDriver,
+        wire_volumes.CSIStorageCapacity,
         PodGroup,
         CompositePodGroup,
         Workload,
@@ -94,6 +101,10 @@ def absent(model, shape, path, depth=0):
 )
 def test_every_field_that_is_read_is_known(model):
     assert [] == [*absent(model, FIELDS[model.__name__], model.__name__)]
+
+
+def test_every_field_of_a_claim_template_is_known():
+    assert [] == [*absent(wire_volumes.EphemeralSource, fields.EPHEMERAL, "ephemeral")]
 
 
 def test_field_that_is_missing_would_be_seen(monkeypatch):

@@ -19,7 +19,7 @@ from tests.scheduler_core.oracle.strategies import TINY, clusters
 
 CASES = [
     case
-    for name in ("placement", "bound-claims")
+    for name in ("placement", "bound-claims", "delayed-claims")
     for case in json.loads((Path(__file__).parent.parent / "cases" / f"{name}.json").read_text(encoding="utf-8"))
 ]
 SCENARIOS = [
@@ -133,6 +133,16 @@ def test_pods_have_the_reason_of_kube_scheduler(case):
     pending = {each["pod"].rpartition("/")[2]: each["reason"] for each in answered(case, "greedy")["pending"]}
     wanted = [each for each in case["expect"]["conditions"] if each["kind"] == "Pod" and not each.get("basis") and not each.get("racy")]
     assert [] == [each for each in wanted if each.get("messageContains", "") not in pending.get(each["name"], "")]
+
+
+@pytest.mark.parametrize("case", [case for case in SCENARIOS if case["expect"].get("volumes")], ids=lambda case: case["id"])
+def test_claims_get_the_volumes_of_kube_scheduler(case):
+    chosen = {
+        claim.rpartition("/")[2]: each.get("volume")
+        for decision in answered(case, "greedy")["decisions"]
+        for claim, each in decision["volumes"].items()
+    }
+    assert {} == {claim: chosen.get(claim) for claim, want in case["expect"]["volumes"].items() if chosen.get(claim) not in want}
 
 
 @RANDOM

@@ -86,7 +86,12 @@ TABLE: tuple[ApiVersion, ...] = (
     ApiVersion(
         "storage.k8s.io",
         "v1",
-        (ServedKind("StorageClass", 6, hub=True), ServedKind("CSINode", 17, hub=True), ServedKind("CSIDriver", 18, hub=True)),
+        (
+            ServedKind("StorageClass", 6, hub=True),
+            ServedKind("CSINode", 17, hub=True),
+            ServedKind("CSIDriver", 18, hub=True),
+            ServedKind("CSIStorageCapacity", 24, hub=True),
+        ),
     ),
     ApiVersion("batch", "v1", (ServedKind("Job", 2, hub=True),)),
     ApiVersion("jobset.x-k8s.io", "v1alpha2", (ServedKind("JobSet", hub=True),), custom=True),

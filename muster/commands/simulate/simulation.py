@@ -56,5 +56,6 @@ def run(
     if own is not None:
         answer = dataclasses.replace(answer, own=own_objects.share(answer, snapshot, own))
     if request.fragmentation:
-        answer = dataclasses.replace(answer, fragments=fragments(apply_feature_gates(snapshot, request.cycle.gates), request.cycle.ignore))
+        cycle = request.cycle
+        answer = dataclasses.replace(answer, fragments=fragments(apply_feature_gates(snapshot, cycle.gates, cycle.ignore), cycle.ignore))
     return answer, snapshot

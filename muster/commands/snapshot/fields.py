@@ -7,59 +7,11 @@ Field names are those of the JSON, including those of retired versions of the gr
 
 from __future__ import annotations
 
-import dataclasses
-import enum
 from collections.abc import Mapping
 
+from muster.commands.snapshot.shapes import Each, Entries, Fields, IfPresent, Leaf, OrScalar, Shape, Unread
 from scheduler_core.model import wire, wire_volumes
 from scheduler_core.model.conditions import INITIALLY_SCHEDULED
-
-
-class Leaf(enum.Enum):
-    """A scalar."""
-
-    KEPT = "as it is"
-    NAME = "a name, or the value of a label, which is hashed on request"
-    POD_IMAGE = "an image in a pod, which is hashed like a name; without a tag it has the tag latest"
-    NODE_IMAGE = "an image on a node, which is hashed like a name"
-    ZONES = "names separated by __, each hashed on request"
-    TEXT = "prose, left out if names are hashed"
-    UNREAD = "left out; only a value of the wrong type is kept, because it makes the object unusable"
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Each:
-    """A list; with *only*, its entries with one of these ``type`` values; if *compact*, without empty entries."""
-
-    of: Shape
-    only: frozenset[str] = frozenset()
-    compact: bool = False
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Entries:
-    """An object with any keys."""
-
-    key: Leaf = Leaf.KEPT
-    value: Leaf = Leaf.KEPT
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class OrScalar:
-    """An object, or a scalar in its place."""
-
-    fields: Fields
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Unread:
-    """A list or an object of strings that is left out, like ``Leaf.UNREAD``."""
-
-    of: type[list[str] | dict[str, str]]
-
-
-Fields = Mapping[str, "Shape"]
-Shape = Leaf | Each | Entries | OrScalar | Unread | Fields
 
 KEPT, NAME, TEXT, UNREAD = Leaf.KEPT, Leaf.NAME, Leaf.TEXT, Leaf.UNREAD
 AMOUNTS = Entries()
@@ -125,6 +77,19 @@ _CONDITION: Fields = {
 }
 _POD_CONDITION: Fields = {**_CONDITION, "message": UNREAD}
 _POD_CONDITIONS = frozenset({"PodResizePending", "Ready", "DisruptionTarget"})
+_CLAIM_SPEC: Fields = {
+    **dict.fromkeys(("volumeName", "storageClassName", "volumeAttributesClassName"), NAME),
+    "accessModes": Each(KEPT),
+    "resources": {"requests": AMOUNTS},
+    "volumeMode": KEPT,
+    "selector": SELECTOR,
+}
+_CLAIM_ANNOTATIONS: Fields = {
+    "pv.kubernetes.io/bind-completed": KEPT,
+    "volume.beta.kubernetes.io/storage-class": NAME,
+    "volume.kubernetes.io/selected-node": NAME,
+}
+_CLAIM_TEMPLATE: Fields = {"metadata": {"annotations": _CLAIM_ANNOTATIONS}, "spec": _CLAIM_SPEC}
 _VOLUME: Fields = {
     "name": UNREAD,
     # Of all others only the presence is read.
@@ -132,6 +97,9 @@ _VOLUME: Fields = {
     "persistentVolumeClaim": {"claimName": NAME},
     "image": {"reference": Leaf.POD_IMAGE},
 }
+EPHEMERAL: Fields = {"volumeClaimTemplate": _CLAIM_TEMPLATE}
+# The name of an ephemeral volume is part of the name of its claim.
+_ANY_VOLUME = IfPresent("ephemeral", {**_VOLUME, "name": NAME, "ephemeral": EPHEMERAL}, _VOLUME)
 POD: Fields = {
     "metadata": METADATA,
     "spec": {
@@ -160,7 +128,7 @@ POD: Fields = {
         "ephemeralContainers": Each({"volumeMounts": _MOUNTS}),
         "overhead": AMOUNTS,
         "resources": _RESOURCES,
-        "volumes": Each(_VOLUME),
+        "volumes": Each(_ANY_VOLUME),
         "resourceClaims": Each({"name": UNREAD}),
         "hostNetwork": KEPT,
         "hostUsers": KEPT,
@@ -200,12 +168,19 @@ CLAIM: Fields = {
         "namespace": NAME,
         "uid": NAME,
         "deletionTimestamp": KEPT,
-        "annotations": {"pv.kubernetes.io/bind-completed": KEPT, "volume.beta.kubernetes.io/storage-class": NAME},
+        "annotations": _CLAIM_ANNOTATIONS,
+        "ownerReferences": Each({"kind": KEPT, "name": NAME, "uid": NAME, "controller": KEPT}),
     },
-    "spec": {"volumeName": NAME, "storageClassName": NAME, "accessModes": Each(KEPT)},
+    "spec": _CLAIM_SPEC,
     "status": {"phase": KEPT},
 }
-_NAME_AND_ZONES: Fields = {"name": NAME, "namespace": NAME, "labels": Entries(value=Leaf.ZONES)}
+_NAME_AND_ZONES: Fields = {
+    "name": NAME,
+    "namespace": NAME,
+    "labels": Entries(value=Leaf.ZONES),
+    "deletionTimestamp": KEPT,
+    "annotations": _CLAIM_ANNOTATIONS,
+}
 VOLUME: Fields = {
     "metadata": _NAME_AND_ZONES,
     "spec": {
@@ -214,12 +189,32 @@ VOLUME: Fields = {
         "nodeAffinity": {"required": {"nodeSelectorTerms": Each(_NODE_TERM)}},
         "claimRef": {"namespace": NAME, "name": NAME, "uid": NAME},
         "csi": {"driver": KEPT},
+        "capacity": AMOUNTS,
+        "accessModes": Each(KEPT),
+        "volumeMode": KEPT,
+        **dict.fromkeys(("storageClassName", "volumeAttributesClassName"), NAME),
     },
+    "status": {"phase": KEPT},
 }
 CSI_NODE: Fields = {"metadata": _NAME_AND_ZONES, "spec": {"drivers": Each({"name": KEPT, "allocatable": {"count": KEPT}})}}
 # The name is that of the driver, as in the volumes.
-CSI_DRIVER: Fields = {"metadata": {**_NAME_AND_ZONES, "name": KEPT}, "spec": {"preventPodSchedulingIfMissing": KEPT}}
-STORAGE_CLASS: Fields = {"metadata": _NAME_AND_ZONES, "volumeBindingMode": KEPT}
+CSI_DRIVER: Fields = {
+    "metadata": {**_NAME_AND_ZONES, "name": KEPT},
+    "spec": {"preventPodSchedulingIfMissing": KEPT, "storageCapacity": KEPT},
+}
+STORAGE_CLASS: Fields = {
+    "metadata": _NAME_AND_ZONES,
+    "volumeBindingMode": KEPT,
+    "provisioner": KEPT,
+    "allowedTopologies": Each({"matchLabelExpressions": Each({"key": KEPT, "values": NAMES})}),
+}
+STORAGE_CAPACITY: Fields = {
+    "metadata": _NAME_AND_ZONES,
+    "storageClassName": NAME,
+    "nodeTopology": SELECTOR,
+    "capacity": KEPT,
+    "maximumVolumeSize": KEPT,
+}
 _CLAIM: Fields = {"name": NAME, "resourceClaimName": NAME, "resourceClaimTemplateName": NAME}
 _POLICY: Fields = {"basic": {"desiredCount": KEPT}, "gang": {"minCount": KEPT, "minGroupCount": KEPT}}
 _LEVEL: Fields = {
@@ -270,6 +265,7 @@ FIELDS: Mapping[str, Fields] = {
         ("PodDisruptionBudget", BUDGET),
         ("CSIDriver", CSI_DRIVER),
         ("CSINode", CSI_NODE),
+        ("CSIStorageCapacity", STORAGE_CAPACITY),
         ("StorageClass", STORAGE_CLASS),
         ("PersistentVolume", VOLUME),
         ("PersistentVolumeClaim", CLAIM),

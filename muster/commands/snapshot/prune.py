@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from muster.commands.snapshot.fields import KEPT, UNREAD, Each, Entries, Leaf, OrScalar, Shape, Unread
+from muster.commands.snapshot.fields import KEPT, UNREAD
+from muster.commands.snapshot.shapes import Each, Entries, IfPresent, Leaf, OrScalar, Shape, Unread
 
 Json = Any
 _NOTHING = object()
@@ -42,6 +43,8 @@ def _of(value: Json, shape: Shape) -> Json:
             result = _scalar(value, shape)
         case dict() if isinstance(value, dict):
             result = pruned(value, shape)
+        case IfPresent() if isinstance(value, dict):
+            result = pruned(value, shape.fields_of(value))
         case Each() if isinstance(value, list):
             result = _list(value, shape)
         case Entries() if isinstance(value, dict):

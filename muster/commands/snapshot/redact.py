@@ -12,7 +12,8 @@ import hmac
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from muster.commands.snapshot.fields import EXPRESSIONS, FIELDS, TOLERATIONS, Each, Entries, Leaf, OrScalar, Shape
+from muster.commands.snapshot.fields import EXPRESSIONS, FIELDS, TOLERATIONS
+from muster.commands.snapshot.shapes import Each, Entries, IfPresent, Leaf, OrScalar, Shape
 from scheduler_core.model.cluster_objects import has_tag
 from validators.model.cluster import SYSTEM_CLASSES
 from validators.model.objects import CLUSTER_SCOPED
@@ -34,7 +35,20 @@ def redacted(objects: Sequence[Mapping[str, Json]], salt: bytes) -> list[dict[st
     for each in whole:
         _changed(each, FIELDS[each["kind"]], _noting(texts))
     names = _hashes(texts - _NOT_NAMES - _compared(whole), salt)
+    names |= {f"{pod}-{volume}": f"{names.get(pod, pod)}-{names.get(volume, volume)}" for pod, volume in _ephemeral_volumes(whole)}
     return [_changed(each, FIELDS[each["kind"]], lambda text: names.get(text, text)) for each in whole]
+
+
+def _ephemeral_volumes(objects: Iterable[Mapping[str, Json]]) -> Iterator[tuple[str, str]]:
+    """Yield the names of pod and volume that are parts of the name of a claim."""
+    for each in objects:
+        metadata, spec = each.get("metadata"), each.get("spec")
+        if each["kind"] != "Pod" or not isinstance(metadata, Mapping) or not isinstance(spec, Mapping):
+            continue
+        volumes = spec.get("volumes")
+        for volume in volumes if isinstance(volumes, list) else ():
+            if isinstance(volume, Mapping) and "ephemeral" in volume:
+                yield str(metadata.get("name")), str(volume.get("name"))
 
 
 def _hashes(texts: Iterable[str], salt: bytes) -> dict[str, str]:
@@ -102,12 +116,16 @@ def _expressions(value: Json, shape: Shape) -> Iterator[tuple[str, object, list[
                 yield str(each.get("key")), each.get("operator"), [text for text in texts or () if isinstance(text, str)]
             else:
                 yield from _expressions(each, shape.of)
+    elif isinstance(shape, IfPresent) and isinstance(value, dict):
+        yield from _expressions(value, shape.fields_of(value))
     elif isinstance(shape, dict) and isinstance(value, dict):
         for key, each in value.items():
             yield from _expressions(each, shape[key])
 
 
 def _changed(value: Json, shape: Shape, rename: Callable[[str], str]) -> Json:
+    if isinstance(shape, IfPresent) and isinstance(value, dict):
+        shape = shape.fields_of(value)
     match shape:
         case Leaf():
             return _leaf(value, shape, rename)

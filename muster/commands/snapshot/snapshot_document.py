@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from muster.commands.simulate.what_if import whole_name
-from muster.commands.snapshot.fields import FIELDS, Shape
+from muster.commands.snapshot.fields import FIELDS
 from muster.commands.snapshot.prune import pruned
 from muster.commands.snapshot.redact import redacted
+from muster.commands.snapshot.shapes import Shape
 from scheduler_core.loading.gather import DEEP, GatheredObjects, Name, Unusable, gather, label
 from scheduler_core.model import wire
 from scheduler_core.model.problem import Problem

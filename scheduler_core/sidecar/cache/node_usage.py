@@ -272,7 +272,7 @@ class NodeUsage:
 
     def _shape(self, form: PodForm, images: Images, nodes: NodeTable) -> PodShape:
         if (shape := self._shapes.get((form, images))) is None:
-            shape = self._shapes[form, images] = shape_of(form, images, next(self._serials), nodes.row)
+            shape = self._shapes[form, images] = shape_of(form, images, next(self._serials), nodes)
         return shape
 
 

@@ -221,7 +221,7 @@ class PodCache:
 
 def _claims(pod: LivePod) -> set[Name]:
     """Return the persistent volume claims of a pod without a node."""
-    return set() if pod.draft.node else {(pod.name[0], claim) for _, claim in pod.draft.claims}
+    return set() if pod.draft.node else {(pod.name[0], claim.name) for claim in pod.draft.claims}
 
 
 def _remove(index: dict[Name, dict[str, LivePod]], name: Name, key: str) -> None:

@@ -25,7 +25,7 @@ class VolumeCache:
         self._volumes: dict[str, Volume] = {}
         self._classes: dict[str, str] = {}
         self._claims_by_volume: dict[str, set[Name]] = {}
-        self.objects = VolumeObjects(self._claims, self._volumes, self._classes, completes=False, limited=None)
+        self.objects = VolumeObjects(self._claims, self._volumes, self._classes, completes=False, limited=None, delays=False)
         self.unusable: dict[tuple[str, str, str], str] = {}
 
     def add_or_update(self, raw_object: GatheredObjects, name: Name) -> set[Name]:

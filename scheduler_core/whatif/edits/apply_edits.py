@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from scheduler_core.loading.claim_options import report_storage
 from scheduler_core.loading.gather import GatheredObjects, gather
 from scheduler_core.loading.priority import Priorities
 from scheduler_core.loading.read_groups import completed, group_priorities, read_kind
@@ -103,6 +104,7 @@ def _with_nodes(snapshot: ClusterSnapshot, objects: list[GatheredObjects]) -> Cl
     more = node_table(read, snapshot.nodes.resources, problems)
     more.report_images(images_among(each.node.status.images, snapshot.nodes.reported) for each in read.values())
     table, new_index = _joined(snapshot.nodes, more)
+    report_storage(table, snapshot.volumes)
     known_nodes = {
         _name(each): each for each in (*(snapshot.known.list_kind("Node") or ()), *(Node(each.node.metadata) for each in read.values()))
     }
@@ -118,7 +120,19 @@ def _renumbered(pod: PodRecord, new_index: Sequence[int]) -> PodRecord:
     # Field by field: there are many pods, and replacing by name takes four times as long.
     identity, scheduling = (pod.key, pod.namespace, pod.name, pod.shape, pod.labels, pod.priority), (pod.group, pod.scheduler, pod.preempts)
     return PodRecord(
-        *identity, node, *scheduling, pod.created, pod.started, pod.terminating, pod.gates, nominated, pod.preempted, pod.health
+        *identity,
+        node,
+        *scheduling,
+        pod.created,
+        pod.started,
+        pod.terminating,
+        pod.gates,
+        nominated,
+        pod.preempted,
+        pod.health,
+        pod.bound_claims,
+        pod.delayed_claims,
+        pod.picked,
     )
 
 

@@ -76,7 +76,7 @@ def conflict(snapshot: ClusterSnapshot, decision: Decision, options: CycleOption
 
     Arguments are as for ``remedies.advise``; if the tries are used up the result is empty, as the set may not be minimal.
     """
-    snapshot = apply_feature_gates(snapshot, options.gates)
+    snapshot = apply_feature_gates(snapshot, options.gates, options.ignore)
     subject = Subject.from_snapshot(snapshot, decision.root)
     if subject is None or decision.status not in PROVABLE:
         return ()

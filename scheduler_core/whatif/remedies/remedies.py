@@ -63,7 +63,7 @@ def advise(
         before: the decisions of the same cycle on earlier roots; None if unknown.
 
     """
-    snapshot = apply_feature_gates(snapshot, options.gates)
+    snapshot = apply_feature_gates(snapshot, options.gates, options.ignore)
     subject = None if decision.status is Status.SUCCESS else Subject.from_snapshot(snapshot, decision.root)
     if subject is None:
         return Advice(())

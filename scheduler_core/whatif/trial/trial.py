@@ -76,7 +76,7 @@ class Trial:
         self._root_size = len(snapshot.nodes) + len(subject.own)
         self._options = dataclasses.replace(options, progress=None)
         self._snapshot = snapshot
-        present = apply_feature_gates(snapshot, options.gates)
+        present = apply_feature_gates(snapshot, options.gates, options.ignore)
         decisions = [*self._earlier_decisions(present)] if before is None else attempted(before, present, self._options)
         self._before = len(decisions)
         base = Effects(present.nodes, decisions).apply(present, drop_pending=True)
@@ -159,7 +159,7 @@ class Trial:
                     any(each.root == self.root for each in decisions)
                     and [each.status for each in decisions if each.root == self.root][-1] is Status.SUCCESS
                 )
-            return self._placed_in_cycle(apply_feature_gates(snapshot, self._options.gates))
+            return self._placed_in_cycle(apply_feature_gates(snapshot, self._options.gates, self._options.ignore))
         except OrderError:
             return False
 

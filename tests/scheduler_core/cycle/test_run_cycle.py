@@ -27,9 +27,9 @@ SUCCESS, UNSCHEDULABLE = Status.SUCCESS, Status.UNSCHEDULABLE
     ("spec", "field"),
     [
         pytest.param(
-            {"volumes": [{"name": "v"}, {"name": "w", "ephemeral": {}}]},
-            "spec.volumes[1].ephemeral",
-            id="an ephemeral volume",
+            {"volumes": [{"name": "v"}, {"name": "w", "azureFile": {}}]},
+            "spec.volumes[1].azureFile",
+            id="an Azure file share",
         ),
         pytest.param({"resourceClaims": [{"name": "gpu", "resourceClaimName": "c"}]}, "spec.resourceClaims", id="a device"),
     ],
@@ -46,7 +46,7 @@ def test_a_field_that_is_not_modelled_refuses_the_pod_and_can_be_ignored(spec, f
 
 
 def test_one_refused_member_does_not_refuse_the_others():
-    claim = {"volumes": [{"name": "w", "ephemeral": {}}]}
+    claim = {"volumes": [{"name": "w", "azureFile": {}}]}
     decision = decided([node("n"), leaf("g", 1), *pods("g", 2), pod("g-9", "g", **claim)])
 
     assert (SUCCESS, {"g-0": "n", "g-1": "n"}) == (decision.status, placed(decision))

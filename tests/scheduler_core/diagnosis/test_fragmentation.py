@@ -58,7 +58,7 @@ def test_what_is_taken_does_not_count(resident, want):
             (1, "r1", 2),
             id="a port of the host",
         ),
-        pytest.param(pod("p", volumes=[{"name": "v", "ephemeral": {}}]), (0, "", 0), id="not modelled"),
+        pytest.param(pod("p", volumes=[{"name": "v", "azureFile": {}}]), (0, "", 0), id="not modelled"),
     ],
 )
 def test_what_a_pod_asks_for_counts(asking, want):
@@ -73,8 +73,8 @@ def test_port_that_is_taken_leaves_no_capacity():
 
 
 def test_fields_that_are_not_modelled_can_be_passed_over():
-    asking = pod("p", volumes=[{"name": "v", "ephemeral": {}}])
-    messages = fragments_of(node("n1", cpu="4", rack="r1"), asking, ignore={"spec.volumes.ephemeral"})
+    asking = pod("p", volumes=[{"name": "v", "azureFile": {}}])
+    messages = fragments_of(node("n1", cpu="4", rack="r1"), asking, ignore={"spec.volumes.azureFile"})
     assert [("rack", "default/p", 4, "r1", 4)] == messages
 
 

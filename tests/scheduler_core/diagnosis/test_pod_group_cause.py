@@ -26,7 +26,7 @@ from tests.scheduler_core.diagnosis.diagnosing import (
     pods,
 )
 
-CLAIM = [{"name": "v", "ephemeral": {}}]
+CLAIM = [{"name": "v", "azureFile": {}}]
 
 
 @pytest.mark.parametrize(
@@ -163,9 +163,9 @@ def test_a_leaf_says_what_it_is_short_of(nodes, gang, want):
 def test_a_field_that_is_not_modelled_is_a_reason_like_any_other():
     result = diagnosed([node("n1", rack="r1"), group("g", 2, key=RACK), *pods("g", 2, volumes=CLAIM)])
 
-    assert "rack r1 can hold none (spec.volumes[0].ephemeral can exclude nodes" in result.message
+    assert "rack r1 can hold none (spec.volumes[0].azureFile can exclude nodes" in result.message
     assert result.message.endswith(", or both if it were ignored")
-    assert result.pods["default/g-0"].startswith("0/1 nodes are available: 1 spec.volumes[0].ephemeral")
+    assert result.pods["default/g-0"].startswith("0/1 nodes are available: 1 spec.volumes[0].azureFile")
 
 
 def test_reasons_of_a_pod_are_counted_most_first_and_ties_go_by_text():

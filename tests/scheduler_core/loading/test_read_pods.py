@@ -160,8 +160,8 @@ class TestShapes:
     @pytest.mark.parametrize(
         ("spec", "unmodelled"),
         [
-            pytest.param({"volumes": [{"emptyDir": {}}, {"ephemeral": {}}]}, ("spec.volumes[1].ephemeral",), id="second volume"),
-            pytest.param({"volumes": [{"ephemeral": {}}]}, ("spec.volumes[0].ephemeral",), id="ephemeral"),
+            pytest.param({"volumes": [{"emptyDir": {}}, {"azureFile": {}}]}, ("spec.volumes[1].azureFile",), id="second volume"),
+            pytest.param({"volumes": [{"ephemeral": {}}]}, (), id="the claim of an ephemeral volume is modelled"),
             *[
                 pytest.param({"volumes": [{name: {}}]}, (f"spec.volumes[0].{name}",), id=name)
                 for name in ("awsElasticBlockStore", "gcePersistentDisk", "azureDisk", "azureFile", "cinder", "portworxVolume", "vsphereVolume", "iscsi", "rbd")

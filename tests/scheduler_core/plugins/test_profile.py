@@ -210,9 +210,9 @@ def test_masks_and_counts_are_those_of_a_slow_implementation(objects):
 
 
 def test_the_words_for_a_pod_of_a_manifest_name_the_field():
-    snapshot = load([node("n"), pod("p", volumes=[{"name": "v", "ephemeral": {}}])])
+    snapshot = load([node("n"), pod("p", volumes=[{"name": "v", "azureFile": {}}])])
     ((reason, mask),) = Profile(snapshot.nodes).filters(snapshot.pods[0].shape)
 
-    assert reason.startswith("spec.volumes[0].ephemeral can exclude nodes")
-    assert reason.endswith("(to place it anyway, use --ignore spec.volumes.ephemeral)")
+    assert reason.startswith("spec.volumes[0].azureFile can exclude nodes")
+    assert reason.endswith("(to place it anyway, use --ignore spec.volumes.azureFile)")
     assert [False] == mask.tolist()

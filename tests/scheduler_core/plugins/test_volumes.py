@@ -112,6 +112,7 @@ def test_claim_that_excludes_all_nodes(objects, claims, reason):
     assert (Status.UNRESOLVABLE, "infeasible") == (complete.status, complete.search.outcome)
 
 
+LATE = storage_class("WaitForFirstConsumer")
 AFFINITY, NO_ZONE = "node(s) didn't match PersistentVolume's node affinity", "node(s) had no available volume zone"
 
 
@@ -165,7 +166,8 @@ def test_zone_of_a_volume(of_volume, of_node, passes):
     "objects",
     [
         pytest.param([claim(volume="pv", modes=("ReadWriteOncePod",)), volume()], id="ReadWriteOncePod"),
-        pytest.param([claim(), storage_class("WaitForFirstConsumer")], id="waits for the first consumer"),
+        pytest.param([claim(), {**LATE, "provisioner": "kubernetes.io/aws-ebs"}], id="a provisioner that can migrate"),
+        pytest.param([claim(modes=("ReadWriteOncePod",)), LATE], id="ReadWriteOncePod and not bound"),
         pytest.param([claim(volume="pv"), volume(awsElasticBlockStore={"volumeID": "x"})], id="can migrate to a CSI driver"),
         pytest.param([claim(volume="pv"), CSI_VOLUME, csi_node("n2", {"csi.example": 5})], id="a driver with a limit on a node"),
         pytest.param([claim(volume="pv"), CSI_VOLUME, csi_driver("csi.example", required=True)], id="a driver that must be on the node"),

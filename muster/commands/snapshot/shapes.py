@@ -1,0 +1,67 @@
+"""Shapes of objects: which of their fields are kept, and which contain names."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Mapping
+
+
+class Leaf(enum.Enum):
+    """A scalar."""
+
+    KEPT = "as it is"
+    NAME = "a name, or the value of a label, which is hashed on request"
+    POD_IMAGE = "an image in a pod, which is hashed like a name; without a tag it has the tag latest"
+    NODE_IMAGE = "an image on a node, which is hashed like a name"
+    ZONES = "names separated by __, each hashed on request"
+    TEXT = "prose, left out if names are hashed"
+    UNREAD = "left out; only a value of the wrong type is kept, because it makes the object unusable"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Each:
+    """A list; with *only*, its entries with one of these ``type`` values; if *compact*, without empty entries."""
+
+    of: Shape
+    only: frozenset[str] = frozenset()
+    compact: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Entries:
+    """An object with any keys."""
+
+    key: Leaf = Leaf.KEPT
+    value: Leaf = Leaf.KEPT
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class OrScalar:
+    """An object, or a scalar in its place."""
+
+    fields: Fields
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class IfPresent:
+    """An object with *fields* if it has *key*, else with *others*."""
+
+    key: str
+    fields: Fields
+    others: Fields
+
+    def fields_of(self, value: Mapping[str, object]) -> Fields:
+        """Return the fields of *value*."""
+        return self.fields if self.key in value else self.others
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Unread:
+    """A list or an object of strings that is left out, like ``Leaf.UNREAD``."""
+
+    of: type[list[str] | dict[str, str]]
+
+
+Fields = Mapping[str, "Shape"]
+Shape = Leaf | Each | Entries | OrScalar | IfPresent | Unread | Fields

@@ -1,0 +1,186 @@
+"""Options of claims that wait for their first consumer, computed for the nodes of a table."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+
+import numpy as np
+
+from scheduler_core.model import selectors
+from scheduler_core.model.delayed_claims import ClaimRequest, Expressions, FreeVolume, Provisioner, StorageCapacity, VolumeOffer
+from scheduler_core.model.nodes import Bools, Ints, NodeTable
+from scheduler_core.model.storage import ClaimOptions, Storage
+from scheduler_core.model.volumes import VolumeObjects
+from scheduler_core.model.wire import LabelSelector, NodeSelector, NodeSelectorTerm
+
+
+def report_storage(table: NodeTable, volumes: VolumeObjects) -> None:
+    """Set the storage of *table*: the options of claims that wait for their first consumer."""
+    table.report_storage(Storage(_Options(table, volumes)))
+
+
+class _Options:
+    """Options on the nodes of a table."""
+
+    def __init__(self, nodes: NodeTable, objects: VolumeObjects) -> None:
+        self._nodes = nodes
+        self._objects = objects
+        self._index = _LabelIndex(nodes)
+        self._nothing: Bools = np.zeros(len(nodes), dtype=bool)
+        self._masks: dict[tuple[Expressions, ...], Bools] = {}
+
+    def volumes(self) -> tuple[FreeVolume, ...]:
+        """Return the volumes by size, then by name."""
+        return self._volumes
+
+    def places(self) -> Mapping[int, tuple[int, ...]]:
+        """Return the nodes of the volumes that have node affinity, by index."""
+        return self._places
+
+    def options(self, request: ClaimRequest) -> ClaimOptions:
+        """Return the options of *request*."""
+        provisioned, lacking, capacity = self._provisioning(request)
+        if request.selected_node:
+            selected = self._nodes.index.get(request.selected_node, -2)
+            return ClaimOptions(provisioned, lacking, capacity, selected=selected)
+        if request.reserved:
+            index = self._numbers[request.reserved]
+            size = self._volumes[index].offer.size
+            return ClaimOptions(provisioned, lacking, capacity, reserved=index, reserved_size=size, reachable=self._reachable(index))
+        everywhere: list[int] = []
+        on_node: dict[int, list[int]] = {}
+        for index in sorted(index for offer, found in self._by_offer.items() if _matches(offer, request) for index in found):
+            if index not in self._places:
+                everywhere.append(index)
+            for node in self._places.get(index, ()):
+                on_node.setdefault(node, []).append(index)
+        by_node = {node: tuple(found) for node, found in on_node.items()}
+        return ClaimOptions(provisioned, lacking, capacity, tuple(everywhere), by_node)
+
+    @functools.cached_property
+    def _volumes(self) -> tuple[FreeVolume, ...]:
+        named = (FreeVolume(name, each.offer, each.affinity) for name, each in self._objects.volumes.items())
+        return tuple(sorted(named, key=lambda each: (each.offer.size, each.name)))
+
+    @functools.cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {each.name: index for index, each in enumerate(self._volumes)}
+
+    @functools.cached_property
+    def _by_offer(self) -> dict[VolumeOffer, list[int]]:
+        """Return the volumes that are reserved for no claim, by what they offer."""
+        by_offer: dict[VolumeOffer, list[int]] = {}
+        for index, each in enumerate(self._volumes):
+            if self._objects.volumes[each.name].claim is None:
+                by_offer.setdefault(each.offer, []).append(index)
+        return by_offer
+
+    @functools.cached_property
+    def _places(self) -> dict[int, tuple[int, ...]]:
+        known: dict[NodeSelector, tuple[int, ...]] = {}
+        for each in self._volumes:
+            if each.affinity is not None and each.affinity not in known:
+                known[each.affinity] = tuple(self._index.matching_terms(each.affinity).nonzero()[0].tolist())
+        return {index: known[each.affinity] for index, each in enumerate(self._volumes) if each.affinity is not None}
+
+    @functools.cached_property
+    def _capacities(self) -> dict[str, list[StorageCapacity]]:
+        """Return the storage capacities of each class, by name."""
+        capacities: dict[str, list[StorageCapacity]] = {}
+        for _, each in sorted(self._objects.capacities.items()):
+            capacities.setdefault(each.storage_class, []).append(each)
+        return capacities
+
+    def _reachable(self, volume: int) -> Bools:
+        """Return the nodes that match the node affinity of a volume; shape (nodes,)."""
+        reachable = self._nothing.copy()
+        if (places := self._places.get(volume)) is None:
+            return ~reachable
+        reachable[list(places)] = True
+        return reachable
+
+    def _provisioning(self, request: ClaimRequest) -> tuple[Bools, Bools, Ints]:
+        """Return where a volume can be provisioned, where only capacity is missing, and the capacity that the score counts."""
+        provisioner = self._objects.provisioners.get(request.storage_class, Provisioner())
+        figures: Ints = np.full(len(self._nodes), -1, dtype=np.int64)
+        if not provisioner.provisions:
+            return self._nothing, self._nothing, figures
+        allowed = self._allowed(provisioner)
+        if request.size is None or provisioner.name not in self._objects.measured:
+            return allowed, self._nothing, figures
+        enough = self._nothing.copy()
+        for each in self._capacities.get(request.storage_class, ()):
+            if each.limit >= request.size and each.nodes is not None:
+                # A scheduler takes any object that is large enough; the first by name is counted.
+                newly = self._index.matching(each.nodes) & ~enough
+                figures[newly] = -1 if each.capacity is None else each.capacity
+                enough |= newly
+        return allowed & enough, allowed & ~enough, figures
+
+    def _allowed(self, provisioner: Provisioner) -> Bools:
+        if not provisioner.topologies:
+            return ~self._nothing
+        if (mask := self._masks.get(provisioner.topologies)) is None:
+            mask = self._nothing.copy()
+            for term in provisioner.topologies:
+                if term:
+                    mask |= self._index.matching(term)
+            self._masks[provisioner.topologies] = mask
+        return mask
+
+
+class _LabelIndex:
+    """Nodes by label, so that selectors of many objects, each for few nodes, are evaluated fast."""
+
+    def __init__(self, nodes: NodeTable) -> None:
+        self._nodes = nodes
+        self._by_value: dict[str, dict[str, Ints]] = {}
+
+    def matching(self, expressions: Expressions) -> Bools:
+        """Return the nodes that match all *expressions*; shape (nodes,)."""
+        clauses = selectors.compiled(LabelSelector(match_expressions=expressions))
+        mask: Bools = np.zeros(len(self._nodes), dtype=bool)
+        if clauses is None:
+            return mask
+        if (first := next((each for each in clauses if each.operator == "In"), None)) is None:
+            return selectors.clauses_mask(clauses, self._nodes)
+        for value in first.values:
+            for node in self._having(first.key, value).tolist():
+                mask[node] = selectors.admits(clauses, self._nodes.labels[node])
+        return mask
+
+    def matching_terms(self, selector: NodeSelector) -> Bools:
+        """Return the nodes that match the node affinity of a volume; shape (nodes,)."""
+        terms = selector.node_selector_terms or ()
+        if any(each.match_fields or not _is_set_based(each) for each in terms):
+            return selectors.node_mask(selector, self._nodes, named=False)
+        mask: Bools = np.zeros(len(self._nodes), dtype=bool)
+        for each in terms:
+            if each.match_expressions:
+                mask |= self.matching(each.match_expressions)
+        return mask
+
+    def _having(self, key: str, value: str) -> Ints:
+        if (by_value := self._by_value.get(key)) is None:
+            column = self._nodes.column(key)
+            order = np.argsort(column.ids, kind="stable")
+            bounds = np.searchsorted(column.ids[order], np.arange(len(column.values) + 1))
+            by_value = self._by_value[key] = {each: order[bounds[number] : bounds[number + 1]] for number, each in enumerate(column.values)}
+        return by_value.get(value, _NO_NODES)
+
+
+_NO_NODES: Ints = np.zeros(0, dtype=np.int64)
+
+
+def _is_set_based(term: NodeSelectorTerm) -> bool:
+    return all(each.operator in ("In", "NotIn", "Exists", "DoesNotExist") for each in term.match_expressions or ())
+
+
+def _matches(offer: VolumeOffer, request: ClaimRequest) -> bool:
+    """Return whether a free volume with *offer* can serve *request*."""
+    if not offer.serves(request):
+        return False
+    if request.selector is None:
+        return True
+    return selectors.matches(LabelSelector(match_expressions=request.selector), dict(offer.labels))

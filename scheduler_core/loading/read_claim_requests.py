@@ -1,0 +1,108 @@
+"""Specifications of claims and volumes: what a claim requests, what a volume, a class or a storage capacity offers."""
+
+from __future__ import annotations
+
+from scheduler_core.loading.gather import Unusable
+from scheduler_core.model.delayed_claims import FILESYSTEM, ClaimRequest, Expressions, Provisioner, StorageCapacity, VolumeOffer
+from scheduler_core.model.volumes import Claim
+from scheduler_core.model.wire import LabelSelector, Requirement, ValidationError
+from scheduler_core.model.wire_volumes import (
+    ClaimAnnotations,
+    ClaimSpec,
+    CSIStorageCapacity,
+    PersistentVolume,
+    StorageClass,
+    ephemeral_source,
+)
+from validators.model import quantity
+from validators.model.quantity import Amount
+
+_STORAGE = "storage"
+_FREE = ("", "Available")
+"""Phases of a volume that is free; objects in files often have no status."""
+
+
+def claim_request(annotations: ClaimAnnotations, spec: ClaimSpec) -> ClaimRequest:
+    """Return the specification of a claim.  Raises Unusable."""
+    return ClaimRequest(
+        storage_class=_class(annotations, spec.storage_class_name),
+        size=_bytes((spec.resources.requests or {}).get(_STORAGE), "spec.resources.requests[storage]"),
+        mode=spec.volume_mode or FILESYSTEM,
+        attributes=spec.volume_attributes_class_name or "",
+        access_modes=tuple(sorted(spec.access_modes or ())),
+        selector=_expressions(spec.selector),
+        selected_node=annotations.selected_node or "",
+    )
+
+
+def volume_offer(volume: PersistentVolume) -> VolumeOffer:
+    """Return what *volume* offers to claims.  Raises Unusable."""
+    metadata, spec = volume.metadata, volume.spec
+    return VolumeOffer(
+        storage_class=_class(metadata.annotations, spec.storage_class_name),
+        size=_bytes((spec.capacity or {}).get(_STORAGE), "spec.capacity[storage]") or 0,
+        mode=spec.volume_mode or FILESYSTEM,
+        attributes=spec.volume_attributes_class_name or "",
+        access_modes=tuple(sorted(spec.access_modes or ())),
+        labels=tuple(sorted((metadata.labels or {}).items())),
+        available=volume.status.phase in _FREE,
+        deleting=metadata.deletion_timestamp is not None,
+    )
+
+
+def template_claim(source: object, field: str) -> Claim:
+    """Return the claim that an ephemeral volume creates.
+
+    Raises:
+        ValueError: a value is unusable; the text names the field.
+
+    """
+    try:
+        template = ephemeral_source(source).volume_claim_template
+        request = claim_request(template.metadata.annotations, template.spec)
+    except (ValidationError, Unusable) as error:
+        raise ValueError(f"{field}.volumeClaimTemplate: {error}") from None
+    single_pod = "ReadWriteOncePod" in request.access_modes
+    return Claim(
+        "", "", bound=False, lost=False, deleting=False, storage_class=request.storage_class, single_pod=single_pod, request=request
+    )
+
+
+def provisioner(storage_class: StorageClass) -> Provisioner:
+    """Return how *storage_class* provisions volumes."""
+    terms = storage_class.allowed_topologies or ()
+    return Provisioner(
+        storage_class.provisioner,
+        tuple(tuple(Requirement(each.key, "In", each.values) for each in term.match_label_expressions or ()) for term in terms),
+    )
+
+
+def storage_capacity(capacity: CSIStorageCapacity) -> StorageCapacity:
+    """Return the content of *capacity*.  Raises Unusable."""
+    return StorageCapacity(
+        capacity.storage_class_name,
+        _expressions(capacity.node_topology),
+        _bytes(capacity.capacity, "capacity"),
+        _bytes(capacity.maximum_volume_size, "maximumVolumeSize"),
+    )
+
+
+def _class(annotations: ClaimAnnotations, name: str | None) -> str:
+    return (name or "") if annotations.storage_class is None else annotations.storage_class
+
+
+def _bytes(written: Amount | None, field: str) -> int | None:
+    """Return *written* in bytes, None if it is absent.  Raises Unusable."""
+    if written is None:
+        return None
+    try:
+        return quantity.value(written)
+    except ValueError as error:
+        raise Unusable(f"{field}: {error}") from None
+
+
+def _expressions(selector: LabelSelector | None) -> Expressions | None:
+    if selector is None:
+        return None
+    pairs = sorted((selector.match_labels or {}).items())
+    return (*(Requirement(key, "In", (value,)) for key, value in pairs), *(selector.match_expressions or ()))

@@ -1,0 +1,134 @@
+"""Claims that wait for their first consumer, and what they can get: free volumes, storage classes, storage capacity."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from scheduler_core.model.wire import NodeSelector, Requirement
+
+NO_PROVISIONER = "kubernetes.io/no-provisioner"
+"""Provisioner of classes whose volumes are created in advance."""
+FILESYSTEM = "Filesystem"
+"""Default volume mode."""
+Expressions = tuple[Requirement, ...]
+"""Expressions of a label selector that must all match."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ClaimRequest:
+    """Specification of a claim that is not bound; equal claims have equal requests.
+
+    Attributes:
+        storage_class: name of its class.
+        size: requested bytes; None if it requests no storage.
+        mode: volume mode.
+        attributes: name of its VolumeAttributesClass; empty if none.
+        access_modes: sorted.
+        selector: selects volumes by their labels; None for all volumes.
+        selected_node: node for which a volume is being provisioned; empty if none.
+        reserved: volume that is reserved for this claim; empty if none.
+        shared: namespace and name of the claim if several pods use it; empty if one pod does.
+
+    """
+
+    storage_class: str
+    size: int | None = None
+    mode: str = FILESYSTEM
+    attributes: str = ""
+    access_modes: tuple[str, ...] = ()
+    selector: Expressions | None = None
+    selected_node: str = ""
+    reserved: str = ""
+    shared: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class VolumeOffer:
+    """What a PersistentVolume offers to claims; equal volumes have equal offers.
+
+    Attributes:
+        storage_class: name of its class.
+        size: bytes.
+        mode: volume mode.
+        attributes: name of its VolumeAttributesClass; empty if none.
+        access_modes: sorted.
+        labels: sorted.
+        available: whether it is free, or its phase is not known.
+        deleting: whether it is being deleted.
+
+    """
+
+    storage_class: str = ""
+    size: int = 0
+    mode: str = FILESYSTEM
+    attributes: str = ""
+    access_modes: tuple[str, ...] = ()
+    labels: tuple[tuple[str, str], ...] = ()
+    available: bool = True
+    deleting: bool = False
+
+    def suits(self, request: ClaimRequest) -> bool:
+        """Return whether size, mode and attributes suit *request*: enough for a volume that is reserved for the claim."""
+        same = self.mode == request.mode and self.attributes == request.attributes and self.storage_class == request.storage_class
+        return same and not self.deleting and self.size >= (request.size or 0)
+
+    def serves(self, request: ClaimRequest) -> bool:
+        """Return whether a volume that is reserved for no claim can serve *request*; its selector is not compared."""
+        return self.available and self.suits(request) and set(request.access_modes) <= set(self.access_modes)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Provisioner:
+    """How a storage class provisions volumes.
+
+    Attributes:
+        name: the provisioner; empty if the class names none.
+        topologies: terms about node labels, of which one must match; empty for all nodes.
+
+    """
+
+    name: str = ""
+    topologies: tuple[Expressions, ...] = ()
+
+    @property
+    def provisions(self) -> bool:
+        """Return whether it provisions volumes."""
+        return self.name not in ("", NO_PROVISIONER)
+
+    @property
+    def migrates(self) -> bool:
+        """Return whether a CSI driver with another name can be responsible for it."""
+        return self.provisions and self.name.startswith("kubernetes.io/")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class StorageCapacity:
+    """A CSIStorageCapacity.
+
+    Attributes:
+        storage_class: name of its class.
+        nodes: selects nodes by their labels; None for no node.
+        capacity: available bytes; None if not known.
+        largest: bytes of the largest volume; None if not known.
+
+    """
+
+    storage_class: str
+    nodes: Expressions | None
+    capacity: int | None
+    largest: int | None
+
+    @property
+    def limit(self) -> int:
+        """Return the size of the largest volume that can be provisioned, in bytes; -1 if it is not known."""
+        limit = self.capacity if self.largest is None else self.largest
+        return -1 if limit is None else limit
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FreeVolume:
+    """A PersistentVolume that is bound to no claim; *affinity* is its required node affinity."""
+
+    name: str
+    offer: VolumeOffer
+    affinity: NodeSelector | None

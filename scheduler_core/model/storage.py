@@ -1,0 +1,103 @@
+"""Options of the claims that wait for their first consumer, by node: free volumes, and volumes that can be provisioned."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scheduler_core.model.delayed_claims import ClaimRequest, FreeVolume
+
+_Ints = NDArray[np.int64]
+_Bools = NDArray[np.bool_]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class ClaimOptions:
+    """Options of one claim specification.
+
+    Attributes:
+        provisioned: shape (nodes,): nodes for which a volume can be provisioned.
+        lacking: shape (nodes,): nodes for which a volume could be provisioned if there were more storage capacity.
+        capacity: shape (nodes,): bytes of the storage capacity that the score counts; -1 if there is none.
+        everywhere: free volumes without node affinity, as indices of ``Storage.volumes``, ascending.
+        on_node: other free volumes by node, ascending.
+        reserved: index of the volume that is reserved for the claim; -1 if there is none.
+        reserved_size: size of that volume in bytes.
+        reachable: shape (nodes,): nodes that match the node affinity of ``reserved``.
+        selected: index of the selected node; -1 if none is selected, -2 if it does not exist.
+
+    """
+
+    provisioned: _Bools
+    lacking: _Bools
+    capacity: _Ints
+    everywhere: tuple[int, ...] = ()
+    on_node: Mapping[int, tuple[int, ...]] = dataclasses.field(default_factory=dict)
+    reserved: int = -1
+    reserved_size: int = 0
+    reachable: _Bools | None = None
+    selected: int = -1
+
+    @property
+    def matches(self) -> bool:
+        """Return whether free volumes match the claim."""
+        return bool(self.everywhere or self.on_node)
+
+    def volumes_on(self, node: int) -> Iterable[int]:
+        """Return the free volumes on *node*, the smallest first."""
+        local = self.on_node.get(node, ())
+        return sorted((*local, *self.everywhere)) if local and self.everywhere else local or self.everywhere
+
+
+class StorageObjects(Protocol):
+    """Claims, volumes and classes, compared with the labels of nodes."""
+
+    def volumes(self) -> Iterable[FreeVolume]:
+        """Return the volumes by size, then by name."""
+
+    def places(self) -> Mapping[int, tuple[int, ...]]:
+        """Return the nodes of the volumes that have node affinity, by index."""
+
+    def options(self, request: ClaimRequest) -> ClaimOptions:
+        """Return the options of *request*."""
+
+
+class Storage:
+    """Volumes, and the options of claim specifications, computed on first use."""
+
+    def __init__(self, objects: StorageObjects) -> None:
+        self._objects = objects
+        self._options: dict[ClaimRequest, ClaimOptions] = {}
+
+    @functools.cached_property
+    def volumes(self) -> tuple[FreeVolume, ...]:
+        """Return the volumes by size, then by name."""
+        return tuple(self._objects.volumes())
+
+    @functools.cached_property
+    def numbers(self) -> Mapping[str, int]:
+        """Return the index of each volume by name."""
+        return {each.name: index for index, each in enumerate(self.volumes)}
+
+    def options(self, request: ClaimRequest) -> ClaimOptions:
+        """Return the options of a claim with this specification."""
+        if (options := self._options.get(request)) is None:
+            options = self._options[request] = self._objects.options(request)
+        return options
+
+    def one_by_one(self, requests: Iterable[ClaimRequest]) -> bool:
+        """Return whether the volumes of a pod with these *requests* depend on the volumes of other pods."""
+        return any(each.shared or self.options(each).matches for each in requests)
+
+    def nodes_of(self, volume: int) -> tuple[int, ...] | None:
+        """Return the nodes of a volume by its index; None for all nodes, none for a volume that is provisioned."""
+        return () if volume < 0 else self._objects.places().get(volume)
+
+    def free_on(self, request: ClaimRequest, node: int) -> Iterator[int]:
+        """Yield the volumes that match *request* on *node*, the smallest first."""
+        yield from self.options(request).volumes_on(node)

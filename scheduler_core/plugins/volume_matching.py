@@ -1,0 +1,98 @@
+"""VolumeBinding for claims whose volumes depend on the volumes of other pods: free volumes that differ, and claims of several pods."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scheduler_core.model.nodes import Bools, Ints, Nodes
+from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.plugins.base import ClusterEvent, Filters, StatefulPlugin
+from scheduler_core.plugins.pod_counts import PodCounts
+from scheduler_core.plugins.volume_picks import BIND_CONFLICT, NOT_ENOUGH_SPACE, Picks, VolumePicks
+
+_Found = tuple[str, int]
+"""The reason that excludes a node, empty if none does, and the score of the node."""
+
+
+class VolumeMatching(StatefulPlugin):
+    """Static matching of free volumes, pod by pod.  A volume that a pod has taken is not free again when the pod is evicted."""
+
+    name = "VolumeBinding"
+    weight = 1
+    events = frozenset({ClusterEvent.NODE, ClusterEvent.VOLUME})
+    about_pods = False
+
+    def __init__(self, counts: PodCounts) -> None:
+        super().__init__(counts)
+        storage = counts.nodes.storage
+        self._picks = None if storage is None else VolumePicks(storage)
+        self._of_pod: dict[str, Picks] = {}
+        self._found: dict[int, dict[int, _Found]] = {}
+
+    @classmethod
+    def used_by(cls, shape: PodShape) -> bool:
+        """Return whether the pods of *shape* take volumes that differ."""
+        return shape.picks_volumes
+
+    def touches(self, pod: PodRecord) -> bool:
+        """Return whether the volumes of *pod* depend on those of other pods."""
+        return pod.shape.picks_volumes
+
+    def filters(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Filters:  # noqa: ARG002 - volumes are counted everywhere
+        """Return the filters for *pod*; masks have the shape of *nodes*."""
+        if self._picks is None or not self.touches(pod):
+            return []
+        reasons = [reason for reason, _ in self._on(self._picks, pod, nodes)]
+        filters: Filters = []
+        for text in (BIND_CONFLICT, NOT_ENOUGH_SPACE):
+            passing: Bools = np.array([reason != text for reason in reasons], dtype=bool)
+            if not passing.all():
+                filters.append((text, passing))
+        return filters
+
+    def score(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Ints:  # noqa: ARG002 - as in ``filters``
+        """Return the free percentage of the volumes or of the storage capacity."""
+        if self._picks is None or not self.touches(pod):
+            return np.zeros(len(nodes), dtype=np.int64)
+        return np.array([score for _, score in self._on(self._picks, pod, nodes)], dtype=np.int64)
+
+    def binds(self, pod: PodRecord, other: PodRecord) -> bool:
+        """Return whether the volumes of *pod* can be missing for *other*; an eviction frees no volume."""
+        return pod.node < 0 and self.touches(pod) and self.touches(other)
+
+    def add_pod(self, pod: PodRecord, node: int) -> None:
+        """Take the volumes of *pod* on *node*."""
+        if self._picks is not None and pod.shape.picks_volumes and pod.key not in self._of_pod:
+            self._of_pod[pod.key] = picks = self._picks.assign(pod, node)
+            self._forget(picks)
+
+    def remove_pod(self, pod: PodRecord, node: int) -> None:  # noqa: ARG002 - it is known
+        """Give back the volumes of *pod*, unless it is evicted."""
+        if self._picks is not None and pod.shape.picks_volumes and pod.node < 0 and pod.key in self._of_pod:
+            picks = self._of_pod.pop(pod.key)
+            self._picks.release(picks)
+            self._forget(picks)
+
+    def _on(self, picks: VolumePicks, pod: PodRecord, nodes: Nodes) -> list[_Found]:
+        """Return the result for each of *nodes*, from the cache if possible."""
+        known = self._found.setdefault(pod.shape.serial, {})
+        result = []
+        for node in nodes.tolist():
+            if (found := known.get(node)) is None:
+                here = picks.find(pod, node)
+                found = known[node] = (here, 0) if isinstance(here, str) else ("", picks.score(here, node))
+            result.append(found)
+        return result
+
+    def _forget(self, picks: Picks) -> None:
+        """Drop results that depend on the volumes of *picks*."""
+        if self._picks is None:
+            return
+        for pick in picks:
+            nodes = self._picks.storage.nodes_of(pick.volume) if not pick.request.shared else None
+            if nodes is None:
+                self._found.clear()
+                return
+            for known in self._found.values():
+                for node in nodes:
+                    known.pop(node, None)

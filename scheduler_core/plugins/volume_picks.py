@@ -1,0 +1,161 @@
+"""Volumes of the claims that wait for their first consumer: which free volume each claim takes on a node, or that one is provisioned.
+
+The claims of a pod are tried by size, the smallest first; each takes the smallest free volume that matches (FindMatchingVolume).  A claim
+never gives back a volume for another claim.  Claims without a volume must be provisioned.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterable
+
+from scheduler_core.model.delayed_claims import ClaimRequest
+from scheduler_core.model.pods import PodRecord
+from scheduler_core.model.storage import Storage
+
+BIND_CONFLICT = "node(s) didn't find available persistent volumes to bind"
+NOT_ENOUGH_SPACE = "node(s) did not have enough free storage"
+PROVISIONED = -1
+_MAX_SCORE = 100
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Pick:
+    """Volume of a claim: its index in ``Storage.volumes``, or PROVISIONED."""
+
+    claim: str
+    request: ClaimRequest
+    volume: int = PROVISIONED
+
+
+Picks = tuple[Pick, ...]
+
+
+class VolumePicks:
+    """Volumes that pods have taken.
+
+    Attributes:
+        storage: free volumes and options.
+        taken: indices of the volumes that are taken.
+
+    """
+
+    def __init__(self, storage: Storage, running: Iterable[PodRecord] = ()) -> None:
+        """Begin with the volumes of the pods in *running*, which earlier decisions have placed."""
+        self.storage = storage
+        self.taken: set[int] = set()
+        self._shared_volume: dict[str, int] = {}
+        self._shared_node: dict[str, int] = {}
+        self._users: Counter[str] = Counter()
+        for pod in running:
+            if pod.node >= 0 and pod.delayed_claims:
+                self.assign(pod, pod.node)
+
+    def find(self, pod: PodRecord, node: int) -> Picks | str:
+        """Return the volumes of the claims of *pod* on *node*, in the order in which they are tried; or the reason why there are none."""
+        provisioned: list[Pick] = []
+        matching: list[Pick] = []
+        for pick in _unbound(pod):
+            selected = self._selected(pick.request)
+            if selected not in (-1, node):
+                return BIND_CONFLICT
+            (matching if selected < 0 else provisioned).append(pick)
+        matching.sort(key=lambda each: each.request.size or 0)
+        chosen: list[Pick] = []
+        for pick in matching:
+            volume = self._smallest(pick.request, node, {each.volume for each in chosen})
+            if volume is None and pick.request.shared in self._shared_volume:
+                # kube-scheduler would select this node for a second volume, although the claim already has one.
+                return BIND_CONFLICT
+            if volume is None:
+                provisioned.append(pick)
+            else:
+                chosen.append(dataclasses.replace(pick, volume=volume))
+        for pick in provisioned:
+            options = self.storage.options(pick.request)
+            if not options.provisioned[node]:
+                return NOT_ENOUGH_SPACE if options.lacking[node] else BIND_CONFLICT
+        return (*chosen, *provisioned)
+
+    def assign(self, pod: PodRecord, node: int) -> Picks:
+        """Record that *pod* is on *node*, and return the volumes of its claims; none if they are not available."""
+        picks = self._recorded(pod) or self.find(pod, node)
+        if isinstance(picks, str):
+            return ()
+        for pick in picks:
+            shared = pick.request.shared
+            if shared:
+                self._users[shared] += 1
+            if pick.volume != PROVISIONED:
+                self.taken.add(pick.volume)
+                if shared:
+                    self._shared_volume[shared] = pick.volume
+            elif shared:
+                self._shared_node[shared] = node
+        return picks
+
+    def release(self, picks: Picks) -> None:
+        """Give back the volumes of a pod."""
+        for pick in picks:
+            if shared := pick.request.shared:
+                self._users[shared] -= 1
+                if self._users[shared]:
+                    continue
+                self._shared_node.pop(shared, None)
+                self._shared_volume.pop(shared, None)
+            self.taken.discard(pick.volume)
+
+    def score(self, picks: Picks, node: int) -> int:
+        """Return how much is left of the volumes, or else of the storage capacity, in percent; the mean over the classes."""
+        static = [each for each in picks if each.volume != PROVISIONED]
+        requested: Counter[str] = Counter()
+        capacity: dict[str, int] = {}
+        for each in static or picks:
+            name, size = each.request.storage_class, each.request.size or 0
+            if static:
+                capacity[name] = capacity.get(name, 0) + self.storage.volumes[each.volume].offer.size
+            elif (figure := int(self.storage.options(each.request).capacity[node])) >= 0:
+                # All claims of a class are compared with the same figure.
+                capacity[name] = figure
+            else:
+                continue
+            requested[name] += size
+        return mean_score([(requested[name], capacity[name]) for name in sorted(capacity)])
+
+    def _recorded(self, pod: PodRecord) -> Picks:
+        """Return the volumes that a decision has recorded for *pod*."""
+        volumes = (self.storage.numbers.get(name, PROVISIONED) for name in pod.picked)
+        return tuple(dataclasses.replace(pick, volume=volume) for pick, volume in zip(_unbound(pod), volumes, strict=False))
+
+    def _selected(self, request: ClaimRequest) -> int:
+        """Return the node selected for a claim; -1 if there is none."""
+        if request.shared and request.shared in self._shared_node:
+            return self._shared_node[request.shared]
+        return self.storage.options(request).selected
+
+    def _smallest(self, request: ClaimRequest, node: int, chosen: set[int]) -> int | None:
+        """Return the volume that the claim takes on *node*; None if it must be provisioned."""
+        options = self.storage.options(request)
+        if request.shared and (volume := self._shared_volume.get(request.shared)) is not None:
+            here = volume in options.everywhere or volume in options.on_node.get(node, ())
+            return volume if here and volume not in chosen else None
+        if options.reserved >= 0:
+            return options.reserved if options.reachable is not None and options.reachable[node] else None
+        return next((each for each in self.storage.free_on(request, node) if each not in self.taken and each not in chosen), None)
+
+
+def mean_score(classes: Iterable[tuple[int, int]]) -> int:
+    """Return the rounded mean of the free percentages of (requested, capacity); 0 without any."""
+    scores = [_free_percentage(*each) for each in classes]
+    # Half of a percent is rounded up.
+    return (2 * sum(scores) + len(scores)) // (2 * len(scores)) if scores else 0
+
+
+def _free_percentage(requested: int, capacity: int) -> int:
+    return 0 if not capacity or requested > capacity else _MAX_SCORE - requested * _MAX_SCORE // capacity
+
+
+def _unbound(pod: PodRecord) -> Iterable[Pick]:
+    requests = (need.request for need in pod.shape.volumes if need.request is not None)
+    return (Pick(claim, request) for claim, request in zip(pod.delayed_claims, requests, strict=False))

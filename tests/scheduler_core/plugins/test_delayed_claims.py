@@ -1,0 +1,255 @@
+"""Claims that wait for their first consumer: which nodes they admit, and which volumes they get."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from muster.commands.snapshot.snapshot_document import keep_simulated_fields
+from muster.render import answer_json
+from muster.render.answer import Answer
+from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
+from scheduler_core.loading.load import load
+from scheduler_core.model.decision import Status
+from tests.scheduler_core.builders import Json, decided, leaf, node, placed, pod
+
+CONFLICT = "node(s) didn't find available persistent volumes to bind"
+NO_SPACE = "node(s) did not have enough free storage"
+SELECTED = "volume.kubernetes.io/selected-node"
+NODES = [node("n1", zone="a"), node("n2", zone="b"), node("n3")]
+
+
+def claim(name: str = "c", size: str = "5Gi", storage_class: str = "local", annotations: Json | None = None, **spec: Any) -> Json:
+    metadata = {"name": name, "namespace": "default", "annotations": annotations or {}}
+    whole = {"storageClassName": storage_class, "resources": {"requests": {"storage": size}}, "accessModes": ["ReadWriteOnce"], **spec}
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": whole}
+
+
+def volume(name: str, where: str = "", size: str = "10Gi", labels: Json | None = None, phase: str = "", **spec: Any) -> Json:
+    expression = {"key": "kubernetes.io/hostname", "operator": "In", "values": [where]}
+    affinity = {"nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}}} if where else {}
+    whole = {"storageClassName": "local", "capacity": {"storage": size}, "accessModes": ["ReadWriteOnce"], **affinity, **spec}
+    metadata = {"name": name, "labels": labels or {}, **({"deletionTimestamp": "2026-08-01T00:00:00Z"} if phase == "deleting" else {})}
+    status = {"phase": phase} if phase not in ("", "deleting") else {}
+    return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": metadata, "spec": whole, "status": status}
+
+
+def storage_class(name: str = "local", provisioner: str = "kubernetes.io/no-provisioner", *zones: str) -> Json:
+    terms = [{"matchLabelExpressions": [{"key": "zone", "values": list(zones)}]}] if zones else []
+    head = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": name}}
+    return {**head, "provisioner": provisioner, "volumeBindingMode": "WaitForFirstConsumer", "allowedTopologies": terms}
+
+
+def driver(name: str = "csi.example", *, measured: bool = True) -> Json:
+    return {"apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver", "metadata": {"name": name}, "spec": {"storageCapacity": measured}}
+
+
+def capacity(name: str, zone: str | None, **fields: str) -> Json:
+    topology = {} if zone is None else {"nodeTopology": {"matchLabels": {"zone": zone}}}
+    head = {"apiVersion": "storage.k8s.io/v1", "kind": "CSIStorageCapacity", "metadata": {"name": name, "namespace": "default"}}
+    return {**head, "storageClassName": "dyn", **topology, **fields}
+
+
+def using(*claims: str, name: str = "p", **more: Any) -> Json:
+    return pod(name, volumes=[{"name": f"v{each}", "persistentVolumeClaim": {"claimName": each}} for each in claims], **more)
+
+
+def scratch(name: str = "p", storage: str = "local", **more: Any) -> Json:
+    template = {"spec": {"storageClassName": storage, "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "5Gi"}}}}
+    return pod(name, volumes=[{"name": "scratch", "ephemeral": {"volumeClaimTemplate": template}}], **more)
+
+
+LOCAL, DYNAMIC = storage_class(), storage_class("dyn", "csi.example")
+
+
+def outcome(*objects: Json, strategy: str = "greedy") -> tuple[dict[str, str], dict[str, str]]:
+    """Return the node of each placed pod, and the volume of each claim; a volume to be provisioned is ``@NODE``."""
+    decision = decided([*NODES, *objects], strategy=strategy)
+    volumes = {claim.removeprefix("default/"): each.volume or f"@{each.node}" for claim, each in decision.volumes.items()}
+    return placed(decision), volumes
+
+
+@pytest.mark.parametrize(
+    "volumes",
+    [
+        pytest.param([volume("small", "n2", "4Gi"), volume("right", "n2", "6Gi"), volume("wide", "n2")], id="the smallest that fits"),
+        pytest.param([volume("bound", "n2", "5Gi", phase="Bound"), volume("right", "n2", "6Gi", phase="Available")], id="a free one"),
+        pytest.param([volume("leaving", "n2", "5Gi", phase="deleting"), volume("right", "n2")], id="not one that is being deleted"),
+        pytest.param([volume("raw", "n2", "5Gi", volumeMode="Block"), volume("right", "n2")], id="with its mode"),
+        pytest.param([volume("fast", "n2", "5Gi", volumeAttributesClassName="x"), volume("right", "n2")], id="with its attributes"),
+        pytest.param([volume("once", "n2", "5Gi", accessModes=[]), volume("right", "n2")], id="with its access modes"),
+        pytest.param([volume("other", "n2", "5Gi", storageClassName="x"), volume("right", "n2")], id="of its class"),
+        pytest.param(
+            [volume("theirs", "n2", "5Gi", claimRef={"namespace": "default", "name": "d"}), volume("right", "n2")], id="not another's"
+        ),
+        pytest.param(
+            [volume("small", "n1", "5Gi"), volume("right", "n2", claimRef={"namespace": "default", "name": "c"})], id="its reserved one"
+        ),
+        pytest.param([volume("right", "n2", "5Gi"), volume("same", "n2", "5Gi")], id="the first of equals"),
+    ],
+)
+def test_claim_takes_a_volume_of_the_node(volumes):
+    want = {"p": "n2"}, {"c": "right"}
+    assert want == outcome(using("c"), claim(), LOCAL, *volumes)
+    assert want == outcome(using("c"), claim(), LOCAL, *volumes, strategy="complete")
+
+
+def test_selector_of_a_claim():
+    volumes = [volume("plain", "n1", "5Gi"), volume("gold", "n2", labels={"tier": "gold"})]
+    wanted = claim(selector={"matchLabels": {"tier": "gold"}})
+    assert ({"p": "n2"}, {"c": "gold"}) == outcome(using("c"), wanted, LOCAL, *volumes)
+    nothing = claim(selector={"matchExpressions": [{"key": "tier", "operator": "In", "values": []}]})
+    assert ({}, {}) == outcome(using("c"), nothing, LOCAL, *volumes)
+
+
+def test_claims_of_one_pod_take_different_volumes_by_size_without_going_back():
+    volumes = [volume("five", "n1", "5Gi"), volume("ten", "n1")]
+    assert ({"p": "n1"}, {"c": "ten", "d": "five"}) == outcome(using("c", "d"), claim("c", "6Gi"), claim("d", "1Gi"), LOCAL, *volumes)
+    gold = claim("c", "6Gi", selector={"matchLabels": {"tier": "gold"}})
+    volumes = [volume("five", "n1", "5Gi", {"tier": "gold"}), volume("ten", "n1", labels={"tier": "gold"}), volume("twenty", "n1", "20Gi")]
+    assert ({"p": "n1"}, {"c": "ten", "d": "five"}) == outcome(using("c", "d"), gold, claim("d", "1Gi"), LOCAL, *volumes)
+    assert ({}, {}) == outcome(using("c", "d"), gold, claim("d", "5.5Gi"), LOCAL, *volumes)
+
+
+def test_members_of_a_gang_compete_for_volumes():
+    gang = [leaf("g", 2), using("c0", name="p0", group="g"), using("c1", name="p1", group="g"), claim("c0"), claim("c1"), LOCAL]
+    two = outcome(*gang, volume("pv1", "n1"), volume("pv2", "n2"))
+    assert ({"p0": "n1", "p1": "n2"}, {"c0": "pv1", "c1": "pv2"}) == two
+    for strategy in ("greedy", "complete"):
+        assert ({}, {}) == outcome(*gang, volume("pv1", "n1"), strategy=strategy)
+
+
+def test_later_roots_do_not_get_the_volumes_of_earlier_ones():
+    objects = [*NODES, LOCAL, claim("c0"), claim("c1"), claim("c2"), volume("pv1", "n1"), volume("pv2", "n1", "20Gi")]
+    objects += [using(f"c{number}", name=f"p{number}") for number in range(3)]
+    result = run_cycle(load(objects), CycleOptions())
+    chosen = {claim: each.volume for decision in result.decisions for claim, each in decision.volumes.items()}
+    assert {"pv1", "pv2"} == {*chosen.values()}
+    assert 2 == len(chosen)
+    assert 1 == sum(decision.status is not Status.SUCCESS for decision in result.decisions)
+
+
+def test_shared_claim_keeps_its_volume_or_its_node():
+    gang = [leaf("g", 2), using("c", name="p0", group="g"), using("c", name="p1", group="g")]
+    shared = claim(accessModes=["ReadWriteMany"])
+    everywhere = volume("pv", accessModes=["ReadWriteMany"])
+    nodes, volumes = outcome(*gang, shared, LOCAL, everywhere)
+    assert ({"p0", "p1"}, {"c": "pv"}) == ({*nodes}, volumes)
+    nodes, volumes = outcome(*gang, claim(storage_class="dyn"), DYNAMIC)
+    assert (1, {"c": "@n1"}) == (len(set(nodes.values())), volumes)
+    big = [each if each["kind"] != "Pod" else using("c", name=each["metadata"]["name"], group="g", cpu="3") for each in gang]
+    assert ({}, {}) == outcome(*big, claim(storage_class="dyn"), DYNAMIC)
+
+
+@pytest.mark.parametrize(
+    ("objects", "nodes", "reason"),
+    [
+        pytest.param([DYNAMIC], "n1 n2 n3", "", id="anywhere"),
+        pytest.param([storage_class("dyn", "csi.example", "b", "c")], "n2", CONFLICT, id="allowed topologies"),
+        pytest.param([storage_class("dyn", "")], "", CONFLICT, id="no provisioner"),
+        pytest.param([storage_class("dyn")], "", CONFLICT, id="provisioned by nobody"),
+        pytest.param([DYNAMIC, driver()], "", NO_SPACE, id="no capacity is known"),
+        pytest.param([DYNAMIC, driver(measured=False)], "n1 n2 n3", "", id="capacity is not compared"),
+        pytest.param([DYNAMIC, driver("csi.other")], "n1 n2 n3", "", id="another driver"),
+        pytest.param([DYNAMIC, driver(), capacity("a", "b", capacity="5Gi")], "n2", NO_SPACE, id="capacity"),
+        pytest.param([DYNAMIC, driver(), capacity("a", "b", capacity="4Gi")], "", NO_SPACE, id="too little"),
+        pytest.param([DYNAMIC, driver(), capacity("a", "b", capacity="9Gi", maximumVolumeSize="4Gi")], "", NO_SPACE, id="largest volume"),
+        pytest.param([DYNAMIC, driver(), capacity("a", "b", maximumVolumeSize="9Gi")], "n2", NO_SPACE, id="capacity without a figure"),
+        pytest.param([DYNAMIC, driver(), capacity("a", None, capacity="9Gi")], "", NO_SPACE, id="no topology"),
+    ],
+)
+def test_nodes_for_which_a_volume_can_be_provisioned(objects, nodes, reason):
+    for name in ("n1", "n2", "n3"):
+        result = decided([*NODES, using("c", nodeSelector={"kubernetes.io/hostname": name}), claim(storage_class="dyn"), *objects])
+        assert (name in nodes.split()) == bool(result.assignments)
+        assert result.assignments == ({"default/p": name} if name in nodes.split() else {})
+    if not nodes:
+        message = decided([*NODES, using("c"), claim(storage_class="dyn"), *objects], strategy="greedy").pending["default/p"]
+        assert f"0/3 nodes are available: 3 {reason}." == message
+
+
+@pytest.mark.parametrize(("selected", "want"), [("n2", {"p": "n2"}), ("gone", {})])
+def test_selected_node(selected, want):
+    result = outcome(using("c"), claim(storage_class="dyn", annotations={SELECTED: selected}), DYNAMIC)
+    assert (want, {"c": "@n2"} if want else {}) == result
+
+
+def test_free_storage_is_preferred_also_without_a_figure():
+    objects = [using("c"), claim(storage_class="dyn"), DYNAMIC, driver(), capacity("a", "a", capacity="10Gi")]
+    assert {"p": "n2"} == outcome(*objects, capacity("b", "b", capacity="100Gi"))[0]
+    assert {"p": "n1"} == outcome(*objects, capacity("b", "b", maximumVolumeSize="100Gi"))[0]
+
+
+def test_more_wasteful_volume_is_preferred_as_in_kube_scheduler():
+    assert {"c": "wide"} == outcome(using("c"), claim(), LOCAL, volume("close", "n1", "5Gi"), volume("wide", "n2", "50Gi"))[1]
+
+
+@pytest.mark.parametrize(
+    ("owner", "reason"),
+    [
+        ({"kind": "Pod", "name": "p", "controller": True}, ""),
+        ({"kind": "Pod", "name": "q", "controller": True}, "PVC default/p-scratch was not created for pod default/p (pod is not owner)"),
+        ({"kind": "Pod", "name": "p"}, "PVC default/p-scratch was not created for pod default/p (pod is not owner)"),
+    ],
+)
+def test_claim_of_an_ephemeral_volume_belongs_to_its_pod(owner, reason):
+    owned = claim("p-scratch")
+    owned["metadata"]["ownerReferences"] = [owner]
+    decision = decided([*NODES, scratch(), owned, LOCAL, volume("pv", "n2")], strategy="greedy")
+    assert ({} if reason else {"p": "n2"}) == placed(decision)
+    assert decision.pending == ({"default/p": f"0/3 nodes are available: {reason}."} if reason else {})
+
+
+def test_claim_of_an_ephemeral_volume_that_does_not_exist_yet_is_made_from_its_template():
+    assert ({"p": "n2"}, {"p-scratch": "pv"}) == outcome(scratch(), LOCAL, volume("pv", "n2"))
+    assert ({"p": "n1"}, {"p-scratch": "@n1"}) == outcome(scratch(storage="dyn"), DYNAMIC)
+    assert ({}, {}) == outcome(scratch(storage="none"), DYNAMIC)
+
+
+def test_redacted_snapshot_keeps_the_claims_of_ephemeral_volumes():
+    owned = claim("p-scratch")
+    owned["metadata"]["ownerReferences"] = [{"kind": "Pod", "name": "p", "controller": True}]
+    reserved = volume("pv2", "n2", claimRef={"namespace": "default", "name": "p-scratch"})
+    objects = [*NODES, scratch(), owned, LOCAL, volume("pv", "n1"), reserved]
+    document = keep_simulated_fields(objects).redacted("salt").document()
+    assert b"scratch" not in document
+    result = run_cycle(load([json.loads(document)]), CycleOptions())
+    (choice,) = result.decisions[0].volumes.values()
+    assert choice.volume
+    (assigned,) = result.decisions[0].assignments.values()
+    assert sorted(load([json.loads(document)]).nodes.names).index(assigned) == 1
+
+
+@pytest.mark.parametrize("ignore", ["spec.volumes.persistentVolumeClaim", "spec.volumes[0].persistentVolumeClaim"])
+@pytest.mark.parametrize("objects", [[LOCAL], [LOCAL, volume("pv", "n9")]], ids=["no volume", "a volume elsewhere"])
+def test_ignored_claim_takes_no_volume(objects, ignore):
+    given = load([*NODES, using("c"), claim(), *objects])
+    assert not run_cycle(given, CycleOptions()).decisions[0].assignments
+    (decision,) = run_cycle(given, CycleOptions(ignore=frozenset({ignore}))).decisions
+    assert (1, {}) == (len(decision.assignments), dict(decision.volumes))
+
+
+def test_volumes_taken_before_an_eviction_stay_taken():
+    low = pod("low", cpu="4", on="n1", priority=0)
+    objects = [*NODES, low, LOCAL, claim("c0"), claim("c1"), volume("pv0", "n2"), volume("pv1", "n1", "20Gi")]
+    objects += [using("c0", name="a", priority=9, cpu="3"), using("c1", name="b", priority=8, cpu="3")]
+    result = run_cycle(load(objects), CycleOptions(evict=True))
+    chosen = {claim: each.volume for decision in result.decisions for claim, each in decision.volumes.items()}
+    assert {"default/c0": "pv0", "default/c1": "pv1"} == chosen
+
+
+def test_answer_lists_the_volumes():
+    result = run_cycle(load([*NODES, using("c", "d"), claim(), claim("d", storage_class="dyn"), LOCAL, DYNAMIC, volume("pv", "n2")]))
+    (decision,) = json.loads(answer_json.render(Answer.from_decisions(result.decisions)))["decisions"]
+    assert {"default/c": {"volume": "pv"}, "default/d": {"selectedNode": "n2"}} == decision["volumes"]
+
+
+def test_equal_pods_with_different_claims_share_a_shape():
+    claims = [claim(f"c{number}", storage_class="dyn") for number in range(3)]
+    shapes = [each.shape for each in load([*NODES, *claims, DYNAMIC, *(using(f"c{n}", name=f"p{n}") for n in range(3))]).pods]
+    assert shapes[0] is shapes[1] is shapes[2]
+    shared = [each.shape for each in load([*NODES, *claims, DYNAMIC, using("c0", name="p0"), using("c0", name="p1")]).pods]
+    assert (shared[0] is shared[1], shared[0].picks_volumes) == (True, True)
+    assert not shapes[0].picks_volumes
