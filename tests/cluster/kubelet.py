@@ -62,11 +62,13 @@ def pod(
 class Kubelet:
     """Kubelets of all nodes; a context manager.
 
-    While ``finishing`` is cleared, deleted pods stay terminating, like pods with a long grace period.
+    While ``finishing`` is cleared, deleted pods stay terminating, like pods with a long grace period.  With *capacity*, the millicores of
+    each node, a pod is rejected that its node has no room for, as another scheduler was faster.
     """
 
-    def __init__(self, api: Api) -> None:
-        self._api = api
+    def __init__(self, api: Api, capacity: Mapping[str, int] | None = None) -> None:
+        self._api, self._capacity = api, capacity or {}
+        self._admitted: dict[tuple[str, str], tuple[str, int]] = {}
         self._stopped = threading.Event()
         self._pods: dict[tuple[str, str], Manifest] = {}
         self._lock = threading.Lock()
@@ -126,6 +128,7 @@ class Kubelet:
         with self._lock:
             if what == "DELETED":
                 self._pods.pop(key, None)
+                self._admitted.pop(key, None)
                 return
             self._pods[key] = each
         self._attend(each)
@@ -137,11 +140,30 @@ class Kubelet:
                 if self.finishing.is_set():
                     self._api.delete("Pod", name, namespace, gracePeriodSeconds=0, preconditions={"uid": each["metadata"]["uid"]})
             elif each.get("status", {}).get("phase", "Pending") == "Pending":
-                self._api.set_status("Pod", name, namespace, status=_running())
+                self._api.set_status("Pod", name, namespace, status=_running() if self._admits(each) else REJECTED)
         except ApiError as error:
             # Gone, or another of its name is there: the watch will tell.
             if error.code not in (NOT_FOUND, 409):
                 raise
+
+    def _admits(self, each: Manifest) -> bool:
+        """Return whether the node of a pod has room for it beside the pods that it admitted earlier."""
+        node, key = each["spec"]["nodeName"], (each["metadata"]["namespace"], each["metadata"]["name"])
+        if node not in self._capacity:
+            return True
+        cpu = sum(int(one["resources"]["requests"]["cpu"].removesuffix("m")) for one in each["spec"]["containers"])
+        taken = sum(amount for on, amount in self._admitted.values() if on == node)
+        if taken + cpu > self._capacity[node]:
+            return False
+        self._admitted[key] = node, cpu
+        return True
+
+
+REJECTED: Manifest = {
+    "phase": "Failed",
+    "reason": "OutOfcpu",
+    "message": "Pod was rejected: Node didn't have enough resource: cpu, requested: 600, used: 600, capacity: 1000",
+}
 
 
 def _running() -> Manifest:

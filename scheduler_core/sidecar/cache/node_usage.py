@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from scheduler_core.loading.gather import GatheredObjects
 from scheduler_core.loading.pod_forms import Images, PodForm
@@ -149,6 +149,13 @@ class NodeUsage:
         nodes = self.placement_state().nodes
         known = all(nodes.row.has(name) for name, _ in form.demand.requests)
         return self._shape(form, (), nodes) if known else None
+
+    def overcommitted(self, pods: Iterable[LivePod]) -> bool:
+        """Return whether the pods on a node of one of *pods* request more than it has: another scheduler bound pods there too."""
+        state = self.placement_state()
+        at = sorted({index for pod in pods if (index := state.nodes.index.get(self.node_of(pod), -1)) >= 0})
+        requested = state.requested.sums()[: len(state.nodes.resources), at]
+        return bool((requested > state.nodes.allocatable[:, at]).any())
 
     def records(self) -> Iterator[PodRecord]:
         """Return the records of all counted pods."""

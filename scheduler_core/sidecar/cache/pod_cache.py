@@ -25,6 +25,8 @@ LABELS = ("scheduling.muster.dev/pod-group", "scheduling.x-k8s.io/pod-group")
 """Labels that name a pod's PodGroup where the API server drops ``spec.schedulingGroup``; the first label that the pod has is used."""
 SCHEDULED = "PodScheduled"
 """Type of the pod condition with the reason why a pod has no node."""
+_REJECTED = "Pod was rejected: "
+"""Start of the message of a pod that its kubelet did not admit."""
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -82,7 +84,7 @@ class Ended:
 
     key: str
     group: str
-    """The name of its PodGroup; empty if it had no group or no node."""
+    """The name of its PodGroup; empty if it had no group or no node, or if its kubelet did not admit it: it never ran."""
 
 
 _MAX_TEXTS = 10_000
@@ -106,7 +108,8 @@ class PodReader:
         pod = typed(raw_object, wire.Pod)
         name = name_in(raw_object.kind, pod.metadata)
         if (draft := self._reader.draft(name, pod)) is None:
-            return Ended("/".join(name), self._reader.group(pod) if pod.spec.node_name else "")
+            ran = pod.spec.node_name and not pod.status.message.startswith(_REJECTED)
+            return Ended("/".join(name), self._reader.group(pod) if ran else "")
         pinned_node = "" if GATE in draft.gates else (pod.metadata.annotations or {}).get(GATE, "")
         draft = self._reader.resolve_claims(draft, volumes)
         return LivePod("/".join(name), stamp, draft, pinned_node, self._pod_scheduled(pod))

@@ -69,6 +69,8 @@ class QueuedEntity:
     commit_after: float = 0.0
     """Time of the next try to record it as scheduled, after a try failed."""
     commit_failures: int = 0
+    contested_since: float | None = None
+    """Time since which its status is ``contested``; None if it is not."""
     partial_since: float | None = None
     """Time since which it is partially bound; None if it is not."""
     awaits_binding_since: float | None = None

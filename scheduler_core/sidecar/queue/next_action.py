@@ -13,6 +13,8 @@ from scheduler_core.sidecar.writes import Bind, Ref, Ungate
 
 MAX_REPORTS_A_SECOND = 10.0
 """Average number of conditions a second in which a large tree reports what it waits for while it is created."""
+RECHECK_SECONDS = 1.0
+"""Interval at which overcommitted nodes are looked at again."""
 
 
 class Action(enum.Enum):
@@ -71,12 +73,23 @@ def update_timers(
         entity.backoff_expiration = max(entity.backoff_expiration, now + options.settle_seconds)
     entity.partial_since = _since(entity.partial_since, now, active=bool(status.partially_bound))
     entity.awaits_binding_since = _since(entity.awaits_binding_since, now, active=status.awaits_binding)
-    times = [entity.commit_after] if status.to_commit else []
+    times = _update_commit(entity, status, options, now)
     times += [entity.partial_since + options.partial_seconds] if entity.partial_since is not None else []
     times += [entity.awaits_binding_since + options.pinned_seconds] if entity.awaits_binding_since is not None else []
     _update_report(entity, options, now, held_back=is_held_back(waiting, status), partial=bool(status.partially_bound), hint=hint)
     times += [entity.report_at] if entity.report_at is not None else []
     return times
+
+
+def _update_commit(entity: QueuedEntity, status: RootStatus, options: SchedulerOptions, now: float) -> list[float]:
+    """Set the time from which *entity* can be recorded as scheduled, and return the times at which to check it."""
+    if entity.contested_since is not None and not status.contested:
+        entity.commit_after = now
+    entity.contested_since = _since(entity.contested_since, now, active=status.contested)
+    if entity.contested_since is None:
+        return [entity.commit_after] if status.to_commit else []
+    entity.commit_after = max(entity.commit_after, entity.contested_since + options.contested_seconds)
+    return [entity.commit_after, now + RECHECK_SECONDS]
 
 
 def _update_report(entity: QueuedEntity, options: SchedulerOptions, now: float, *, held_back: bool, partial: bool, hint: bool) -> None:

@@ -60,6 +60,7 @@ class RootStatus:
         partially_bound: our members with a node in partially bound gangs.
         awaits_binding: whether the root is a gang that was never scheduled, and too few of its placed members are bound.
         to_commit: groups whose minimum is bound, but not recorded in their condition yet; parents first.
+        contested: whether nodes of its pods are overcommitted while it has groups to commit: their kubelets can reject a pod.
         was_scheduled: whether the condition of the root, or of a group below it, says that it was scheduled.
         emptied: whether the root is in the queue although all its pods are gone: that it waits for pods is yet to be reported.
 
@@ -78,6 +79,7 @@ class RootStatus:
     partially_bound: tuple[LivePod, ...] = ()
     awaits_binding: bool = False
     to_commit: tuple[LiveGroup, ...] = ()
+    contested: bool = False
     was_scheduled: bool = False
     emptied: bool = False
 
@@ -155,6 +157,7 @@ class _Tree:
         was_scheduled = any(map(_was_scheduled, self._groups.values()))
         valid = self._is_valid()
         completed = cache.group_cache.completed(self._top)
+        to_commit = tuple(self._groups_to_commit(self._top)) if valid else ()
         return RootStatus(
             root=self._root,
             ref=Ref(*self._top.key, self._top.uid),
@@ -168,7 +171,8 @@ class _Tree:
             terminating=not was_scheduled and any(map(_is_terminating, placed)),
             partially_bound=tuple(self._partially_bound_pods()) if valid else (),
             awaits_binding=valid and not was_scheduled and self._awaits_binding(placed),
-            to_commit=tuple(self._groups_to_commit(self._top)) if valid else (),
+            to_commit=to_commit,
+            contested=bool(to_commit) and not was_scheduled and cache.usage.overcommitted(placed),
             was_scheduled=was_scheduled,
         )
 

@@ -42,6 +42,7 @@ class SchedulerOptions:
         pinned_seconds: how long pinned pods can stay unbound before their gang is undone.
         plan_seconds: maximum duration of the evictions of a plan.
         max_bind_failures: number of consecutive attempts with failed binds after which a partially bound gang is undone.
+        contested_seconds: how long a gang on overcommitted nodes is not recorded as scheduled, because kubelets can reject its pods.
         report_seconds: minimum interval between updates of the message of unschedulable pods.
         waiting_seconds: time after which a root reports what it waits for.
         waiting_interval: minimum interval between two such reports of a root.
@@ -70,6 +71,7 @@ class SchedulerOptions:
     pinned_seconds: float = 300.0
     plan_seconds: float = 600.0
     max_bind_failures: int = 3
+    contested_seconds: float = 10.0
     report_seconds: float = 60.0
     retry_seconds: float = 1.0
     waiting_seconds: float = 2.0

@@ -99,7 +99,7 @@ class WriteResults:
         queue, root = self._queue, entity.root
         status = queue.status_of(root)
         writes: tuple[Write, ...] = ()
-        if status is not None and not binding.unconfirmed:
+        if status is not None and not binding.unconfirmed and not status.contested:
             if (live := queue.cache.group(root.kind, root.namespace, root.name)) is not None:
                 live.binds_acknowledged |= bool(status.to_commit) and status.to_commit[0] is live
             writes = self._binder.commit(status, binding.decision)
