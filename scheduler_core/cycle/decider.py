@@ -129,7 +129,7 @@ class Decider:
         if storage is None or not any(pod.delayed_claims for pod, _ in pods):
             return {}
         if self._volumes is None:
-            self._volumes = VolumePicks(storage, self._snapshot.pods)
+            self._volumes = VolumePicks(storage, self._snapshot.pods, sparing=self._options.sparing)
         names = self._greedy.state.nodes.names
         chosen: dict[str, VolumeChoice] = {}
         for pod, node in pods:

@@ -60,8 +60,8 @@ class CycleOptions:
 
     @property
     def effective_placing(self) -> PlacingOptions:
-        """Return ``placing``, with four statuses if the strategy searches."""
-        return dataclasses.replace(self.placing, four_statuses=True) if self.strategy == "complete" else self.placing
+        """Return ``placing``, with four statuses and sparing if the strategy searches."""
+        return dataclasses.replace(self.placing, four_statuses=True, sparing=True) if self.strategy == "complete" else self.placing
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

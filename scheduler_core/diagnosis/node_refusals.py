@@ -58,7 +58,7 @@ class NodeRefusals:
         counts = {reason: int(mask.sum()) for reason, mask in (*self.static.items(), *self.others.items())}
         for (row, _), short in zip(self.pod.shape.requests, self.short, strict=True):
             if short.any():
-                counts[resources[row]] = int(short.sum())
+                counts[resources[row]] = counts.get(resources[row], 0) + int(short.sum())
         return sorted(counts.items(), key=lambda each: (-each[1], each[0]))
 
 

@@ -211,8 +211,11 @@ class Complete(Greedy):
 
 
 def searchable(request: PlacementRequest) -> bool:
-    """Return whether the search models all constraints of the pods: no relations to other pods, no host ports, no nominated node."""
-    return request.memorable and not request.special and all(searchable(child) for child in request.children)
+    """Return whether the search models all constraints of the pods: no relations to other pods, no host ports, no nominated node.
+
+    Volumes that requests count are no relation.
+    """
+    return request.counted and not request.special and all(searchable(child) for child in request.children)
 
 
 def _in_order(request: PlacementRequest, selected: dict[int, list[int]]) -> Nodes:

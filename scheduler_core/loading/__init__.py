@@ -10,6 +10,7 @@ read_groups    groups, Workloads, priority classes, disruption budgets
 read_volumes   claims, volumes, and the objects about them
 read_claim_requests  specifications of claims and volumes
 claim_options  options of claims that wait for their first consumer
+volume_pools   rows that count interchangeable volumes
 pod_forms      constraints and requests of a pod, shared by equal pods
 pod_requests   effective requests of a pod
 priority       resolution of priority classes

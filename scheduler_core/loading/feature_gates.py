@@ -7,6 +7,7 @@ Enablement), and does not serve CompositePodGroups without their gate.
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 
 from scheduler_core.model.options import is_ignored
@@ -62,7 +63,17 @@ def without_claims(snapshot: ClusterSnapshot, ignore: Collection[str]) -> Cluste
 def _with_claims(shape: PodShape, needs: tuple[VolumeNeed, ...], snapshot: ClusterSnapshot) -> PodShape:
     storage = snapshot.nodes.storage
     requests = [each.request for each in needs if each.request is not None]
-    return dataclasses.replace(shape, volumes=needs, picks_volumes=storage is not None and storage.one_by_one(requests))
+    if storage is None:
+        return dataclasses.replace(shape, volumes=needs)
+    counted = Counter(snapshot.nodes.row[name] for name in storage.rows(requests))
+    kept = tuple((row, amount) for row, amount in shape.requests if row not in snapshot.nodes.volume_rows)
+    return dataclasses.replace(
+        shape,
+        requests=(*kept, *sorted(counted.items())),
+        volumes=needs,
+        picks_volumes=storage.one_by_one(requests),
+        counts_volumes=storage.counted(requests),
+    )
 
 
 def _kept_claims(pod: PodRecord, ignore: Collection[str]) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from scheduler_core.loading.read_groups import completed, group_priorities, read
 from scheduler_core.loading.read_nodes import NodeRead, images_among, node_table, read_nodes
 from scheduler_core.loading.read_pods import Records, read_pods
 from scheduler_core.loading.read_volumes import read_volumes
+from scheduler_core.loading.volume_pools import count_volumes
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.snapshot import ClusterSnapshot
 from validators.lookup import KnownObjects
@@ -43,6 +44,7 @@ def load(objects: Iterable[Source]) -> ClusterSnapshot:
     images = {name for each in {draft.images for draft in drafts} for name in each}
     table.report_images(images_among(each.node.status.images, images) for each in nodes.values())
     report_storage(table, volumes)
+    count_volumes(table, {request for form in {draft.form for draft in drafts} for request in form.requests()})
     records = Records(table, priorities, problems)
     pods = tuple(records.record(draft) for draft in drafts)
     problems += label_case.problems(table, groups, pods)

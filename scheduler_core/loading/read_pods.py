@@ -95,6 +95,9 @@ def shape_of(form: PodForm, images: Images, serial: int, nodes: NodeTable) -> Po
     for name, amount in form.demand.requests:
         row = nodes.row[name]
         requests[row] = max(amount, requests.get(row, 0))
+    storage, claims = nodes.storage, form.requests()
+    for name in storage.rows(claims) if storage is not None else ():
+        requests[nodes.row[name]] = requests.get(nodes.row[name], 0) + 1
     return PodShape(
         serial=serial,
         requests=tuple(sorted(requests.items())),
@@ -108,7 +111,8 @@ def shape_of(form: PodForm, images: Images, serial: int, nodes: NodeTable) -> Po
         images=images,
         unmodelled=form.unmodelled,
         volumes=form.volumes,
-        picks_volumes=nodes.storage is not None and nodes.storage.one_by_one(form.requests()),
+        picks_volumes=storage is not None and storage.one_by_one(claims),
+        counts_volumes=storage is None or storage.counted(claims),
     )
 
 

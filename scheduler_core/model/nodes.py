@@ -73,7 +73,8 @@ class NodeTable:
         features: declared features, by node.
         images: images of pods, by node, as set by ``report_images``.
         reported: the same by name.
-        storage: options of claims that wait for their first consumer, as set by ``report_storage``; None without such claims.
+        storage: options of claims that wait for their first consumer, as set by ``report_storage``; None if they are not modelled.
+        volume_rows: rows that count volumes, as set by ``count_volumes``.
 
     """
 
@@ -101,6 +102,7 @@ class NodeTable:
         self.images: tuple[tuple[Image, ...], ...] = ((),) * len(self.names)
         self.reported: dict[str, ReportedImage] = {}
         self.storage: Storage | None = None
+        self.volume_rows: frozenset[int] = frozenset()
 
     def __len__(self) -> int:
         return len(self.names)
@@ -115,6 +117,16 @@ class NodeTable:
                 sizes.setdefault(name, size)
                 nodes.setdefault(name, set()).add(node)
         self.reported = {name: ReportedImage(size, np.array(sorted(nodes[name]), dtype=np.int64)) for name, size in sizes.items()}
+
+    def count_volumes(self, numbers: Mapping[str, Ints]) -> None:
+        """Set the numbers of interchangeable volumes by name, each of shape (nodes,); new names get a row."""
+        more = [name for name in numbers if name not in self.row]
+        self.allocatable = np.concatenate((self.allocatable, np.zeros((len(more), len(self)), dtype=np.int64)))
+        self.resources = (*self.resources, *more)
+        self.row = Rows({name: row for row, name in enumerate(self.resources)})
+        for name, amounts in numbers.items():
+            self.allocatable[self.row[name]] = amounts
+        self.volume_rows = self.volume_rows.union(self.row[name] for name in numbers)
 
     def report_storage(self, storage: Storage) -> None:
         """Set the options of claims."""

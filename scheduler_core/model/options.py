@@ -26,6 +26,7 @@ class PlacingOptions:
         percentage_of_placements: stop once this percentage of the placements is feasible (KEP-5732, Limit on the Number of
             Checked Placements); 0 for the adaptive limit, 100 for all.
         every_pod: reject a placement if any pod of the group has no node (KEP-5732, Heterogeneous PodGroup Handling).
+        sparing: give a claim the volume that fewest other claims can use, not the smallest.
         preempt_for_leftovers: preempt for pods of a running gang that could not be placed although others were (KEP-6012,
             Preemption triggering rules).
         preempt: preempt for a root that does not fit.
@@ -33,6 +34,7 @@ class PlacingOptions:
     """
 
     four_statuses: bool = False
+    sparing: bool = False
     nominated_first: bool = False
     percentage_of_placements: int = 100
     every_pod: bool = False

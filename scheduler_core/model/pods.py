@@ -50,6 +50,8 @@ class PodShape:
     """Requirements of persistent volume claims, in the order of the pod's volumes."""
     picks_volumes: bool = False
     """True if its volumes depend on the volumes that other pods take, so that its pods are placed one by one."""
+    counts_volumes: bool = True
+    """True if its requests say exactly how many volumes it needs, so that it makes no difference which pod takes which."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

@@ -54,6 +54,20 @@ class ClaimOptions:
         return sorted((*local, *self.everywhere)) if local and self.everywhere else local or self.everywhere
 
 
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class PooledClaim:
+    """A claim whose volumes are counted by node.
+
+    Attributes:
+        rows: names of the resources of which it requests one each.
+        sizes: shape (nodes,): size of its volumes on a node in bytes, -1 without one; None if it matters which of them a claim takes.
+
+    """
+
+    rows: tuple[str, ...]
+    sizes: _Ints | None
+
+
 class StorageObjects(Protocol):
     """Claims, volumes and classes, compared with the labels of nodes."""
 
@@ -68,11 +82,21 @@ class StorageObjects(Protocol):
 
 
 class Storage:
-    """Volumes, and the options of claim specifications, computed on first use."""
+    """Volumes, and the options of claim specifications, computed on first use.
+
+    Attributes:
+        pooled: the claims whose volumes are counted by node.
+        row_names: names of the resources that count volumes, by the names of these volumes.
+        contention: number of sets of volumes with a counted volume, by its index.
+
+    """
 
     def __init__(self, objects: StorageObjects) -> None:
         self._objects = objects
         self._options: dict[ClaimRequest, ClaimOptions] = {}
+        self.pooled: dict[ClaimRequest, PooledClaim] = {}
+        self.row_names: dict[frozenset[str], str] = {}
+        self.contention: dict[int, int] = {}
 
     @functools.cached_property
     def volumes(self) -> tuple[FreeVolume, ...]:
@@ -92,7 +116,19 @@ class Storage:
 
     def one_by_one(self, requests: Iterable[ClaimRequest]) -> bool:
         """Return whether the volumes of a pod with these *requests* depend on the volumes of other pods."""
-        return any(each.shared or self.options(each).matches for each in requests)
+        return any(each.shared or (self.options(each).matches and self.sizes(each) is None) for each in requests)
+
+    def counted(self, requests: Iterable[ClaimRequest]) -> bool:
+        """Return whether the volumes of a pod with these *requests* are all counted by node, or provisioned."""
+        return all(not each.shared and (each in self.pooled or not self.options(each).matches) for each in requests)
+
+    def sizes(self, request: ClaimRequest) -> _Ints | None:
+        """Return ``PooledClaim.sizes``; None for a claim that is not counted."""
+        return self.pooled[request].sizes if request in self.pooled else None
+
+    def rows(self, requests: Iterable[ClaimRequest]) -> list[str]:
+        """Return the names of the resources that a pod with these *requests* requests, one of each entry."""
+        return [name for each in requests if each in self.pooled for name in self.pooled[each].rows]
 
     def nodes_of(self, volume: int) -> tuple[int, ...] | None:
         """Return the nodes of a volume by its index; None for all nodes, none for a volume that is provisioned."""

@@ -22,6 +22,8 @@ ZONE_LABELS = (
     "topology.kubernetes.io/region",
 )
 """Labels of volumes and nodes with their zone or region."""
+BIND_CONFLICT = "node(s) didn't find available persistent volumes to bind"
+"""Reason of kube-scheduler for a node without volumes for a claim."""
 Zones = tuple[tuple[str, tuple[str, ...]], ...]
 """Zone and region labels of a volume, each with the values that a node may have."""
 ClaimName = tuple[str, str]

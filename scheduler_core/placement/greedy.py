@@ -40,7 +40,7 @@ class Greedy:
         self.search = Search("greedy", "not-searched")
         # The verdict of a placement plugin can depend on anything, so nothing is cached.
         related = (lambda _: True) if state.plugins else state.stateful.touches if state.stateful.active else None
-        self._signatures = signatures or Signatures(related)
+        self._signatures = signatures or Signatures(related, None if state.plugins else state.stateful.counted)
         self._results: dict[tuple[int, int, int], PlacementOutcome] = {}
         self._domain_caches: dict[tuple[int, int], DomainCache] = {}
         self._generated: dict[tuple[str, str, bytes], Placement] = {}

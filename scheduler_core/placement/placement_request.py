@@ -30,6 +30,7 @@ class PlacementRequest:
         children: of a composite.
         pinned: nodes of running members, of all groups below.
         special: True if its pods must be placed one by one.
+        counted: True if its pods depend on other pods only by volumes that requests count.
 
     """
 
@@ -39,6 +40,7 @@ class PlacementRequest:
     children: tuple[PlacementRequest, ...]
     pinned: tuple[int, ...]
     special: bool
+    counted: bool = True
 
     @property
     def leaf(self) -> bool:
@@ -54,11 +56,19 @@ class PlacementRequest:
 class Signatures:
     """Numbering of signatures: equal signatures get equal numbers.
 
-    Results of entities with a pod for which *related* is true are not cached.  With *one_by_one* all pods are placed one by one.
+    Results of entities with a pod for which *related* is true are not cached.  *counted* is true for a pod that is related only by volumes
+    that requests count.  With *one_by_one* all pods are placed one by one.
     """
 
-    def __init__(self, related: Callable[[PodRecord], bool] | None = None, *, one_by_one: bool = False) -> None:
+    def __init__(
+        self,
+        related: Callable[[PodRecord], bool] | None = None,
+        counted: Callable[[PodRecord], bool] | None = None,
+        *,
+        one_by_one: bool = False,
+    ) -> None:
         self._related = related
+        self._counted = counted
         self._one_by_one = one_by_one
         self._numbers: dict[object, int] = {}
         self._unlike = itertools.count(-1, -1)
@@ -72,12 +82,13 @@ class Signatures:
         nominated = tuple(pod.nominated for pod in entity.waiting)
         promised = any(node >= 0 for node in nominated)
         special = self._one_by_one or promised or any(registry.one_by_one(run.shape) for run in runs)
-        related = self._related is not None and any(map(self._related, entity.waiting))
-        if related or any(child.number < 0 for child in children):
+        dependent = [pod for pod in entity.waiting if self._related(pod)] if self._related is not None else []
+        counted = not dependent or (self._counted is not None and all(map(self._counted, dependent)))
+        if dependent or any(child.number < 0 for child in children):
             number = next(self._unlike)
         else:
             number = self._number(entity, runs, children, pinned, nominated if promised else ())
-        return PlacementRequest(entity, number, runs, children, pinned, special)
+        return PlacementRequest(entity, number, runs, children, pinned, special, counted)
 
     def _number(
         self,

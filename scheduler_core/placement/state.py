@@ -57,5 +57,5 @@ class PlacementState:
         nominations = Nominations(ledger, snapshot.pods)
         ledger.forget()
         room = snapshot.nodes.allocatable[:2].astype(float)
-        profile, stateful = Profile(snapshot.nodes, ignore), StatefulPlugins(snapshot)
+        profile, stateful = Profile(snapshot.nodes, ignore), StatefulPlugins(snapshot, sparing=options.sparing)
         return cls(snapshot.nodes, topology, ledger, profile, stateful, room, bool(room.all()), options, nominations, plugins)

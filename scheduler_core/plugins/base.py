@@ -184,6 +184,9 @@ class StatefulPlugin(Plugin):
     ``remove_pod``; StatefulPlugins rewinds by calling them in reverse.
     """
 
+    sparing: bool = False
+    """True if a pod takes what fewest other pods can use, where kube-scheduler's choice can be worse."""
+
     def __init__(self, counts: PodCounts) -> None:
         self.counts = counts
 
@@ -218,6 +221,10 @@ class StatefulPlugin(Plugin):
     def binds(self, pod: PodRecord, other: PodRecord) -> bool:  # noqa: ARG002 - by default assume that it can
         """Return whether the node of *pod* can change the verdict for *other*."""
         return True
+
+    def counted(self, pod: PodRecord) -> bool:  # noqa: ARG002 - by default assume that they do not
+        """Return whether the requests of *pod* say all that this plugin demands."""
+        return False
 
     def add_pod(self, pod: PodRecord, node: int) -> None:
         """Record that *pod* runs or is assumed on *node* (PreFilterExtensions.AddPod)."""

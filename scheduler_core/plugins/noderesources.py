@@ -13,6 +13,7 @@ import numpy as np
 
 from scheduler_core.model.nodes import CPU, MEMORY, PODS, Ints, NodeTable
 from scheduler_core.model.pods import PodShape
+from scheduler_core.model.volumes import BIND_CONFLICT
 from scheduler_core.plugins.base import ClusterEvent, Floats, NodeLocalPlugin
 
 LARGEST = 2**53 // 100
@@ -75,7 +76,9 @@ class NodeResources(NodeLocalPlugin):
 
 
 def resource_reason(nodes: NodeTable, row: int) -> str:
-    """Return kube-scheduler's reason for a shortage of the resource *row*."""
+    """Return kube-scheduler's reason for a shortage of the resource *row*; the filter of volumes is VolumeBinding."""
+    if row in nodes.volume_rows:
+        return BIND_CONFLICT
     return TOO_MANY_PODS if row == PODS else f"Insufficient {nodes.resources[row]}"
 
 

@@ -43,10 +43,19 @@ class StatefulPlugins:
     """
 
     def __init__(
-        self, snapshot: ClusterSnapshot, counts: PodCounts | None = None, running: Callable[[], Iterable[PodRecord]] | None = None
+        self,
+        snapshot: ClusterSnapshot,
+        counts: PodCounts | None = None,
+        running: Callable[[], Iterable[PodRecord]] | None = None,
+        *,
+        sparing: bool = False,
     ) -> None:
-        """Count the pods of *snapshot*; or borrow *counts*, which hold the *running* pods already, until ``give_back``."""
+        """Count the pods of *snapshot*; or borrow *counts*, which hold the *running* pods already, until ``give_back``.
+
+        If *sparing*, a pod takes what fewest other pods can use, where kube-scheduler's choice can be worse.
+        """
         self._snapshot = snapshot
+        self._sparing = sparing
         self._running = running or (lambda: snapshot.pods)
         self._met = counts.mark() if counts is not None else 0
         self._active = self._over(counts) if counts is not None else None
@@ -109,6 +118,10 @@ class StatefulPlugins:
         active = self._activated()
         active.counts.kind(pod)
         return any(plugin.touches(pod) for plugin in active.plugins)
+
+    def counted(self, pod: PodRecord) -> bool:
+        """Return whether the requests of *pod* say all that the plugins that apply to it demand."""
+        return self._active is not None and all(plugin.counted(pod) for plugin in self._active.plugins if plugin.touches(pod))
 
     def events(self, pod: PodRecord) -> frozenset[ClusterEvent]:
         """Return the events that can make a node pass that a plugin has refused to *pod*; empty if none applies to it."""
@@ -196,6 +209,8 @@ class StatefulPlugins:
     def _over(self, counts: PodCounts) -> _Active:
         """Return the plugins over *counts*; running pods are added to plugins with further state."""
         plugins = tuple(plugin(counts) for plugin in registry.STATEFUL)
+        for plugin in plugins:
+            plugin.sparing = self._sparing
         with_state = tuple(plugin for plugin in plugins if type(plugin).add_pod is not StatefulPlugin.add_pod)
         for pod in self._running() if with_state else ():
             if pod.node >= 0:

@@ -12,9 +12,9 @@ from scheduler_core.model.delayed_claims import ClaimRequest
 from scheduler_core.model.nodes import Bools, Ints
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.storage import ClaimOptions
-from scheduler_core.model.volumes import ClaimState
+from scheduler_core.model.volumes import BIND_CONFLICT, ClaimState
 from scheduler_core.plugins.base import ClusterEvent, Filters, StaticPlugin, StaticScore
-from scheduler_core.plugins.volume_picks import BIND_CONFLICT, NOT_ENOUGH_SPACE
+from scheduler_core.plugins.volume_picks import NOT_ENOUGH_SPACE
 
 NODE_CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
 NO_VOLUME = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
@@ -62,18 +62,25 @@ class VolumeBinding(StaticPlugin):
 
     def score(self, shape: PodShape) -> StaticScore | None:
         """Return the free percentage of the volumes, or else of the storage capacity; None if all nodes have the same."""
-        if not (claims := self._claims(shape)):
+        if shape.picks_volumes or not (claims := self._claims(shape)):
             return None
-        raw = _free_percentages(claims, len(self.nodes))
+        raw = _free_percentages(claims, self._sizes(claims), len(self.nodes))
         return StaticScore(raw, self.weight, fixed=True) if len(raw) and (raw != raw[0]).any() else None
 
     def _claims(self, shape: PodShape) -> _Claims:
-        """Return the claims that wait for the pod, in the order in which they are tried; none if they depend on other pods."""
-        storage = self.nodes.storage
-        if storage is None or shape.picks_volumes:
+        """Return the claims that wait for the pod, in the order in which they are tried, except those that depend on other pods."""
+        if (storage := self.nodes.storage) is None:
             return []
-        claims = [(need.request, storage.options(need.request)) for need in shape.volumes if need.request is not None]
-        return sorted(claims, key=lambda each: (not each[0].selected_node, each[0].size or 0))
+        requests = [need.request for need in shape.volumes if need.request is not None]
+        alone = [each for each in requests if not storage.one_by_one([each])]
+        return [(each, storage.options(each)) for each in sorted(alone, key=lambda each: (not each.selected_node, each.size or 0))]
+
+    def _sizes(self, claims: _Claims) -> list[Ints | None]:
+        """Return the sizes of the volumes that each claim finds on the nodes, -1 without a volume; None if it finds none anywhere."""
+        return [
+            _reserved_sizes(options) if self.nodes.storage is None or options.reachable is not None else self.nodes.storage.sizes(request)
+            for request, options in claims
+        ]
 
     def _unbound_filters(self, shape: PodShape) -> Filters:
         """Return the filters of the claims that wait for the pod; a node has the reason of the first claim that excludes it."""
@@ -83,29 +90,31 @@ class VolumeBinding(StaticPlugin):
         for _, options in claims:
             if options.selected != -1:
                 conflict |= self.nodes.everything != options.selected
-        for _, options in claims:
+        for sizes, (_, options) in zip(self._sizes(claims), claims, strict=True):
             refused = ~options.provisioned & ~(conflict | lacking)
-            if options.reachable is not None:
-                refused &= ~options.reachable
+            if sizes is not None:
+                refused &= sizes < 0
             lacking |= refused & options.lacking
             conflict |= refused & ~options.lacking
         return [(reason, ~mask) for reason, mask in ((BIND_CONFLICT, conflict), (NOT_ENOUGH_SPACE, lacking)) if mask.any()]
 
 
-def _free_percentages(claims: _Claims, nodes: int) -> Ints:
-    """Return the mean of the free percentages over the classes; only reserved volumes count on a node that has any."""
-    reserved = np.logical_or.reduce(
-        [options.reachable for _, options in claims if options.reachable is not None] or [np.zeros(nodes, bool)]
-    )
+def _reserved_sizes(options: ClaimOptions) -> Ints | None:
+    return None if options.reachable is None else np.where(options.reachable, options.reserved_size, -1)
+
+
+def _free_percentages(claims: _Claims, sizes: list[Ints | None], nodes: int) -> Ints:
+    """Return the mean of the free percentages over the classes; only existing volumes count on a node that has any."""
+    existing: Bools = np.logical_or.reduce([np.zeros(nodes, dtype=bool), *(each >= 0 for each in sizes if each is not None)])
     requested: dict[str, Ints] = {}
     capacity: dict[str, Ints] = {}
-    for request, options in claims:
+    for volumes, (request, options) in zip(sizes, claims, strict=True):
         added = requested.setdefault(request.storage_class, np.zeros(nodes, dtype=np.int64))
         figure = capacity.setdefault(request.storage_class, np.full(nodes, -1, dtype=np.int64))
-        if options.reachable is not None:
-            figure[options.reachable] = np.maximum(figure[options.reachable], 0) + options.reserved_size
-            added[options.reachable] += request.size or 0
-        counted = ~reserved & (options.capacity >= 0)
+        if volumes is not None:
+            figure[volumes >= 0] = np.maximum(figure[volumes >= 0], 0) + volumes[volumes >= 0]
+            added[volumes >= 0] += request.size or 0
+        counted = ~existing & (options.capacity >= 0)
         figure[counted] = options.capacity[counted]
         added[counted] += request.size or 0
     total: Ints = np.zeros(nodes, dtype=np.int64)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.model.volumes import BIND_CONFLICT
 from scheduler_core.plugins.base import ClusterEvent, Filters, StatefulPlugin
 from scheduler_core.plugins.pod_counts import PodCounts
-from scheduler_core.plugins.volume_picks import BIND_CONFLICT, NOT_ENOUGH_SPACE, Picks, VolumePicks
+from scheduler_core.plugins.volume_picks import NOT_ENOUGH_SPACE, Picks, VolumePicks
 
 _Found = tuple[str, int]
 """The reason that excludes a node, empty if none does, and the score of the node."""
@@ -25,9 +28,13 @@ class VolumeMatching(StatefulPlugin):
     def __init__(self, counts: PodCounts) -> None:
         super().__init__(counts)
         storage = counts.nodes.storage
-        self._picks = None if storage is None else VolumePicks(storage)
+        self._storage = storage
         self._of_pod: dict[str, Picks] = {}
         self._found: dict[int, dict[int, _Found]] = {}
+
+    @functools.cached_property
+    def _picks(self) -> VolumePicks | None:
+        return None if self._storage is None else VolumePicks(self._storage, sparing=self.sparing)
 
     @classmethod
     def used_by(cls, shape: PodShape) -> bool:
@@ -55,6 +62,10 @@ class VolumeMatching(StatefulPlugin):
         if self._picks is None or not self.touches(pod):
             return np.zeros(len(nodes), dtype=np.int64)
         return np.array([score for _, score in self._on(self._picks, pod, nodes)], dtype=np.int64)
+
+    def counted(self, pod: PodRecord) -> bool:
+        """Return whether the volumes of *pod* are counted by node."""
+        return pod.shape.counts_volumes
 
     def binds(self, pod: PodRecord, other: PodRecord) -> bool:
         """Return whether the volumes of *pod* can be missing for *other*; an eviction frees no volume."""

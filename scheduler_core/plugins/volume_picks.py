@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from scheduler_core.model.delayed_claims import ClaimRequest
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.storage import Storage
+from scheduler_core.model.volumes import BIND_CONFLICT
 
-BIND_CONFLICT = "node(s) didn't find available persistent volumes to bind"
 NOT_ENOUGH_SPACE = "node(s) did not have enough free storage"
 PROVISIONED = -1
 _MAX_SCORE = 100
@@ -41,9 +41,13 @@ class VolumePicks:
 
     """
 
-    def __init__(self, storage: Storage, running: Iterable[PodRecord] = ()) -> None:
-        """Begin with the volumes of the pods in *running*, which earlier decisions have placed."""
+    def __init__(self, storage: Storage, running: Iterable[PodRecord] = (), *, sparing: bool = False) -> None:
+        """Begin with the volumes of the pods in *running*, which earlier decisions have placed.
+
+        If *sparing*, a claim takes the volume that fewest other claims can use.
+        """
         self.storage = storage
+        self._sparing = sparing
         self.taken: set[int] = set()
         self._shared_volume: dict[str, int] = {}
         self._shared_node: dict[str, int] = {}
@@ -142,7 +146,10 @@ class VolumePicks:
             return volume if here and volume not in chosen else None
         if options.reserved >= 0:
             return options.reserved if options.reachable is not None and options.reachable[node] else None
-        return next((each for each in self.storage.free_on(request, node) if each not in self.taken and each not in chosen), None)
+        free = (each for each in self.storage.free_on(request, node) if each not in self.taken and each not in chosen)
+        if self._sparing:
+            return min(free, key=lambda each: (self.storage.contention.get(each, 0), each), default=None)
+        return next(free, None)
 
 
 def mean_score(classes: Iterable[tuple[int, int]]) -> int:

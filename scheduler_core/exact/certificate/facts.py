@@ -86,7 +86,8 @@ class Facts:
         self._shapes: dict[int, int] = {}
         shapes: list[PodShape] = []
         self._read(request, shapes)
-        self.requests = [dict(shape.requests) for shape in shapes]
+        volume_rows = state.nodes.volume_rows
+        self.requests = [{row: amount for row, amount in shape.requests if row not in volume_rows} for shape in shapes]
         self.free = self._free_amounts(request, empty=empty)
         self.eligible = [self._admits(shape) for shape in shapes]
         self.measures = [*self._measures()]

@@ -14,6 +14,7 @@ from scheduler_core.loading.priority import Priorities
 from scheduler_core.loading.read_groups import completed, group_priorities, read_kind
 from scheduler_core.loading.read_nodes import images_among, node_table, read_nodes
 from scheduler_core.loading.read_pods import Records, read_pods
+from scheduler_core.loading.volume_pools import count_volumes
 from scheduler_core.model.decision import Step
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
@@ -105,6 +106,8 @@ def _with_nodes(snapshot: ClusterSnapshot, objects: list[GatheredObjects]) -> Cl
     more.report_images(images_among(each.node.status.images, snapshot.nodes.reported) for each in read.values())
     table, new_index = _joined(snapshot.nodes, more)
     report_storage(table, snapshot.volumes)
+    requests = {need.request for pod in snapshot.pods for need in pod.shape.volumes if need.request is not None}
+    count_volumes(table, requests, snapshot.nodes.storage)
     known_nodes = {
         _name(each): each for each in (*(snapshot.known.list_kind("Node") or ()), *(Node(each.node.metadata) for each in read.values()))
     }
