@@ -52,6 +52,9 @@ def _growth_and_failures() -> Iterable[list[str]]:
     small = _seconds_per_root(_snapshot([*clusters.nodes(5000), *clusters.gangs(1500, 4)]), 500)
     large = _seconds_per_root(_snapshot([*clusters.nodes(50_000), *clusters.gangs(1500, 4)]), 500)
     yield ["a gang of 4 at 50,000 nodes / at 5,000, same shape as the last", f"{large / small:.2f}", _verdict(large / small, 2)]
+    for what, local in (("a volume to provision", 0), ("a local volume", 4)):
+        figure = _ratio_with_claims([*clusters.nodes(5000), *clusters.gangs(750, 4)], local)
+        yield [f"gangs of 4, {what} for each pod / without", f"{figure:.2f}", _verdict(figure, 2)]
     full = [*clusters.nodes(5000), *clusters.running(20_000, 5000)]
     urgent = [clusters.group("PodGroup", "urgent", {"gang": {"minCount": 100}}, clusters.RACK, priority=100)]
     size = {"cpu": "1", "memory": "7Gi"}
@@ -62,6 +65,13 @@ def _growth_and_failures() -> Iterable[list[str]]:
     hopeless = _snapshot([*clusters.nodes(5000), *clusters.gangs(1, 512, prefix="wide"), *_fillers()])
     figure = _median(lambda: _one(hopeless, Status.UNSCHEDULABLE, victims=False))
     yield ["a gang of 512 that cannot fit: decision and diagnosis", _milliseconds(figure), _verdict(figure, 0.1)]
+
+
+def _ratio_with_claims(objects: list[clusters.Json], local: int) -> float:
+    """Return the time for a pod with a claim that waits for it, as a multiple of the time without."""
+    plain, claims = _snapshot(objects), _snapshot(clusters.with_claims(objects, local=local))
+    rounds = measure.in_turns({"claims": lambda: _pods_per_second(claims), "plain": lambda: _pods_per_second(plain)}, ROUNDS)
+    return rounds.ratio("plain", "claims")
 
 
 def _fillers() -> Iterable[clusters.Json]:

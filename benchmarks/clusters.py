@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 NODES_OF_A_RACK, RACKS_OF_A_ZONE = 100, 10
@@ -47,6 +47,31 @@ def shapes(count: int, size: int, zones: int) -> Iterator[Json]:
         yield group("PodGroup", name, {"gang": {"minCount": size}}, RACK)
         for member in range(size):
             yield pod(f"{name}-{member}", name, requests=requests, selector=selector)
+
+
+def with_claims(objects: Iterable[Json], *, local: int = 0) -> Iterator[Json]:
+    """Yield *objects*, each pending pod with a claim that waits for it.
+
+    Its volume is provisioned; with *local* it is one of that many volumes of a node.
+    """
+    provisioner = "kubernetes.io/no-provisioner" if local else "csi.example"
+    head = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "data"}}
+    yield {**head, "provisioner": provisioner, "volumeBindingMode": "WaitForFirstConsumer"}
+    for each in objects:
+        name, modes = each["metadata"]["name"], ["ReadWriteOnce"]
+        if each["kind"] == "Node":
+            terms = [{"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [name]}]}]
+            spec = {"storageClassName": "data", "accessModes": modes, "capacity": {"storage": "200Gi"}}
+            spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": terms}}
+            for number in range(local):
+                yield {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": f"{name}-{number}"}, "spec": spec}
+        if each["kind"] != "Pod" or "nodeName" in each["spec"]:
+            yield each
+            continue
+        wanted = {"storageClassName": "data", "accessModes": modes, "resources": {"requests": {"storage": "100Gi"}}}
+        yield {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": _meta(name), "spec": wanted}
+        volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": name}}]
+        yield {**each, "spec": {**each["spec"], "volumes": volumes}}
 
 
 def running(count: int, nodes_: int, *, priority: int = 0, cpu: str = "900m", memory: str = "6Gi") -> Iterator[Json]:

@@ -75,7 +75,7 @@ class VolumePicks:
             if volume is None:
                 provisioned.append(pick)
             else:
-                chosen.append(dataclasses.replace(pick, volume=volume))
+                chosen.append(Pick(pick.claim, pick.request, volume))
         for pick in provisioned:
             options = self.storage.options(pick.request)
             if not options.provisioned[node]:
@@ -130,7 +130,7 @@ class VolumePicks:
     def _recorded(self, pod: PodRecord) -> Picks:
         """Return the volumes that a decision has recorded for *pod*."""
         volumes = (self.storage.numbers.get(name, PROVISIONED) for name in pod.picked)
-        return tuple(dataclasses.replace(pick, volume=volume) for pick, volume in zip(_unbound(pod), volumes, strict=False))
+        return tuple(Pick(pick.claim, pick.request, volume) for pick, volume in zip(_unbound(pod), volumes, strict=False))
 
     def _selected(self, request: ClaimRequest) -> int:
         """Return the node selected for a claim; -1 if there is none."""
