@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 import shutil
@@ -9,6 +10,7 @@ import signal
 import sys
 import tempfile
 import time
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -63,10 +65,16 @@ def _leave_home(config: pytest.Config) -> None:
     config.add_cleanup(lambda: shutil.rmtree(empty, ignore_errors=True))
 
 
-def pytest_collection_finish() -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None]:
     """Take the collected tests out of garbage collection: they live as long as the process, and there are many."""
-    gc.collect()
-    gc.freeze()
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.collect()
+        gc.freeze()
 
 
 class ByControlPlane(LoadScopeScheduling):
@@ -75,6 +83,8 @@ class ByControlPlane(LoadScopeScheduling):
     A worker keeps a control plane for all its files, and each file starts its other processes once.  (The marker ``xdist_group``
     would do, but pytest-xdist 3.8 does not see it under pytest 9.2.)  These files are first in the queue.  Every second worker takes
     from its end, so that CPU-bound tests run while others wait.
+
+    With a unit for nearly each test, work that pytest-xdist does for all units of a worker at each result would be quadratic.
     """
 
     def _split_scope(self, nodeid: str) -> str:
@@ -83,7 +93,23 @@ class ByControlPlane(LoadScopeScheduling):
     def _assign_work_unit(self, node: WorkerController) -> None:
         if int(node.gateway.id.removeprefix("gw")) % 2:
             self.workqueue.move_to_end(next(reversed(self.workqueue)), last=False)
-        super()._assign_work_unit(node)
+        scope, unit = self.workqueue.popitem(last=False)
+        self.assigned_work[node][scope] = unit
+        node.send_runtest_some([self.places[nodeid] for nodeid, completed in unit.items() if not completed])
+
+    @functools.cached_property
+    def places(self) -> dict[str, int]:
+        """Return the index of each test, which all workers have collected in the same order."""
+        return {nodeid: index for index, nodeid in enumerate(self.collection or ())}
+
+    def mark_test_complete(self, node: WorkerController, item_index: int, duration: float = 0) -> None:
+        """Mark a test as completed, and forget its unit after the last one."""
+        nodeid = self.registered_collections[node][item_index]
+        units, scope = self.assigned_work[node], self._split_scope(nodeid)
+        units[scope][nodeid] = True
+        if all(units[scope].values()):
+            del units[scope]
+        self._reschedule(node)
 
 
 @pytest.hookimpl(optionalhook=True)

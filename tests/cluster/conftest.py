@@ -10,7 +10,6 @@ import contextlib
 import functools
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -22,7 +21,7 @@ from tests.cluster.programs import REQUIRED, MissingError, Programs, find
 from tests.cluster.resources import Manifest
 from tests.cluster.waiting import until
 
-HERE = Path(__file__).parent
+CLUSTER = "tests/cluster/"
 NO_PLANE = "no control plane"
 TEST_SECONDS = 300
 """Timeout of a test: several waits on a slow machine; the error of a single wait says more than this timeout."""
@@ -36,7 +35,7 @@ os.environ.setdefault("GOGC", "400")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give the tests of this folder a longer timeout."""
     for item in items:
-        if HERE in item.path.parents:
+        if item.nodeid.startswith(CLUSTER):
             item.add_marker(pytest.mark.timeout(TEST_SECONDS))
 
 
@@ -44,7 +43,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add the last log lines of the control planes to the report of a failed test; tests without one share a line."""
     report = yield
-    if HERE not in item.path.parents:
+    if not item.nodeid.startswith(CLUSTER):
         return report
     if report.failed:
         for plane in LIVE:
