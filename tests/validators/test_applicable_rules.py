@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks import workloads
 from tests.oracle.test_rules_against_oracle import Maker
+from tests.sampling import sampled
 from validators import applicable_rules
 from validators.gates import Gates
 from validators.lookup import KnownObjects
@@ -49,7 +50,7 @@ def passed_over(kind: str, new: dict[str, Any], old: dict[str, Any] | None, sett
 @pytest.mark.parametrize("kind", ["Workload", "PodGroup", "CompositePodGroup", "Job"])
 def test_nothing_is_passed_over(kind: str, linting: bool) -> None:
     settings = Settings(linting=linting)
-    for seed in range(1200):
+    for seed in range(sampled(1200)):
         maker = Maker(seed)
         old, other = manifest(maker, kind), manifest(maker, kind)
         new = maker.changed(old, other)
@@ -60,7 +61,7 @@ def test_nothing_is_passed_over(kind: str, linting: bool) -> None:
 
 def test_nothing_is_passed_over_where_gates_are_off() -> None:
     settings = Settings(gates=Gates(frozenset({"TopologyAwareWorkloadScheduling", "CompositePodGroup"})))
-    for seed in range(600):
+    for seed in range(sampled(600)):
         maker = Maker(seed)
         old = manifest(maker, "Workload")
 

@@ -77,6 +77,12 @@ def parts(value: Any) -> Iterator[Any]:
         yield from parts(each)
 
 
+@functools.cache
+def blocks() -> tuple[Any, ...]:
+    """Return every part of a spec of the objects."""
+    return tuple({json.dumps(part): part for each in objects() for part in parts(each.get("spec"))}.values())
+
+
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """Yield every place inside a value."""
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
@@ -108,9 +114,8 @@ def test_objects_of_all_cases_have_the_same_failures(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(SCHEMAS.keys() - SHAPES.keys()))
 def test_blocks_of_all_cases_have_the_same_failures(name: str) -> None:
-    blocks = {json.dumps(part): part for each in objects() for part in parts(each.get("spec"))}
-    assert len(blocks) > 1000
-    assert [each for each in blocks.values() if by_the_one_in_use(name, each) != by_the_reference(name, each)] == []
+    assert len(blocks()) > 1000
+    assert [each for each in blocks() if by_the_one_in_use(name, each) != by_the_reference(name, each)] == []
 
 
 @settings(max_examples=sampled(2000))

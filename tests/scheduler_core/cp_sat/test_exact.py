@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 
 from scheduler_core.model.decision import Status
+from tests.sampling import every
 from tests.scheduler_core.cp_sat import corpus, judge, model, program, victims
 from tests.scheduler_core.cp_sat.raw import SIZE
 from tests.scheduler_core.cp_sat.runs import batches, decide, decide_first, drawn, slowly
@@ -133,7 +134,7 @@ def test_instances_are_the_same_each_time_and_differ_by_seed():
 @pytest.mark.parametrize("slack", [0, 5, 10, 20])
 @pytest.mark.parametrize("optional", [False, True])
 def test_just_so_much_is_free_next_to_the_minimum(slack, optional):
-    for seed in range(20):
+    for seed in every(3, range(20)):
         objects = corpus.instance(seed, corpus.Make(slack=slack, optional=optional, depth=1 + seed % 4))
         minimum = sum(each["spec"]["schedulingPolicy"]["gang"].get("minCount", 0) for each in objects if each["kind"].endswith("Group"))
         capacity = free(objects)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from fractions import Fraction
@@ -21,6 +22,7 @@ UNREQUESTED = {"cpu": Fraction(1, 10), "memory": Fraction(200 * 1024 * 1024)}
 Amounts = dict[str, Fraction]
 
 
+@functools.cache
 def quantity(text: str | float) -> Fraction:
     """Parse a quantity exactly."""
     match = re.fullmatch(r"([+-]?[0-9.]+)(?:[eE]([+-]?[0-9]+)|([a-zA-Z]*))", str(text))

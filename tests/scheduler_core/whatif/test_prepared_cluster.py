@@ -23,7 +23,7 @@ from scheduler_core.whatif.trial.hypothetical_root import supposable
 from scheduler_core.whatif.trial.nearly_room import NearlyRoom
 from scheduler_core.whatif.trial.subject import Subject
 from scheduler_core.whatif.trial.trial import Trial
-from tests.sampling import sampled
+from tests.sampling import every, sampled
 from tests.scheduler_core.cp_sat import corpus
 from tests.scheduler_core.oracle.strategies import TINY, Size, clusters
 from tests.scheduler_core.whatif.cluster import COMPLETE, Objects, after, decided, gang, node, not_placed, pod, waiting
@@ -87,11 +87,11 @@ def test_a_change_gives_the_same_result_supposed_by_its_steps_and_simulated_agai
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_the_same_of_trees_with_hardly_any_capacity(depth):
+    seeds = every(3, range(4))
     met = sum(
-        hold_against_the_truth(corpus.instance(seed, corpus.Make(depth=depth, short=2, largest=4, running=seed % 2 == 0)))
-        for seed in range(4)
+        hold_against_the_truth(corpus.instance(seed, corpus.Make(depth=depth, short=2, largest=4, running=seed % 2 == 0))) for seed in seeds
     )
-    assert met > 20
+    assert met > 5 * len(seeds)
 
 
 RELATED = {

@@ -15,7 +15,7 @@ from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Status
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.state import PlacementState
-from tests.sampling import sampled
+from tests.sampling import every, sampled
 from tests.scheduler_core.cp_sat import corpus
 from tests.scheduler_core.exact.certificate.infeasible import COMPLETE, proved
 from tests.scheduler_core.oracle.strategies import TINY, clusters
@@ -66,10 +66,11 @@ def test_what_was_planted_without_slack_is_never_refuted(number):
     ],
 )
 def test_what_is_infeasible_has_a_proof_of_a_few_kilobytes(make):
-    result = [each for number in range(15) for each in proved(corpus.instance(number, make)) if each["root"]["name"] == "t"]
+    numbers = every(3, range(15))
+    result = [each for number in numbers for each in proved(corpus.instance(number, make)) if each["root"]["name"] == "t"]
     sizes = sorted(len(json.dumps(each)) for each in result)
 
-    assert len(result) >= 5
+    assert len(result) >= len(numbers) / 3
     assert [] == [each["reason"] for each in result if "reason" in each]
     assert sizes[len(sizes) // 2] < 3_000
 
