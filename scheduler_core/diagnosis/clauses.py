@@ -14,7 +14,7 @@ from scheduler_core.diagnosis.node_refusals import NodeRefusals
 from scheduler_core.diagnosis.resource_shortage import shortages
 from scheduler_core.diagnosis.volume_reasons import volume_reason
 from scheduler_core.diagnosis.with_pods import assume_pods, rewound
-from scheduler_core.model.nodes import Nodes
+from scheduler_core.model.nodes import Nodes, NodeTable
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.topology import Placement
 from scheduler_core.model.wire import Taint
@@ -131,15 +131,15 @@ def _node_reasons(state: PlacementState, refusals: NodeRefusals, helps: relaxed_
     }
     stated = helps.reason if helps is not None and helps.counted else ""
     if len(taints) <= _TAINTS:
-        return [_worded(refusals, *each, taints) for each in counts if each[0] != stated]
+        return [_worded(state.nodes, refusals, *each, taints) for each in counts if each[0] != stated]
     tainted = sum(count for reason, count in counts if reason in taints)
     some = f"{phrases.some_of(tainted, len(refusals.nodes))} {'has' if tainted == 1 else 'have'}"
     listed = phrases.listed([relaxed_filters.taint_text(taint) for taint in taints.values()], _REASONS)
-    others = (_worded(refusals, *each, taints) for each in counts if each[0] not in taints and each[0] != stated)
+    others = (_worded(state.nodes, refusals, *each, taints) for each in counts if each[0] not in taints and each[0] != stated)
     return [f"{some} untolerated taints: {listed}", *others]
 
 
-def _worded(refusals: NodeRefusals, reason: str, count: int, taints: Mapping[str, Taint]) -> str:
+def _worded(nodes: NodeTable, refusals: NodeRefusals, reason: str, count: int, taints: Mapping[str, Taint]) -> str:
     """Return *reason* with details: the taint, the selector, the port."""
     some, shape, single = phrases.some_of(count, len(refusals.nodes)), refusals.pod.shape, count == 1
     if reason == UNSCHEDULABLE:
@@ -151,7 +151,7 @@ def _worded(refusals: NodeRefusals, reason: str, count: int, taints: Mapping[str
         return f"{some} {'has' if single else 'have'} host port {ports} in use"
     if reason in taints:
         return f"{some} {'has' if single else 'have'} the untolerated taint {relaxed_filters.taint_text(taints[reason])}"
-    if by_volume := volume_reason(refusals, reason, count):
+    if by_volume := volume_reason(refusals, reason, count, nodes):
         return by_volume
     known = reason.startswith("node(s) ")
     return f"{some} {reason.removeprefix('node(s) ')}" if known else reason

@@ -56,9 +56,13 @@ class NodeRefusals:
     def counts(self, resources: Mapping[int, str]) -> list[tuple[str, int]]:
         """Return reasons with their number of nodes, most first, then by text.  *resources*: the reason for each row."""
         counts = {reason: int(mask.sum()) for reason, mask in (*self.static.items(), *self.others.items())}
-        for (row, _), short in zip(self.pod.shape.requests, self.short, strict=True):
-            if short.any():
-                counts[resources[row]] = counts.get(resources[row], 0) + int(short.sum())
+        short: dict[str, Bools] = {}
+        for (row, _), nodes in zip(self.pod.shape.requests, self.short, strict=True):
+            reason = resources[row]
+            short[reason] = short[reason] | nodes if reason in short else nodes
+        for reason, nodes in short.items():
+            if nodes.any():
+                counts[reason] = counts.get(reason, 0) + int(nodes.sum())
         return sorted(counts.items(), key=lambda each: (-each[1], each[0]))
 
 
@@ -74,6 +78,10 @@ def examine_nodes(state: PlacementState, pod: PodRecord, nodes: Nodes) -> NodeRe
     amounts = np.array([[amount] for _, amount in pod.shape.requests], dtype=np.int64)
     free = free_of(state, rows)[:, nodes]
     short = (free < amounts) & compared
+    # VolumeBinding filters after NodeResourcesFit.
+    volumes = np.array([row in state.nodes.volume_rows for row in rows.tolist()], dtype=bool)
+    if volumes.any():
+        short[volumes] &= ~short[~volumes].any(axis=0)
     remaining &= ~short.any(axis=0)
     if related:
         others |= _first_rejections(state.stateful.filter(pod, nodes), remaining)

@@ -32,7 +32,9 @@ def shortages(refusals: NodeRefusals, nodes: NodeTable, missing: int, held: dict
         free = int(np.maximum(refusals.free[index][refusals.usable], 0).sum())
         largest = int(nodes.allocatable[row, refusals.nodes[refusals.usable]].max())
         name = nodes.resources[row]
-        if requested > largest:
+        if row in nodes.volume_rows and not free and row not in held:
+            reasons.append(f"no {name} is free")
+        elif requested > largest:
             reasons.append(
                 f"a pod requests {phrases.amount(name, requested)}, more than any node {whose}has ({phrases.size(name, largest)})"
             )

@@ -6,8 +6,12 @@ from collections.abc import Iterable
 
 from scheduler_core.diagnosis import phrases
 from scheduler_core.diagnosis.node_refusals import NodeRefusals
-from scheduler_core.model.volumes import BoundClaim, ClaimState
+from scheduler_core.model.delayed_claims import ClaimRequest
+from scheduler_core.model.nodes import Nodes, NodeTable
+from scheduler_core.model.storage import ClaimOptions, Storage
+from scheduler_core.model.volumes import BIND_CONFLICT, BoundClaim, ClaimState
 from scheduler_core.plugins.volume_binding import NODE_CONFLICT
+from scheduler_core.plugins.volume_picks import NOT_ENOUGH_SPACE
 from scheduler_core.plugins.volume_zone import ZONE_CONFLICT
 
 _CLAIMS = 2
@@ -16,8 +20,10 @@ _VALUES = 3
 """Maximum number of zones or nodes of a volume."""
 
 
-def volume_reason(refusals: NodeRefusals, reason: str, count: int) -> str:
+def volume_reason(refusals: NodeRefusals, reason: str, count: int, nodes: NodeTable) -> str:
     """Return *reason*, which excludes *count* nodes, with the names of claims and volumes; empty if it is not about volumes."""
+    if reason in (BIND_CONFLICT, NOT_ENOUGH_SPACE) and nodes.storage is not None:
+        return _unbound(refusals, reason, count, nodes.storage)
     claims = refusals.pod.bound_claims
     some, single = phrases.some_of(count, len(refusals.nodes)), count == 1
     if reason == NODE_CONFLICT:
@@ -27,6 +33,36 @@ def volume_reason(refusals: NodeRefusals, reason: str, count: int) -> str:
         bound = _bound((each, " and ".join(_place(*zone) for zone in each.need.zones)) for each in claims if each.need.zones)
         return f"{some} {'is' if single else 'are'} outside the zones of its volumes: {bound}"
     return _missing(refusals) if reason == refusals.pre_filter else ""
+
+
+def _unbound(refusals: NodeRefusals, reason: str, count: int, storage: Storage) -> str:
+    """Return why a claim of the pod finds no volume on *count* nodes, by the first of these nodes; empty if it is not known."""
+    mask = refusals.static[reason] if reason in refusals.static else refusals.others[reason]
+    refused = refusals.nodes[mask]
+    some, single = phrases.some_of(count, len(refusals.nodes)), count == 1
+    requests = [need.request for need in refusals.pod.shape.volumes if need.request is not None]
+    for claim, request in zip(refusals.pod.delayed_claims, requests, strict=False):
+        options, node = storage.options(request), int(refused[0])
+        if options.selected not in (-1, node):
+            return f"{some} {'is' if single else 'are'} not the node that is selected for claim {claim}: {request.selected_node}"
+        if not options.provisioned[node] and (options.reachable is None or not options.reachable[node]):
+            return _not_provisioned(claim, request, options, refused, some, single=single)
+    if any(each.shared for each in requests):
+        return f"{some} cannot use the volume of a claim that several pods share: the first of them selects its node"
+    return ""
+
+
+def _not_provisioned(claim: str, request: ClaimRequest, options: ClaimOptions, refused: Nodes, some: str, *, single: bool) -> str:
+    """Return why *claim* has no volume on the nodes *refused*."""
+    storage_class, size = f"class {request.storage_class}", phrases.size("memory", request.size or 0)
+    if options.lacking[refused[0]]:
+        offered = phrases.size("memory", max(0, int(options.largest[refused].max())))
+        return f"storage {storage_class} offers {offered} for a volume on {some}, {size} needed for claim {claim}"
+    if request.reserved:
+        return f"{some} cannot use volume {request.reserved}, which is reserved for claim {claim}"
+    if options.matches or not options.provisions:
+        return f"{some} {'has' if single else 'have'} no free volume of {storage_class} with {size} for claim {claim}"
+    return f"{some} {'is' if single else 'are'} outside the allowed topologies of {storage_class}, which claim {claim} uses"
 
 
 def _missing(refusals: NodeRefusals) -> str:

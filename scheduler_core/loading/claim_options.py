@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Mapping
 
@@ -40,14 +41,13 @@ class _Options:
 
     def options(self, request: ClaimRequest) -> ClaimOptions:
         """Return the options of *request*."""
-        provisioned, lacking, capacity = self._provisioning(request)
+        provisioning = self._provisioning(request)
         if request.selected_node:
-            selected = self._nodes.index.get(request.selected_node, -2)
-            return ClaimOptions(provisioned, lacking, capacity, selected=selected)
+            return dataclasses.replace(provisioning, selected=self._nodes.index.get(request.selected_node, -2))
         if request.reserved:
             index = self._numbers[request.reserved]
             size = self._volumes[index].offer.size
-            return ClaimOptions(provisioned, lacking, capacity, reserved=index, reserved_size=size, reachable=self._reachable(index))
+            return dataclasses.replace(provisioning, reserved=index, reserved_size=size, reachable=self._reachable(index))
         everywhere: list[int] = []
         on_node: dict[int, list[int]] = {}
         for index in sorted(index for offer, found in self._by_offer.items() if _matches(offer, request) for index in found):
@@ -56,7 +56,7 @@ class _Options:
             for node in self._places.get(index, ()):
                 on_node.setdefault(node, []).append(index)
         by_node = {node: tuple(found) for node, found in on_node.items()}
-        return ClaimOptions(provisioned, lacking, capacity, tuple(everywhere), by_node)
+        return dataclasses.replace(provisioning, everywhere=tuple(everywhere), on_node=by_node)
 
     @functools.cached_property
     def _volumes(self) -> tuple[FreeVolume, ...]:
@@ -100,23 +100,26 @@ class _Options:
         reachable[list(places)] = True
         return reachable
 
-    def _provisioning(self, request: ClaimRequest) -> tuple[Bools, Bools, Ints]:
-        """Return where a volume can be provisioned, where only capacity is missing, and the capacity that the score counts."""
+    def _provisioning(self, request: ClaimRequest) -> ClaimOptions:
+        """Return where a volume can be provisioned, where only capacity is missing, and the capacities."""
         provisioner = self._objects.provisioners.get(request.storage_class, Provisioner())
         figures: Ints = np.full(len(self._nodes), -1, dtype=np.int64)
         if not provisioner.provisions:
-            return self._nothing, self._nothing, figures
+            return ClaimOptions(self._nothing, self._nothing, figures, figures)
         allowed = self._allowed(provisioner)
         if request.size is None or provisioner.name not in self._objects.measured:
-            return allowed, self._nothing, figures
-        enough = self._nothing.copy()
+            return ClaimOptions(allowed, self._nothing, figures, figures, provisions=True)
+        enough, largest = self._nothing.copy(), figures.copy()
         for each in self._capacities.get(request.storage_class, ()):
-            if each.limit >= request.size and each.nodes is not None:
+            if each.nodes is None:
+                continue
+            there = self._index.matching(each.nodes)
+            largest[there] = np.maximum(largest[there], each.limit)
+            if each.limit >= request.size:
                 # A scheduler takes any object that is large enough; the first by name is counted.
-                newly = self._index.matching(each.nodes) & ~enough
-                figures[newly] = -1 if each.capacity is None else each.capacity
-                enough |= newly
-        return allowed & enough, allowed & ~enough, figures
+                figures[there & ~enough] = -1 if each.capacity is None else each.capacity
+                enough |= there
+        return ClaimOptions(allowed & enough, allowed & ~enough, figures, largest, provisions=True)
 
     def _allowed(self, provisioner: Provisioner) -> Bools:
         if not provisioner.topologies:

@@ -24,6 +24,8 @@ class ClaimOptions:
         provisioned: shape (nodes,): nodes for which a volume can be provisioned.
         lacking: shape (nodes,): nodes for which a volume could be provisioned if there were more storage capacity.
         capacity: shape (nodes,): bytes of the storage capacity that the score counts; -1 if there is none.
+        largest: shape (nodes,): bytes of the largest volume that can be provisioned; -1 if that is not compared.
+        provisions: whether the class has a provisioner.
         everywhere: free volumes without node affinity, as indices of ``Storage.volumes``, ascending.
         on_node: other free volumes by node, ascending.
         reserved: index of the volume that is reserved for the claim; -1 if there is none.
@@ -36,6 +38,8 @@ class ClaimOptions:
     provisioned: _Bools
     lacking: _Bools
     capacity: _Ints
+    largest: _Ints
+    provisions: bool = False
     everywhere: tuple[int, ...] = ()
     on_node: Mapping[int, tuple[int, ...]] = dataclasses.field(default_factory=dict)
     reserved: int = -1

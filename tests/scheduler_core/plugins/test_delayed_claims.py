@@ -253,3 +253,64 @@ def test_equal_pods_with_different_claims_share_a_shape():
     shared = [each.shape for each in load([*NODES, *claims, DYNAMIC, using("c0", name="p0"), using("c0", name="p1")]).pods]
     assert (shared[0] is shared[1], shared[0].picks_volumes) == (True, True)
     assert not shapes[0].picks_volumes
+
+
+RACKS = [node(f"{rack}-n{number}", rack=rack, zone=zone) for rack, zone in (("r1", "a"), ("r2", "b")) for number in (1, 2)]
+
+
+def gang(count: int, size: str = "500Gi", storage: str = "local", **claims: Any) -> list[Json]:
+    pods = [using(f"c{number}", name=f"p{number}", group="g") for number in range(count)]
+    return [leaf("g", count, "rack"), *pods, *(claim(f"c{number}", size, storage, **claims) for number in range(count))]
+
+
+@pytest.mark.parametrize(
+    ("objects", "want"),
+    [
+        pytest.param(
+            [LOCAL, *gang(4), *(volume(f"pv{number}", f"r1-n{1 + number % 2}", "600Gi") for number in range(3))],
+            "rack r1 can hold 3 (short of 1 volume of class local with 500Gi: 3 free, 4 needed); "
+            "rack r2 can hold none (both nodes have no free volume of class local with 500Gi for claim c0)",
+            id="volumes",
+        ),
+        pytest.param(
+            [LOCAL, *gang(3), volume("pv", "r1-n1", "600Gi"), volume("wide", "r1-n1", "900Gi"), volume("other", "r1-n1", "7Gi")],
+            "rack r2 can hold none (no volume of class local with 500Gi is free)",
+            id="volumes that differ",
+        ),
+        pytest.param(
+            [storage_class("dyn", "csi.example", "c"), *gang(2, storage="dyn")],
+            "racks r1 and r2 can hold none (both nodes are outside the allowed topologies of class dyn, which claim c0 uses)",
+            id="allowed topologies",
+        ),
+        pytest.param(
+            [DYNAMIC, driver(), capacity("cap", "a", capacity="40Gi"), *gang(2, "100Gi", "dyn")],
+            "rack r1 can hold none (storage class dyn offers 40Gi for a volume on both nodes, 100Gi needed for claim c0)",
+            id="storage capacity",
+        ),
+        pytest.param(
+            [DYNAMIC, *gang(1, storage="dyn", annotations={SELECTED: "gone"})],
+            "both nodes are not the node that is selected for claim c0: gone",
+            id="selected node",
+        ),
+        pytest.param(
+            [LOCAL, *gang(1), volume("pv", "r9", "500Gi", claimRef={"namespace": "default", "name": "c0"})],
+            "both nodes cannot use volume pv, which is reserved for claim c0",
+            id="reserved volume",
+        ),
+    ],
+)
+def test_diagnosis_names_claim_class_and_size(objects, want):
+    assert want in decided([*RACKS, *objects], strategy="greedy").message.replace("\n", " ")
+
+
+def test_shared_claim_is_named_as_the_reason():
+    objects = [*NODES, DYNAMIC, leaf("g", 2), claim(storage_class="dyn")]
+    objects += [using("c", name=f"p{number}", group="g", cpu="3") for number in range(2)]
+    message = decided(objects, strategy="greedy").message
+    assert "2 of 3 nodes cannot use the volume of a claim that several pods share: the first of them selects its node" in message
+    assert "the pods of group g depend on other pods through the volumes that they take" in message
+
+
+def test_node_that_lacks_several_volumes_is_counted_once():
+    objects = [*NODES, LOCAL, using("c", "d"), claim(), claim("d", "8Gi"), volume("a", "n1", "5Gi"), volume("b", "n2")]
+    assert {"default/p": f"0/3 nodes are available: 3 {CONFLICT}."} == decided(objects, strategy="greedy").pending
