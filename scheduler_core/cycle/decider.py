@@ -119,7 +119,8 @@ class Decider:
             groups=self._groups(request, outcome, why.groups, ""),
             search=search,
             pending=pending,
-            volumes=self._chosen_volumes(pods),
+            volumes=(volumes := self._chosen_volumes(pods)),
+            message=diagnosis.volumes_given_twice(volumes),
         )
         return self._settled(decision)
 
@@ -132,8 +133,10 @@ class Decider:
             self._volumes = VolumePicks(storage, self._snapshot.pods, sparing=self._options.sparing)
         names = self._greedy.state.nodes.names
         chosen: dict[str, VolumeChoice] = {}
+        given: set[int] = set()
         for pod, node in pods:
-            for pick in self._volumes.assign(pod, node) if pod.delayed_claims else ():
+            for pick in self._volumes.assign(pod, node, again=given) if pod.delayed_claims else ():
+                given.add(pick.volume)
                 volume = self._volumes.storage.volumes[pick.volume].name if pick.volume >= 0 else ""
                 chosen[f"{pod.namespace}/{pick.claim}"] = VolumeChoice(volume, "" if volume else names[node])
         return dict(sorted(chosen.items()))

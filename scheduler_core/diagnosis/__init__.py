@@ -20,5 +20,6 @@ phrases            amounts, counts and names in words
 from __future__ import annotations
 
 from scheduler_core.diagnosis.explanation import Diagnosis, explain, leftovers
+from scheduler_core.diagnosis.volume_reasons import volumes_given_twice
 
-__all__ = ["Diagnosis", "explain", "leftovers"]
+__all__ = ["Diagnosis", "explain", "leftovers", "volumes_given_twice"]

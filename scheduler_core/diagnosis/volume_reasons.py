@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from scheduler_core.diagnosis import phrases
 from scheduler_core.diagnosis.node_refusals import NodeRefusals
+from scheduler_core.model.decision import VolumeChoice
 from scheduler_core.model.delayed_claims import ClaimRequest
 from scheduler_core.model.nodes import Nodes, NodeTable
 from scheduler_core.model.storage import ClaimOptions, Storage
@@ -33,6 +34,21 @@ def volume_reason(refusals: NodeRefusals, reason: str, count: int, nodes: NodeTa
         bound = _bound((each, " and ".join(_place(*zone) for zone in each.need.zones)) for each in claims if each.need.zones)
         return f"{some} {'is' if single else 'are'} outside the zones of its volumes: {bound}"
     return _missing(refusals) if reason == refusals.pre_filter else ""
+
+
+def volumes_given_twice(volumes: Mapping[str, VolumeChoice]) -> str:
+    """Return a warning about volumes that are given to several claims; empty if there is none."""
+    claims: dict[str, list[str]] = {}
+    for claim, choice in volumes.items():
+        if choice.volume:
+            claims.setdefault(choice.volume, []).append(claim.partition("/")[2])
+    twice = [f"volume {name} is given to claims {phrases.listed(several)}" for name, several in claims.items() if len(several) > 1]
+    if not twice:
+        return ""
+    return (
+        f"{phrases.listed(twice)}: kube-scheduler 1.37.1 does not hold volumes between the groups of a tree, so only one of these claims is "
+        "bound and the pods of the others stay pending; strategy complete holds them"
+    )
 
 
 def _unbound(refusals: NodeRefusals, reason: str, count: int, storage: Storage) -> str:

@@ -44,7 +44,7 @@ def load(objects: Iterable[Source]) -> ClusterSnapshot:
     images = {name for each in {draft.images for draft in drafts} for name in each}
     table.report_images(images_among(each.node.status.images, images) for each in nodes.values())
     report_storage(table, volumes)
-    count_volumes(table, {request for form in {draft.form for draft in drafts} for request in form.requests()})
+    count_volumes(table, [draft.form.requests() for draft in drafts if draft.form.volumes])
     records = Records(table, priorities, problems)
     pods = tuple(records.record(draft) for draft in drafts)
     problems += label_case.problems(table, groups, pods)

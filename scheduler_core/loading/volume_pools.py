@@ -8,32 +8,32 @@ most as many.  So each set is a row, and a claim requests one in the row of ever
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from scheduler_core.model.delayed_claims import ClaimRequest
-from scheduler_core.model.nodes import Bools, Ints, NodeTable
+from scheduler_core.model.nodes import PODS, Bools, Ints, NodeTable
 from scheduler_core.model.storage import ClaimOptions, PooledClaim, Storage
 
-_UNLIMITED = 2**40
-"""Number of volumes on a node where further volumes can be provisioned."""
 _MOST_SETS = 64
 """Number of sets of volumes in a pool above which they are not counted."""
 _UNITS = (("Ti", 2**40), ("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10))
 
 
-def count_volumes(table: NodeTable, requests: Iterable[ClaimRequest], known: Storage | None = None) -> None:
-    """Add a row to *table* for each set of interchangeable volumes that claims with *requests* can use.
+def count_volumes(table: NodeTable, pods: Sequence[Sequence[ClaimRequest]], known: Storage | None = None) -> None:
+    """Add a row to *table* for each set of interchangeable volumes that the claims of *pods* can use.
 
     Sets that *known* counts keep the names of their rows.
     """
     if (storage := table.storage) is None:
         return
     storage.row_names |= known.row_names if known is not None else {}
-    sets = {each: _volumes_of(storage.options(each)) for each in sorted(set(requests), key=repr)}
+    sets = {each: _volumes_of(storage.options(each)) for each in sorted(set(itertools.chain(*pods)), key=repr)}
+    # More volumes than a node can need; a larger number would cost the search memory.
+    most = np.minimum(table.allocatable[PODS] * max(map(len, pods), default=0), sum(map(len, pods)))
     for pool in _pools({each: volumes for each, volumes in sets.items() if volumes}):
-        _count(table, storage, pool, sets)
+        _count(table, storage, pool, sets, most)
 
 
 def _volumes_of(options: ClaimOptions) -> frozenset[int]:
@@ -57,7 +57,7 @@ def _pools(sets: dict[ClaimRequest, frozenset[int]]) -> list[list[ClaimRequest]]
     return [members for _, members in pools]
 
 
-def _count(table: NodeTable, storage: Storage, pool: Sequence[ClaimRequest], sets: dict[ClaimRequest, frozenset[int]]) -> None:
+def _count(table: NodeTable, storage: Storage, pool: Sequence[ClaimRequest], sets: dict[ClaimRequest, frozenset[int]], most: Ints) -> None:
     distinct = sorted({sets[each] for each in pool}, key=lambda each: (len(each), sorted(each)))
     if not _countable(storage, pool, distinct):
         return
@@ -65,7 +65,7 @@ def _count(table: NodeTable, storage: Storage, pool: Sequence[ClaimRequest], set
     smallest = {each: min(one.size or 0 for one in pool if sets[one] == each) for each in distinct}
     names = {each: _name(storage, each, pool[0].storage_class, smallest[each]) for each in distinct}
     numbers = {each: _numbers(storage, each, len(table)) for each in distinct}
-    table.count_volumes({names[each]: np.where(provisioned, _UNLIMITED, numbers[each]) for each in distinct})
+    table.count_volumes({names[each]: np.where(provisioned, np.maximum(most, numbers[each]), numbers[each]) for each in distinct})
     sizes = {each: _equal_sizes(storage, each, len(table)) for each in distinct}
     equal = not provisioned.any() and all(each is not None for each in sizes.values()) and _separate([*numbers.values()])
     for request in pool:

@@ -26,7 +26,8 @@ class PlacingOptions:
         percentage_of_placements: stop once this percentage of the placements is feasible (KEP-5732, Limit on the Number of
             Checked Placements); 0 for the adaptive limit, 100 for all.
         every_pod: reject a placement if any pod of the group has no node (KEP-5732, Heterogeneous PodGroup Handling).
-        sparing: give a claim the volume that fewest other claims can use, not the smallest.
+        sparing: give a claim the volume that fewest other claims can use, not the smallest; hold the volumes of a child of a tree
+            while the next children are placed.
         preempt_for_leftovers: preempt for pods of a running gang that could not be placed although others were (KEP-6012,
             Preemption triggering rules).
         preempt: preempt for a root that does not fit.

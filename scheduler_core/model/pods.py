@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from scheduler_core.model.volumes import BoundClaim, VolumeNeed
 from scheduler_core.model.wire import Affinity, Toleration, TopologySpreadConstraint
@@ -89,3 +89,10 @@ class PodRecord:
     """Its claims that wait for their first consumer, in the order of the requirements in its shape."""
     picked: tuple[str, ...] = ()
     """The volume of each delayed claim, empty for one that is provisioned, once a decision has placed the pod."""
+
+
+def only_rows(shape: PodShape, rows: Container[int]) -> PodShape | None:
+    """Return a shape that requests of *rows* what *shape* requests of them; None if that is nothing."""
+    requests = tuple((row, amount) for row, amount in shape.requests if row in rows)
+    # Shapes of pods have numbers from 0.
+    return PodShape(-1 - shape.serial, requests, (0, 0)) if requests else None

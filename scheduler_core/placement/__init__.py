@@ -3,6 +3,7 @@
 greedy                 places a tree: evaluates every candidate placement, never moves a sibling
 pod_group              places the pods of one group on one placement
 candidate_placements   TopologyAware: candidate placements of a group
+sibling_volumes        existing volumes of the children of a tree, as kube-scheduler holds them
 feasibility            PlacementFeasible: decides whether the minimum of a group can still be met
 composite_progress     scheduled and failed children of a composite group
 placement_score        selection among feasible placements

@@ -23,6 +23,7 @@ from scheduler_core.placement.domain_cache import DomainCache
 from scheduler_core.placement.outcome import PlacementOutcome
 from scheduler_core.placement.placement_request import PlacementRequest, Signatures
 from scheduler_core.placement.pod_group import try_leaf
+from scheduler_core.placement.sibling_volumes import free_volumes
 from scheduler_core.placement.state import PlacementState
 
 BARE = "pod group is unschedulable"
@@ -242,6 +243,8 @@ class Greedy:
             if outcome.success and number < last:
                 # The last child need not be assumed: no child follows.
                 self.assume(child, outcome)
+                if self.state.nodes.storage is not None and not self.state.options.sparing:
+                    free_volumes(self.state, outcome, (pod for pod, _ in assigned(child, outcome)))
         ledger.rewind(mark)
         stateful.rewind(counted)
         return self._composite_outcome(placement, outcomes, progress, error)

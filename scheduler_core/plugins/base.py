@@ -229,6 +229,9 @@ class StatefulPlugin(Plugin):
     def add_pod(self, pod: PodRecord, node: int) -> None:
         """Record that *pod* runs or is assumed on *node* (PreFilterExtensions.AddPod)."""
 
+    def free_volumes(self, pod: PodRecord) -> None:
+        """Free the existing volumes of *pod*, as kube-scheduler 1.37.1 does when it reserves a pod again."""
+
     def remove_pod(self, pod: PodRecord, node: int) -> None:
         """Record that *pod* is no longer on *node* (PreFilterExtensions.RemovePod)."""
 

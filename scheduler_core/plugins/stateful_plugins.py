@@ -87,6 +87,11 @@ class StatefulPlugins:
         """Assume *pod* on *node*."""
         self._move(pod, node, 1)
 
+    def free_volumes(self, pod: PodRecord) -> None:
+        """Free the existing volumes that *pod*, which is assumed, takes."""
+        for plugin in self.plugins:
+            plugin.free_volumes(pod)
+
     def remove(self, pod: PodRecord, node: int) -> None:
         """Remove *pod*, which runs on *node*."""
         self._move(pod, node, -1)

@@ -11,7 +11,7 @@ from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.volumes import BIND_CONFLICT
 from scheduler_core.plugins.base import ClusterEvent, Filters, StatefulPlugin
 from scheduler_core.plugins.pod_counts import PodCounts
-from scheduler_core.plugins.volume_picks import NOT_ENOUGH_SPACE, Picks, VolumePicks
+from scheduler_core.plugins.volume_picks import NOT_ENOUGH_SPACE, PROVISIONED, Picks, VolumePicks
 
 _Found = tuple[str, int]
 """The reason that excludes a node, empty if none does, and the score of the node."""
@@ -82,6 +82,14 @@ class VolumeMatching(StatefulPlugin):
         if self._picks is not None and pod.shape.picks_volumes and pod.node < 0 and pod.key in self._of_pod:
             picks = self._of_pod.pop(pod.key)
             self._picks.release(picks)
+            self._forget(picks)
+
+    def free_volumes(self, pod: PodRecord) -> None:
+        """Free the existing volumes of *pod*; the node for volumes to be provisioned stays selected."""
+        if self._picks is not None and pod.key in self._of_pod:
+            picks = self._of_pod[pod.key]
+            self._of_pod[pod.key] = tuple(each for each in picks if each.volume == PROVISIONED)
+            self._picks.release(tuple(each for each in picks if each.volume != PROVISIONED))
             self._forget(picks)
 
     def _on(self, picks: VolumePicks, pod: PodRecord, nodes: Nodes) -> list[_Found]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from scheduler_core.model.delayed_claims import ClaimRequest
 from scheduler_core.model.pods import PodRecord
@@ -82,9 +82,16 @@ class VolumePicks:
                 return NOT_ENOUGH_SPACE if options.lacking[node] else BIND_CONFLICT
         return (*chosen, *provisioned)
 
-    def assign(self, pod: PodRecord, node: int) -> Picks:
-        """Record that *pod* is on *node*, and return the volumes of its claims; none if they are not available."""
+    def assign(self, pod: PodRecord, node: int, again: Collection[int] = ()) -> Picks:
+        """Record that *pod* is on *node*, and return the volumes of its claims; none if they are not available.
+
+        If only volumes in *again* are available, these are given again.
+        """
         picks = self._recorded(pod) or self.find(pod, node)
+        if isinstance(picks, str) and again:
+            taken, self.taken = self.taken, self.taken.difference(again)
+            picks = self.find(pod, node)
+            self.taken = taken
         if isinstance(picks, str):
             return ()
         for pick in picks:

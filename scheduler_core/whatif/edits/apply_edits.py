@@ -106,7 +106,8 @@ def _with_nodes(snapshot: ClusterSnapshot, objects: list[GatheredObjects]) -> Cl
     more.report_images(images_among(each.node.status.images, snapshot.nodes.reported) for each in read.values())
     table, new_index = _joined(snapshot.nodes, more)
     report_storage(table, snapshot.volumes)
-    requests = {need.request for pod in snapshot.pods for need in pod.shape.volumes if need.request is not None}
+    needs = (pod.shape.volumes for pod in snapshot.pods if pod.shape.volumes)
+    requests = [[need.request for need in each if need.request is not None] for each in needs]
     count_volumes(table, requests, snapshot.nodes.storage)
     known_nodes = {
         _name(each): each for each in (*(snapshot.known.list_kind("Node") or ()), *(Node(each.node.metadata) for each in read.values()))

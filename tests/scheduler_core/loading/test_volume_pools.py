@@ -80,11 +80,11 @@ def test_volumes_that_are_not_counted(objects):
     assert {} == rows(LOCAL, *objects)
 
 
-def test_nodes_where_volumes_can_be_provisioned_have_any_number():
+def test_nodes_where_volumes_can_be_provisioned_have_as_many_as_are_needed():
     mixed = storage_class("local", "csi.example", "a")
     nodes = [node("n1", zone="a"), node("n2", zone="b")]
-    (numbers,) = rows(mixed, using("c"), claim(), volume("v", "n2"), nodes=nodes).values()
-    assert (True, 1) == (numbers[0] > 1_000_000, numbers[1])
+    pods = [each for n in range(3) for each in (using(f"c{n}", name=f"p{n}"), claim(f"c{n}"))]
+    assert {"volume of class local with 5Gi": [3, 1]} == rows(mixed, *pods, volume("v", "n2"), nodes=nodes), "as many as are needed"
 
 
 @pytest.mark.parametrize(

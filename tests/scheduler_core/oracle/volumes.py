@@ -33,13 +33,17 @@ class Volumes:
         self.claims, self.volumes, self.classes = named("PersistentVolumeClaim"), named("PersistentVolume"), named("StorageClass")
         self.capacities, self.drivers = named("CSIStorageCapacity"), named("CSIDriver")
 
-    def on_node(self, pod: Pod, node: Node, cluster: Cluster, where: Mapping[str, str]) -> Found | None:
-        """Return the volumes of *pod* on *node* after the pods in *where*, in their order; None if it has none there."""
+    def on_node(self, pod: Pod, node: Node, cluster: Cluster, where: Mapping[str, str], again: set[str]) -> Found | None:
+        """Return the volumes of *pod* on *node* after the pods in *where*, in their order; None if it has none there.
+
+        The pods in *again* are reserved a second time: they hold no volumes, only the nodes that they select.
+        """
         taken: dict[str, str] = {}
         selected: dict[str, str] = {}
         for key, name in where.items():
             if key in cluster.pods and "nodeName" not in cluster.pods[key].spec and key != pod.key:
-                self._keep(self._find(cluster.pods[key], cluster.nodes[name], taken, selected), name, taken, selected)
+                found = self._find(cluster.pods[key], cluster.nodes[name], taken, selected)
+                self._keep(found, name, {} if key in again else taken, selected)
         return self._find(pod, node, taken, selected)
 
     def possible(self, cluster: Cluster, new: Mapping[str, str]) -> bool:

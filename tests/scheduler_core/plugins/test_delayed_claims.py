@@ -13,7 +13,7 @@ from muster.render.answer import Answer
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Status
-from tests.scheduler_core.builders import Json, decided, leaf, node, placed, pod
+from tests.scheduler_core.builders import Json, composite, decided, leaf, node, placed, pod
 
 CONFLICT = "node(s) didn't find available persistent volumes to bind"
 NO_SPACE = "node(s) did not have enough free storage"
@@ -314,3 +314,26 @@ def test_shared_claim_is_named_as_the_reason():
 def test_node_that_lacks_several_volumes_is_counted_once():
     objects = [*NODES, LOCAL, using("c", "d"), claim(), claim("d", "8Gi"), volume("a", "n1", "5Gi"), volume("b", "n2")]
     assert {"default/p": f"0/3 nodes are available: 3 {CONFLICT}."} == decided(objects, strategy="greedy").pending
+
+
+def tree(*volumes: Json) -> list[Json]:
+    """Return a tree of two leaves with one pod each, whose claims need the same kind of volume."""
+    objects = [*NODES, LOCAL, composite("root", 2), claim("ca"), claim("cb"), *volumes]
+    return [*objects, *(each for x in "ab" for each in (leaf(f"g{x}", 1, parent="root"), using(f"c{x}", name=f"p{x}", group=f"g{x}")))]
+
+
+@pytest.mark.parametrize("volumes", [[volume("pv", "n1")], [volume("pv")]], ids=["counted", "of all nodes"])
+def test_greedy_gives_a_volume_to_two_groups_of_a_tree_as_kube_scheduler_and_says_so(volumes):
+    decision = decided(tree(*volumes), strategy="greedy")
+    assert (Status.SUCCESS, {"pa", "pb"}) == (decision.status, {*placed(decision)})
+    assert {"default/ca": "pv", "default/cb": "pv"} == {claim: each.volume for claim, each in decision.volumes.items()}
+    assert decision.message.startswith("volume pv is given to claims ca and cb: kube-scheduler 1.37.1 does not hold volumes")
+    complete = decided(tree(*volumes), strategy="complete")
+    assert ({}, {}) == (placed(complete), dict(complete.volumes))
+    assert complete.status is not Status.SUCCESS
+
+
+def test_tree_with_two_volumes_is_placed_without_a_warning():
+    for strategy in ("greedy", "complete"):
+        decision = decided(tree(volume("pv1", "n1"), volume("pv2", "n1")), strategy=strategy)
+        assert (2, "") == (len({each.volume for each in decision.volumes.values()}), decision.message)
