@@ -48,7 +48,8 @@ def simulate(
     """Place all pending groups and pods among *objects* on the nodes among them, as ``muster simulate`` does.
 
     Nodes, Pods, PodGroups, CompositePodGroups, Workloads, PriorityClasses, PodDisruptionBudgets, PersistentVolumeClaims,
-    PersistentVolumes, StorageClasses, CSINodes, CSIDrivers and CSIStorageCapacities are read; objects of other kinds are ignored.  The
+    PersistentVolumes, StorageClasses, CSINodes, CSIDrivers, CSIStorageCapacities and VolumeAttachments are read; objects of other kinds
+    are ignored.  The
     result depends on the objects alone: neither on their order nor on the time.
 
     >>> import scheduler_core

@@ -82,11 +82,13 @@ class Preemptor:
     def resolvable(self, pod: PodRecord) -> Nodes:
         """Return the nodes where *pod* failed for a reason that eviction can remove.
 
-        Such reasons are NodePorts, anti-affinity, topology spread, and NodeResourcesFit if the node is large enough.
+        Such reasons are NodePorts, anti-affinity, topology spread, attach limits, and NodeResourcesFit if the node is large enough.
         """
         state = self._greedy.state
         profile = state.profile.compile(pod.shape)
-        allowed: Bools = np.array((state.nodes.allocatable[profile.rows] >= profile.amounts).all(axis=0))
+        resources = ~np.isin(profile.rows, list(state.nodes.limit_rows))
+        rows, amounts = profile.rows[resources], profile.amounts[resources]
+        allowed: Bools = np.array((state.nodes.allocatable[rows] >= amounts).all(axis=0))
         if profile.mask is not None:
             allowed &= profile.mask
         nodes = allowed.nonzero()[0]

@@ -53,7 +53,9 @@ def _proof(
         except StepsSpentError:
             result["reason"] = f"the proof was not found within {options.budget} steps"
         except UnprovenError:
-            result["reason"] = _VOLUMES if any(pod.shape.volumes for leaf in root.leaves() for pod in leaf.waiting) else _UNPROVEN
+            shapes = {pod.shape for leaf in root.leaves() for pod in leaf.waiting}
+            limited = any(row in snapshot.nodes.limit_rows for shape in shapes for row, _ in shape.requests)
+            result["reason"] = _VOLUMES if limited or any(shape.volumes for shape in shapes) else _UNPROVEN
     return result
 
 

@@ -1,14 +1,15 @@
-"""Filters that reject a pod: for each node the first one, in kube-scheduler's order, counted.
+"""Filters that reject a pod: for each node the first one, counted.
 
-The order is that of kube-scheduler's default profile: NodeUnschedulable, TaintToleration, NodeAffinity, NodePorts,
-NodeResourcesFit (all resources that are short on a node), PodTopologySpread, InterPodAffinity, NodeDeclaredFeatures.  VolumeBinding and
-VolumeZone are before NodePorts, because free resources on nodes that a volume excludes do not count.
+In kube-scheduler's messages the order is that of its default profile (plugins.registry).  In our own texts the plugins that depend on the
+node alone are first, because free resources on nodes that they exclude do not count.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -17,8 +18,11 @@ from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.plugins import registry
-from scheduler_core.plugins.base import Filters
+from scheduler_core.plugins.base import NamedFilter
+from scheduler_core.plugins.node_volume_limits import NodeVolumeLimits
 from scheduler_core.plugins.noderesources import resource_reason
+from scheduler_core.plugins.unmodelled_fields import UnmodelledFields
+from scheduler_core.plugins.volume_binding import VolumeBinding
 
 ELSEWHERE = "node(s) didn't match pod group's topology"
 """Reason for nodes outside the domain that was tried; kube-scheduler omits them from the count."""
@@ -39,6 +43,7 @@ class NodeRefusals:
         short: shape (requests, nodes): resources that are insufficient, among the nodes compared.
         feasible: number of nodes that would take the pod.
         pre_filter: the reason that excludes all nodes without a look at them; empty if there is none.
+        filters: all filters with their plugin; masks over ``nodes``.
 
     """
 
@@ -52,42 +57,50 @@ class NodeRefusals:
     short: Bools
     feasible: int
     pre_filter: str = ""
+    filters: tuple[NamedFilter, ...] = ()
 
-    def counts(self, resources: Mapping[int, str]) -> list[tuple[str, int]]:
-        """Return reasons with their number of nodes, most first, then by text.  *resources*: the reason for each row."""
-        counts = {reason: int(mask.sum()) for reason, mask in (*self.static.items(), *self.others.items())}
-        short: dict[str, Bools] = {}
-        for (row, _), nodes in zip(self.pod.shape.requests, self.short, strict=True):
-            reason = resources[row]
-            short[reason] = short[reason] | nodes if reason in short else nodes
-        for reason, nodes in short.items():
-            if nodes.any():
-                counts[reason] = counts.get(reason, 0) + int(nodes.sum())
-        return sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+    def counts(self) -> list[tuple[str, int]]:
+        """Return kube-scheduler's reasons with their number of nodes, most first, then by text."""
+        counts: Counter[str] = Counter()
+        remaining: Bools = np.ones(len(self.nodes), dtype=bool)
+        for plugin, filters in itertools.groupby(sorted(self.filters, key=lambda each: registry.position(each[0])), lambda each: each[0]):
+            passed = remaining.copy()
+            for _, reason, passing in filters:
+                counts[reason] += int((remaining & ~passing).sum())
+                passed &= passing
+                # Only NodeResourcesFit gives all its reasons for a node.
+                if plugin != registry.NODE_LOCAL.name:
+                    remaining = passed
+            remaining = passed
+        return sorted(((reason, count) for reason, count in counts.items() if count), key=lambda each: (-each[1], each[0]))
 
 
 def examine_nodes(state: PlacementState, pod: PodRecord, nodes: Nodes) -> NodeRefusals:
     """Return why *nodes* reject *pod* in the present state."""
     remaining: Bools = np.ones(len(nodes), dtype=bool)
     related = state.stateful.touches(pod)
-    static = _first_rejections([(reason, mask[nodes]) for reason, mask in _static(state, pod, related=related)], remaining)
+    first = [(plugin, reason, mask[nodes]) for plugin, reason, mask in _static(state, pod, related=related)]
+    static = _first_rejections(first, remaining)
     usable = remaining.copy()
-    others = _first_rejections(ledger_filters(state, pod.shape, nodes), remaining)
+    ledger = _ledger_filters(state, pod.shape, nodes)
+    others = _first_rejections(ledger, remaining)
     compared = remaining.copy()
     rows = np.array([row for row, _ in pod.shape.requests], dtype=np.int64)
     amounts = np.array([[amount] for _, amount in pod.shape.requests], dtype=np.int64)
     free = free_of(state, rows)[:, nodes]
-    short = (free < amounts) & compared
+    enough = free >= amounts
+    short = ~enough & compared
     # VolumeBinding filters after NodeResourcesFit.
     volumes = np.array([row in state.nodes.volume_rows for row in rows.tolist()], dtype=bool)
     if volumes.any():
         short[volumes] &= ~short[~volumes].any(axis=0)
     remaining &= ~short.any(axis=0)
-    if related:
-        others |= _first_rejections(state.stateful.filter(pod, nodes), remaining)
-    others |= _first_rejections([(reason, mask[nodes]) for reason, mask in state.profile.filters(pod.shape, last=True)], remaining)
+    stateful = state.stateful.filters_by_plugin(pod, nodes) if related else []
+    last = [(plugin, reason, mask[nodes]) for plugin, reason, mask in state.profile.filters_by_plugin(pod.shape, last=True)]
+    others |= _first_rejections([*stateful, *last], remaining)
     pre_filter = state.profile.pre_filter(pod.shape) if pod.shape.volumes else ""
-    return NodeRefusals(pod, nodes, static, others, usable, compared, free, short, int(remaining.sum()), pre_filter)
+    filters = (*first, *ledger, *_row_filters(state, rows, enough), *stateful, *last)
+    return NodeRefusals(pod, nodes, static, others, usable, compared, free, short, int(remaining.sum()), pre_filter, filters)
 
 
 def fit_error_message(state: PlacementState, refusals: NodeRefusals) -> str:
@@ -95,8 +108,7 @@ def fit_error_message(state: PlacementState, refusals: NodeRefusals) -> str:
     total = len(state.nodes)
     if refusals.pre_filter:
         return f"0/{total} nodes are available: {refusals.pre_filter}."
-    reasons = {row: resource_reason(state.nodes, row) for row, _ in refusals.pod.shape.requests}
-    counts = refusals.counts(reasons)
+    counts = refusals.counts()
     most = 2 * phrases.SHOWN
     shown = [f"{count} {reason}" for reason, count in counts[:most]]
     if len(counts) > most:
@@ -112,32 +124,40 @@ def free_of(state: PlacementState, rows: Ints) -> Ints:
     return free - state.ledger.held[rows] if state.ledger.holding else free
 
 
-def ledger_filters(state: PlacementState, shape: PodShape, nodes: Nodes) -> Filters:
-    """Return the filters of *shape* on *nodes* that depend on the ledger, except resources."""
-    return [each for plugin in registry.LEDGER for each in plugin(state.ledger).filters(shape, nodes)]
-
-
 def admitted(state: PlacementState, shape: PodShape) -> Bools:
     """Return the nodes that pass ``ledger_filters``; shape (all nodes,)."""
     feasible: Bools = np.ones(len(state.nodes), dtype=bool)
-    for _, mask in ledger_filters(state, shape, state.nodes.everything):
+    for _, _, mask in _ledger_filters(state, shape, state.nodes.everything):
         feasible &= mask
     return feasible
 
 
-def _static(state: PlacementState, pod: PodRecord, *, related: bool) -> list[tuple[str, Bools]]:
+def _ledger_filters(state: PlacementState, shape: PodShape, nodes: Nodes) -> list[NamedFilter]:
+    """Return the filters of *shape* on *nodes* that depend on the ledger, except resources."""
+    return [(plugin.name, *each) for plugin in registry.LEDGER for each in plugin(state.ledger).filters(shape, nodes)]
+
+
+def _row_filters(state: PlacementState, rows: Ints, enough: Bools) -> Iterator[NamedFilter]:
+    """Yield a filter for each of *rows*; *enough* has the nodes with enough of it."""
+    for row, passing in zip(rows.tolist(), enough, strict=True):
+        plugin = NodeVolumeLimits.name if row in state.nodes.limit_rows else registry.NODE_LOCAL.name
+        plugin = VolumeBinding.name if row in state.nodes.volume_rows else plugin
+        yield plugin, resource_reason(state.nodes, row), passing
+
+
+def _static(state: PlacementState, pod: PodRecord, *, related: bool) -> list[NamedFilter]:
     """Return the filters that are applied first; an unmodelled rule about other pods rejects every node."""
     reason = state.profile.refused(state.stateful.unmodelled(pod)) if related else ""
-    no_node = [(reason, np.zeros(len(state.nodes), dtype=bool))] if reason else []
-    return [*no_node, *state.profile.filters(pod.shape, last=False)]
+    no_node = [(UnmodelledFields.name, reason, np.zeros(len(state.nodes), dtype=bool))] if reason else []
+    return [*no_node, *state.profile.filters_by_plugin(pod.shape, last=False)]
 
 
-def _first_rejections(filters: list[tuple[str, Bools]], remaining: Bools) -> dict[str, Bools]:
+def _first_rejections(filters: Iterable[NamedFilter], remaining: Bools) -> dict[str, Bools]:
     """Return, for each filter, the nodes that it is the first to reject; they are removed from *remaining*."""
     rejected: dict[str, Bools] = {}
-    for reason, passing in filters:
+    for _, reason, passing in filters:
         newly_rejected = remaining & ~passing
         if newly_rejected.any():
-            rejected[reason] = newly_rejected
+            rejected[reason] = rejected.get(reason, False) | newly_rejected
             remaining &= passing
     return rejected

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from scheduler_core.model.attach_limits import driver_of
 from scheduler_core.model.topology import Placement
 
 SHOWN = 4
@@ -29,6 +30,8 @@ def size(resource: str, value: int) -> str:
 def amount(resource: str, value: int) -> str:
     """Return a size with its resource: ``1.5 cpu``, ``16Gi memory``, ``8 nvidia.com/gpu``, ``3 pod slots``."""
     name = ("pod slot" if value == 1 else "pod slots") if resource == "pods" else resource
+    if value == 1 and driver_of(resource):
+        name = name.replace("volumes", "volume", 1)
     return f"{size(resource, value)} {name}"
 
 

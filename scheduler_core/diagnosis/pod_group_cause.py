@@ -12,6 +12,7 @@ from scheduler_core.diagnosis.with_pods import assume_pods, rewound
 from scheduler_core.model.nodes import PODS
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.topology import Placement
+from scheduler_core.model.volume_users import NamedVolumes
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
@@ -74,13 +75,14 @@ def left_over(greedy: Greedy, request: PlacementRequest, domain: Placement, left
 
 def reasons(state: PlacementState, pods: Iterable[PodRecord], domain: Placement) -> dict[str, str]:
     """Return the reason for each of *pods* without a node in *domain*, in kube-scheduler's wording; pods that fit are omitted."""
-    by_shape: dict[PodShape, str] = {}
+    known: dict[tuple[PodShape, NamedVolumes], str] = {}
     result: dict[str, str] = {}
     for pod in pods:
-        if pod.shape not in by_shape and len(by_shape) < _SHAPES:
+        key = pod.shape, pod.named_volumes
+        if key not in known and len(known) < _SHAPES:
             refusals = node_refusals.examine_nodes(state, pod, domain.nodes)
-            by_shape[pod.shape] = "" if refusals.feasible else node_refusals.fit_error_message(state, refusals)
-        if reason := by_shape.get(pod.shape, ""):
+            known[key] = "" if refusals.feasible else node_refusals.fit_error_message(state, refusals)
+        if reason := known.get(key, ""):
             result[pod.key] = reason
     return result
 

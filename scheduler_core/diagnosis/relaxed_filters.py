@@ -16,7 +16,7 @@ from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.pod_group import try_leaf
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.plugins import registry
-from scheduler_core.plugins.base import Filters
+from scheduler_core.plugins.base import NamedFilter
 from scheduler_core.plugins.inter_pod_affinity import AFFINITY, ANTI_AFFINITY, EXISTING_ANTI_AFFINITY
 from scheduler_core.plugins.node_affinity import NODE_AFFINITY
 from scheduler_core.plugins.node_unschedulable import CORDON, UNSCHEDULABLE
@@ -165,5 +165,5 @@ class _Relaxed(Profile):
         self._compiled = {}
         self._change = change
 
-    def filters(self, shape: PodShape, *, last: bool | None = None) -> Filters:
-        return super().filters(self._change(shape), last=last)
+    def filters_by_plugin(self, shape: PodShape, *, last: bool | None = None) -> list[NamedFilter]:
+        return super().filters_by_plugin(self._change(shape), last=last)

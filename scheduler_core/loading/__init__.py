@@ -5,6 +5,7 @@ json_values    splits a text into JSON values
 gather         sorts objects by kind and opens lists
 read_objects   typed objects, unique by name
 read_nodes     nodes
+pod_shapes     shapes of pods, from their forms
 read_pods      pods
 read_groups    groups, Workloads, priority classes, disruption budgets
 read_volumes   claims, volumes, and the objects about them

@@ -16,7 +16,7 @@ from validators.versions import served
 
 VOLUME_KINDS = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass")
 """Kinds about volumes."""
-ATTACH_KINDS = ("CSINode", "CSIDriver")
+ATTACH_KINDS = ("CSINode", "CSIDriver", "VolumeAttachment")
 """Kinds with limits of the volumes that a node can attach."""
 CAPACITY_KINDS = ("CSIStorageCapacity",)
 """Kinds with the storage that can be provisioned."""

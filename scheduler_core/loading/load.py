@@ -10,7 +10,7 @@ from scheduler_core.loading.gather import gather
 from scheduler_core.loading.priority import Priorities
 from scheduler_core.loading.read_groups import completed, group_priorities, read_budgets, read_kind
 from scheduler_core.loading.read_nodes import NodeRead, images_among, node_table, read_nodes
-from scheduler_core.loading.read_pods import Records, read_pods
+from scheduler_core.loading.read_pods import Records, read_pods, requested_rows
 from scheduler_core.loading.read_volumes import read_volumes
 from scheduler_core.loading.volume_pools import count_volumes
 from scheduler_core.model.problem import Problem
@@ -25,7 +25,7 @@ from validators.model.workload import Workload
 def load(objects: Iterable[Source]) -> ClusterSnapshot:
     """Return the snapshot of *objects*: each is parsed JSON, or the JSON text of one object; lists are opened.
 
-    Nodes, pods, groups, Workloads, priority classes, disruption budgets, and the objects about claims and volumes of pods are read;
+    Nodes, pods, groups, Workloads, priority classes, disruption budgets, and the objects about claims, volumes and CSI drivers are read;
     other kinds are skipped.  The result does not depend on the order of *objects*.  No input raises: errors are listed in ``problems``.
     """
     kinds, problems = gather(objects)
@@ -40,7 +40,7 @@ def load(objects: Iterable[Source]) -> ClusterSnapshot:
     named: tuple[Group, ...] = (*leaves.good, *composites.good)
     generated = v1alpha1.join(drafts, workloads.good, named, priorities)
     groups = completed((*named, *generated.groups), priorities, problems)
-    table = node_table(nodes, {name for form in {draft.form for draft in drafts} for name, _ in form.demand.requests}, problems)
+    table = node_table(nodes, requested_rows(drafts), problems, volumes.attach)
     images = {name for each in {draft.images for draft in drafts} for name in each}
     table.report_images(images_among(each.node.status.images, images) for each in nodes.values())
     report_storage(table, volumes)

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 from scheduler_core.loading import object_errors, pod_requests
 from scheduler_core.loading.read_claim_requests import template_claim
 from scheduler_core.model import wire
+from scheduler_core.model.attach_limits import Amount
 from scheduler_core.model.cluster_objects import has_tag
 from scheduler_core.model.delayed_claims import ClaimRequest
 from scheduler_core.model.pods import Port
@@ -50,10 +51,30 @@ class PodForm:
     wrong: tuple[str, ...]
     """Errors in its constraints."""
     volumes: tuple[VolumeNeed, ...] = ()
+    named_volumes: bool = False
+    """True if its pods have volumes whose names matter."""
 
     def requests(self) -> list[ClaimRequest]:
         """Return the specifications of the claims that wait for their first consumer."""
         return [each.request for each in self.volumes if each.request is not None]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FormVolumes:
+    """What the claims of a pod add to its form.
+
+    Attributes:
+        needs: requirements on nodes.
+        modelled: fields that are modelled.
+        requests: its volumes that count against limits, by row.
+        named: True if the pods have volumes whose names matter.
+
+    """
+
+    needs: tuple[VolumeNeed, ...] = ()
+    modelled: frozenset[str] = frozenset()
+    requests: tuple[Amount, ...] = ()
+    named: bool = False
 
 
 class PodForms:
@@ -65,7 +86,7 @@ class PodForms:
     def __init__(self) -> None:
         self._by_spec: dict[bytes, tuple[PodForm, Images]] = {}
         self._by_content: dict[bytes, PodForm] = {}
-        self._by_volumes: dict[tuple[PodForm, tuple[VolumeNeed, ...], frozenset[str]], PodForm] = {}
+        self._by_volumes: dict[tuple[PodForm, FormVolumes], PodForm] = {}
 
     def __len__(self) -> int:
         """Return the number of cached specs."""
@@ -92,16 +113,26 @@ class PodForms:
             found = self._by_spec[key] = self._interned(_form(pod, unmodelled)), _images(spec, volumes)
         return found
 
-    def with_volumes(self, form: PodForm, volumes: tuple[VolumeNeed, ...], modelled: frozenset[str]) -> PodForm:
-        """Return *form* with the requirements of claims in the fields *modelled*."""
-        key = form, volumes, modelled
+    def with_volumes(self, form: PodForm, volumes: FormVolumes) -> PodForm:
+        """Return *form*, which has no requirements of claims yet, with those of *volumes*."""
+        if volumes == _NO_VOLUMES:
+            return form
+        key = form, volumes
         if (resolved := self._by_volumes.get(key)) is None:
-            unmodelled = tuple(field for field in form.unmodelled if field not in modelled)
-            resolved = self._by_volumes[key] = self._interned(dataclasses.replace(form, unmodelled=unmodelled, volumes=volumes))
+            unmodelled = tuple(field for field in form.unmodelled if field not in volumes.modelled)
+            demand = form.demand
+            if volumes.requests:
+                demand = dataclasses.replace(demand, requests=tuple(sorted((*demand.requests, *volumes.requests))))
+            resolved = self._by_volumes[key] = self._interned(
+                dataclasses.replace(form, demand=demand, unmodelled=unmodelled, volumes=volumes.needs, named_volumes=volumes.named)
+            )
         return resolved
 
     def _interned(self, form: PodForm) -> PodForm:
         return self._by_content.setdefault(wire.ENCODER.encode(form), form)
+
+
+_NO_VOLUMES = FormVolumes()
 
 
 def _spec_fields(spec: PodSpec) -> tuple[object, ...]:

@@ -11,6 +11,7 @@ from scheduler_core.loading import object_errors, pod_requests
 from scheduler_core.loading.gather import GatheredObjects, Name, Unusable, label
 from scheduler_core.loading.read_objects import name_in, one_each, typed
 from scheduler_core.model import cluster_objects, wire
+from scheduler_core.model.attach_limits import AttachLimits, driver_of
 from scheduler_core.model.cluster_objects import ContainerImage
 from scheduler_core.model.nodes import BUILT_IN, OTHERS, Image, NodeTable
 from scheduler_core.model.problem import Problem
@@ -30,21 +31,34 @@ def read_nodes(objects: Iterable[GatheredObjects], problems: list[Problem]) -> d
     return {name: nodes["", name] for _, name in sorted(nodes)}
 
 
-def node_table(nodes: Mapping[str, NodeRead], requested: Iterable[str], problems: list[Problem], *, most: int | None = None) -> NodeTable:
-    """Return the table of *nodes*, which are sorted by name; *requested* are the resources that pods request.
+def node_table(
+    nodes: Mapping[str, NodeRead],
+    requested: Iterable[str],
+    problems: list[Problem],
+    attach: AttachLimits | None = None,
+    *,
+    most: int | None = None,
+) -> NodeTable:
+    """Return the table of *nodes*, which are sorted by name; *requested* are the resources and volumes that pods request.
 
     At most *most* of the requested resources that no node has get their own rows, the first by name; None: all.
     """
-    allocated_resources = {name for each in nodes.values() for name in each.allocatable}.difference(BUILT_IN)
+    attach, requested = attach or AttachLimits(), set(requested)
+    volumes = {name for name in requested if driver_of(name)}
+    allocated_resources = {name for each in nodes.values() for name in each.allocatable}.difference(BUILT_IN) | volumes
     names = (
         *BUILT_IN,
-        *sorted(allocated_resources.union(_rows_of_missing(set(requested).difference(allocated_resources, BUILT_IN), most))),
+        *sorted(allocated_resources.union(_rows_of_missing(requested.difference(allocated_resources, BUILT_IN), most))),
     )
     allocatable = np.zeros((len(names), len(nodes)), dtype=np.int64)
     row = {name: index for index, name in enumerate(names)}
     for column, each in enumerate(nodes.values()):
         for name, amount in each.allocatable.items():
             allocatable[row[name], column] = amount
+    for column, node in enumerate(nodes if volumes else ()):
+        for name, amount in attach.amounts(node):
+            if name in volumes:
+                allocatable[row[name], column] = amount
     return NodeTable(
         tuple(nodes),
         [each.node.metadata.labels or {} for each in nodes.values()],
@@ -53,6 +67,7 @@ def node_table(nodes: Mapping[str, NodeRead], requested: Iterable[str], problems
         names,
         allocatable,
         [frozenset(each.node.status.declared_features or ()) for each in nodes.values()],
+        attach,
     )
 
 

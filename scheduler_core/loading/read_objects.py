@@ -29,6 +29,7 @@ M = TypeVar(
     wire_volumes.CSINode,
     wire_volumes.CSIDriver,
     wire_volumes.CSIStorageCapacity,
+    wire_volumes.VolumeAttachment,
 )
 
 SEVERAL = "is defined several times with different content; the one that sorts first as JSON is used"

@@ -7,14 +7,17 @@ from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 
 from scheduler_core.loading.gather import GatheredObjects, Name, Unusable, label, left_out
-from scheduler_core.loading.pod_forms import Images, PodForm, PodForms, claims_of
+from scheduler_core.loading.pod_forms import FormVolumes, Images, PodForm, PodForms, claims_of
+from scheduler_core.loading.pod_shapes import scored_images, shape_of
 from scheduler_core.loading.priority import Priorities, Rank
 from scheduler_core.loading.read_objects import name_in, one_each, typed
 from scheduler_core.model import wire
+from scheduler_core.model.attach_limits import AttachLimits, row_name
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import Health, PodRecord, PodShape
 from scheduler_core.model.problem import Problem
-from scheduler_core.model.volumes import BoundClaim, PodClaim, VolumeObjects
+from scheduler_core.model.volume_users import NO_NAMED_VOLUMES, NamedVolumes, VolumeKey
+from scheduler_core.model.volumes import BoundClaim, PodClaim, PodVolumes, VolumeObjects
 from validators.model.group import Condition
 from validators.model.pod import DEFAULT_SCHEDULER, PodWorkloadRef
 
@@ -50,6 +53,10 @@ class Draft:
     """Its persistent volume claims."""
     bound_claims: tuple[BoundClaim, ...] = ()
     delayed_claims: tuple[str, ...] = ()
+    csi_volumes: tuple[VolumeKey, ...] = ()
+    """CSI volumes of its claims."""
+    named_volumes: NamedVolumes = NO_NAMED_VOLUMES
+    """Its volumes whose names matter."""
     unresolved: PodForm | None = None
     """Its form before the requirements of its claims were added; None if ``form`` is this form."""
 
@@ -65,55 +72,19 @@ def read_pods(
     for name in sorted(drafts, key="/".join):
         if (draft := drafts[name]) is None:
             continue
+        draft = reader.find_volumes(draft, volumes)
         if draft.node and draft.node not in nodes:
             problems.append(unknown_node(draft))
         else:
-            usable.append(reader.resolve_claims(draft, volumes, shared))
-    return usable
+            usable.append(draft)
+    # Only after all users of a volume are known.
+    return [reader.resolve_claims(draft, volumes, shared) for draft in usable]
 
 
 def _shared_claims(drafts: Iterable[Draft | None]) -> frozenset[Name]:
     """Return the claims that pods without a node use more than once."""
     uses = Counter((each.name[0], claim.name) for each in drafts if each is not None and not each.node for claim in each.claims)
     return frozenset(name for name, count in uses.items() if count > 1)
-
-
-def scored_images(images: Images, nodes: NodeTable) -> Images:
-    """Return *images* with an empty text for each that no node reports; nothing if no node reports any."""
-    reported = nodes.reported
-    if not reported or reported.keys().isdisjoint(images):
-        return ()
-    return tuple(sorted(name if name in reported else "" for name in images))
-
-
-def shape_of(form: PodForm, images: Images, serial: int, nodes: NodeTable) -> PodShape:
-    """Return the shape of *form* with ``scored_images``; *nodes* has a row for each resource, and the options of its claims.
-
-    Resources that share a row count with the largest amount.
-    """
-    requests: dict[int, int] = {}
-    for name, amount in form.demand.requests:
-        row = nodes.row[name]
-        requests[row] = max(amount, requests.get(row, 0))
-    storage, claims = nodes.storage, form.requests()
-    for name in storage.rows(claims) if storage is not None else ():
-        requests[nodes.row[name]] = requests.get(nodes.row[name], 0) + 1
-    return PodShape(
-        serial=serial,
-        requests=tuple(sorted(requests.items())),
-        scored=form.demand.scored,
-        node_selector=form.node_selector,
-        affinity=form.affinity,
-        tolerations=form.tolerations,
-        spread=form.spread,
-        ports=form.ports,
-        features=form.features,
-        images=images,
-        unmodelled=form.unmodelled,
-        volumes=form.volumes,
-        picks_volumes=storage is not None and storage.one_by_one(claims),
-        counts_volumes=storage is None or storage.counted(claims),
-    )
 
 
 def record_of(draft: Draft, shape: PodShape, rank: Rank, *, node: int, nominated: int) -> PodRecord:
@@ -139,7 +110,15 @@ def record_of(draft: Draft, shape: PodShape, rank: Rank, *, node: int, nominated
         health=draft.health,
         bound_claims=draft.bound_claims,
         delayed_claims=draft.delayed_claims,
+        named_volumes=draft.named_volumes,
     )
+
+
+def requested_rows(drafts: Iterable[Draft]) -> set[str]:
+    """Return the rows of the node table that pods need: resources, and CSI drivers whose volumes count against a limit."""
+    drafts = list(drafts)
+    rows = {name for form in {draft.form for draft in drafts} for name, _ in form.demand.requests}
+    return rows | {row_name(driver) for draft in drafts for driver, _ in draft.named_volumes.shared}
 
 
 def problems_of(draft: Draft, rank: Rank, nodes: Container[str]) -> Iterator[Problem]:
@@ -237,18 +216,33 @@ class Reader:
             claims=claims,
         )
 
+    def find_volumes(self, draft: Draft, volumes: VolumeObjects) -> Draft:
+        """Return *draft* with its CSI volumes, and record it as their user."""
+        found = volumes.csi_volumes(draft.name, draft.claims) if draft.claims else ()
+        volumes.users.add("/".join(draft.name), draft.node, found)
+        return draft if found == draft.csi_volumes else dataclasses.replace(draft, csi_volumes=found)
+
     def resolve_claims(self, draft: Draft, volumes: VolumeObjects, shared: Container[Name] = ()) -> Draft:
-        """Return *draft* with the requirements of its claims in its form; a pod with a node is returned unchanged.
+        """Return *draft* with the requirements of its claims in its form; for a pod with a node, only with its volumes that count.
 
         *shared* are claims that several pods without a node use.
         """
-        if not draft.claims or draft.node:
+        if not draft.claims:
             return draft
-        resolved = volumes.of_pod(draft.name, draft.claims, shared)
+        attach = volumes.attach or AttachLimits()
+        counted = attach.of_pod("/".join(draft.name), draft.node, draft.csi_volumes, volumes.users)
+        named = NamedVolumes(counted.shared) if counted.shared else NO_NAMED_VOLUMES
         unresolved = draft.unresolved or draft.form
-        form = self._forms.with_volumes(unresolved, resolved.needs, resolved.modelled)
-        delayed = resolved.delayed
-        return dataclasses.replace(draft, form=form, bound_claims=resolved.bound, delayed_claims=delayed, unresolved=unresolved)
+        resolved = PodVolumes((), frozenset(), ()) if draft.node else volumes.of_pod(draft.name, draft.claims, shared)
+        added = FormVolumes(resolved.needs, resolved.modelled, counted.requests, bool(named))
+        return dataclasses.replace(
+            draft,
+            form=self._forms.with_volumes(unresolved, added),
+            bound_claims=resolved.bound,
+            delayed_claims=resolved.delayed,
+            named_volumes=named,
+            unresolved=unresolved,
+        )
 
     def __len__(self) -> int:
         """Return the number of cached specs."""

@@ -8,32 +8,51 @@ from typing import TypeVar
 from scheduler_core.loading.gather import GatheredObjects, Name
 from scheduler_core.loading.read_claim_requests import claim_request, provisioner, storage_capacity, volume_offer
 from scheduler_core.loading.read_objects import name_in, one_each, typed
+from scheduler_core.model.attach_limits import AttachLimits
 from scheduler_core.model.delayed_claims import Provisioner, StorageCapacity
 from scheduler_core.model.problem import Problem
+from scheduler_core.model.volume_users import VolumeKey
 from scheduler_core.model.volumes import ZONE_LABELS, Claim, Volume, VolumeObjects
-from scheduler_core.model.wire_volumes import CSIDriver, CSINode, CSIStorageCapacity, PersistentVolume, PersistentVolumeClaim, StorageClass
+from scheduler_core.model.wire_volumes import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
 
 _DELIMITER = "__"
 """Between the zones of a volume with several zones."""
-V = TypeVar("V", PersistentVolumeClaim, PersistentVolume, StorageClass, CSINode, CSIDriver, CSIStorageCapacity)
+V = TypeVar("V", PersistentVolumeClaim, PersistentVolume, StorageClass, CSINode, CSIDriver, CSIStorageCapacity, VolumeAttachment)
+Attachment = tuple[str, str, str]
+"""Node, CSI driver and PersistentVolume of a VolumeAttachment."""
 
 
 def read_volumes(kinds: Mapping[str, list[GatheredObjects]], problems: list[Problem]) -> VolumeObjects:
-    """Return the usable claims, volumes and classes, and the limited drivers, of the objects by kind."""
+    """Return the usable claims, volumes and classes, and the limits of nodes, of the objects by kind."""
     claims = one_each(kinds["PersistentVolumeClaim"], read_claim, problems).good
     volumes = one_each(kinds["PersistentVolume"], read_volume, problems).good
     classes = one_each(kinds["StorageClass"], read_class, problems).good
-    limits = one_each(kinds["CSINode"], read_limited_drivers, problems)
+    nodes = one_each(kinds["CSINode"], read_drivers, problems)
     required = one_each(kinds["CSIDriver"], read_driver, problems)
     provisioners = one_each(kinds["StorageClass"], read_provisioner, []).good
     measured = one_each(kinds["CSIDriver"], read_measured, []).good
-    limited = frozenset().union(*limits.good.values(), (name for (_, name), each in required.good.items() if each))
+    attachments = one_each(kinds["VolumeAttachment"], read_attachment, problems).good
+    by_name = {name: each for (_, name), each in volumes.items()}
+    attach = AttachLimits()
+    for (_, name), drivers in nodes.good.items():
+        attach.set_drivers(name, drivers)
+    attach.required.update(name for (_, name), each in required.good.items() if each)
+    for node, volume in filter(None, (attached_volume(each, by_name) for each in attachments.values())):
+        attach.attach(node, volume)
     return VolumeObjects(
         claims,
-        {name: each for (_, name), each in volumes.items()},
+        by_name,
         {name: each for (_, name), each in classes.items()},
         # An object that cannot be used may have a limit of any driver.
-        limited=None if limits.unusable or required.unusable else limited,
+        attach=None if nodes.unusable or required.unusable else attach,
         provisioners={name: each for (_, name), each in provisioners.items()},
         capacities=one_each(kinds["CSIStorageCapacity"], read_capacity, problems).good,
         measured=frozenset(name for (_, name), each in measured.items() if each),
@@ -70,7 +89,7 @@ def read_volume(gathered: GatheredObjects) -> tuple[Name, Volume]:
         migrates=any(each is not None for each in sources),
         claim=(reference.namespace, reference.name) if reference else None,
         claim_uid=reference.uid if reference else "",
-        driver=spec.csi.driver if spec.csi else "",
+        key=(spec.csi.driver, spec.csi.volume_handle) if spec.csi and spec.csi.driver and spec.csi.volume_handle else None,
         offer=volume_offer(volume),
     )
 
@@ -93,11 +112,24 @@ def read_capacity(gathered: GatheredObjects) -> tuple[Name, StorageCapacity]:
     return name, storage_capacity(capacity)
 
 
-def read_limited_drivers(gathered: GatheredObjects) -> tuple[Name, frozenset[str]]:
-    """Return the name of a node, and the drivers that can attach a limited number of volumes to it.  Raises Unusable."""
+def read_drivers(gathered: GatheredObjects) -> tuple[Name, dict[str, int | None]]:
+    """Return the name of a node, and its drivers, each with the number of volumes that it can attach, or None.  Raises Unusable."""
     name, node = _named(gathered, CSINode)
-    drivers = node.spec.drivers or ()
-    return name, frozenset(each.name for each in drivers if each.allocatable is not None and each.allocatable.count is not None)
+    return name, {each.name: each.allocatable.count if each.allocatable else None for each in node.spec.drivers or ()}
+
+
+def read_attachment(gathered: GatheredObjects) -> tuple[Name, Attachment]:
+    """Return the name of a VolumeAttachment, and what it attaches.  Raises Unusable."""
+    name, attachment = _named(gathered, VolumeAttachment)
+    spec = attachment.spec
+    return name, (spec.node_name, spec.attacher, spec.source.persistent_volume_name or "")
+
+
+def attached_volume(attachment: Attachment, volumes: Mapping[str, Volume]) -> tuple[str, VolumeKey] | None:
+    """Return the node and the volume of *attachment*; None if its volume is unknown or not a CSI volume."""
+    node, driver, name = attachment
+    volume = volumes.get(name)
+    return (node, (driver, volume.key[1])) if driver and volume is not None and volume.key is not None else None
 
 
 def read_driver(gathered: GatheredObjects) -> tuple[Name, bool]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from scheduler_core.model.attach_limits import AttachLimits, driver_of, limit_rows
 from scheduler_core.model.storage import Storage
 from scheduler_core.model.wire import Taint
 
@@ -17,7 +18,7 @@ Nodes = NDArray[np.int64]
 """Indices of nodes, ascending."""
 
 CPU, MEMORY, EPHEMERAL, PODS = 0, 1, 2, 3
-"""Rows of the resource arrays.  CPU is in millicores, all else in units (bytes, pods, devices).  Extended resources follow by name."""
+"""Rows of the resource arrays.  CPU is in millicores, all else in units (bytes, pods, devices).  Extended resources and attach limits follow by name."""
 BUILT_IN = ("cpu", "memory", "ephemeral-storage", "pods")
 OTHERS = "resources that no node has"
 """Shared row of all resources without their own row; no node has any of them."""
@@ -33,7 +34,7 @@ class Rows(dict[str, int]):
 
     def has(self, name: str) -> bool:
         """Return whether *name* has a row."""
-        return name in self or OTHERS in self
+        return name in self or (OTHERS in self and not driver_of(name))
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +72,8 @@ class NodeTable:
             by name.
         allocatable: shape (resources, nodes), non-negative int64.
         features: declared features, by node.
+        attach: CSI drivers and attached volumes of the nodes.
+        limit_rows: CSI drivers whose volumes are limited, by row.
         images: images of pods, by node, as set by ``report_images``.
         reported: the same by name.
         storage: options of claims that wait for their first consumer, as set by ``report_storage``; None if they are not modelled.
@@ -87,6 +90,7 @@ class NodeTable:
         resources: Sequence[str],
         allocatable: Ints,
         features: Sequence[frozenset[str]] | None = None,
+        attach: AttachLimits | None = None,
     ) -> None:
         self.names = tuple(names)
         self.labels = tuple(labels)
@@ -95,6 +99,8 @@ class NodeTable:
         self.resources = tuple(resources)
         self.allocatable = allocatable
         self.features = (frozenset[str](),) * len(self.names) if features is None else tuple(features)
+        self.attach = attach or AttachLimits()
+        self.limit_rows = limit_rows(self.resources)
         self.index: dict[str, int] = {name: index for index, name in enumerate(self.names)}
         self.row = Rows({name: row for row, name in enumerate(self.resources)})
         self.everything: Nodes = np.arange(len(self.names), dtype=np.int64)

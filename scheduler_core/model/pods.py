@@ -6,6 +6,7 @@ import dataclasses
 import enum
 from collections.abc import Container, Mapping
 
+from scheduler_core.model.volume_users import NO_NAMED_VOLUMES, NamedVolumes
 from scheduler_core.model.volumes import BoundClaim, VolumeNeed
 from scheduler_core.model.wire import Affinity, Toleration, TopologySpreadConstraint
 
@@ -52,6 +53,8 @@ class PodShape:
     """True if its volumes depend on the volumes that other pods take, so that its pods are placed one by one."""
     counts_volumes: bool = True
     """True if its requests say exactly how many volumes it needs, so that it makes no difference which pod takes which."""
+    named_volumes: bool = False
+    """True if its pods have volumes whose names matter."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -89,6 +92,8 @@ class PodRecord:
     """Its claims that wait for their first consumer, in the order of the requirements in its shape."""
     picked: tuple[str, ...] = ()
     """The volume of each delayed claim, empty for one that is provisioned, once a decision has placed the pod."""
+    named_volumes: NamedVolumes = NO_NAMED_VOLUMES
+    """Its volumes whose names matter."""
 
 
 def only_rows(shape: PodShape, rows: Container[int]) -> PodShape | None:

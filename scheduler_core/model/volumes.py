@@ -1,8 +1,7 @@
 """PersistentVolumeClaims, PersistentVolumes and StorageClasses, and their requirements on the nodes of a pod.
 
 The requirements are part of a pod's shape; they name neither bound claims nor claims that one pod waits for, so that equal pods share one
-shape.  Claims that the plugins do not model have no requirement here: ReadWriteOncePod, volumes that can migrate to a CSI driver, and
-volumes of CSI drivers whose volumes on a node are limited.
+shape.  Claims that the plugins do not model have no requirement here: ReadWriteOncePod, and volumes that can migrate to a CSI driver.
 """
 
 from __future__ import annotations
@@ -12,7 +11,9 @@ import enum
 import functools
 from collections.abc import Container, Iterable, Mapping
 
+from scheduler_core.model.attach_limits import AttachLimits
 from scheduler_core.model.delayed_claims import ClaimRequest, Provisioner, StorageCapacity, VolumeOffer
+from scheduler_core.model.volume_users import VolumeKey, VolumeUsers
 from scheduler_core.model.wire import NodeSelector
 
 ZONE_LABELS = (
@@ -57,6 +58,7 @@ class VolumeNeed:
         zones: zones of the bound volume.
         pod: name of the pod if the reason in *state* names it, else empty.
         request: specification of the claim if it is DELAYED.
+        driver: CSI driver that a node must have; empty if none.
 
     """
 
@@ -68,11 +70,12 @@ class VolumeNeed:
     zones: Zones = ()
     pod: str = ""
     request: ClaimRequest | None = None
+    driver: str = ""
 
     @property
     def restricts(self) -> bool:
         """Return whether it can exclude a node."""
-        return self.state is not ClaimState.BOUND or self.affinity is not None or bool(self.zones)
+        return self.state is not ClaimState.BOUND or self.affinity is not None or bool(self.zones or self.driver)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -138,7 +141,7 @@ class Volume:
         migrates: whether a CSI driver can be responsible for its source.
         claim: the claim that it is reserved for; None if none.
         claim_uid: the uid of that claim; empty if not known.
-        driver: its CSI driver; empty if none.
+        key: its CSI driver and volume handle; None if it is not a CSI volume.
         offer: what it offers to claims.
 
     """
@@ -148,7 +151,7 @@ class Volume:
     migrates: bool
     claim: ClaimName | None
     claim_uid: str
-    driver: str = ""
+    key: VolumeKey | None = None
     offer: VolumeOffer = dataclasses.field(default_factory=VolumeOffer)
 
 
@@ -180,11 +183,12 @@ class VolumeObjects:
         classes: volume binding modes of the storage classes by name.
         completes: whether a claim counts as bound while its volume is reserved for it: the PersistentVolume controller completes the
             binding within seconds.
-        limited: CSI drivers with a limit of volumes on some node, or that must be on a node; None if this is not known.
         provisioners: how the storage classes provision volumes, by name.
         capacities: storage capacities by namespace and name.
         measured: CSI drivers whose storage capacity is compared.
         delays: whether claims that wait for the first consumer are modelled.
+        attach: limits of the volumes of nodes; None if they are not known, so that CSI volumes are not modelled.
+        users: pods that use volumes.
 
     """
 
@@ -192,11 +196,12 @@ class VolumeObjects:
     volumes: Mapping[str, Volume] = dataclasses.field(default_factory=dict)
     classes: Mapping[str, str] = dataclasses.field(default_factory=dict)
     completes: bool = True
-    limited: frozenset[str] | None = frozenset()
     provisioners: Mapping[str, Provisioner] = dataclasses.field(default_factory=dict)
     capacities: Mapping[ClaimName, StorageCapacity] = dataclasses.field(default_factory=dict)
     measured: frozenset[str] = frozenset()
     delays: bool = True
+    attach: AttachLimits | None = dataclasses.field(default_factory=AttachLimits)
+    users: VolumeUsers = dataclasses.field(default_factory=VolumeUsers)
 
     def of_pod(self, pod: ClaimName, claims: Iterable[PodClaim], shared: Container[ClaimName] = ()) -> PodVolumes:
         """Return the requirements of the *claims* of *pod* (namespace and name); *shared* are claims that several pods use."""
@@ -212,11 +217,27 @@ class VolumeObjects:
         delayed = tuple(name for name, need in modelled if need.state is ClaimState.DELAYED)
         return PodVolumes(needs, frozenset(need.field for _, need in modelled), tuple(bound), delayed)
 
+    def csi_volumes(self, pod: ClaimName, claims: Iterable[PodClaim]) -> tuple[VolumeKey, ...]:
+        """Return the CSI volumes of the *claims* of *pod* (namespace and name)."""
+        return tuple(sorted({key for each in claims if (key := self._csi_volume((pod[0], each.name), each)) is not None}))
+
+    def _csi_volume(self, name: ClaimName, of_pod: PodClaim) -> VolumeKey | None:
+        """Return the CSI volume of a claim, by the provisioner of its class if it has none; None for a volume of another kind."""
+        if (claim := self._claim(name, of_pod)) is None:
+            return None
+        if (volume := self.volumes.get(claim.volume)) is not None:
+            return volume.key
+        provisioner = self.provisioners.get(claim.storage_class, Provisioner())
+        return (provisioner.name, f"claim {'/'.join(name)}") if provisioner.name and not provisioner.migrates else None
+
+    def _claim(self, name: ClaimName, of_pod: PodClaim) -> Claim | None:
+        """Return a claim; the ephemeral volume controller creates a missing one before the pod is scheduled."""
+        return self.claims.get(name) or (of_pod.template if self.completes else None)
+
     def _need(self, pod: ClaimName, of_pod: PodClaim, shared: Container[ClaimName]) -> VolumeNeed | None:
         """Return the requirement of a claim; None if it is not modelled."""
         field, name = of_pod.field, (pod[0], of_pod.name)
-        # The ephemeral volume controller creates a missing claim before the pod is scheduled.
-        claim = self.claims.get(name) or (of_pod.template if self.completes else None)
+        claim = self._claim(name, of_pod)
         if claim is None or (unusable := _unusable(pod, of_pod, claim)) is not None:
             missing = ClaimState.MISSING if of_pod.template is None else ClaimState.NOT_CREATED
             return VolumeNeed(field, missing, name[1]) if claim is None else unusable
@@ -224,21 +245,24 @@ class VolumeObjects:
         if not claim.bound and not (self.completes and _reserved(volume, name, claim)):
             delayed = not claim.volume and self.classes.get(claim.storage_class) == "WaitForFirstConsumer"
             return self._delayed(name, claim, field, shared) if delayed else VolumeNeed(field, ClaimState.UNBOUND)
-        if volume is not None and volume.driver and (self.limited is None or volume.driver in self.limited):
+        driver = volume.key[0] if volume is not None and volume.key else ""
+        if driver and self.attach is None:
             return None
-        need = _bound(claim, volume, field)
+        need = _bound(claim, volume, field, self._required(driver))
         # VolumeZone does not read ephemeral volumes.
         return need if need is None or of_pod.template is None else dataclasses.replace(need, zones=())
 
     def _delayed(self, name: ClaimName, claim: Claim, field: str, shared: Container[ClaimName]) -> VolumeNeed | None:
         """Return the requirement of a claim that waits for its first consumer; None if it is not modelled."""
         provisioner = self.provisioners.get(claim.storage_class, Provisioner())
-        counted = provisioner.migrates or self.limited is None or provisioner.name in self.limited
-        if not self.delays or claim.single_pod or counted:
+        if not self.delays or claim.single_pod or provisioner.migrates or self.attach is None:
             return None
         used = "/".join(name) if name in shared else ""
         request = dataclasses.replace(claim.request, reserved=self._volume_reserved_for(name, claim), shared=used)
-        return VolumeNeed(field, ClaimState.DELAYED, request=request)
+        return VolumeNeed(field, ClaimState.DELAYED, request=request, driver=self._required(provisioner.name))
+
+    def _required(self, driver: str) -> str:
+        return driver if self.attach is not None and driver in self.attach.required else ""
 
     def _volume_reserved_for(self, name: ClaimName, claim: Claim) -> str:
         """Return the volume that is reserved for a claim, the first by name; empty if there is none."""
@@ -270,7 +294,7 @@ def _reserved(volume: Volume | None, name: ClaimName, claim: Claim) -> bool:
     return volume is not None and volume.claim == name and volume.claim_uid in ("", claim.uid)
 
 
-def _bound(claim: Claim, volume: Volume | None, field: str) -> VolumeNeed | None:
+def _bound(claim: Claim, volume: Volume | None, field: str, driver: str) -> VolumeNeed | None:
     if volume is None:
         return VolumeNeed(field, ClaimState.VOLUME_MISSING, volume=claim.volume)
-    return None if claim.single_pod or volume.migrates else VolumeNeed(field, affinity=volume.affinity, zones=volume.zones)
+    return None if claim.single_pod or volume.migrates else VolumeNeed(field, affinity=volume.affinity, zones=volume.zones, driver=driver)

@@ -131,6 +131,7 @@ class CsiSource(Wire, frozen=True, gc=False):
     """Source of a volume of a CSI driver."""
 
     driver: str = ""
+    volume_handle: str = ""
 
 
 class VolumeSpec(Wire, frozen=True, gc=False):
@@ -229,3 +230,24 @@ class CSIStorageCapacity(Wire, frozen=True, gc=False):
     node_topology: LabelSelector | None = None
     capacity: Amount | None = None
     maximum_volume_size: Amount | None = None
+
+
+class AttachmentSource(Wire, frozen=True, gc=False):
+    """``source`` of a VolumeAttachment."""
+
+    persistent_volume_name: str | None = None
+
+
+class AttachmentSpec(Wire, frozen=True, gc=False):
+    """``spec`` of a VolumeAttachment."""
+
+    attacher: str = ""
+    node_name: str = ""
+    source: AttachmentSource = AttachmentSource()
+
+
+class VolumeAttachment(Wire, frozen=True, gc=False):
+    """storage.k8s.io/v1 VolumeAttachment."""
+
+    metadata: VolumeMeta = VolumeMeta()
+    spec: AttachmentSpec = AttachmentSpec()

@@ -8,6 +8,7 @@ unmodelled_fields       refuses pods with fields that are not modelled
 node_unschedulable      NodeUnschedulable
 taint_toleration        TaintToleration
 node_affinity           NodeAffinity
+node_volume_limits      NodeVolumeLimits, for volumes that pods share and for missing drivers; noderesources counts the others
 volume_binding          VolumeBinding, by the pod's shape
 volume_matching         VolumeBinding, for claims whose volumes depend on the volumes of other pods
 volume_picks            which volume each claim takes
@@ -20,4 +21,5 @@ node_declared_features  NodeDeclaredFeatures
 image_locality          ImageLocality
 pod_terms               affinity terms and spread constraints of a pod, compiled
 pod_counts              pods counted by topology domain, for each selector in use
+volume_counts           volumes of the counted pods, by node
 """

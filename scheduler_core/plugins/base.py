@@ -28,6 +28,8 @@ from scheduler_core.plugins.pod_counts import PodCounts
 Floats = NDArray[np.float64]
 Filters = list[tuple[str, Bools]]
 """(reason, mask of the nodes that pass), in kube-scheduler's order."""
+NamedFilter = tuple[str, str, Bools]
+"""The same with the name of the plugin first."""
 
 
 class ClusterEvent(enum.Enum):

@@ -15,6 +15,7 @@ from scheduler_core.model.nodes import CPU, MEMORY, PODS, Ints, NodeTable
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.volumes import BIND_CONFLICT
 from scheduler_core.plugins.base import ClusterEvent, Floats, NodeLocalPlugin
+from scheduler_core.plugins.node_volume_limits import MAX_VOLUMES
 
 LARGEST = 2**53 // 100
 """Amounts up to here (90 TB of memory on one node) are scored exactly."""
@@ -76,7 +77,9 @@ class NodeResources(NodeLocalPlugin):
 
 
 def resource_reason(nodes: NodeTable, row: int) -> str:
-    """Return kube-scheduler's reason for a shortage of the resource *row*; the filter of volumes is VolumeBinding."""
+    """Return the reason of kube-scheduler's filter for a shortage of *row*: NodeResourcesFit, NodeVolumeLimits or VolumeBinding."""
+    if row in nodes.limit_rows:
+        return MAX_VOLUMES
     if row in nodes.volume_rows:
         return BIND_CONFLICT
     return TOO_MANY_PODS if row == PODS else f"Insufficient {nodes.resources[row]}"

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scheduler_core.model.nodes import Ints, Nodes, NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.plugins.pod_terms import REQUIRED_AFFINITY_WEIGHT, PodSet, PodTerms, Term, own_keys, terms
+from scheduler_core.plugins.volume_counts import VolumeCounts
 
 Ids = NDArray[np.int32]
 """Shape (nodes,): the domain of each node, -1 for none."""
@@ -131,11 +132,13 @@ class PodCounts:
         self._claims: dict[tuple[Term, bool], TermClaim] = {}
         self._claim_list: list[TermClaim] = []
         self._makers: Counter[TermClaim] = Counter()
+        self.volumes = VolumeCounts(nodes)
 
     def kind(self, pod: PodRecord) -> PodKind:
         """Return the kind of *pod*; its terms are known from now on."""
         if (kind := self._kind_of.get(pod)) is None:
             kind = self._kind_of[pod] = self._kind(pod)
+            self.volumes.know(pod, 1)
             for claim in kind.claims:
                 self._makers[claim] += 1
         return kind
@@ -143,7 +146,7 @@ class PodCounts:
     def forget(self, pod: PodRecord) -> None:
         """Forget the terms of *pod*, which is on no node any more."""
         if (kind := self._kind_of.pop(pod, None)) is not None:
-            self._unmake(kind)
+            self._unmake(pod, kind)
 
     def mark(self) -> int:
         """Return a mark for ``rewind``."""
@@ -152,8 +155,7 @@ class PodCounts:
     def rewind(self, mark: int) -> None:
         """Forget the pods that became known since *mark*; none of them may be assigned to a node."""
         while len(self._kind_of) > mark:
-            _, kind = self._kind_of.popitem()
-            self._unmake(kind)
+            self._unmake(*self._kind_of.popitem())
 
     def count(self, pod: PodRecord, node: int, amount: int = 1) -> None:
         """Count *pod* on *node*, or (*amount* -1) stop counting it there."""
@@ -165,6 +167,7 @@ class PodCounts:
                 tally.add(node, amount)
         for claim in kind.claims:
             claim.owners.add(node, amount)
+        self.volumes.count(pod, node, amount)
 
     def claims_on(self, crowd: PodCrowd) -> list[TermClaim]:
         """Return the claims of known pods that select the pods of *crowd*."""
@@ -193,7 +196,8 @@ class PodCounts:
                     _join(watch, crowd)
         return watch.tally
 
-    def _unmake(self, kind: PodKind) -> None:
+    def _unmake(self, pod: PodRecord, kind: PodKind) -> None:
+        self.volumes.know(pod, -1)
         for claim in kind.claims:
             self._makers[claim] -= 1
 

@@ -10,7 +10,7 @@ import numpy as np
 from scheduler_core.model.nodes import Bools, Ints, Nodes, NodeTable
 from scheduler_core.model.pods import PodShape
 from scheduler_core.plugins import registry
-from scheduler_core.plugins.base import Filters, NodeLocalPlugin, StaticScore
+from scheduler_core.plugins.base import Filters, NamedFilter, NodeLocalPlugin, StaticScore
 from scheduler_core.plugins.unmodelled_fields import UnmodelledFields
 
 
@@ -84,10 +84,14 @@ class Profile:
 
         Only those of plugins that filter before the plugins of other kinds (*last* False), or after them (*last* True); None: all.
         """
+        return [(reason, mask) for _, reason, mask in self.filters_by_plugin(shape, last=last)]
+
+    def filters_by_plugin(self, shape: PodShape, *, last: bool | None = None) -> list[NamedFilter]:
+        """Return the same with the name of each filter's plugin."""
         if reason := self.pre_filter(shape):
-            return [] if last else [(reason, np.zeros(len(self.nodes), dtype=bool))]
+            return [] if last else [(self._fields.name, reason, np.zeros(len(self.nodes), dtype=bool))]
         shape = self._fields.without_ignored(shape)
-        return [each for plugin in self._static if last in (None, plugin.last) for each in plugin.filters(shape)]
+        return [(plugin.name, *each) for plugin in self._static if last in (None, plugin.last) for each in plugin.filters(shape)]
 
     def refused(self, fields: Iterable[str]) -> str:
         """Return the reason to refuse every node to a pod with *fields*, which are not modelled; empty if all of them are ignored."""

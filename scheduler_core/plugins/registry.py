@@ -1,7 +1,7 @@
 """Modelled plugins by kind, each kind in the filter order of kube-scheduler's default profile.
 
-To add a plugin, add its file and a line here.  The kinds filter in the order static, ledger, node-local, stateful,
-except that static plugins with ``last`` filter after all others.
+To add a plugin, add its file, a line here, and its place in the order.  The kinds filter in the order static, ledger, node-local,
+stateful, except that static plugins with ``last`` filter after all others; kube-scheduler's messages have its own order.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from scheduler_core.plugins.node_affinity import NodeAffinity
 from scheduler_core.plugins.node_declared_features import NodeDeclaredFeatures
 from scheduler_core.plugins.node_ports import NodePorts
 from scheduler_core.plugins.node_unschedulable import NodeUnschedulable
+from scheduler_core.plugins.node_volume_limits import NodeVolumeLimits, SharedVolumeLimits
 from scheduler_core.plugins.noderesources import NodeResources
 from scheduler_core.plugins.pod_topology_spread import PodTopologySpread
 from scheduler_core.plugins.taint_toleration import TaintToleration
@@ -25,6 +26,7 @@ STATIC: tuple[type[StaticPlugin], ...] = (
     NodeUnschedulable,
     TaintToleration,
     NodeAffinity,
+    NodeVolumeLimits,
     VolumeBinding,
     VolumeZone,
     ImageLocality,
@@ -32,7 +34,36 @@ STATIC: tuple[type[StaticPlugin], ...] = (
 )
 LEDGER: tuple[type[LedgerPlugin], ...] = (NodePorts,)
 NODE_LOCAL: type[NodeLocalPlugin] = NodeResources
-STATEFUL: tuple[type[StatefulPlugin], ...] = (VolumeMatching, PodTopologySpread, InterPodAffinity)
+STATEFUL: tuple[type[StatefulPlugin], ...] = (SharedVolumeLimits, VolumeMatching, PodTopologySpread, InterPodAffinity)
+
+
+_ORDER = (
+    "UnmodelledFields",
+    "NodeUnschedulable",
+    "TaintToleration",
+    "NodeAffinity",
+    "NodePorts",
+    "NodeResourcesFit",
+    "VolumeRestrictions",
+    "NodeVolumeLimits",
+    "VolumeBinding",
+    "VolumeZone",
+    "PodTopologySpread",
+    "InterPodAffinity",
+    "NodeDeclaredFeatures",
+)
+"""Plugins in the filter order of kube-scheduler's default profile."""
+
+
+def position(plugin: str) -> int:
+    """Return the position of *plugin* in the filter order of kube-scheduler's default profile.
+
+    Of other plugins, static ones are next to NodeAffinity, and the rest is last.
+    """
+    if plugin in _ORDER:
+        return _ORDER.index(plugin)
+    static = any(each.name == plugin and not each.last for each in STATIC)
+    return _ORDER.index(NodeAffinity.name) if static else len(_ORDER)
 
 
 def one_by_one(shape: PodShape) -> bool:
@@ -46,5 +77,8 @@ def used_by(shape: PodShape) -> bool:
 
 
 def modelled() -> tuple[type[Plugin], ...]:
-    """Return all modelled plugins in filter order."""
-    return (*STATIC, *LEDGER, NODE_LOCAL, *STATEFUL)
+    """Return all modelled plugins in filter order; of a plugin of several kinds, only the first."""
+    plugins: dict[str, type[Plugin]] = {}
+    for plugin in (*STATIC, *LEDGER, NODE_LOCAL, *STATEFUL):
+        plugins.setdefault(plugin.name, plugin)
+    return tuple(plugins.values())

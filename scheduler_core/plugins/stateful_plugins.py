@@ -16,7 +16,7 @@ from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.plugins import registry
-from scheduler_core.plugins.base import ClusterEvent, Filters, StatefulPlugin
+from scheduler_core.plugins.base import ClusterEvent, Filters, NamedFilter, StatefulPlugin
 from scheduler_core.plugins.pod_counts import PodCounts
 from scheduler_core.plugins.pod_terms import unmodelled
 
@@ -145,11 +145,15 @@ class StatefulPlugins:
             within: nodes (ascending) whose pods and domains are counted; None for all nodes, as kube-scheduler.
 
         """
+        return [(reason, mask) for _, reason, mask in self.filters_by_plugin(pod, nodes, within)]
+
+    def filters_by_plugin(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> list[NamedFilter]:
+        """Return the same with the name of each filter's plugin."""
         if not self._active and not self._is_used_by(pod):
             return []
         active = self._activated()
         active.counts.kind(pod)
-        return [each for plugin in active.plugins for each in plugin.filters(pod, nodes, within)]
+        return [(plugin.name, *each) for plugin in active.plugins for each in plugin.filters(pod, nodes, within)]
 
     def score(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Ints:
         """Return the weighted sum of the normalised scores of *nodes*, all feasible nodes.  Arguments as for ``filter``."""

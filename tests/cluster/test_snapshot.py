@@ -16,7 +16,7 @@ from tests.sampling import WHOLE
 GPU = {"nvidia.com/gpu": 4}
 LISTED = {
     "": ["nodes", "pods", "persistentvolumeclaims", "persistentvolumes"],
-    "storage.k8s.io": ["storageclasses", "csinodes", "csidrivers", "csistoragecapacities"],
+    "storage.k8s.io": ["storageclasses", "csinodes", "csidrivers", "csistoragecapacities", "volumeattachments"],
     "scheduling.k8s.io": ["podgroups", "compositepodgroups", "workloads", "priorityclasses"],
     "policy": ["poddisruptionbudgets"],
 }

@@ -93,6 +93,7 @@ def absent(model, shape, path, depth=0):
         wire_volumes.CSINode,
         wire_volumes.CSIDriver,
         wire_volumes.CSIStorageCapacity,
+        wire_volumes.VolumeAttachment,
         PodGroup,
         CompositePodGroup,
         Workload,

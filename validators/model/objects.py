@@ -29,7 +29,7 @@ KINDS: dict[str, type[Object]] = {
     "PriorityClass": PriorityClass,
     "Node": Node,
 }
-CLUSTER_SCOPED = frozenset({"PriorityClass", "Node", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver"})
+CLUSTER_SCOPED = frozenset({"PriorityClass", "Node", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "VolumeAttachment"})
 
 
 def namespace_of(item: Object) -> str:

@@ -91,6 +91,7 @@ TABLE: tuple[ApiVersion, ...] = (
             ServedKind("CSINode", 17, hub=True),
             ServedKind("CSIDriver", 18, hub=True),
             ServedKind("CSIStorageCapacity", 24, hub=True),
+            ServedKind("VolumeAttachment", 13, hub=True),
         ),
     ),
     ApiVersion("batch", "v1", (ServedKind("Job", 2, hub=True),)),

@@ -188,7 +188,7 @@ VOLUME: Fields = {
         **{each: {} for each in wire_volumes.VolumeSpec.__struct_encode_fields__},
         "nodeAffinity": {"required": {"nodeSelectorTerms": Each(_NODE_TERM)}},
         "claimRef": {"namespace": NAME, "name": NAME, "uid": NAME},
-        "csi": {"driver": KEPT},
+        "csi": {"driver": KEPT, "volumeHandle": NAME},
         "capacity": AMOUNTS,
         "accessModes": Each(KEPT),
         "volumeMode": KEPT,
@@ -214,6 +214,10 @@ STORAGE_CAPACITY: Fields = {
     "nodeTopology": SELECTOR,
     "capacity": KEPT,
     "maximumVolumeSize": KEPT,
+}
+ATTACHMENT: Fields = {
+    "metadata": _NAME_AND_ZONES,
+    "spec": {"attacher": KEPT, "nodeName": NAME, "source": {"persistentVolumeName": NAME}},
 }
 _CLAIM: Fields = {"name": NAME, "resourceClaimName": NAME, "resourceClaimTemplateName": NAME}
 _POLICY: Fields = {"basic": {"desiredCount": KEPT}, "gang": {"minCount": KEPT, "minGroupCount": KEPT}}
@@ -266,6 +270,7 @@ FIELDS: Mapping[str, Fields] = {
         ("CSIDriver", CSI_DRIVER),
         ("CSINode", CSI_NODE),
         ("CSIStorageCapacity", STORAGE_CAPACITY),
+        ("VolumeAttachment", ATTACHMENT),
         ("StorageClass", STORAGE_CLASS),
         ("PersistentVolume", VOLUME),
         ("PersistentVolumeClaim", CLAIM),

@@ -86,8 +86,9 @@ class Facts:
         self._shapes: dict[int, int] = {}
         shapes: list[PodShape] = []
         self._read(request, shapes)
-        volume_rows = state.nodes.volume_rows
-        self.requests = [{row: amount for row, amount in shape.requests if row not in volume_rows} for shape in shapes]
+        # A certificate is about the allocatable resources of nodes, so rows that count volumes are left out.
+        left_out = state.nodes.volume_rows.union(state.nodes.limit_rows)
+        self.requests = [{row: amount for row, amount in shape.requests if row not in left_out} for shape in shapes]
         self.free = self._free_amounts(request, empty=empty)
         self.eligible = [self._admits(shape) for shape in shapes]
         self.measures = [*self._measures()]

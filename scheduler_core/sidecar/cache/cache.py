@@ -26,7 +26,7 @@ from scheduler_core.sidecar.cache.group_cache import GroupCache, Key, LiveGroup
 from scheduler_core.sidecar.cache.live_snapshot import LiveSnapshots
 from scheduler_core.sidecar.cache.node_usage import NodeUsage
 from scheduler_core.sidecar.cache.pod_cache import LABELS, LivePod, PodReader
-from scheduler_core.sidecar.cache.volume_cache import VolumeCache
+from scheduler_core.sidecar.cache.volume_cache import VolumeCache, VolumeChange
 from scheduler_core.sidecar.writes import Ref
 from validators.model.group import Group
 from validators.model.objects import CLUSTER_SCOPED
@@ -34,8 +34,9 @@ from validators.versions.served import hub_of
 
 __all__ = ["KINDS", "LABELS", "Cache"]
 
-KINDS = tuple(kind for kind in gather.KINDS if kind not in (*ATTACH_KINDS, *CAPACITY_KINDS))
+KINDS = tuple(kind for kind in gather.KINDS if kind not in CAPACITY_KINDS)
 """Kinds that are watched."""
+_ABOUT_VOLUMES = frozenset({*VOLUME_KINDS, *ATTACH_KINDS})
 
 _FEW_FORMS = 2_000
 """Number of pod forms above which unused forms are removed."""
@@ -85,8 +86,8 @@ class Cache:
         self._sweep_at = _FEW_FORMS
         self._unusable: dict[Key, str] = {}
         self.group_cache = GroupCache()
-        self.usage = NodeUsage(self.group_cache)
         self._volumes = VolumeCache()
+        self.usage = NodeUsage(self.group_cache, self._volumes.attach)
         self.reporter = ChangeReporter(self.usage, self.group_cache)
         self._snapshots = LiveSnapshots(self.usage, self.group_cache, self._volumes, self._unusable)
 
@@ -193,8 +194,8 @@ class Cache:
             added = name[1] not in self.usage.nodes.nodes
             if self.usage.add_or_update_node(raw_object)[1]:
                 self.reporter.node(name[1], added=added)
-        elif raw_object.kind in VOLUME_KINDS:
-            self._update_pods_of_claims(self._volumes.add_or_update(raw_object, name))
+        elif raw_object.kind in _ABOUT_VOLUMES:
+            self._apply_volume_change(self._volumes.add_or_update(raw_object, name))
         else:
             before = self.reporter.before_change(raw_object.kind, name)
             self.group_cache.add_or_update(raw_object, name, stamp)
@@ -204,31 +205,59 @@ class Cache:
         if kind == "Pod":
             self._unusable.pop((kind, *name), None)
             if (pod := self.usage.remove_pod("/".join(name))) is not None:
+                self._forget_volumes(pod)
                 self.reporter.pod(pod, None, self.usage.node_of(pod))
+                self._update_pods(self._other_users(pod, None))
         elif kind == "Node":
             if self.usage.remove_node(name[1]):
                 self.reporter.node(name[1])
-        elif kind in VOLUME_KINDS:
-            self._update_pods_of_claims(self._volumes.remove(kind, name))
+        elif kind in _ABOUT_VOLUMES:
+            self._apply_volume_change(self._volumes.remove(kind, name))
         else:
             before = self.reporter.before_change(kind, name)
             self.group_cache.remove(kind, name)
             self.reporter.group(kind, name, before)
 
-    def _update_pods_of_claims(self, claims: Iterable[Name]) -> None:
-        """Update the pods without a node whose requirements on nodes have changed; each is reported as a changed pod."""
-        for claim in claims:
-            for before in self.usage.pods.pods_of_claim(claim):
-                if (after := self._reader.with_volumes(before, self._volumes.objects)) is not None:
-                    old_node = self.usage.node_of(before)
-                    self.usage.add_or_update_pod(after)
+    def _apply_volume_change(self, change: VolumeChange) -> None:
+        """Update nodes and pods after a change of objects about volumes."""
+        for node in change.nodes:
+            if self.usage.update_attach_limits(node, drivers=change.drivers):
+                self.reporter.attached_volumes(node, helps=change.frees)
+        keys = (pod.key for claim in change.claims for pod in self.usage.pods.pods_of_claim(claim))
+        # A new attachment takes the place of the volume of its pod, and frees nothing.
+        self._update_pods(keys, frees=change.frees or not change.nodes)
+
+    def _update_pods(self, keys: Iterable[str], *, frees: bool = True) -> None:
+        """Update the pods whose requirements on nodes have changed, and pods that use the same volumes.
+
+        Changed pods are reported; those with a node only if the change *frees* volumes there.
+        """
+        pending = dict.fromkeys(keys)
+        while pending:
+            key, _ = pending.popitem()
+            if (before := self.usage.pods.pods.get(key)) is None:
+                continue
+            if (after := self._reader.with_volumes(before, self._volumes.objects)) is not None:
+                old_node = self.usage.node_of(before)
+                self.usage.add_or_update_pod(after)
+                if frees or not old_node:
                     self.reporter.pod(before, after, old_node)
+                pending |= dict.fromkeys(self._other_users(before, after))
+
+    def _other_users(self, before: LivePod | None, after: LivePod | None) -> Iterator[str]:
+        """Yield the pods whose volumes count differently because *before* was replaced by *after*, None if there is none."""
+        drafts = [each.draft for each in (before, after) if each is not None]
+        same = len(drafts) == 2 and drafts[0].node == drafts[1].node
+        volumes = [set(each.csi_volumes) for each in drafts]
+        for volume in volumes[0] ^ volumes[1] if same else set().union(*volumes):
+            yield from self._volumes.users.users(volume)
 
     def _add_pod(self, raw_object: GatheredObjects, name: Name, stamp: Stamp) -> None:
         key = (raw_object.kind, *name)
         self._unusable.pop(key, None)
         before = self.usage.pods.pods.get("/".join(name))
         old_node = self.usage.node_of(before) if before is not None else ""
+        self._forget_volumes(before)
         after: LivePod | None = None
         try:
             pod = self._reader.read_pod(raw_object, stamp, self._volumes.objects)
@@ -243,6 +272,11 @@ class Cache:
                 self.usage.end(pod)
         if before is not None or after is not None:
             self.reporter.pod(before, after, old_node)
+            self._update_pods(self._other_users(before, after))
+
+    def _forget_volumes(self, pod: LivePod | None) -> None:
+        if pod is not None:
+            self._volumes.users.remove(pod.key, pod.draft.csi_volumes)
 
     def _sweep(self) -> None:
         """Remove the forms of deleted pods once the number of forms has doubled since the last time."""

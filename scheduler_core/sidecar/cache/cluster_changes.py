@@ -85,6 +85,12 @@ class ChangeReporter:
         if added:
             self._added_nodes.add(name)
 
+    def attached_volumes(self, node: str, *, helps: bool) -> None:
+        """Record that the number of volumes that a node can attach has changed; it *helps* if it can be larger."""
+        self.change_count += 1
+        if helps:
+            self.changes.nodes.add(node)
+
     def before_change(self, kind: str, name: Name) -> Before:
         """Return the state before a change, to be passed to ``group``."""
         group_cache = self._group_cache

@@ -9,6 +9,7 @@ from scheduler_core.loading.gather import GatheredObjects, Unusable
 from scheduler_core.loading.read_nodes import NodeRead, images_among, node_table, read_node
 from scheduler_core.loading.read_objects import attempt
 from scheduler_core.model import cluster_objects
+from scheduler_core.model.attach_limits import AttachLimits
 from scheduler_core.model.cluster_objects import ContainerImage
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.problem import Problem
@@ -26,6 +27,7 @@ class NodeCache:
     """Nodes by name.
 
     Attributes:
+        attach: CSI drivers and attached volumes of the nodes.
         nodes: usable nodes.
         unusable: the reason for each unusable node.
         images: images of each usable node.
@@ -34,7 +36,8 @@ class NodeCache:
 
     """
 
-    def __init__(self) -> None:
+    def __init__(self, attach: AttachLimits) -> None:
+        self.attach = attach
         self.nodes: dict[str, NodeRead] = {}
         self.unusable: dict[str, str] = {}
         self.images: dict[str, Images] = {}
@@ -78,7 +81,8 @@ class NodeCache:
 
     def table(self, requested: Iterable[str], problems: list[Problem]) -> NodeTable:
         """Return the node table for placement; *requested* are the resources that pods request."""
-        return node_table({name: self.nodes[name] for name in sorted(self.nodes)}, requested, problems, most=MAX_UNKNOWN_RESOURCES)
+        nodes = {name: self.nodes[name] for name in sorted(self.nodes)}
+        return node_table(nodes, requested, problems, self.attach, most=MAX_UNKNOWN_RESOURCES)
 
     def report_images(self, table: NodeTable, names: Container[str], *, changed_nodes: bool = False) -> None:
         """Set the images of *table* whose name is in *names*; only on nodes whose images changed since the last call if *changed_nodes*."""

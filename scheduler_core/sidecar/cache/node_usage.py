@@ -11,7 +11,9 @@ from collections.abc import Iterable, Iterator
 
 from scheduler_core.loading.gather import GatheredObjects
 from scheduler_core.loading.pod_forms import Images, PodForm
-from scheduler_core.loading.read_pods import record_of, scored_images, shape_of
+from scheduler_core.loading.pod_shapes import scored_images, shape_of
+from scheduler_core.loading.read_pods import record_of, requested_rows
+from scheduler_core.model.attach_limits import AttachLimits
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.sidecar.cache.group_cache import GroupCache
@@ -32,8 +34,8 @@ class NodeUsage:
 
     """
 
-    def __init__(self, groups: GroupCache) -> None:
-        self.nodes = NodeCache()
+    def __init__(self, groups: GroupCache, attach: AttachLimits) -> None:
+        self.nodes = NodeCache(attach)
         self.pods = PodCache()
         self.affinity = PodAffinityCache()
         self._groups = groups
@@ -121,10 +123,15 @@ class NodeUsage:
             self._placement_state = None
         return name, changed
 
+    def update_attach_limits(self, node: str, *, drivers: bool) -> bool:
+        """Update the number of volumes that *node* can attach, and its *drivers* if they changed; return whether the node exists."""
+        if (state := self._placement_state) is not None and (column := state.nodes.index.get(node)) is not None:
+            state.set_attach_limits(column, self.nodes.attach.amounts(node), drivers=drivers)
+        return node in self.nodes.nodes
+
     def remove_node(self, name: str) -> bool:
         """Remove a node and return whether it existed."""
-        existed = self.nodes.remove(name)
-        if existed:
+        if existed := self.nodes.remove(name):
             self._placement_state = None
         return existed
 
@@ -154,8 +161,8 @@ class NodeUsage:
         """Return whether the pods on a node of one of *pods* request more than it has: another scheduler bound pods there too."""
         state = self.placement_state()
         at = sorted({index for pod in pods if (index := state.nodes.index.get(self.node_of(pod), -1)) >= 0})
-        requested = state.requested.sums()[: len(state.nodes.resources), at]
-        return bool((requested > state.nodes.allocatable[:, at]).any())
+        rows = sorted({*state.nodes.row.values()} - {*state.nodes.limit_rows, *state.nodes.volume_rows})
+        return bool((state.requested.sums()[rows][:, at] > state.nodes.allocatable[rows][:, at]).any())
 
     def records(self) -> Iterator[PodRecord]:
         """Return the records of all counted pods."""
@@ -207,13 +214,12 @@ class NodeUsage:
             self.changed(pod)
 
     def _build(self) -> None:
-        forms = {pod.draft.form for pod in self.pods.pods.values()}
-        requested = {name for form in forms for name, _ in form.demand.requests}
+        requested = requested_rows(pod.draft for pod in self.pods.pods.values())
         self._images = {name for images in {pod.draft.images for pod in self.pods.pods.values()} for name in images}
         table = self.nodes.table(requested, [])
         self._report_images(table)
-        state = self._placement_state = LivePlacementState.from_nodes(table)
-        self._stale = False
+        state, self._stale = LivePlacementState.from_nodes(table), False
+        self._placement_state = state
         self._shapes.clear()
         self.affinity.reset()
         self.pods.nominated.clear()
@@ -235,7 +241,7 @@ class NodeUsage:
             if name not in self._images:
                 self._images.add(name)
                 self._new_images |= name in self.nodes.image_counts
-        if (form, images) not in self._shapes and not all(nodes.row.has(name) for name, _ in form.demand.requests):
+        if ((form, images) not in self._shapes or pod.draft.named_volumes) and not all(map(nodes.row.has, requested_rows([pod.draft]))):
             # A resource that no pod requested before adds a row to the node table.
             self._placement_state = None
             return

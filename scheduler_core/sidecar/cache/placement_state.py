@@ -97,6 +97,15 @@ class LivePlacementState:
             profile = self.profiles[ignore] = Profile(self.nodes, ignore)
         return profile
 
+    def set_attach_limits(self, node: int, amounts: Iterable[tuple[str, int]], *, drivers: bool) -> None:
+        """Set the number of volumes that *node* can attach, by row; *drivers*: whether its drivers changed."""
+        for name, amount in amounts:
+            if name in self.nodes.row:
+                self.nodes.allocatable[self.nodes.row[name], node] = amount
+        if drivers:
+            # Drivers that a node must have are in the masks of the profiles.
+            self.profiles.clear()
+
     def start_cycle(
         self,
         options: PlacingOptions,

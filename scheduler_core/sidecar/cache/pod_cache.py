@@ -111,13 +111,19 @@ class PodReader:
             ran = pod.spec.node_name and not pod.status.message.startswith(_REJECTED)
             return Ended("/".join(name), self._reader.group(pod) if ran else "")
         pinned_node = "" if GATE in draft.gates else (pod.metadata.annotations or {}).get(GATE, "")
-        draft = self._reader.resolve_claims(draft, volumes)
+        draft = self._reader.resolve_claims(self._reader.find_volumes(draft, volumes), volumes)
         return LivePod("/".join(name), stamp, draft, pinned_node, self._pod_scheduled(pod))
 
     def with_volumes(self, pod: LivePod, volumes: VolumeObjects) -> LivePod | None:
-        """Return *pod* with the requirements that its claims have now; None if they are the same."""
-        draft = self._reader.resolve_claims(pod.draft, volumes)
-        if draft.form is pod.draft.form and draft.bound_claims == pod.draft.bound_claims:
+        """Return *pod* with the requirements and volumes that its claims have now; None if they are the same."""
+        before = pod.draft
+        volumes.users.remove(pod.key, before.csi_volumes)
+        draft = self._reader.resolve_claims(self._reader.find_volumes(before, volumes), volumes)
+        if draft.form is before.form and (draft.bound_claims, draft.csi_volumes, draft.named_volumes) == (
+            before.bound_claims,
+            before.csi_volumes,
+            before.named_volumes,
+        ):
             return None
         return LivePod(pod.key, pod.stamp, draft, pod.pinned_node, pod.pod_scheduled)
 
@@ -214,7 +220,7 @@ class PodCache:
         return tuple(self._members.get((namespace, group), {}).values())
 
     def pods_of_claim(self, claim: Name) -> tuple[LivePod, ...]:
-        """Return the pods without a node that use a persistent volume claim."""
+        """Return the pods that use a persistent volume claim."""
         return tuple(self._by_claim.get(claim, {}).values())
 
     def groups(self) -> Iterator[Name]:
@@ -223,8 +229,8 @@ class PodCache:
 
 
 def _claims(pod: LivePod) -> set[Name]:
-    """Return the persistent volume claims of a pod without a node."""
-    return set() if pod.draft.node else {(pod.name[0], claim.name) for claim in pod.draft.claims}
+    """Return the persistent volume claims of a pod."""
+    return {(pod.name[0], claim.name) for claim in pod.draft.claims}
 
 
 def _remove(index: dict[Name, dict[str, LivePod]], name: Name, key: str) -> None:

@@ -1,85 +1,188 @@
-"""PersistentVolumeClaims, PersistentVolumes and StorageClasses of a live cluster.
+"""Claims, volumes, storage classes, CSI drivers of nodes, and attached volumes of a live cluster.
 
 An object counts as changed only if a field that placement reads has changed.
 """
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Callable
+
 from scheduler_core.loading.gather import GatheredObjects, Name, Unusable
 from scheduler_core.loading.read_objects import attempt
-from scheduler_core.loading.read_volumes import read_claim, read_class, read_volume
+from scheduler_core.loading.read_volumes import (
+    Attachment,
+    attached_volume,
+    read_attachment,
+    read_claim,
+    read_class,
+    read_driver,
+    read_drivers,
+    read_volume,
+)
+from scheduler_core.model.attach_limits import AttachLimits
+from scheduler_core.model.volume_users import VolumeUsers
 from scheduler_core.model.volumes import Claim, Volume, VolumeObjects
+
+Value = Claim | Volume | str | dict[str, int | None] | bool | Attachment
+_READERS: dict[str, Callable[[GatheredObjects], tuple[Name, Value]]] = {
+    "PersistentVolumeClaim": read_claim,
+    "PersistentVolume": read_volume,
+    "StorageClass": read_class,
+    "CSINode": read_drivers,
+    "CSIDriver": read_driver,
+    "VolumeAttachment": read_attachment,
+}
+
+
+@dataclasses.dataclass(slots=True)
+class VolumeChange:
+    """Effect of a changed object.
+
+    Attributes:
+        claims: claims whose requirements or volumes can differ.
+        nodes: nodes whose number of free volumes differs.
+        drivers: whether the drivers of these nodes changed.
+        frees: whether more volumes can be free there.
+
+    """
+
+    claims: set[Name] = dataclasses.field(default_factory=set)
+    nodes: set[str] = dataclasses.field(default_factory=set)
+    drivers: bool = False
+    frees: bool = False
 
 
 class VolumeCache:
-    """Claims, volumes and storage classes by name.
+    """Claims, volumes, storage classes, CSINodes, CSIDrivers and VolumeAttachments by name.
 
     Attributes:
         objects: the usable objects.
+        attach: the limits of the nodes.
+        users: pods that use volumes; updated by the caller.
         unusable: the reason for each unusable object, by kind, namespace and name.
 
     """
 
     def __init__(self) -> None:
+        self._values: dict[tuple[str, Name], Value] = {}
         self._claims: dict[Name, Claim] = {}
         self._volumes: dict[str, Volume] = {}
         self._classes: dict[str, str] = {}
         self._claims_by_volume: dict[str, set[Name]] = {}
-        self.objects = VolumeObjects(self._claims, self._volumes, self._classes, completes=False, limited=None, delays=False)
+        self._attachments_by_volume: dict[str, set[Name]] = {}
+        self.attach, self.users = AttachLimits(), VolumeUsers()
+        self.objects = VolumeObjects(
+            self._claims, self._volumes, self._classes, completes=False, delays=False, attach=self.attach, users=self.users
+        )
         self.unusable: dict[tuple[str, str, str], str] = {}
 
-    def add_or_update(self, raw_object: GatheredObjects, name: Name) -> set[Name]:
-        """Add or replace an object and return the names of the claims that the change concerns."""
-        key = (raw_object.kind, *name)
-        value: Claim | Volume | str | Unusable
-        match raw_object.kind:
-            case "PersistentVolumeClaim":
-                value = attempt(raw_object, read_claim)[1]
-            case "PersistentVolume":
-                value = attempt(raw_object, read_volume)[1]
-            case _:
-                value = attempt(raw_object, read_class)[1]
+    def add_or_update(self, raw_object: GatheredObjects, name: Name) -> VolumeChange:
+        """Add or replace an object and return the effect."""
+        kind = raw_object.kind
+        value = attempt(raw_object, _READERS[kind])[1]
         if isinstance(value, Unusable):
-            changed = self.remove(raw_object.kind, name)
-            self.unusable[key] = str(value)
-            return changed
-        self.unusable.pop(key, None)
-        return self._set(raw_object.kind, name, value)
+            return self._set(kind, name, None, str(value))
+        return self._set(kind, name, value)
 
-    def remove(self, kind: str, name: Name) -> set[Name]:
-        """Remove an object and return the names of the claims that the change concerns."""
-        self.unusable.pop((kind, *name), None)
+    def remove(self, kind: str, name: Name) -> VolumeChange:
+        """Remove an object and return the effect."""
         return self._set(kind, name, None)
 
-    def _set(self, kind: str, name: Name, value: Claim | Volume | str | None) -> set[Name]:
-        """Set an object, or remove it (None), and return the names of the claims that the change concerns; empty if nothing changed."""
-        if kind == "PersistentVolumeClaim":
-            return self._set_claim(name, value if isinstance(value, Claim) else None)
-        if kind == "PersistentVolume":
-            if self._volumes.get(name[1]) == value:
-                return set()
-            if isinstance(value, Volume):
-                self._volumes[name[1]] = value
-            else:
-                del self._volumes[name[1]]
-            return set(self._claims_by_volume.get(name[1], ()))
-        if self._classes.get(name[1]) == value:
-            return set()
-        if isinstance(value, str):
-            self._classes[name[1]] = value
+    def _set(self, kind: str, name: Name, value: Value | None, error: str = "") -> VolumeChange:
+        """Set an object, or remove it (None), and return the effect; *error* is the reason why it cannot be used."""
+        change = VolumeChange()
+        self._set_error((kind, *name), error, change)
+        before = self._values.get((kind, name))
+        if before == value:
+            return change
+        if value is None:
+            del self._values[kind, name]
         else:
-            del self._classes[name[1]]
-        return {claim for claim, each in self._claims.items() if each.storage_class == name[1] and not each.bound}
+            self._values[kind, name] = value
+        match kind:
+            case "PersistentVolumeClaim":
+                self._set_claim(name, value if isinstance(value, Claim) else None, change)
+            case "PersistentVolume":
+                self._set_volume(name[1], value if isinstance(value, Volume) else None, change)
+            case "StorageClass":
+                self._set_class(name[1], value if isinstance(value, str) else None, change)
+            case "CSINode":
+                self._set_drivers(name[1], value if isinstance(value, dict) else {}, change)
+            case "CSIDriver":
+                (self.attach.required.add if value else self.attach.required.discard)(name[1])
+                change.claims |= self._claims.keys() if value or before else set()
+            case "VolumeAttachment":
+                for each, sign in ((before, -1), (value, 1)):
+                    self._set_attachment(name, each if isinstance(each, tuple) else None, sign, change)
+        return change
 
-    def _set_claim(self, name: Name, claim: Claim | None) -> set[Name]:
+    def _set_error(self, key: tuple[str, str, str], error: str, change: VolumeChange) -> None:
+        self.unusable.pop(key, None)
+        if error:
+            self.unusable[key] = error
+        known = not any(kind in ("CSINode", "CSIDriver") for kind, _, _ in self.unusable)
+        if known != (self.objects.attach is not None):
+            self.objects = dataclasses.replace(self.objects, attach=self.attach if known else None)
+            change.claims |= self._claims.keys()
+
+    def _set_claim(self, name: Name, claim: Claim | None, change: VolumeChange) -> None:
         before = self._claims.pop(name, None)
         if before is not None and before.volume:
-            claims = self._claims_by_volume[before.volume]
-            claims.discard(name)
-            if not claims:
-                del self._claims_by_volume[before.volume]
+            _discard(self._claims_by_volume, before.volume, name)
         if claim is not None:
             self._claims[name] = claim
             if claim.volume:
                 self._claims_by_volume.setdefault(claim.volume, set()).add(name)
-        return set() if before == claim else {name}
+        change.claims.add(name)
+
+    def _set_volume(self, name: str, volume: Volume | None, change: VolumeChange) -> None:
+        attachments = [
+            each for key in self._attachments_by_volume.get(name, ()) if isinstance(each := self._values["VolumeAttachment", key], tuple)
+        ]
+        for each in attachments:
+            self._attach(each, -1, change)
+        if volume is not None:
+            self._volumes[name] = volume
+        else:
+            del self._volumes[name]
+        for each in attachments:
+            self._attach(each, 1, change)
+        change.claims |= self._claims_by_volume.get(name, set())
+
+    def _set_class(self, name: str, mode: str | None, change: VolumeChange) -> None:
+        self._classes.pop(name, None)
+        if mode is not None:
+            self._classes[name] = mode
+        change.claims |= {claim for claim, each in self._claims.items() if each.storage_class == name and not each.bound}
+
+    def _set_drivers(self, node: str, drivers: dict[str, int | None], change: VolumeChange) -> None:
+        rows = self.attach.rows()
+        self.attach.set_drivers(node, drivers)
+        change.nodes.add(node)
+        change.drivers = change.frees = True
+        if rows != self.attach.rows():
+            change.claims |= self._claims.keys()
+
+    def _set_attachment(self, name: Name, attachment: Attachment | None, sign: int, change: VolumeChange) -> None:
+        if attachment is None:
+            return
+        volume = attachment[2]
+        if sign > 0:
+            self._attachments_by_volume.setdefault(volume, set()).add(name)
+        else:
+            _discard(self._attachments_by_volume, volume, name)
+        self._attach(attachment, sign, change)
+        change.claims |= self._claims_by_volume.get(volume, set())
+
+    def _attach(self, attachment: Attachment, sign: int, change: VolumeChange) -> None:
+        if (found := attached_volume(attachment, self._volumes)) is not None:
+            self.attach.attach(*found, sign)
+            change.nodes.add(found[0])
+            change.frees |= sign < 0
+
+
+def _discard(index: dict[str, set[Name]], key: str, name: Name) -> None:
+    index[key].discard(name)
+    if not index[key]:
+        del index[key]

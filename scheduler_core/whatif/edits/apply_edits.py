@@ -89,20 +89,21 @@ def _with_pods(snapshot: ClusterSnapshot, objects: list[GatheredObjects], serial
     records = Records(snapshot.nodes, _priorities(snapshot), problems)
     first = max(serial, 1 + max((pod.shape.serial for pod in snapshot.pods), default=0))
     shapes: dict[int, PodShape] = {}
-    for draft in read_pods(objects, snapshot.nodes.index, snapshot.volumes, problems):
+    volumes = dataclasses.replace(snapshot.volumes, users=snapshot.volumes.users.copied())
+    for draft in read_pods(objects, snapshot.nodes.index, volumes, problems):
         record = records.record(draft)
         if (shape := shapes.get(record.shape.serial)) is None:
             shape = shapes[record.shape.serial] = dataclasses.replace(record.shape, serial=first + record.shape.serial)
         known = before.get(record.key)
         # The group of a v1alpha1 pod was generated when it was loaded.
         before[record.key] = dataclasses.replace(record, shape=shape, group=known.group if known else record.group)
-    return dataclasses.replace(snapshot, pods=tuple(before[key] for key in sorted(before)))
+    return dataclasses.replace(snapshot, pods=tuple(before[key] for key in sorted(before)), volumes=volumes)
 
 
 def _with_nodes(snapshot: ClusterSnapshot, objects: list[GatheredObjects]) -> ClusterSnapshot:
     problems: list[Problem] = []
     read = read_nodes(objects, problems)
-    more = node_table(read, snapshot.nodes.resources, problems)
+    more = node_table(read, snapshot.nodes.resources, problems, snapshot.volumes.attach)
     more.report_images(images_among(each.node.status.images, snapshot.nodes.reported) for each in read.values())
     table, new_index = _joined(snapshot.nodes, more)
     report_storage(table, snapshot.volumes)
@@ -137,6 +138,7 @@ def _renumbered(pod: PodRecord, new_index: Sequence[int]) -> PodRecord:
         pod.bound_claims,
         pod.delayed_claims,
         pod.picked,
+        pod.named_volumes,
     )
 
 
@@ -159,6 +161,7 @@ def _joined(nodes: NodeTable, more: NodeTable) -> tuple[NodeTable, list[int]]:
         nodes.resources,
         np.concatenate((nodes.allocatable[:, kept], more.allocatable[rows]), axis=1)[:, order],
         both(nodes.features, more.features),
+        nodes.attach,
     )
     table.report_images(both(nodes.images, more.images))
     return table, [table.index[name] for name in nodes.names]

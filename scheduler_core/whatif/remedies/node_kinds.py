@@ -98,6 +98,9 @@ def _larger(room: NearlyRoom, area: RoomInDomain, where: str) -> list[NodeKind]:
     suitable = [node for node in area.nodes.tolist() if slots[node] > 0 and not nodes.unschedulable[node]]
     if not suitable:
         return []
+    if any(nodes.allocatable[row, suitable[0]] < amount for row, amount in requested.items() if row in nodes.limit_rows):
+        # No size of a node changes how many volumes its drivers attach.
+        return []
     companions, companion_requests = room.companions(suitable[0])
     total = {row: amount + int(companion_requests[row]) for row, amount in requested.items()}
     increased = {

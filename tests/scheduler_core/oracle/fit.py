@@ -20,8 +20,22 @@ def misfits(pod: Pod, node: Node, others: list[Pod]) -> list[str]:
         "a host port is taken": any(clash(mine, theirs) for mine in host_ports(pod) for other in others for theirs in host_ports(other)),
         "too many pods": len(others) + 1 > node.allocatable.get("pods", 0),
     }
+    if too_many_volumes(pod, node, others):
+        checks["too many volumes"] = True
     short = [name for name, amount in sorted(pod.requests.items()) if amount > 0 and amount > free(node, others, name)]
     return [reason for reason, holds in checks.items() if holds] + [f"insufficient {name}" for name in short]
+
+
+def too_many_volumes(pod: Pod, node: Node, others: list[Pod]) -> bool:
+    """Check the limits of CSI drivers; a volume counts once, but one that is attached for no pod counts twice until its pod is there."""
+    if not pod.volumes or not node.volume_limits:
+        return False
+    in_use = {volume for other in others for volume in other.volumes}
+    new, counted = pod.volumes - in_use, in_use | node.attached
+    return any(
+        sum(driver == each for each, _ in counted) + (here := sum(driver == each for each, _ in new)) > limit and here
+        for driver, limit in node.volume_limits.items()
+    )
 
 
 def free(node: Node, others: list[Pod], resource: str) -> int:

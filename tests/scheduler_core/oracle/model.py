@@ -20,6 +20,10 @@ class Node:
     allocatable: dict[str, int]
     images: dict[str, int] = dataclasses.field(default_factory=dict)
     """Bytes by name."""
+    volume_limits: dict[str, int] = dataclasses.field(default_factory=dict)
+    """Number of volumes by CSI driver."""
+    attached: set[tuple[str, str]] = dataclasses.field(default_factory=set)
+    """Volumes with a VolumeAttachment."""
 
 
 @dataclasses.dataclass(eq=False)
@@ -41,6 +45,8 @@ class Pod:
     preempted: bool
     """True if it is terminating because the scheduler preempts it."""
     gated: bool
+    volumes: set[tuple[str, str]] = dataclasses.field(default_factory=set)
+    """CSI driver and handle of the volumes of its claims."""
 
 
 @dataclasses.dataclass(eq=False)
@@ -133,6 +139,7 @@ def read(objects: Objects) -> Cluster:
     for one in by_kind.get("Pod", []):
         if (one.get("status") or {}).get("phase") not in {"Succeeded", "Failed"}:
             _add_pod(cluster, one, classes)
+    _add_volumes(cluster, by_kind)
     for kind in ("PodGroup", "CompositePodGroup"):
         for one in by_kind.get(kind, []):
             group = _group(one, classes)
@@ -184,6 +191,24 @@ def _add_pod(cluster: Cluster, one: dict[str, Any], classes: Objects) -> None:
         cluster.where[key] = spec["nodeName"]
     elif status.get("nominatedNodeName"):
         cluster.nominated[key] = status["nominatedNodeName"]
+
+
+def _add_volumes(cluster: Cluster, by_kind: dict[str, Objects]) -> None:
+    """Add limits and attachments to the nodes, and volumes to the pods."""
+    handles = {each["metadata"]["name"]: each["spec"].get("csi") for each in by_kind.get("PersistentVolume", [])}
+    keys = {name: (csi["driver"], csi["volumeHandle"]) for name, csi in handles.items() if csi}
+    claims = {each["metadata"]["name"]: each["spec"].get("volumeName") for each in by_kind.get("PersistentVolumeClaim", [])}
+    for one in by_kind.get("CSINode", []):
+        if (node := cluster.nodes.get(one["metadata"]["name"])) is not None:
+            counts = {each["name"]: (each.get("allocatable") or {}).get("count") for each in one["spec"]["drivers"]}
+            node.volume_limits = {driver: count for driver, count in counts.items() if count is not None}
+    for one in by_kind.get("VolumeAttachment", []):
+        node, name = cluster.nodes.get(one["spec"]["nodeName"]), one["spec"]["source"]["persistentVolumeName"]
+        if node is not None and name in keys:
+            node.attached.add(keys[name])
+    for pod in cluster.pods.values():
+        names = [each["persistentVolumeClaim"]["claimName"] for each in pod.spec.get("volumes") or [] if "persistentVolumeClaim" in each]
+        pod.volumes = {keys[claims[name]] for name in names if claims.get(name) in keys}
 
 
 def _group(one: dict[str, Any], classes: Objects) -> Group:

@@ -50,7 +50,7 @@ def csi_node(name: str, limits: dict[str, Any]) -> Json:
     return {"apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": {"name": name}, "spec": {"drivers": drivers}}
 
 
-def csi_driver(name: str, *, required: bool) -> Json:
+def csi_driver(name: str, *, required: Any) -> Json:
     spec = {"preventPodSchedulingIfMissing": required}
     return {"apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver", "metadata": {"name": name}, "spec": spec}
 
@@ -169,8 +169,7 @@ def test_zone_of_a_volume(of_volume, of_node, passes):
         pytest.param([claim(), {**LATE, "provisioner": "kubernetes.io/aws-ebs"}], id="a provisioner that can migrate"),
         pytest.param([claim(modes=("ReadWriteOncePod",)), LATE], id="ReadWriteOncePod and not bound"),
         pytest.param([claim(volume="pv"), volume(awsElasticBlockStore={"volumeID": "x"})], id="can migrate to a CSI driver"),
-        pytest.param([claim(volume="pv"), CSI_VOLUME, csi_node("n2", {"csi.example": 5})], id="a driver with a limit on a node"),
-        pytest.param([claim(volume="pv"), CSI_VOLUME, csi_driver("csi.example", required=True)], id="a driver that must be on the node"),
+        pytest.param([claim(volume="pv"), CSI_VOLUME, csi_driver("csi.example", required="x")], id="a CSIDriver that cannot be read"),
         pytest.param([claim(volume="pv"), CSI_VOLUME, csi_node("n2", {"other.example": "many"})], id="a CSINode that cannot be read"),
     ],
 )
@@ -188,6 +187,7 @@ def test_claim_that_is_not_modelled(objects):
         pytest.param([csi_node("n2", {"csi.example": None})], id="a driver without a limit"),
         pytest.param([csi_node("n2", {"other.example": 5}), csi_driver("other.example", required=True)], id="a limit of another driver"),
         pytest.param([csi_driver("csi.example", required=False)], id="a driver that may be missing"),
+        pytest.param([csi_node("n2", {"csi.example": 5})], id="a limit that is not reached"),
     ],
 )
 def test_volume_of_a_driver_without_limits(objects):

@@ -129,7 +129,11 @@ def told(snapshot: ClusterSnapshot) -> Json:
                 dict(table.labels[index]),
                 table.taints[index],
                 bool(table.unschedulable[index]),
-                {resource: int(table.allocatable[row, index]) for resource, row in table.row.items() if table.allocatable[row, index]},
+                {
+                    resource: int(table.allocatable[row, index])
+                    for resource, row in table.row.items()
+                    if row not in table.limit_rows and table.allocatable[row, index]
+                },
             )
             for index, name in enumerate(table.names)
         ],

@@ -160,7 +160,7 @@ SERVED = {
     "/apis/scheduling.k8s.io/v1alpha3": ["podgroups", "workloads", "compositepodgroups"],
     "/apis/scheduling.k8s.io/v1": ["priorityclasses"],
     "/apis/policy/v1": ["poddisruptionbudgets"],
-    "/apis/storage.k8s.io/v1": ["storageclasses"],
+    "/apis/storage.k8s.io/v1": ["storageclasses", "csinodes", "csidrivers", "volumeattachments"],
 }
 
 
@@ -186,6 +186,9 @@ def test_each_kind_is_found_in_the_best_version_and_its_path_is_known_before_it_
         "PersistentVolumeClaim": "/api/v1/persistentvolumeclaims",
         "PersistentVolume": "/api/v1/persistentvolumes",
         "StorageClass": "/apis/storage.k8s.io/v1/storageclasses",
+        "CSINode": "/apis/storage.k8s.io/v1/csinodes",
+        "CSIDriver": "/apis/storage.k8s.io/v1/csidrivers",
+        "VolumeAttachment": "/apis/storage.k8s.io/v1/volumeattachments",
         "Pod": "/api/v1/pods",
     }
     assert (want, want) == (found, watching.feed.paths)

@@ -147,7 +147,6 @@ def test_unusable_claim_is_a_problem_and_does_not_exist():
     assert ((), {"p": "n1"}) == (this.store.problems(), bound(this.writes()))
 
 
-def test_a_pod_with_a_csi_volume_is_left_alone():
-    """Limits of CSI drivers are not watched."""
+def test_a_pod_with_a_csi_volume_is_placed():
     this = scene(BOUND, volume("pv", csi={"driver": "csi.example", "volumeHandle": "x"}))
-    assert {} == bound(this.writes())
+    assert {"p": "n1"} == bound(this.writes())

@@ -1,0 +1,46 @@
+"""Shapes of pods, once the rows of the node table are known."""
+
+from __future__ import annotations
+
+from scheduler_core.loading.pod_forms import Images, PodForm
+from scheduler_core.model.nodes import NodeTable
+from scheduler_core.model.pods import PodShape
+
+
+def scored_images(images: Images, nodes: NodeTable) -> Images:
+    """Return *images* with an empty text for each that no node reports; nothing if no node reports any."""
+    reported = nodes.reported
+    if not reported or reported.keys().isdisjoint(images):
+        return ()
+    return tuple(sorted(name if name in reported else "" for name in images))
+
+
+def shape_of(form: PodForm, images: Images, serial: int, nodes: NodeTable) -> PodShape:
+    """Return the shape of *form* with ``scored_images``; *nodes* has a row for each resource, and the options of its claims.
+
+    Resources that share a row count with the largest amount.
+    """
+    requests: dict[int, int] = {}
+    for name, amount in form.demand.requests:
+        row = nodes.row[name]
+        requests[row] = max(amount, requests.get(row, 0))
+    storage, claims = nodes.storage, form.requests()
+    for name in storage.rows(claims) if storage is not None else ():
+        requests[nodes.row[name]] = requests.get(nodes.row[name], 0) + 1
+    return PodShape(
+        serial=serial,
+        requests=tuple(sorted(requests.items())),
+        scored=form.demand.scored,
+        node_selector=form.node_selector,
+        affinity=form.affinity,
+        tolerations=form.tolerations,
+        spread=form.spread,
+        ports=form.ports,
+        features=form.features,
+        images=images,
+        unmodelled=form.unmodelled,
+        volumes=form.volumes,
+        picks_volumes=storage is not None and storage.one_by_one(claims),
+        counts_volumes=storage is None or storage.counted(claims),
+        named_volumes=form.named_volumes,
+    )
