@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import email
+import functools
 import os
 import shutil
 import signal
@@ -85,14 +86,26 @@ class Environment:
             return process.wait(WAIT_SECONDS), "".join(lines)
 
     def install(self, wheel: Path) -> None:
-        """Install *wheel* without its dependencies, over an existing installation."""
-        pip(self.python, "install", "--no-deps", "--no-index", "--no-compile", "--force-reinstall", str(wheel))
+        """Install *wheel* without its dependencies, with the files that pip has made of it."""
+        unpacked = _installed(wheel)
+        shutil.copytree(unpacked.site, self.site, dirs_exist_ok=True)
+        script = self.directory / "bin" / "muster"
+        shutil.copy(unpacked.directory / "bin" / "muster", script)
+        script.write_text(script.read_text(encoding="utf-8").replace(str(unpacked.python), str(self.python)), encoding="utf-8")
 
 
 def create(directory: Path) -> Environment:
     """Create an empty environment."""
     venv.create(directory, with_pip=False, symlinks=True)
     return Environment(directory)
+
+
+@functools.cache
+def _installed(wheel: Path) -> Environment:
+    """Create an environment with nothing but the wheel, once: pip takes seconds."""
+    created = create(wheel.parent / "installed")
+    pip(created.python, "install", "--no-deps", "--no-index", "--no-compile", str(wheel))
+    return created
 
 
 def with_extra(directory: Path, wheel: Path, extra: str) -> Environment:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import tomllib
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 
@@ -24,11 +26,17 @@ EXTRA_OF = {"simulate": "simulate", "snapshot": "cluster", "serve": "webhooks", 
 """Commands that need an extra, each with its extra; ``snapshot`` needs it only for a live cluster."""
 
 
+@functools.cache
+def packages_distributions() -> Mapping[str, list[str]]:
+    """Return the installed distributions of each module; each is read for that."""
+    return metadata.packages_distributions()
+
+
 def modules_of(requirements: list[str]) -> set[str]:
     """Return the modules that *requirements* install, including those of our own extras."""
     names = {canonicalize_name(each.name) for each in map(Requirement, requirements)} - {PROJECT["name"]}
     ours = {*EDGES, "httptools"}
-    return {module for module, owners in metadata.packages_distributions().items() if {*map(canonicalize_name, owners)} & names} & ours
+    return {module for module, owners in packages_distributions().items() if {*map(canonicalize_name, owners)} & names} & ours
 
 
 def source_tree() -> dict[str, Module]:
@@ -40,8 +48,8 @@ def source_tree() -> dict[str, Module]:
 
 
 def for_types_only(tree: ast.Module) -> set[int]:
-    """Return the lines below ``if TYPE_CHECKING``."""
-    blocks = [node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    """Return the lines below ``if TYPE_CHECKING``, which stands at the top of a module."""
+    blocks = [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
     return {line for block in blocks for each in block.body for line in range(each.lineno, (each.end_lineno or 0) + 1)}
 
 
