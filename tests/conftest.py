@@ -35,7 +35,29 @@ hypothesis.settings.load_profile("muster")
 TERMINAL = ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TERM", "PAGER")
 LANGUAGE = ("LANG", "LANGUAGE", "LC_CTYPE", "LC_MESSAGES", "LC_TIME", "LC_NUMERIC", "LC_COLLATE", "PYTHONIOENCODING")
 HOME_PREFIX = "muster-tests-home-"
-CLUSTER = "tests/cluster/"
+CLUSTER, INSTALLATION = "tests/cluster/", "tests/installation/"
+LONG = tuple(
+    f"{CLUSTER}test_{name}.py"
+    for name in ("webhooks_down", "sidecar_bad_days", "sidecar_preempt_bad", "soak", "bench", "snapshot", "demo_cluster", "control_plane")
+)
+"""Files that take longest: another worker that starts one of them last keeps the rest waiting."""
+TOGETHER = (
+    CLUSTER,
+    *(
+        f"tests/{name}.py"
+        for name in (
+            "docs/test_site",
+            "muster/test_page",
+            "muster/test_page_in_browser",
+            "muster/test_standard_output",
+            "test_architecture",
+            "validators/test_schema_reference",
+            "webhooks/test_server_clients",
+            "webhooks/test_server_requests",
+        )
+    ),
+)
+"""Files whose tests share something that takes long to make."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -65,6 +87,12 @@ def _leave_home(config: pytest.Config) -> None:
     config.add_cleanup(lambda: shutil.rmtree(empty, ignore_errors=True))
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the longest files first and the installation last, where the first worker of each kind begins."""
+    items.sort(key=lambda item: -1 if item.nodeid.startswith(LONG) else int(item.nodeid.startswith(INSTALLATION)))
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None]:
     """Take the collected tests out of garbage collection: they live as long as the process, and there are many."""
@@ -78,17 +106,20 @@ def pytest_collection() -> Generator[None]:
 
 
 class ByControlPlane(LoadScopeScheduling):
-    """xdist scheduler: tests on a control plane are distributed by file, all others one by one.
+    """xdist scheduler: tests on a control plane are distributed by file, most others one by one.
 
-    A worker keeps a control plane for all its files, and each file starts its other processes once.  (The marker ``xdist_group``
-    would do, but pytest-xdist 3.8 does not see it under pytest 9.2.)  These files are first in the queue.  Every second worker takes
-    from its end, so that CPU-bound tests run while others wait.
+    A worker keeps a control plane for all its files, and each file starts its other processes once.  The same holds for other files
+    with something that takes long to make, and for all files that need an installation.  (The marker ``xdist_group``
+    would do, but pytest-xdist 3.8 does not see it under pytest 9.2.)  The files on a control plane are first in
+    the queue.  Every second worker takes from its end, so that CPU-bound tests run while others wait.
 
     With a unit for nearly each test, work that pytest-xdist does for all units of a worker at each result would be quadratic.
     """
 
     def _split_scope(self, nodeid: str) -> str:
-        return nodeid.partition("::")[0] if nodeid.startswith(CLUSTER) else nodeid
+        if nodeid.startswith(INSTALLATION):
+            return INSTALLATION
+        return nodeid.partition("::")[0] if nodeid.startswith(TOGETHER) else nodeid
 
     def _assign_work_unit(self, node: WorkerController) -> None:
         if int(node.gateway.id.removeprefix("gw")) % 2:
