@@ -59,8 +59,10 @@ class PodByPod:
         if self._stateful.touches(pod):
             if self._profile.refused(self._stateful.unmodelled(pod)):
                 able[:] = False
-            for _, mask in self._stateful.filter(pod, self._nodes):
-                able &= mask
+            # Only the nodes that pass the other filters: bound volumes, for example, exclude most of them.
+            left = able.nonzero()[0]
+            for _, mask in self._stateful.filter(pod, self._nodes[left]) if len(left) else ():
+                able[left] &= mask
         return able
 
     def _nominated(self, pod: PodRecord, feasible: Ints) -> int:

@@ -6,15 +6,15 @@ import functools
 
 import numpy as np
 
-from scheduler_core.model.nodes import Bools, Ints, Nodes
+from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.volumes import BIND_CONFLICT
 from scheduler_core.plugins.base import ClusterEvent, Filters, StatefulPlugin
 from scheduler_core.plugins.pod_counts import PodCounts
 from scheduler_core.plugins.volume_picks import NOT_ENOUGH_SPACE, PROVISIONED, Picks, VolumePicks
 
-_Found = tuple[str, int]
-"""The reason that excludes a node, empty if none does, and the score of the node."""
+_REASONS = (BIND_CONFLICT, NOT_ENOUGH_SPACE)
+_FITS, _UNKNOWN = -1, -2
 
 
 class VolumeMatching(StatefulPlugin):
@@ -30,7 +30,7 @@ class VolumeMatching(StatefulPlugin):
         storage = counts.nodes.storage
         self._storage = storage
         self._of_pod: dict[str, Picks] = {}
-        self._found: dict[int, dict[int, _Found]] = {}
+        self._found: dict[int, tuple[Ints, Ints]] = {}
 
     @functools.cached_property
     def _picks(self) -> VolumePicks | None:
@@ -49,19 +49,18 @@ class VolumeMatching(StatefulPlugin):
         """Return the filters for *pod*; masks have the shape of *nodes*."""
         if self._picks is None or not self.touches(pod):
             return []
-        reasons = [reason for reason, _ in self._on(self._picks, pod, nodes)]
+        codes, _ = self._on(self._picks, pod, nodes)
         filters: Filters = []
-        for text in (BIND_CONFLICT, NOT_ENOUGH_SPACE):
-            passing: Bools = np.array([reason != text for reason in reasons], dtype=bool)
-            if not passing.all():
-                filters.append((text, passing))
+        for number, reason in enumerate(_REASONS):
+            if (codes == number).any():
+                filters.append((reason, codes != number))
         return filters
 
     def score(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Ints:  # noqa: ARG002 - as in ``filters``
         """Return the free percentage of the volumes or of the storage capacity."""
         if self._picks is None or not self.touches(pod):
             return np.zeros(len(nodes), dtype=np.int64)
-        return np.array([score for _, score in self._on(self._picks, pod, nodes)], dtype=np.int64)
+        return self._on(self._picks, pod, nodes)[1]
 
     def counted(self, pod: PodRecord) -> bool:
         """Return whether the volumes of *pod* are counted by node."""
@@ -92,16 +91,18 @@ class VolumeMatching(StatefulPlugin):
             self._picks.release(tuple(each for each in picks if each.volume != PROVISIONED))
             self._forget(picks)
 
-    def _on(self, picks: VolumePicks, pod: PodRecord, nodes: Nodes) -> list[_Found]:
-        """Return the result for each of *nodes*, from the cache if possible."""
-        known = self._found.setdefault(pod.shape.serial, {})
-        result = []
-        for node in nodes.tolist():
-            if (found := known.get(node)) is None:
-                here = picks.find(pod, node)
-                found = known[node] = (here, 0) if isinstance(here, str) else ("", picks.score(here, node))
-            result.append(found)
-        return result
+    def _on(self, picks: VolumePicks, pod: PodRecord, nodes: Nodes) -> tuple[Ints, Ints]:
+        """Return the index of the reason that excludes each of *nodes*, _FITS if none does, and its score; cached by shape and node."""
+        size = len(self.counts.nodes)
+        known = self._found.setdefault(pod.shape.serial, (np.full(size, _UNKNOWN, dtype=np.int64), np.zeros(size, dtype=np.int64)))
+        codes, scores = known
+        for node in nodes[codes[nodes] == _UNKNOWN].tolist():
+            here = picks.find(pod, node)
+            if isinstance(here, str):
+                codes[node] = _REASONS.index(here)
+            else:
+                codes[node], scores[node] = _FITS, picks.score(here, node)
+        return codes[nodes], scores[nodes]
 
     def _forget(self, picks: Picks) -> None:
         """Drop results that depend on the volumes of *picks*."""
@@ -112,6 +113,5 @@ class VolumeMatching(StatefulPlugin):
             if nodes is None:
                 self._found.clear()
                 return
-            for known in self._found.values():
-                for node in nodes:
-                    known.pop(node, None)
+            for codes, _ in self._found.values() if nodes else ():
+                codes[list(nodes)] = _UNKNOWN
