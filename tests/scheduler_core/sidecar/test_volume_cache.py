@@ -11,7 +11,7 @@ from scheduler_core.model.decision import Name
 from scheduler_core.sidecar.queue.states import Unschedulable
 from scheduler_core.sidecar.writes import Bind
 from tests.sampling import sampled
-from tests.scheduler_core.builders import Json, leaf, node
+from tests.scheduler_core.builders import Json, leaf, node, pod
 from tests.scheduler_core.oracle.strategies import TINY, clusters
 from tests.scheduler_core.plugins.test_volumes import claim, on, storage_class, using, volume
 from tests.scheduler_core.sidecar import histories
@@ -150,3 +150,26 @@ def test_unusable_claim_is_a_problem_and_does_not_exist():
 def test_a_pod_with_a_csi_volume_is_placed():
     this = scene(BOUND, volume("pv", csi={"driver": "csi.example", "volumeHandle": "x"}))
     assert {"p": "n1"} == bound(this.writes())
+
+
+def message(this: Scene) -> str:
+    explanation = this.scheduler.explain("default", "p")
+    assert explanation is not None
+    assert explanation.decision is not None
+    return explanation.decision.message
+
+
+def test_ephemeral_volume_waits_until_its_claim_exists_and_is_bound():
+    volumes = [{"name": "scratch", "ephemeral": {"volumeClaimTemplate": {"spec": {"storageClassName": "late"}}}}]
+    this = Scene(*NODES, pod("p", volumes=volumes, **MUSTER), ZONE_B, storage_class("WaitForFirstConsumer"), scheduler_name="muster")
+    missing = 'waiting for ephemeral volume controller to create the persistentvolumeclaim "p-scratch"'
+    assert {} == bound(this.writes())
+    assert missing in message(this)
+    owner = {"ownerReferences": [{"kind": "Pod", "name": "p", "controller": True}]}
+    this.put(claim("p-scratch", **owner))
+    this.now += 100.0
+    assert {} == bound(this.writes())
+    assert "spec.volumes[0].ephemeral can exclude nodes and is not modelled" in message(this)
+    this.put(claim("p-scratch", "pv", **owner))
+    this.now += 100.0
+    assert {"p": "n2"} == bound(this.writes())
