@@ -14,6 +14,7 @@ import numpy as np
 
 from scheduler_core.exact.needs import satisfied
 from scheduler_core.exact.packing.optional_pods import PlannedGroup
+from scheduler_core.exact.shared_claims import SharedClaims
 from scheduler_core.exact.step_budget import DEFAULT, StepBudget, StepsSpentError
 from scheduler_core.exact.tree.tree_search import TreeSearch
 from scheduler_core.model.decision import IN_ORDER, MOST_PODS, Search, Status
@@ -40,6 +41,7 @@ class Complete(Greedy):
         super().__init__(state, signatures)
         self._steps = steps
         self.search = Search("complete", "not-searched")
+        self._shared_claims = SharedClaims(state)
 
     def place(self, request: PlacementRequest) -> PlacementOutcome:
         """Return the result of a root; ``search`` describes the search."""
@@ -47,8 +49,10 @@ class Complete(Greedy):
         waiting = sum(len(leaf.waiting) for leaf in request.entity.leaves())
         self.search = Search.placed("complete", leaf=request.leaf) if greedy.success else Search("complete", "not-searched")
         whole = greedy.success and greedy.placed == waiting
-        if whole or greedy.status is Status.ERROR or not self.searches(request):
+        if whole or greedy.status is Status.ERROR:
             return greedy
+        if not self.searches(request):
+            return self._with_shared_claim(request, greedy)
         if greedy.status is Status.UNRESOLVABLE:
             # Too few members, or no domain at all: the count is a proof.
             self.search = Search("complete", "infeasible")
@@ -66,6 +70,33 @@ class Complete(Greedy):
         as_greedy = greedy.success and greedy.placed >= outcome.placed
         self.search = Search.placed("complete", budget.explored, IN_ORDER if as_greedy else MOST_PODS, leaf=request.leaf)
         return greedy if as_greedy else outcome
+
+    def _with_shared_claim(self, request: PlacementRequest, greedy: PlacementOutcome) -> PlacementOutcome:
+        """Return the result of a root that is searched only if the node of a claim that its pods share is given."""
+        shared, entity = self._shared_claims, request.entity
+        nodes = None if satisfied(request) or self._is_unmodelled(request) else shared.nodes(entity)
+        if nodes is None or not searchable(self.request(shared.pinned(entity, 0))):
+            return greedy
+        budget, best = StepBudget(self._steps), None
+        waiting = sum(len(leaf.waiting) for leaf in entity.leaves())
+        try:
+            for node in nodes:
+                outcome = self._search(self.request(shared.pinned(entity, node)), budget)
+                if outcome is not None and (best is None or self._rank(outcome) > self._rank(best)):
+                    best = outcome
+                if best is not None and best.placed == waiting:
+                    break
+        except StepsSpentError:
+            if best is None and not greedy.success:
+                self.search = Search("complete", "budget", self._steps)
+        else:
+            if best is None and not greedy.success:
+                self.search = Search("complete", "infeasible", budget.explored)
+                return self._refuted_outcome(request, greedy)
+        if best is None or (greedy.success and greedy.placed >= best.placed):
+            return greedy
+        self.search = Search.placed("complete", budget.explored, MOST_PODS, leaf=request.leaf)
+        return best
 
     def searches(self, request: PlacementRequest) -> bool:
         """Return whether the search serves a root that greedy does not place whole; else the result of greedy is final."""

@@ -29,6 +29,7 @@ class _Options:
         self._objects = objects
         self._index = _LabelIndex(nodes)
         self._nothing: Bools = np.zeros(len(nodes), dtype=bool)
+        self._by_size: dict[tuple[str, int | None], ClaimOptions] = {}
         self._masks: dict[tuple[Expressions, ...], Bools] = {}
 
     def volumes(self) -> tuple[FreeVolume, ...]:
@@ -41,7 +42,9 @@ class _Options:
 
     def options(self, request: ClaimRequest) -> ClaimOptions:
         """Return the options of *request*."""
-        provisioning = self._provisioning(request)
+        key = request.storage_class, request.size
+        if (provisioning := self._by_size.get(key)) is None:
+            provisioning = self._by_size[key] = self._provisioning(request)
         if request.selected_node:
             return dataclasses.replace(provisioning, selected=self._nodes.index.get(request.selected_node, -2))
         if request.reserved:

@@ -83,6 +83,10 @@ class VolumeMatching(StatefulPlugin):
             self._picks.release(picks)
             self._forget(picks)
 
+    def selected_node(self, claim: str) -> int:
+        """Return the node that is selected for *claim*, which several pods use; -1 if none is."""
+        return -1 if self._picks is None else self._picks.selected_node(claim)
+
     def free_volumes(self, pod: PodRecord) -> None:
         """Free the existing volumes of *pod*; the node for volumes to be provisioned stays selected."""
         if self._picks is not None and pod.key in self._of_pod:

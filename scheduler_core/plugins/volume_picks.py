@@ -117,6 +117,10 @@ class VolumePicks:
                 self._shared_volume.pop(shared, None)
             self.taken.discard(pick.volume)
 
+    def selected_node(self, claim: str) -> int:
+        """Return the node that is selected for *claim*, which several pods use; -1 if none is."""
+        return self._shared_node.get(claim, -1)
+
     def score(self, picks: Picks, node: int) -> int:
         """Return how much is left of the volumes, or else of the storage capacity, in percent; the mean over the classes."""
         static = [each for each in picks if each.volume != PROVISIONED]

@@ -46,6 +46,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"step_budget", "needs"}),
         frozenset({"packing", "certificate"}),
         frozenset({"tree"}),
+        frozenset({"shared_claims"}),
         frozenset({"complete"}),
     ),
     "scheduler_core.preemption": (

@@ -337,3 +337,45 @@ def test_tree_with_two_volumes_is_placed_without_a_warning():
     for strategy in ("greedy", "complete"):
         decision = decided(tree(volume("pv1", "n1"), volume("pv2", "n1")), strategy=strategy)
         assert (2, "") == (len({each.volume for each in decision.volumes.values()}), decision.message)
+
+
+def sharing(*nodes: Json, cpu: str = "2", count: int = 2, **more: Any) -> list[Json]:
+    """Return a gang whose pods share a claim for which a volume must be provisioned."""
+    pods = [using("c", name=f"p{number}", group="g", cpu=cpu) for number in range(count)]
+    return [*nodes, DYNAMIC, leaf("g", count), claim(storage_class="dyn", **more), *pods]
+
+
+def test_complete_search_finds_the_node_of_a_shared_claim():
+    objects = sharing(node("a", cpu="100"), node("b", cpu="11"), pod("full", on="a", cpu="97"), pod("half", on="b", cpu="6"))
+    assert {} == placed(decided(sharing(node("a", cpu="3"), node("b", cpu="3")), strategy="complete"))
+    assert {"p0": "b", "p1": "b"} == placed(decided(objects, strategy="complete"))
+    tight = sharing(node("a", "3900m", memory="64Gi"), node("b", "4", memory="1Gi"))
+    assert {} == placed(decided(tight, strategy="greedy"))
+    decision = decided(tight, strategy="complete")
+    assert ({"p0": "b", "p1": "b"}, {"default/c": "b"}) == (
+        placed(decision),
+        {claim: each.node for claim, each in decision.volumes.items()},
+    )
+
+
+@pytest.mark.parametrize(
+    ("objects", "outcome"),
+    [
+        pytest.param(sharing(node("a", "3"), node("b", "3")), "infeasible", id="no node is large enough"),
+        pytest.param(sharing(), "not-searched", id="no nodes"),
+        pytest.param([*sharing(node("a", "4"), cpu="1"), pod("full", on="a", cpu="3")], "infeasible", id="the only node is full"),
+        pytest.param(sharing(node("a", "9"), annotations={SELECTED: "b"}), "infeasible", id="another node is selected"),
+        pytest.param([*sharing(node("a", "3")), volume("v", storageClassName="dyn")], "not-searched", id="a volume exists"),
+    ],
+)
+def test_complete_search_refutes_a_shared_claim_if_no_node_can_have_it(objects, outcome):
+    decision = decided(objects, strategy="complete")
+    assert (outcome, {}) == (decision.search.outcome, placed(decision))
+
+
+def test_later_root_needs_the_node_that_an_earlier_root_selects_for_their_claim():
+    objects = [node("a", "4"), node("b", "4"), DYNAMIC, claim(storage_class="dyn")]
+    objects += [using("c", name="p1", cpu="3", priority=9), using("c", name="p2", cpu="3")]
+    for strategy in ("greedy", "complete"):
+        decisions = run_cycle(load(objects), CycleOptions(strategy=strategy)).decisions
+        assert [1, 0] == [len(each.assignments) for each in decisions]
