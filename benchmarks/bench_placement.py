@@ -31,6 +31,7 @@ _UNCACHED_ROOTS = 6
 def main() -> None:
     """Measure and print."""
     measure.table("Placing: decisions, 5,000 nodes in 50 racks and 5 zones, every placement scored", _COLUMNS, list(_throughput()))
+    measure.table("Placing: gangs that a Service selects, which spreads their pods", _SPREAD_COLUMNS, list(_spread()))
     measure.table("Placing: growth, and roots that are not placed", ("what", "figure", "limit"), list(_growth_and_failures()))
 
 
@@ -46,6 +47,26 @@ def _throughput() -> Iterable[list[str]]:
     yield _row("500 trees of 2 x 4", [*nodes, *clusters.trees(500, 2, 4)], 20_000, KUBE_SCHEDULER["tree"])
     yield _row("3 trees of 2 x 500", [*nodes, *clusters.trees(3, 2, 500)], 100_000, KUBE_SCHEDULER["tree"])
     yield _row("500 gangs of 4, each of another shape", [*nodes, *clusters.shapes(500, 4, 5)], 4_000, 0)
+
+
+_SPREAD_COLUMNS = ("roots", "per root", "per root without Services", "ratio", "limit")
+
+
+def _spread() -> Iterable[list[str]]:
+    nodes = clusters.nodes(5000)
+    for name, count, size, key, limit in (
+        ("750 gangs of 4", 750, 4, clusters.RACK, 2.0),
+        ("3 gangs of 1,000", 3, 1000, clusters.RACK, 2.0),
+        ("200 gangs of 4 without topology", 200, 4, "", 2.0),
+        ("3 gangs of 1,000 without topology", 3, 1000, "", 0.0),
+    ):
+        without = _snapshot([*nodes, *clusters.gangs(count, size, key=key)])
+        selected = _snapshot([*nodes, *clusters.with_services(clusters.gangs(count, size, key=key))])
+        runs = {"without": lambda each=without: _pods_per_second(each), "with": lambda each=selected: _pods_per_second(each)}
+        rounds = measure.in_turns(runs, ROUNDS)
+        ratio = rounds.ratio("without", "with")
+        figures = (_milliseconds(size / rounds.median(each)) for each in ("with", "without"))
+        yield [name, *figures, f"{ratio:.2f}", _verdict(ratio, limit) if limit else ""]
 
 
 def _growth_and_failures() -> Iterable[list[str]]:

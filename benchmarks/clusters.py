@@ -29,6 +29,19 @@ def gangs(count: int, size: int, *, key: str = RACK, parent: str = "", prefix: s
         yield from (pod(f"{name}-{member:04d}", name) for member in range(size))
 
 
+def with_services(objects: Iterable[Json]) -> Iterator[Json]:
+    """Yield *objects* with the label ``job`` on each pod of a group, and a Service for each group that selects it."""
+    groups: set[str] = set()
+    for each in objects:
+        if each["kind"] == "Pod" and (group := each["spec"].get("schedulingGroup")):
+            name = group["podGroupName"]
+            each["metadata"]["labels"]["job"] = name
+            groups.add(name)
+        yield each
+    for name in sorted(groups):
+        yield {"apiVersion": "v1", "kind": "Service", "metadata": _meta(name), "spec": {"selector": {"job": name}}}
+
+
 def trees(count: int, width: int, size: int) -> Iterator[Json]:
     """Yield *count* trees: a composite in one zone over *width* gangs of *size* pods, each gang in one rack."""
     for number in range(count):

@@ -18,8 +18,8 @@ from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.placement.extension_points import PluginFailedError, Plugins
-from scheduler_core.placement.greedy import Greedy, assigned
-from scheduler_core.placement.outcome import PlacementOutcome
+from scheduler_core.placement.greedy import Greedy
+from scheduler_core.placement.outcome import PlacementOutcome, assigned
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import NO_PLUGINS, PlacementState
 from scheduler_core.plugins.volume_picks import VolumePicks

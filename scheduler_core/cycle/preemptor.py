@@ -20,8 +20,8 @@ from scheduler_core.model.nodes import Bools, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.candidate_placements import PinError, pinned_value
-from scheduler_core.placement.greedy import Greedy, assigned, pods_with_nodes
-from scheduler_core.placement.outcome import PlacementOutcome
+from scheduler_core.placement.greedy import Greedy
+from scheduler_core.placement.outcome import PlacementOutcome, assigned, pods_with_nodes
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.preemption.bounds.shortage import GroupDemand

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from scheduler_core.model import wire
 from scheduler_core.model.problem import Problem
+from scheduler_core.model.workload_selectors import CONTROLLERS
 from validators.model import decode
 from validators.model.decode import Json, Source
 from validators.versions import served
@@ -20,8 +21,10 @@ ATTACH_KINDS = ("CSINode", "CSIDriver", "VolumeAttachment")
 """Kinds with limits of the volumes that a node can attach."""
 CAPACITY_KINDS = ("CSIStorageCapacity",)
 """Kinds with the storage that can be provisioned."""
+SELECTING_KINDS = ("Service", *CONTROLLERS)
+"""Kinds whose selectors are the default of topology spread."""
 _BASIC_KINDS = ("Node", "Pod", "PodGroup", "CompositePodGroup", "Workload", "PriorityClass", "PodDisruptionBudget")
-KINDS = (*_BASIC_KINDS, *VOLUME_KINDS, *ATTACH_KINDS, *CAPACITY_KINDS)
+KINDS = (*_BASIC_KINDS, *VOLUME_KINDS, *ATTACH_KINDS, *CAPACITY_KINDS, *SELECTING_KINDS)
 """Kinds that are read."""
 
 DEEP = "is nested too deeply to be read"
@@ -30,6 +33,8 @@ _NOUNS |= {
     "PersistentVolumeClaim": "claim",
     "PersistentVolume": "volume",
     "StorageClass": "class",
+    "Service": "Service",
+    **dict.fromkeys(CONTROLLERS, "controller"),
 }
 
 Name = tuple[str, str]

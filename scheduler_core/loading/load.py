@@ -11,6 +11,7 @@ from scheduler_core.loading.priority import Priorities
 from scheduler_core.loading.read_groups import completed, group_priorities, read_budgets, read_kind
 from scheduler_core.loading.read_nodes import NodeRead, images_among, node_table, read_nodes
 from scheduler_core.loading.read_pods import Records, read_pods, requested_rows
+from scheduler_core.loading.read_selectors import read_selectors
 from scheduler_core.loading.read_volumes import read_volumes
 from scheduler_core.loading.volume_pools import count_volumes
 from scheduler_core.model.problem import Problem
@@ -25,8 +26,9 @@ from validators.model.workload import Workload
 def load(objects: Iterable[Source]) -> ClusterSnapshot:
     """Return the snapshot of *objects*: each is parsed JSON, or the JSON text of one object; lists are opened.
 
-    Nodes, pods, groups, Workloads, priority classes, disruption budgets, and the objects about claims, volumes and CSI drivers are read;
-    other kinds are skipped.  The result does not depend on the order of *objects*.  No input raises: errors are listed in ``problems``.
+    Nodes, pods, groups, Workloads, priority classes, disruption budgets, the objects about claims, volumes and CSI drivers, and the
+    Services and controllers of pods are read; other kinds are skipped.  The result does not depend on the order of *objects*.  No input
+    raises: errors are listed in ``problems``.
     """
     kinds, problems = gather(objects)
     nodes = read_nodes(kinds["Node"], problems)
@@ -48,6 +50,7 @@ def load(objects: Iterable[Source]) -> ClusterSnapshot:
     records = Records(table, priorities, problems)
     pods = tuple(records.record(draft) for draft in drafts)
     problems += label_case.problems(table, groups, pods)
+    selectors = read_selectors(kinds, problems)
     unusable = (*classes.unusable, *workloads.unusable, *leaves.unusable, *composites.unusable)
     return ClusterSnapshot(
         nodes=table,
@@ -59,6 +62,7 @@ def load(objects: Iterable[Source]) -> ClusterSnapshot:
         known=KnownObjects((*groups, *workloads.good, *classes.good, *map(_known, nodes.values()), *unusable), complete=False),
         problems=_in_order(problems),
         volumes=volumes,
+        selectors=selectors,
     )
 
 

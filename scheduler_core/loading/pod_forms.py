@@ -195,9 +195,6 @@ def _unmodelled(spec: PodSpec) -> Iterator[str]:
         yield from (f"spec.volumes[{index}].{name}" for name in _constraining_sources(volume))
     for index in range(len(spec.resource_claims or ())):
         yield f"spec.resourceClaims[{index}]"
-    for index, constraint in enumerate(spec.topology_spread_constraints or ()):
-        if constraint.when_unsatisfiable == "ScheduleAnyway":
-            yield f"spec.topologySpreadConstraints[{index}]"
 
 
 def claims_of(pod: str, spec: PodSpec) -> Iterator[PodClaim]:

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 from scheduler_core.loading import object_errors
 from scheduler_core.loading.gather import DEEP, GatheredObjects, Name, Unusable, label, left_out, written_name
-from scheduler_core.model import wire, wire_volumes
+from scheduler_core.model import wire, wire_volumes, wire_workloads
 from scheduler_core.model.cluster_objects import Node, PodDisruptionBudget
 from scheduler_core.model.problem import Problem
 from validators.model.meta import ObjectMeta
@@ -30,6 +30,10 @@ M = TypeVar(
     wire_volumes.CSIDriver,
     wire_volumes.CSIStorageCapacity,
     wire_volumes.VolumeAttachment,
+    wire_workloads.Service,
+    wire_workloads.ReplicationController,
+    wire_workloads.ReplicaSet,
+    wire_workloads.StatefulSet,
 )
 
 SEVERAL = "is defined several times with different content; the one that sorts first as JSON is used"
@@ -63,7 +67,7 @@ def _decode_normalized(gathered: GatheredObjects, model: type[M]) -> M:
     return decoded
 
 
-def name_in(kind: str, metadata: ObjectMeta | wire_volumes.ClaimMeta | wire_volumes.VolumeMeta) -> Name:
+def name_in(kind: str, metadata: ObjectMeta | wire_volumes.ClaimMeta | wire_volumes.VolumeMeta | wire_workloads.SelectingMeta) -> Name:
     """Return namespace and name, with the default namespace of the API server.
 
     Raises:

@@ -14,10 +14,12 @@ from scheduler_core.loading.read_objects import name_in, one_each, typed
 from scheduler_core.model import wire
 from scheduler_core.model.attach_limits import AttachLimits, row_name
 from scheduler_core.model.nodes import NodeTable
+from scheduler_core.model.pod_meta import OwnerReference
 from scheduler_core.model.pods import Health, PodRecord, PodShape
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.volume_users import NO_NAMED_VOLUMES, NamedVolumes, VolumeKey
 from scheduler_core.model.volumes import BoundClaim, PodClaim, PodVolumes, VolumeObjects
+from scheduler_core.model.workload_selectors import CONTROLLERS
 from validators.model.group import Condition
 from validators.model.pod import DEFAULT_SCHEDULER, PodWorkloadRef
 
@@ -57,6 +59,8 @@ class Draft:
     """CSI volumes of its claims."""
     named_volumes: NamedVolumes = NO_NAMED_VOLUMES
     """Its volumes whose names matter."""
+    controller: tuple[str, str] = ("", "")
+    """See PodRecord."""
     unresolved: PodForm | None = None
     """Its form before the requirements of its claims were added; None if ``form`` is this form."""
 
@@ -111,6 +115,7 @@ def record_of(draft: Draft, shape: PodShape, rank: Rank, *, node: int, nominated
         bound_claims=draft.bound_claims,
         delayed_claims=draft.delayed_claims,
         named_volumes=draft.named_volumes,
+        controller=draft.controller,
     )
 
 
@@ -214,6 +219,7 @@ class Reader:
             health=_health(status),
             images=images,
             claims=claims,
+            controller=_controller(meta.owner_references),
         )
 
     def find_volumes(self, draft: Draft, volumes: VolumeObjects) -> Draft:
@@ -264,6 +270,14 @@ class Reader:
         if len(self._texts) > _MOST_TEXTS:
             self._texts.clear()
         return self._texts.setdefault(text, text)
+
+
+def _controller(owners: Iterable[OwnerReference] | None) -> tuple[str, str]:
+    """Return kind and name of the controller among *owners*; empty texts if its selector is not used."""
+    for owner in owners or ():
+        if owner.controller:
+            return (owner.kind, owner.name) if CONTROLLERS.get(owner.kind) == owner.api_version else ("", "")
+    return "", ""
 
 
 def _health(status: wire.PodStatus) -> Health:

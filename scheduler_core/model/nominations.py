@@ -50,6 +50,11 @@ class Nominations:
         if (nomination := self._nominations.get(pod.key)) is not None:
             self._ledger.hold((nomination.load,), nomination.cause, -1)
 
+    def release_all_until_rewind(self, pods: Iterable[tuple[PodRecord, int]]) -> None:
+        """Do the same for pods with their nodes."""
+        for pod, _ in pods if self._nominations else ():
+            self.release_until_rewind(pod)
+
     def delete_nomination(self, pod: PodRecord) -> None:
         """Delete the nomination of *pod*, which has been placed; its capacity is already released permanently."""
         self._nominations.pop(pod.key, None)

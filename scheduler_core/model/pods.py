@@ -94,6 +94,8 @@ class PodRecord:
     """The volume of each delayed claim, empty for one that is provisioned, once a decision has placed the pod."""
     named_volumes: NamedVolumes = NO_NAMED_VOLUMES
     """Its volumes whose names matter."""
+    controller: tuple[str, str] = ("", "")
+    """Kind and name of its controller if that is a ReplicationController, ReplicaSet or StatefulSet."""
 
 
 def only_rows(shape: PodShape, rows: Container[int]) -> PodShape | None:

@@ -43,6 +43,11 @@ class SelectorClause:
     values: frozenset[str] = frozenset()
     bound: int = 0
 
+    @property
+    def only_value(self) -> str | None:
+        """Return the only value that matches; None if several can."""
+        return next(iter(self.values)) if self.operator == "In" and len(self.values) == 1 else None
+
     def admits(self, value: str | None) -> bool:
         """Return whether a label with *value* (None: no such label) matches."""
         match self.operator:

@@ -10,6 +10,7 @@ from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.volumes import VolumeObjects
 from scheduler_core.model.wire import LabelSelector
+from scheduler_core.model.workload_selectors import WorkloadSelectors
 from validators.lookup import KnownObjects
 from validators.model.group import Group
 
@@ -49,3 +50,4 @@ class ClusterSnapshot:
     """Workloads, groups, priority classes and nodes for the rules about trees."""
     problems: tuple[Problem, ...] = ()
     volumes: VolumeObjects = dataclasses.field(default_factory=VolumeObjects)
+    selectors: WorkloadSelectors = dataclasses.field(default_factory=WorkloadSelectors)

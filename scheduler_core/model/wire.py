@@ -10,8 +10,8 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
+from scheduler_core.model.pod_meta import PodMeta
 from validators.model.group import Condition
-from validators.model.meta import ObjectMeta
 from validators.model.pod import PodWorkloadRef, SchedulingGroup
 from validators.model.quantity import Amount
 
@@ -258,7 +258,7 @@ class PodStatus(Wire, frozen=True, gc=False):
 class Pod(Wire, frozen=True, gc=False):
     """core/v1 Pod."""
 
-    metadata: ObjectMeta = ObjectMeta()
+    metadata: PodMeta = PodMeta()
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
 

@@ -13,6 +13,8 @@ outcome                result of one group on one placement
 equal_pods             places equal pods in one step
 equal_pods_by_domain   the same for all domains of a topology level in one step
 equal_pods_normalized  the same with scores that are normalised over the feasible nodes
+equal_pods_spread      the same with topology spread constraints that score nodes
+spread_classes         feasible nodes by their raw topology spread score
 interleaved_shapes     places pods of few shapes in many short runs
 pod_by_pod             places any pods one by one
 domain_cache           results of a group in every domain, updated on change

@@ -54,6 +54,7 @@ class DomainCache:
         self._seen: Ints = np.full(size, -1, dtype=np.int64)
         self._outcomes: list[PlacementOutcome | None] = [None] * size
         self._picks: list[Nodes | None] = [None] * size
+        self._at: list[tuple[int, ...]] = [()] * size
         self._least: LowerBound | None = None
         self._running = sum(len(leaf.running) for leaf in request.entity.leaves())
 
@@ -63,19 +64,22 @@ class DomainCache:
         self._state.ledger.grow()
         now = self._state.ledger.versions[first : first + len(self._seen)]
         stale = (now != self._seen).nonzero()[0]
-        if len(stale) >= _AT_ONCE and self._is_simple(request):
+        if len(stale) and is_counted(request):
+            self._count(request, stale)
+        elif len(stale) >= _AT_ONCE and self._is_simple(request):
             self._all_at_once(request, stale)
         else:
             for row in self._worth_trying(request, stale):
-                self._record(row, self._attempt(request, self.division.domains[row]))
+                self._record(row, self._attempt(request, self.division.domains[row]), request.versions)
         self._seen[stale] = now[stale]
 
     def outcome(self, request: PlacementRequest, row: int) -> PlacementOutcome:
         """Return the result of the group in the domain *row*, as of the last refresh."""
-        if (found := self._outcomes[row]) is None:
+        if (found := self._outcomes[row]) is None or self._at[row] != request.versions:
             domain, picks = self.division.domains[row], self._picks[row]
             found = succeeded(request, domain, picks, self._state) if picks is not None else self._attempt(request, domain)
             self._outcomes[row] = found
+            self._at[row] = request.versions
         return found
 
     def _worth_trying(self, request: PlacementRequest, stale: Ints) -> list[int]:
@@ -92,8 +96,9 @@ class DomainCache:
                 self._outcomes[row] = self._picks[row] = None
         return [row for row, without in zip(rows, short.tolist(), strict=True) if not without]
 
-    def _record(self, row: int, outcome: PlacementOutcome) -> None:
+    def _record(self, row: int, outcome: PlacementOutcome, versions: tuple[int, ...] = ()) -> None:
         self._outcomes[row] = outcome
+        self._at[row] = versions
         self.able[row] = outcome.success
         self.failed[row] = outcome.status is Status.ERROR
         if not outcome.success:
@@ -108,21 +113,43 @@ class DomainCache:
 
     def _is_simple(self, request: PlacementRequest) -> bool:
         """Return whether the group has equal pods whose scores need no normalisation."""
-        if not request.leaf or not request.memorable or request.special or len(request.runs) != 1 or request.entity.desired:
-            return False
-        return self._state.profile.compile(request.runs[0].shape).plain
+        return _has_equal_pods(request) and self._state.profile.compile(request.runs[0].shape).plain
 
     def _all_at_once(self, request: PlacementRequest, stale: Ints) -> None:
-        state, run, entity = self._state, request.runs[0], request.entity
+        state, run = self._state, request.runs[0]
         filled = equal_pods_by_domain.fill_domains(
             run, state.profile.compile(run.shape), self.division.members[stale], state.ledger, state.room, whole=state.whole
         )
-        scheduled = filled.placed + len(entity.running)
-        able = (scheduled >= entity.minimum) & ((filled.placed == run.count) | (not state.options.every_pod))
-        proposed = np.array(run.shape.scored)[:, None] * filled.placed
-        self.able[stale] = able
-        self.counts[stale] = scheduled
-        self.tight[stale] = placement_score.tightness(self.division.capacities[:, stale], filled.scored + proposed)
-        for row, nodes, possible in zip(stale.tolist(), filled.nodes, able.tolist(), strict=True):
+        self._record_number(request, stale, filled.placed, filled.scored)
+        for row, nodes, possible in zip(stale.tolist(), filled.nodes, self.able[stale].tolist(), strict=True):
             self._outcomes[row] = None
             self._picks[row] = nodes if possible else None
+            self._at[row] = request.versions
+
+    def _count(self, request: PlacementRequest, stale: Ints) -> None:
+        """Record how many pods fit; their nodes are determined when the outcome is requested."""
+        state, run = self._state, request.runs[0]
+        profile = state.profile.compile(run.shape)
+        self._record_number(
+            request, stale, *equal_pods_by_domain.count_in_domains(run, profile, self.division.members[stale], state.ledger)
+        )
+        for row in stale.tolist():
+            self._outcomes[row] = None
+
+    def _record_number(self, request: PlacementRequest, stale: Ints, placed: Ints, scored: Ints) -> None:
+        run, entity = request.runs[0], request.entity
+        scheduled = placed + len(entity.running)
+        self.able[stale] = (scheduled >= entity.minimum) & ((placed == run.count) | (not self._state.options.every_pod))
+        self.counts[stale] = scheduled
+        proposed = np.array(run.shape.scored)[:, None] * placed
+        self.tight[stale] = placement_score.tightness(self.division.capacities[:, stale], scored + proposed)
+
+
+def is_counted(request: PlacementRequest) -> bool:
+    """Return whether the group has equal pods with topology spread: scores decide their nodes, not how many of them fit."""
+    return _has_equal_pods(request) and request.runs[0].soft is not None
+
+
+def _has_equal_pods(request: PlacementRequest) -> bool:
+    """Return whether the group has equal pods that need not be placed one by one, so that only their number matters to a domain."""
+    return request.leaf and request.memorable and not request.special and len(request.runs) == 1 and not request.entity.desired

@@ -69,6 +69,23 @@ def fill_domains(run: Run, profile: ShapeProfile, members: Nodes, ledger: Ledger
     return Filled(nodes, placed, sums)
 
 
+def count_in_domains(run: Run, profile: ShapeProfile, members: Nodes, ledger: Ledger) -> tuple[Ints, Ints]:
+    """Return ``placed`` and ``scored`` of ``fill_domains``, for any profile; arguments likewise."""
+    there = members >= 0
+    flat = np.where(there, members, 0).ravel()
+    rows = profile.rows[:, None]
+    free = ledger.topology.nodes.allocatable[rows, flat] - ledger.used[rows, flat]
+    if ledger.holding:
+        free -= ledger.held[rows, flat]
+    slots: Ints = np.maximum((free // profile.amounts).min(axis=0), 0)
+    if profile.mask is not None:
+        slots[~profile.mask[flat]] = 0
+    slots = slots.reshape(members.shape)
+    slots[~there] = 0
+    scored = ledger.scored.take(flat, axis=1)
+    return np.minimum(slots.sum(axis=1), run.count), np.where(there, scored.reshape(2, *members.shape), 0).sum(axis=2)
+
+
 def _slots(profile: ShapeProfile, flat: Nodes, ledger: Ledger) -> Ints:
     free = ledger.topology.nodes.allocatable[profile.rows] - ledger.used[profile.rows]
     if ledger.holding:

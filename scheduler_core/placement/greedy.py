@@ -15,12 +15,11 @@ import numpy as np
 from scheduler_core.model.decision import Search, Status
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.nodes import Ints, Nodes
-from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.topology import Division, Placement
 from scheduler_core.placement import candidate_placements, placement_score
 from scheduler_core.placement.composite_progress import CompositeProgress, inadmissible
-from scheduler_core.placement.domain_cache import DomainCache
-from scheduler_core.placement.outcome import PlacementOutcome
+from scheduler_core.placement.domain_cache import DomainCache, is_counted
+from scheduler_core.placement.outcome import PlacementOutcome, assigned, assigned_by_leaf
 from scheduler_core.placement.placement_request import PlacementRequest, Signatures
 from scheduler_core.placement.pod_group import try_leaf
 from scheduler_core.placement.sibling_volumes import free_volumes
@@ -39,11 +38,9 @@ class Greedy:
     def __init__(self, state: PlacementState, signatures: Signatures | None = None) -> None:
         self.state = state
         self.search = Search("greedy", "not-searched")
-        # The verdict of a placement plugin can depend on anything, so nothing is cached.
-        related = (lambda _: True) if state.plugins else state.stateful.touches if state.stateful.active else None
-        self._signatures = signatures or Signatures(related, None if state.plugins else state.stateful.counted)
-        self._results: dict[tuple[int, int, int], PlacementOutcome] = {}
-        self._domain_caches: dict[tuple[int, int], DomainCache] = {}
+        self._signatures = signatures or _signatures(state)
+        self._results: dict[tuple[int, int, int, tuple[int, ...]], PlacementOutcome] = {}
+        self._domain_caches: dict[tuple[int, int, tuple[int, ...]], DomainCache] = {}
         self._generated: dict[tuple[str, str, bytes], Placement] = {}
 
     def request(self, entity: Entity) -> PlacementRequest:
@@ -62,9 +59,9 @@ class Greedy:
         """Assume the pods that *outcome*, a success of *request*, places."""
         self.state.ledger.assume(outcome.loads, outcome.cause)
         if self.state.stateful.active or self.state.ledger.holding:
-            for pod, node in assigned(request, outcome):
-                self.state.stateful.assume(pod, node)
-                self.state.nominations.release_until_rewind(pod)
+            for cause, pods in assigned_by_leaf(request, outcome):
+                self.state.stateful.assume_all(pods, cause)
+                self.state.nominations.release_all_until_rewind(pods)
 
     def evaluate(self, request: PlacementRequest, placement: Placement) -> PlacementOutcome:
         """Return the best result of *request* inside *placement*."""
@@ -104,7 +101,7 @@ class Greedy:
         if not request.memorable:
             return self._try(request, placement)
         self.state.ledger.grow()
-        at = (request.number, placement.serial, int(self.state.ledger.versions[placement.serial]))
+        at = (request.number, placement.serial, int(self.state.ledger.versions[placement.serial]), request.versions)
         if (found := self._results.get(at)) is None:
             if len(self._results) >= _CACHED_RESULTS:
                 self._results.clear()
@@ -213,7 +210,7 @@ class Greedy:
     def _domain_cache(self, request: PlacementRequest, division: Division) -> DomainCache:
         if not request.memorable:
             return DomainCache(request, division, self.state, self.attempt)
-        at = (request.number, division.first)
+        at = (request.number, division.first, () if is_counted(request) else request.versions)
         cache = self._domain_caches.pop(at, None) or DomainCache(request, division, self.state, self.attempt)
         # The least recently used cache is dropped.
         self._domain_caches[at] = cache
@@ -277,24 +274,12 @@ class Greedy:
         )
 
 
+def _signatures(state: PlacementState) -> Signatures:
+    # The verdict of a placement plugin can depend on anything, so nothing is cached.
+    return Signatures(lambda _: True) if state.plugins else Signatures(stateful=state.stateful if state.stateful.active else None)
+
+
 def _infeasible_outcome(tried: int, first: PlacementOutcome) -> PlacementOutcome:
     """Return the result without a feasible placement, with the message of *first*."""
     message = f"0/{tried} placements are available, first placement status: {first.message}"
     return dataclasses.replace(first, message=message, tried=tried)
-
-
-def assigned(request: PlacementRequest, outcome: PlacementOutcome) -> list[tuple[PodRecord, int]]:
-    """Return the pods that a success places, with their nodes."""
-    if request.leaf:
-        return pods_with_nodes(request, outcome)
-    below = zip(request.children, outcome.children, strict=True)
-    return [pair for child, each in below if each is not None and each.success for pair in assigned(child, each)]
-
-
-def pods_with_nodes(request: PlacementRequest, outcome: PlacementOutcome) -> list[tuple[PodRecord, int]]:
-    """Return the pods that got a node in every leaf that was tried, even if the leaf or a group above it failed."""
-    if request.leaf:
-        nodes = [] if outcome.nodes is None else outcome.nodes.tolist()
-        return [(pod, node) for pod, node in zip(request.entity.waiting, nodes, strict=False) if node >= 0]
-    below = zip(request.children, outcome.children, strict=False)
-    return [pair for child, each in below if each is not None for pair in pods_with_nodes(child, each)]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 
 from scheduler_core.model.decision import Status
 from scheduler_core.model.ledger import PodLoad
 from scheduler_core.model.nodes import Nodes
+from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.topology import Placement
+from scheduler_core.placement.placement_request import PlacementRequest
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -46,3 +49,27 @@ class PlacementOutcome:
     def success(self) -> bool:
         """Return whether the group's minimum is met."""
         return self.status is Status.SUCCESS
+
+
+def assigned(request: PlacementRequest, outcome: PlacementOutcome) -> list[tuple[PodRecord, int]]:
+    """Return the pods that a success places, with their nodes."""
+    return [pair for _, pods in assigned_by_leaf(request, outcome) for pair in pods]
+
+
+def assigned_by_leaf(request: PlacementRequest, outcome: PlacementOutcome) -> Iterator[tuple[int, list[tuple[PodRecord, int]]]]:
+    """Yield, for each leaf, what identifies its pods and their nodes in the ledger, and these pods with their nodes."""
+    if request.leaf:
+        yield outcome.cause, pods_with_nodes(request, outcome)
+        return
+    for child, each in zip(request.children, outcome.children, strict=True):
+        if each is not None and each.success:
+            yield from assigned_by_leaf(child, each)
+
+
+def pods_with_nodes(request: PlacementRequest, outcome: PlacementOutcome) -> list[tuple[PodRecord, int]]:
+    """Return the pods that got a node in every leaf that was tried, even if the leaf or a group above it failed."""
+    if request.leaf:
+        nodes = [] if outcome.nodes is None else outcome.nodes.tolist()
+        return [(pod, node) for pod, node in zip(request.entity.waiting, nodes, strict=False) if node >= 0]
+    below = zip(request.children, outcome.children, strict=False)
+    return [pair for child, each in below if each is not None for pair in pods_with_nodes(child, each)]

@@ -77,7 +77,7 @@ class PodByPod:
         nodes = self._nodes[feasible]
         if not profile.plain or profile.bonus is not None:
             scores = scores + bonus_of(profile, nodes)
-        if self._stateful.touches(pod):
+        if self._stateful.scores(pod):
             scores = scores + self._stateful.score(pod, nodes)
         return scores
 

@@ -6,16 +6,18 @@ import numpy as np
 
 from scheduler_core.model.decision import Status
 from scheduler_core.model.ledger import PodLoad
-from scheduler_core.model.nodes import Nodes
+from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.equal_pods import fill, slots_of
 from scheduler_core.placement.equal_pods_normalized import fill_soft
+from scheduler_core.placement.equal_pods_spread import NodesInUse, fill_spread, with_pods
 from scheduler_core.placement.feasibility import Feasibility, judge, judge_by_document
 from scheduler_core.placement.interleaved_shapes import InterleavedShapes, worth_while
 from scheduler_core.placement.outcome import PlacementOutcome
 from scheduler_core.placement.placement_request import PlacementRequest, Run
 from scheduler_core.placement.pod_by_pod import PodByPod
 from scheduler_core.placement.state import PlacementState
+from scheduler_core.plugins.pod_tally import NodeTally
 
 
 def try_leaf(request: PlacementRequest, placement: Placement, state: PlacementState) -> PlacementOutcome:
@@ -81,6 +83,7 @@ class _RunByRun:
         if ledger.holding:
             self._allocatable = self._allocatable - ledger.held[:, nodes]
         self._last: tuple[Run, Nodes] | None = None
+        self._spread: dict[NodeTally, Ints] = {}
 
     def place_run(self, run: Run) -> Nodes:
         """Place the pods of *run* and return the positions of their nodes, in order; fewer if no more fit."""
@@ -90,7 +93,9 @@ class _RunByRun:
         mask = None if profile.mask is None else profile.mask[self._nodes]
         slots = slots_of(self._allocatable[profile.rows] - self._used[profile.rows], profile.amounts, mask)
         room, scored, used, whole = self._room, self._scored, self._used[:2], self._state.whole
-        if profile.plain:
+        if run.soft is not None:
+            picks = fill_spread(run, run.soft, profile, self._spread, NodesInUse(self._nodes, slots, room, scored, used, whole))
+        elif profile.plain:
             bonus = profile.bonus_at(self._nodes)
             picks = fill(profile.local, run.count, slots, room, scored, used, whole=whole, bonus=bonus)
         else:
@@ -99,6 +104,7 @@ class _RunByRun:
         return picks
 
     def _charge(self, run: Run, picks: Nodes) -> None:
+        self._spread = with_pods(run, self._spread, self._nodes[picks])
         for row, amount in run.shape.requests:
             np.add.at(self._used[row], picks, amount)
         for row, amount in enumerate(run.shape.scored):
@@ -109,6 +115,8 @@ def _interleaved(request: PlacementRequest, placement: Placement, state: Placeme
     """Return the faster variant for many short runs of few shapes; None if it does not apply."""
     profiles = [state.profile.compile(run.shape) for run in request.runs]
     if not state.whole or not worth_while(request.runs) or not all(profile.plain for profile in profiles):
+        return None
+    if any(run.soft is not None for run in request.runs):
         return None
     ledger, nodes = state.ledger, placement.nodes
     used = ledger.used[:, nodes]

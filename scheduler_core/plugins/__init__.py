@@ -4,6 +4,7 @@ base                    the kinds of plugin: static, node-local, ledger, statefu
 registry                the modelled plugins; a new plugin is added here
 profile                 the enabled plugins over the nodes of a snapshot, compiled for each pod shape
 stateful_plugins        the stateful plugins over the pods of a snapshot, with assume and rewind
+active_plugins          the stateful plugins in use
 unmodelled_fields       refuses pods with fields that are not modelled
 node_unschedulable      NodeUnschedulable
 taint_toleration        TaintToleration
@@ -16,10 +17,14 @@ volume_zone             VolumeZone
 node_ports              NodePorts
 noderesources           NodeResourcesFit and NodeResourcesBalancedAllocation
 pod_topology_spread     PodTopologySpread
+spread_score            the score of PodTopologySpread
+spread_kinds            pods that soft spread constraints do not distinguish
+default_spread          default spread constraints of pods without constraints
 inter_pod_affinity      InterPodAffinity
 node_declared_features  NodeDeclaredFeatures
 image_locality          ImageLocality
 pod_terms               affinity terms and spread constraints of a pod, compiled
 pod_counts              pods counted by topology domain, for each selector in use
 volume_counts           volumes of the counted pods, by node
+pod_tally               one such count
 """

@@ -15,7 +15,7 @@ import abc
 import dataclasses
 import enum
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,9 @@ from numpy.typing import NDArray
 from scheduler_core.model.ledger import Ledger
 from scheduler_core.model.nodes import Bools, Ints, Nodes, NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.plugins.default_spread import DefaultSpread
 from scheduler_core.plugins.pod_counts import PodCounts
+from scheduler_core.plugins.spread_score import SoftSpread
 
 Floats = NDArray[np.float64]
 Filters = list[tuple[str, Bools]]
@@ -193,13 +195,25 @@ class StatefulPlugin(Plugin):
         self.counts = counts
 
     @classmethod
+    def over(cls, counts: PodCounts, defaults: DefaultSpread) -> Self:  # noqa: ARG003 - for PodTopologySpread
+        """Return the plugin; *defaults* are the default spread constraints of pods."""
+        return cls(counts)
+
+    @classmethod
     @abc.abstractmethod
     def used_by(cls, shape: PodShape) -> bool:
         """Return whether pods of *shape* can affect a verdict; while no such pod exists, the plugin is not called."""
 
     @abc.abstractmethod
     def touches(self, pod: PodRecord) -> bool:
-        """Return whether it can filter or score nodes for *pod*, by the terms of *pod* or by those of a known pod that select it."""
+        """Return whether *pod* is placed one by one for it: by the terms of *pod* or by those of a known pod that select it.
+
+        Pods that it only scores by ``SoftSpread`` are not.
+        """
+
+    def scores(self, pod: PodRecord) -> bool:
+        """Return whether it can score nodes for *pod*."""
+        return self.touches(pod)
 
     @abc.abstractmethod
     def filters(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Filters:
@@ -219,6 +233,10 @@ class StatefulPlugin(Plugin):
     def normalise(self, raw: Ints) -> Ints:
         """Return the raw scores of all feasible nodes normalised to 0-100."""
         return raw
+
+    def soft(self, pod: PodRecord) -> SoftSpread | None:  # noqa: ARG002 - for PodTopologySpread
+        """Return the constraints by which ``score`` scores nodes for *pod*; None if it does not, or in another way."""
+        return None
 
     def binds(self, pod: PodRecord, other: PodRecord) -> bool:  # noqa: ARG002 - by default assume that it can
         """Return whether the node of *pod* can change the verdict for *other*."""

@@ -6,63 +6,17 @@ A count ("pods of this set in each zone") is computed when it is first requested
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable
+from collections.abc import Set as AbstractSet
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scheduler_core.model.nodes import Ints, Nodes, NodeTable
+from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.plugins.pod_tally import NodeTally, PodTally, bump
 from scheduler_core.plugins.pod_terms import REQUIRED_AFFINITY_WEIGHT, PodSet, PodTerms, Term, own_keys, terms
 from scheduler_core.plugins.volume_counts import VolumeCounts
-
-Ids = NDArray[np.int32]
-"""Shape (nodes,): the domain of each node, -1 for none."""
-
-
-class PodTally:
-    """Number of pods of one set, by node and by domain."""
-
-    __slots__ = ("_counts", "_size", "by_node", "ids")
-
-    def __init__(self, ids: Ids, size: int) -> None:
-        self.ids = ids
-        self.by_node: dict[int, int] = {}
-        self._size = size
-        self._counts: Ints | None = None
-
-    def add(self, node: int, amount: int) -> None:
-        """Add *amount* (may be negative) on *node*."""
-        _bump(self.by_node, node, amount)
-        if self._counts is not None and (domain := int(self.ids[node])) >= 0:
-            self._counts[domain] += amount
-
-    def domains(self, within: Nodes | None = None) -> Ints:
-        """Return the number in each domain, counted on the nodes *within* (None: all nodes).
-
-        Shape (domains + 1,), read-only.  The last entry is 0, for nodes whose id is -1.
-        """
-        if within is not None:
-            return self._counted(within)
-        if self._counts is None:
-            self._counts = self._counted(None)
-        return self._counts
-
-    def counts_at(self, nodes: Nodes, within: Nodes | None = None) -> Ints:
-        """Return the number in the domain of each of *nodes*; 0 for a node in no domain."""
-        return self.domains(within)[self.ids[nodes]]
-
-    def _counted(self, within: Nodes | None) -> Ints:
-        nodes = np.fromiter(self.by_node.keys(), dtype=np.int64, count=len(self.by_node))
-        amounts = np.fromiter(self.by_node.values(), dtype=np.int64, count=len(self.by_node))
-        domains = self.ids[nodes]
-        kept = domains >= 0
-        if within is not None:
-            kept &= np.isin(nodes, within)
-        counts: Ints = np.zeros(self._size + 1, dtype=np.int64)
-        np.add.at(counts, domains[kept], amounts[kept])
-        return counts
 
 
 class PodCrowd:
@@ -117,6 +71,14 @@ class _Watch:
         return all(each.has(crowd.namespace, crowd.labels) for each in self.sets)
 
 
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class _LabelIndex:
+    """Crowds of one namespace by the value of one label, and watches that require this value."""
+
+    crowds: defaultdict[str, list[PodCrowd]] = dataclasses.field(default_factory=lambda: defaultdict(list))
+    watches: defaultdict[str, list[_Watch]] = dataclasses.field(default_factory=lambda: defaultdict(list))
+
+
 class PodCounts:
     """All assigned pods, and the terms of all known pods."""
 
@@ -126,6 +88,11 @@ class PodCounts:
         self._kinds: dict[tuple[PodShape, PodCrowd], PodKind] = {}
         self._crowds: dict[tuple[str, frozenset[tuple[str, str]]], PodCrowd] = {}
         self._crowds_in: dict[str, list[PodCrowd]] = {}
+        self._indices: dict[str, dict[str, _LabelIndex]] = {}
+        self._unindexed: list[_Watch] = []
+        self._own_ids = nodes.everything.astype(np.int32)
+        self._by_node: dict[PodSet, NodeTally] = {}
+        self._keys_by_node: dict[str, set[str]] = {}
         self._own_keys: dict[PodShape, tuple[str, ...]] = {}
         self._compiled: dict[Hashable, tuple[PodTerms, tuple[TermClaim, ...]]] = {}
         self._watches: dict[Hashable, _Watch] = {}
@@ -161,13 +128,41 @@ class PodCounts:
         """Count *pod* on *node*, or (*amount* -1) stop counting it there."""
         kind = self.kind(pod)
         crowd = kind.crowd
-        _bump(crowd.leaving if pod.terminating else crowd.living, node, amount)
+        bump(crowd.leaving if pod.terminating else crowd.living, node, amount)
         for tally, living in crowd.watched_by:
             if not (living and pod.terminating):
                 tally.add(node, amount)
         for claim in kind.claims:
             claim.owners.add(node, amount)
         self.volumes.count(pod, node, amount)
+
+    def counting(self, pod: PodRecord) -> list[NodeTally]:
+        """Return the counts by node that count *pod* if it is on a node."""
+        return [] if pod.terminating else [tally for tally, _ in self.kind(pod).crowd.watched_by if isinstance(tally, NodeTally)]
+
+    def count_all(self, pods: Iterable[tuple[PodRecord, int]], amount: int) -> None:
+        """Do the same as ``count`` for pods with their nodes."""
+        nodes: dict[PodTally, list[int]] = {}
+        for pod, node in pods:
+            kind = self._kind_of.get(pod) or self.kind(pod)
+            crowd = kind.crowd
+            bump(crowd.leaving if pod.terminating else crowd.living, node, amount)
+            for tally, living in crowd.watched_by:
+                if not (living and pod.terminating):
+                    nodes.setdefault(tally, []).append(node)
+            for claim in kind.claims:
+                nodes.setdefault(claim.owners, []).append(node)
+        for tally, each in nodes.items():
+            tally.add_all(each, amount)
+
+    @property
+    def has_claims(self) -> bool:
+        """Return whether a pod with affinity terms is or was known."""
+        return bool(self._claim_list)
+
+    def keys_by_node(self, namespace: str) -> AbstractSet[str]:
+        """Return the keys of the pod labels that the counts ``by_node`` of *namespace* read."""
+        return self._keys_by_node.get(namespace, frozenset())
 
     def claims_on(self, crowd: PodCrowd) -> list[TermClaim]:
         """Return the claims of known pods that select the pods of *crowd*."""
@@ -184,6 +179,15 @@ class PodCounts:
         column = self.nodes.column(key)
         return self.watch((key, wanted), PodTally(column.ids, len(column.values)), wanted, living=False)
 
+    def by_node(self, pods: PodSet) -> NodeTally:
+        """Return the count of *pods* by node, without terminating pods."""
+        if (tally := self._by_node.get(pods)) is None:
+            tally = self._by_node[pods] = NodeTally(self._own_ids)
+            for namespace in pods.namespaces:
+                self._keys_by_node.setdefault(namespace, set()).update(clause.key for clause in pods.clauses or ())
+            self.watch(tally, tally, (pods,), living=True)
+        return tally
+
     def watch(self, name: Hashable, tally: PodTally, sets: Iterable[PodSet], *, living: bool) -> PodTally:
         """Register *tally* for the pods that belong to all of *sets*, without terminating pods if *living*.
 
@@ -191,8 +195,9 @@ class PodCounts:
         """
         if (watch := self._watches.get(name)) is None:
             watch = self._watches[name] = _Watch(tally, tuple(sets), living)
-            for crowd in self._reached(watch.sets):
-                if watch.has(crowd):
+            crowds, exactly = self._reached(watch)
+            for crowd in crowds:
+                if exactly or watch.has(crowd):
                     _join(watch, crowd)
         return watch.tally
 
@@ -201,12 +206,31 @@ class PodCounts:
         for claim in kind.claims:
             self._makers[claim] -= 1
 
-    def _reached(self, sets: tuple[PodSet, ...]) -> list[PodCrowd]:
-        """Return the crowds whose namespace is in all of *sets*."""
-        listed = [each.namespaces for each in sets if each.others is None]
+    def _reached(self, watch: _Watch) -> tuple[list[PodCrowd], bool]:
+        """Return the crowds that *watch* can count, and whether it counts all of them; index it for crowds that follow."""
+        listed = [each.namespaces for each in watch.sets if each.others is None]
         if not listed:
-            return list(self._crowds.values())
-        return [crowd for namespace in sorted(frozenset.intersection(*listed)) for crowd in self._crowds_in.get(namespace, ())]
+            self._unindexed.append(watch)
+            return list(self._crowds.values()), False
+        namespaces = frozenset.intersection(*listed)
+        equal = [(clause.key, value) for each in watch.sets for clause in each.clauses or () if (value := clause.only_value) is not None]
+        if len(namespaces) != 1 or not equal:
+            self._unindexed.append(watch)
+            return [crowd for namespace in sorted(namespaces) for crowd in self._crowds_in.get(namespace, ())], False
+        (namespace,) = namespaces
+        # The label with which fewest watches are found.
+        index, value = min(((self._index(namespace, key), value) for key, value in equal), key=lambda each: len(each[0].watches[each[1]]))
+        index.watches[value].append(watch)
+        return index.crowds[value], len(listed) == 1 == len(watch.sets[0].clauses or ())
+
+    def _index(self, namespace: str, key: str) -> _LabelIndex:
+        indices = self._indices.setdefault(namespace, {})
+        if (index := indices.get(key)) is None:
+            index = indices[key] = _LabelIndex()
+            for crowd in self._crowds_in.get(namespace, ()):
+                if (value := crowd.labels.get(key)) is not None:
+                    index.crowds[value].append(crowd)
+        return index
 
     def _kind(self, pod: PodRecord) -> PodKind:
         crowd = self._crowd(pod)
@@ -229,7 +253,12 @@ class PodCounts:
         if (crowd := self._crowds.get(name)) is None:
             crowd = self._crowds[name] = PodCrowd(pod.namespace, dict(pod.labels))
             self._crowds_in.setdefault(pod.namespace, []).append(crowd)
-            for watch in self._watches.values():
+            watches = [*self._unindexed]
+            for key, index in self._indices.get(pod.namespace, {}).items():
+                if (value := crowd.labels.get(key)) is not None:
+                    index.crowds[value].append(crowd)
+                    watches += index.watches[value]
+            for watch in watches:
                 if watch.has(crowd):
                     _join(watch, crowd)
         return crowd
@@ -255,11 +284,3 @@ def _join(watch: _Watch, crowd: PodCrowd) -> None:
     if not watch.living:
         for node, count in crowd.leaving.items():
             watch.tally.add(node, count)
-
-
-def _bump(counts: dict[int, int], node: int, amount: int) -> None:
-    """Add *amount*; entries of 0 are removed."""
-    if count := counts.get(node, 0) + amount:
-        counts[node] = count
-    else:
-        counts.pop(node, None)

@@ -49,14 +49,14 @@ class Term:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SpreadTerm:
-    """Topology spread constraint with whenUnsatisfiable DoNotSchedule.
+    """Topology spread constraint.
 
     Attributes:
         key: topology key.
         pods: counted pods.
         own: clauses about the pod's own labels; if they match, the pod counts towards its own domain.
         skew: maxSkew.
-        least: minDomains.
+        least: minDomains, read only with DoNotSchedule.
         affinity: nodeAffinityPolicy Honor: only nodes that nodeSelector and node affinity allow form domains.
         taints: nodeTaintsPolicy Honor: only nodes whose taints the pod tolerates form domains.
 
@@ -71,7 +71,7 @@ class SpreadTerm:
     taints: bool
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class PodTerms:
     """All terms of a pod about other pods."""
 
@@ -81,6 +81,9 @@ class PodTerms:
     """Required anti-affinity terms."""
     preferred: tuple[Term, ...] = ()
     spread: tuple[SpreadTerm, ...] = ()
+    """Own constraints with DoNotSchedule."""
+    soft_spread: tuple[SpreadTerm, ...] = ()
+    """Own constraints with ScheduleAnyway."""
 
     @property
     def affine(self) -> bool:
@@ -93,11 +96,6 @@ def has_affinity(shape: PodShape) -> bool:
     affinity = shape.affinity
     sides = (affinity.pod_affinity, affinity.pod_anti_affinity) if affinity else ()
     return any(True for side in sides for _ in _terms_of(side))
-
-
-def has_hard_spread(shape: PodShape) -> bool:
-    """Return whether pods of *shape* have a topology spread constraint with DoNotSchedule."""
-    return any(_is_hard(each) for each in shape.spread)
 
 
 def own_keys(shape: PodShape) -> frozenset[str]:
@@ -117,7 +115,8 @@ def terms(shape: PodShape, namespace: str, labels: Mapping[str, str]) -> PodTerm
         _required(near, namespace, labels),
         _required(far, namespace, labels),
         (*_preferred(near, 1, namespace, labels), *_preferred(far, -1, namespace, labels)),
-        tuple(_spread(each, namespace, labels) for each in shape.spread if _is_hard(each)),
+        tuple(spread_term(each, namespace, labels) for each in shape.spread if is_hard(each)),
+        tuple(spread_term(each, namespace, labels) for each in shape.spread if is_soft(each)),
     )
 
 
@@ -181,11 +180,18 @@ def _by_name(selector: LabelSelector) -> Clauses | None:
     return clauses
 
 
-def _is_hard(constraint: TopologySpreadConstraint) -> bool:
+def is_hard(constraint: TopologySpreadConstraint) -> bool:
+    """Return whether *constraint* filters nodes."""
     return constraint.when_unsatisfiable == "DoNotSchedule"
 
 
-def _spread(constraint: TopologySpreadConstraint, namespace: str, labels: Mapping[str, str]) -> SpreadTerm:
+def is_soft(constraint: TopologySpreadConstraint) -> bool:
+    """Return whether *constraint* scores nodes."""
+    return constraint.when_unsatisfiable == "ScheduleAnyway"
+
+
+def spread_term(constraint: TopologySpreadConstraint, namespace: str, labels: Mapping[str, str]) -> SpreadTerm:
+    """Return *constraint* of a pod of *namespace* with *labels*."""
     clauses = compiled(constraint.label_selector, _of_the_pod(constraint.match_label_keys, "In", labels))
     return SpreadTerm(
         key=constraint.topology_key,

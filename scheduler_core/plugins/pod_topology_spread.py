@@ -1,6 +1,6 @@
-"""PodTopologySpread: filter by constraints with ``DoNotSchedule``.
+"""PodTopologySpread: filter by constraints with ``DoNotSchedule``; ``spread_score`` has the score of the others.
 
-A node is eligible if it has the topology keys of *all* these constraints of the pod, and the constraint's nodeAffinityPolicy (default
+A pod without constraints has the default constraints, if its default selector is not empty.  A node is eligible if it has the topology keys of *all* these constraints of the pod, and the constraint's nodeAffinityPolicy (default
 Honor) and nodeTaintsPolicy (default Ignore) admit it.  Eligible nodes form the domains.  Pods in the pod's namespace are counted
 unless they are terminating.  A node passes a constraint if it has the topology key and placing the pod there keeps the skew within maxSkew:
 the count of its domain, plus 1 if the selector matches the pod itself, minus the smallest count of any domain.  The smallest count is 0 if
@@ -10,16 +10,20 @@ there are fewer than minDomains domains.
 from __future__ import annotations
 
 import dataclasses
+from typing import Self
 
 import numpy as np
 
-from scheduler_core.model.nodes import Bools, Nodes, NodeTable
+from scheduler_core.model.nodes import Bools, Ints, Nodes, NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.selectors import admits
 from scheduler_core.plugins.base import ClusterEvent, Filters, StatefulPlugin
+from scheduler_core.plugins.default_spread import HOSTNAME, NO_DEFAULTS, DefaultSpread, SpreadTerms
 from scheduler_core.plugins.node_affinity import selected_nodes
-from scheduler_core.plugins.pod_counts import Ids, PodCounts, PodKind, PodTally
-from scheduler_core.plugins.pod_terms import SpreadTerm, has_hard_spread
+from scheduler_core.plugins.pod_counts import PodCounts, PodKind
+from scheduler_core.plugins.pod_tally import Ids, PodTally
+from scheduler_core.plugins.pod_terms import PodTerms, SpreadTerm
+from scheduler_core.plugins.spread_score import IGNORED, SoftRule, SoftSpread, normalise
 from scheduler_core.plugins.taint_toleration import HARD, tolerates
 
 SPREAD = "node(s) didn't match pod topology spread constraints"
@@ -42,69 +46,127 @@ class PodTopologySpread(StatefulPlugin):
     """Spread constraints of an incoming pod, over the counted pods."""
 
     name = "PodTopologySpread"
+    weight = 2
     events = frozenset({ClusterEvent.NODE, ClusterEvent.POD})
     unresolvable = frozenset({LACKS_TOPOLOGY})
 
-    def __init__(self, counts: PodCounts) -> None:
+    def __init__(self, counts: PodCounts, defaults: DefaultSpread = NO_DEFAULTS) -> None:
         super().__init__(counts)
-        self._rules: dict[PodKind, tuple[_Rule, ...]] = {}
-        self._eligible: dict[tuple[PodShape, bool, bool], Bools] = {}
+        self._defaults = defaults
+        self._own: dict[PodTerms, SpreadTerms] = {}
+        self._rules: dict[tuple[PodKind, SpreadTerms], tuple[_Rule, ...]] = {}
+        self._soft: dict[tuple[PodShape, SpreadTerms], SoftSpread | None] = {}
+        self._geometry: dict[tuple[PodShape, str, bool, bool, int], tuple[Ids, int, Bools | None, Bools | None]] = {}
+        self._eligible: dict[tuple[PodShape, bool, bool, bool], Bools] = {}
+
+    @classmethod
+    def over(cls, counts: PodCounts, defaults: DefaultSpread) -> Self:
+        """Return the plugin with the default constraints of the snapshot."""
+        return cls(counts, defaults)
 
     @classmethod
     def used_by(cls, shape: PodShape) -> bool:
-        """Return whether *shape* has a constraint with DoNotSchedule."""
-        return has_hard_spread(shape)
+        """Return whether *shape* has a constraint."""
+        return bool(shape.spread)
 
     def touches(self, pod: PodRecord) -> bool:
         """Return whether *pod* has a constraint with DoNotSchedule."""
-        return has_hard_spread(pod.shape)
+        return bool(pod.shape.spread or self._defaults.hard) and bool(self._terms_of(pod).hard)
+
+    def scores(self, pod: PodRecord) -> bool:
+        """Return whether *pod* has a constraint with ScheduleAnyway."""
+        return bool(self._terms_of(pod).soft)
 
     def binds(self, pod: PodRecord, other: PodRecord) -> bool:
-        """Return whether a constraint of *other* counts *pod*."""
+        """Return whether a constraint of *other* with DoNotSchedule counts *pod*."""
         kind = self.counts.kind(pod)
-        return any(kind.is_in(spread.pods) for spread in self.counts.kind(other).terms.spread)
+        return any(kind.is_in(spread.pods) for spread in self._terms_of(other).hard)
 
     def filters(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Filters:
         """Return two filters for a pod with constraints.  A node is refused for one reason: the first constraint that it violates."""
-        if not has_hard_spread(pod.shape):
+        terms = self._terms_of(pod)
+        if not terms.hard:
             return []
-        kind = self.counts.kind(pod)
-        rules = self._rules_of(kind)
         lacking: Bools = np.zeros(len(nodes), dtype=bool)
         crowded: Bools = np.zeros(len(nodes), dtype=bool)
-        for rule in rules:
+        for rule in self._rules_of(self.counts.kind(pod), terms):
             ids = rule.ids[nodes]
             open_still = ~(lacking | crowded)
             lacking |= open_still & (ids < 0)
             crowded |= open_still & (ids >= 0) & _exceeds(rule, ids, within)
         return [(LACKS_TOPOLOGY, ~lacking), (SPREAD, ~crowded)]
 
-    def _rules_of(self, kind: PodKind) -> tuple[_Rule, ...]:
-        if (rules := self._rules.get(kind)) is None:
-            rules = self._rules[kind] = tuple(self._rule(spread, kind) for spread in kind.terms.spread)
+    def score(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Ints:
+        """Return the raw scores by the constraints with ScheduleAnyway; without one, no node is scored."""
+        soft = self.soft(pod)
+        return np.full(len(nodes), IGNORED, dtype=np.int64) if soft is None else soft.raw(nodes, within)
+
+    def normalise(self, raw: Ints) -> Ints:
+        """Return the normalised scores."""
+        return normalise(raw)
+
+    def soft(self, pod: PodRecord) -> SoftSpread | None:
+        """Return the constraints of *pod* with ScheduleAnyway, the same object for equal ones; None if it has none."""
+        terms = self._terms_of(pod)
+        if not terms.soft:
+            return None
+        if (soft := self._soft.get((pod.shape, terms))) is None:
+            soft = self._soft[pod.shape, terms] = self._soft_spread(pod.shape, terms)
+        return soft
+
+    def _terms_of(self, pod: PodRecord) -> SpreadTerms:
+        if not pod.shape.spread:
+            return self._defaults.terms(pod)
+        own = self.counts.kind(pod).terms
+        if (terms := self._own.get(own)) is None:
+            terms = self._own[own] = SpreadTerms(own.spread, own.soft_spread)
+        return terms
+
+    def _rules_of(self, kind: PodKind, terms: SpreadTerms) -> tuple[_Rule, ...]:
+        if (rules := self._rules.get((kind, terms))) is None:
+            rules = self._rules[kind, terms] = tuple(self._rule(spread, kind, terms) for spread in terms.hard)
         return rules
 
-    def _rule(self, spread: SpreadTerm, kind: PodKind) -> _Rule:
+    def _rule(self, spread: SpreadTerm, kind: PodKind, terms: SpreadTerms) -> _Rule:
         column = self.counts.nodes.column(spread.key)
-        ids: Ids = np.where(self._eligible_nodes(spread, kind), column.ids, np.int32(-1))
+        ids: Ids = np.where(self._eligible_nodes(spread, kind.shape, terms.hard), column.ids, np.int32(-1))
         # Pods of one shape have the same eligible nodes; the sets differ where a constraint takes a value from the pod's labels.
         name = (kind.shape, spread.key, spread.pods, spread.affinity, spread.taints)
         tally = self.counts.watch(name, PodTally(ids, len(column.values)), (spread.pods,), living=True)
         self_count = int(admits(spread.own, kind.crowd.labels))
         return _Rule(spread, self_count, column.ids, _domains(ids, len(column.values)), tally)
 
-    def _eligible_nodes(self, spread: SpreadTerm, kind: PodKind) -> Bools:
-        """Return the nodes that are eligible to form domains of *spread*, shape (nodes,)."""
-        nodes, shape = self.counts.nodes, kind.shape
-        if (eligible := self._eligible.get((shape, spread.affinity, spread.taints))) is None:
+    def _soft_spread(self, shape: PodShape, terms: SpreadTerms) -> SoftSpread:
+        required = terms.soft if terms.all_keys else ()
+        rules = tuple(self._soft_rule(each, shape, required) for each in terms.soft)
+        masks = [rule.labelled for rule in rules if rule.labelled is not None] if terms.all_keys else []
+        return SoftSpread(rules, np.all(masks, axis=0) if masks else None, self.weight)
+
+    def _soft_rule(self, term: SpreadTerm, shape: PodShape, required: tuple[SpreadTerm, ...]) -> SoftRule:
+        name = shape, term.key, term.affinity, term.taints, len(required)
+        if (known := self._geometry.get(name)) is None:
+            column = self.counts.nodes.column(term.key)
+            labelled: Bools = column.ids >= 0
+            # kube-scheduler does not distinguish a missing label from an empty value.
+            empty = column.values.index("") if "" in column.values else len(column.values)
+            ids: Ids = np.where(labelled, column.ids, np.int32(empty))
+            eligible = self._eligible_nodes(term, shape, required, soft=True)
+            known = ids, len(column.values) + 1, None if labelled.all() else labelled, None if eligible.all() else eligible
+            self._geometry[name] = known
+        return SoftRule(term, self.counts.by_node(term.pods), term.key == HOSTNAME, *known)
+
+    def _eligible_nodes(self, spread: SpreadTerm, shape: PodShape, required: tuple[SpreadTerm, ...], *, soft: bool = False) -> Bools:
+        """Return the nodes that are eligible to form domains of *spread*, shape (nodes,): those with the keys of *required*."""
+        nodes = self.counts.nodes
+        if (eligible := self._eligible.get((shape, spread.affinity, spread.taints, soft))) is None:
             eligible = np.ones(len(nodes), dtype=bool)
-            for each in kind.terms.spread:
+            for each in required:
                 eligible &= nodes.column(each.key).ids >= 0
             if spread.affinity and (selected := selected_nodes(shape, nodes)) is not None:
                 eligible &= selected
             if spread.taints:
                 eligible &= _tolerated(shape, nodes)
-            self._eligible[shape, spread.affinity, spread.taints] = eligible
+            self._eligible[shape, spread.affinity, spread.taints, soft] = eligible
         return eligible
 
 

@@ -7,8 +7,7 @@ only those nodes.  Pods that are only nominated are not counted: the caller assu
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -16,23 +15,16 @@ from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.plugins import registry
+from scheduler_core.plugins.active_plugins import ActivePlugins, Batch
 from scheduler_core.plugins.base import ClusterEvent, Filters, NamedFilter, StatefulPlugin
+from scheduler_core.plugins.default_spread import NO_TERMS, SYSTEM_DEFAULTS, DefaultSpread, SpreadDefaults
 from scheduler_core.plugins.pod_counts import PodCounts
 from scheduler_core.plugins.pod_terms import unmodelled
+from scheduler_core.plugins.spread_kinds import SpreadKinds
+from scheduler_core.plugins.spread_score import SpreadKind
 
-
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class _Active:
-    counts: PodCounts
-    plugins: tuple[StatefulPlugin, ...]
-    with_state: tuple[StatefulPlugin, ...]
-    """Plugins with state beyond the counts."""
-
-    def move(self, pod: PodRecord, node: int, amount: int) -> None:
-        """Add *pod* on *node*, or (*amount* -1) remove it."""
-        self.counts.count(pod, node, amount)
-        for plugin in self.with_state:
-            (plugin.add_pod if amount > 0 else plugin.remove_pod)(pod, node)
+_Entry = tuple[PodRecord, int, int] | Batch
+"""Pod, node and amount of a move; or a batch."""
 
 
 class StatefulPlugins:
@@ -49,19 +41,24 @@ class StatefulPlugins:
         running: Callable[[], Iterable[PodRecord]] | None = None,
         *,
         sparing: bool = False,
+        defaults: SpreadDefaults = SYSTEM_DEFAULTS,
     ) -> None:
         """Count the pods of *snapshot*; or borrow *counts*, which hold the *running* pods already, until ``give_back``.
 
-        If *sparing*, a pod takes what fewest other pods can use, where kube-scheduler's choice can be worse.
+        If *sparing*, a pod takes what fewest other pods can use, where kube-scheduler's choice can be worse.  Pods without topology
+        spread constraints have those of *defaults*.
         """
         self._snapshot = snapshot
         self._sparing = sparing
+        self._defaults = DefaultSpread(snapshot.selectors, defaults)
         self._running = running or (lambda: snapshot.pods)
         self._met = counts.mark() if counts is not None else 0
         self._active = self._over(counts) if counts is not None else None
-        self._settled: list[tuple[PodRecord, int, int]] = []
-        self._journal: list[tuple[PodRecord, int, int]] = []
+        self._settled: list[_Entry] = []
+        self._journal: list[_Entry] = []
+        self._next_versions: dict[tuple[int, int], int] = {}
         self._used: dict[PodShape, bool] = {}
+        self._kinds = SpreadKinds(self._defaults)
         self._unmodelled: dict[PodShape, tuple[str, ...]] = {}
         if counts is None and any(self._is_used_by(pod) for pod in snapshot.pods):
             self._activated()
@@ -92,6 +89,24 @@ class StatefulPlugins:
         for plugin in self.plugins:
             plugin.free_volumes(pod)
 
+    def assume_all(self, pods: Sequence[tuple[PodRecord, int]], cause: int) -> None:
+        """Assume pods of one leaf on their nodes; *cause* as for ``Ledger.assume``.
+
+        The versions of counts depend only on their versions before and *cause*, and rewinding restores them.
+        """
+        if self._active is None:
+            for pod, node in pods:
+                self.assume(pod, node)
+            return
+        counted = self._kinds.counted([pod for pod, _ in pods], self._active.counts)
+        batch = Batch(pods, [(tally, tally.version) for tally in counted])
+        self._journal.append(batch)
+        self._active.move_all(pods, 1)
+        for tally, version in batch.versions:
+            # If some of the pods are not counted, the counts depend on which.
+            if counted[tally] == len(pods):
+                tally.version = self._next_versions.setdefault((version, cause), tally.version)
+
     def remove(self, pod: PodRecord, node: int) -> None:
         """Remove *pod*, which runs on *node*."""
         self._move(pod, node, -1)
@@ -99,8 +114,13 @@ class StatefulPlugins:
     def rewind(self, mark: int) -> None:
         """Undo everything since *mark*, in reverse."""
         while len(self._journal) > mark:
-            pod, node, amount = self._journal.pop()
-            if self._active:
+            entry = self._journal.pop()
+            if isinstance(entry, Batch):
+                if self._active:
+                    self._active.move_all(entry.pods, -1)
+                entry.restore()
+            elif self._active:
+                pod, node, amount = entry
                 self._active.move(pod, node, -amount)
 
     def forget(self) -> None:
@@ -117,7 +137,7 @@ class StatefulPlugins:
             self._active.counts.rewind(self._met)
 
     def touches(self, pod: PodRecord) -> bool:
-        """Return whether any plugin can filter or score nodes for *pod*."""
+        """Return whether *pod* must be placed one by one: a plugin can filter or score nodes for it, other than by ``SoftSpread``."""
         if not self._active and not self._is_used_by(pod):
             return False
         active = self._activated()
@@ -127,6 +147,30 @@ class StatefulPlugins:
     def counted(self, pod: PodRecord) -> bool:
         """Return whether the requests of *pod* say all that the plugins that apply to it demand."""
         return self._active is not None and all(plugin.counted(pod) for plugin in self._active.plugins if plugin.touches(pod))
+
+    def scores(self, pod: PodRecord) -> bool:
+        """Return whether any plugin can score nodes for *pod*."""
+        if not self._active and not self._is_used_by(pod):
+            return False
+        active = self._activated()
+        active.counts.kind(pod)
+        return any(plugin.scores(pod) for plugin in active.plugins if plugin.weight)
+
+    def touched(self, pods: Sequence[PodRecord]) -> list[PodRecord]:
+        """Return those of *pods* for which ``touches`` is true."""
+        if self._active is not None and not self._active.counts.has_claims and not self._defaults.hard:
+            # The verdict of plugins that only count pods depends on the shape.
+            distinct = {pod.shape: pod for pod in pods}.values()
+            if not any(map(self.touches, distinct)) and not any(plugin.touches(pod) for plugin in self._active.with_state for pod in pods):
+                return []
+        return [pod for pod in pods if self.touches(pod)]
+
+    def spread_kinds(self, pods: Sequence[PodRecord]) -> dict[PodRecord, SpreadKind]:
+        """Return the kind of each of *pods*, of one namespace; nothing if none has a topology spread constraint with ScheduleAnyway."""
+        if not self._active and not any(map(self._is_used_by, pods)):
+            return {}
+        active = self._activated()
+        return self._kinds.kinds(pods, active.counts, active.soft)
 
     def events(self, pod: PodRecord) -> frozenset[ClusterEvent]:
         """Return the events that can make a node pass that a plugin has refused to *pod*; empty if none applies to it."""
@@ -198,9 +242,10 @@ class StatefulPlugins:
     def _is_used_by(self, pod: PodRecord) -> bool:
         if (used := self._used.get(pod.shape)) is None:
             used = self._used[pod.shape] = registry.used_by(pod.shape)
-        return used
+        # Default constraints are read only of a pod that is to be placed.
+        return used or (pod.node < 0 and self._defaults.terms(pod) is not NO_TERMS)
 
-    def _activated(self) -> _Active:
+    def _activated(self) -> ActivePlugins:
         """Return the plugins, after counting all pods so far at the first call."""
         if self._active is None:
             counts = PodCounts(self._snapshot.nodes)
@@ -210,14 +255,15 @@ class StatefulPlugins:
                 elif self._is_used_by(pod):
                     counts.kind(pod)
             active = self._over(counts)
-            for pod, node, amount in (*self._settled, *self._journal):
-                active.move(pod, node, amount)
+            for entry in (*self._settled, *self._journal):
+                if not isinstance(entry, Batch):
+                    active.move(*entry)
             self._active = active
         return self._active
 
-    def _over(self, counts: PodCounts) -> _Active:
+    def _over(self, counts: PodCounts) -> ActivePlugins:
         """Return the plugins over *counts*; running pods are added to plugins with further state."""
-        plugins = tuple(plugin(counts) for plugin in registry.STATEFUL)
+        plugins = tuple(plugin.over(counts, self._defaults) for plugin in registry.STATEFUL)
         for plugin in plugins:
             plugin.sparing = self._sparing
         with_state = tuple(plugin for plugin in plugins if type(plugin).add_pod is not StatefulPlugin.add_pod)
@@ -225,4 +271,4 @@ class StatefulPlugins:
             if pod.node >= 0:
                 for plugin in with_state:
                     plugin.add_pod(pod, pod.node)
-        return _Active(counts, plugins, with_state)
+        return ActivePlugins(counts, plugins, with_state)

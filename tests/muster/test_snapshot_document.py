@@ -25,7 +25,7 @@ from muster.render import answer_json
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.gather import KINDS
 from scheduler_core.loading.load import load
-from scheduler_core.model import wire, wire_volumes
+from scheduler_core.model import wire, wire_volumes, wire_workloads
 from scheduler_core.model.cluster_objects import Node, PodDisruptionBudget
 from scheduler_core.model.pods import Health
 from tests.muster.simulated import gang, node, pod
@@ -38,10 +38,11 @@ from validators.model.meta import Empty
 from validators.model.workload import Workload
 
 SECRET = "hunter2"
+CASES = Path(__file__).parents[1] / "cases"
 VOLUMES = [
     case
-    for name in ("bound-claims", "delayed-claims")
-    for case in json.loads((Path(__file__).parents[1] / "cases" / f"{name}.json").read_text(encoding="utf-8"))
+    for name in ("bound-claims", "delayed-claims", "spread")
+    for case in json.loads((CASES / f"{name}.json").read_text(encoding="utf-8"))
 ]
 
 
@@ -94,6 +95,10 @@ def absent(model, shape, path, depth=0):
         wire_volumes.CSIDriver,
         wire_volumes.CSIStorageCapacity,
         wire_volumes.VolumeAttachment,
+        wire_workloads.Service,
+        wire_workloads.ReplicationController,
+        wire_workloads.ReplicaSet,
+        wire_workloads.StatefulSet,
         PodGroup,
         CompositePodGroup,
         Workload,
@@ -121,7 +126,7 @@ def test_nothing_that_is_not_read_leaves():
         "generateName": SECRET,
         "uid": SECRET,
         "managedFields": [{"manager": SECRET}],
-        "ownerReferences": [{"kind": "ReplicaSet", "name": SECRET}],
+        "ownerReferences": [{"kind": "ReplicaSet", "name": "owner", "uid": SECRET}],
     }
     secretive["spec"] |= {
         "serviceAccountName": SECRET,
@@ -228,7 +233,7 @@ def test_cases_are_answered_alike(case):
 
 
 @pytest.mark.parametrize("case", VOLUMES, ids=lambda case: case["id"])
-def test_volumes_are_answered_alike(case):
+def test_volumes_and_spread_are_answered_alike(case):
     objects = [*objects_of(case), *case["others"]]
     assert told(objects) == told(replayed(objects))
     kept = keep_simulated_fields(objects)

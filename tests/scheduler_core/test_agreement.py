@@ -19,7 +19,7 @@ from tests.scheduler_core.oracle.strategies import TINY, clusters
 
 CASES = [
     case
-    for name in ("placement", "bound-claims", "delayed-claims", "volume-limits")
+    for name in ("placement", "bound-claims", "delayed-claims", "volume-limits", "spread")
     for case in json.loads((Path(__file__).parent.parent / "cases" / f"{name}.json").read_text(encoding="utf-8"))
 ]
 SCENARIOS = [

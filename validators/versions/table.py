@@ -81,8 +81,11 @@ TABLE: tuple[ApiVersion, ...] = (
             ServedKind("Node", hub=True),
             ServedKind("PersistentVolume", hub=True),
             ServedKind("PersistentVolumeClaim", hub=True),
+            ServedKind("Service", hub=True),
+            ServedKind("ReplicationController", hub=True),
         ),
     ),
+    ApiVersion("apps", "v1", (ServedKind("ReplicaSet", 9, hub=True), ServedKind("StatefulSet", 9, hub=True))),
     ApiVersion(
         "storage.k8s.io",
         "v1",

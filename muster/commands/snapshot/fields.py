@@ -24,7 +24,8 @@ METADATA: Fields = {
     "creationTimestamp": KEPT,
     "deletionTimestamp": KEPT,
     "labels": LABELS,
-    "ownerReferences": Each({"kind": KEPT}),
+    # Name and apiVersion of the controller are read of pods.
+    "ownerReferences": Each({"apiVersion": KEPT, "kind": KEPT, "name": NAME, "controller": KEPT}),
     "generateName": UNREAD,
     "uid": UNREAD,
     "annotations": Unread(dict),
@@ -219,6 +220,9 @@ ATTACHMENT: Fields = {
     "metadata": _NAME_AND_ZONES,
     "spec": {"attacher": KEPT, "nodeName": NAME, "source": {"persistentVolumeName": NAME}},
 }
+_NAME: Fields = {"name": NAME, "namespace": NAME}
+SERVICE: Fields = {"metadata": _NAME, "spec": {"selector": LABELS}}
+CONTROLLER: Fields = {"metadata": _NAME, "spec": {"selector": SELECTOR}}
 _CLAIM: Fields = {"name": NAME, "resourceClaimName": NAME, "resourceClaimTemplateName": NAME}
 _POLICY: Fields = {"basic": {"desiredCount": KEPT}, "gang": {"minCount": KEPT, "minGroupCount": KEPT}}
 _LEVEL: Fields = {
@@ -274,6 +278,10 @@ FIELDS: Mapping[str, Fields] = {
         ("StorageClass", STORAGE_CLASS),
         ("PersistentVolume", VOLUME),
         ("PersistentVolumeClaim", CLAIM),
+        ("Service", SERVICE),
+        ("ReplicationController", SERVICE),
+        ("ReplicaSet", CONTROLLER),
+        ("StatefulSet", CONTROLLER),
         ("Pod", POD),
     )
 }

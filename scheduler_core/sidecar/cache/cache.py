@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from scheduler_core.loading import gather
-from scheduler_core.loading.gather import ATTACH_KINDS, CAPACITY_KINDS, VOLUME_KINDS, GatheredObjects, Name, Unusable
+from scheduler_core.loading.gather import ATTACH_KINDS, CAPACITY_KINDS, SELECTING_KINDS, VOLUME_KINDS, GatheredObjects, Name, Unusable
 from scheduler_core.model import wire
 from scheduler_core.model.decision import Name as Root
 from scheduler_core.model.options import PlacingOptions
@@ -34,7 +34,7 @@ from validators.versions.served import hub_of
 
 __all__ = ["KINDS", "LABELS", "Cache"]
 
-KINDS = tuple(kind for kind in gather.KINDS if kind not in CAPACITY_KINDS)
+KINDS = tuple(kind for kind in gather.KINDS if kind not in (*CAPACITY_KINDS, *SELECTING_KINDS))
 """Kinds that are watched."""
 _ABOUT_VOLUMES = frozenset({*VOLUME_KINDS, *ATTACH_KINDS})
 

@@ -19,7 +19,8 @@ from scheduler_core.model.entity import Entity
 from scheduler_core.model.ledger import PodLoad
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
-from scheduler_core.placement.greedy import Greedy, assigned
+from scheduler_core.placement.greedy import Greedy
+from scheduler_core.placement.outcome import assigned
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.queueing.pre_enqueue import refusal
 from scheduler_core.queueing.trees import Trees, pod_entity

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from scheduler_core import diagnosis
 from scheduler_core.model.decision import Status
-from scheduler_core.placement.greedy import BARE, assigned
+from scheduler_core.placement.greedy import BARE
+from scheduler_core.placement.outcome import assigned
 from tests.sampling import sampled
 from tests.scheduler_core.diagnosis.diagnosing import outcomes
 from tests.scheduler_core.oracle import brute

@@ -11,8 +11,7 @@ from scheduler_core.exact.complete import Complete
 from scheduler_core.exact.step_budget import DEFAULT
 from scheduler_core.model.decision import Status
 from scheduler_core.model.options import PlacingOptions
-from scheduler_core.placement.greedy import assigned
-from scheduler_core.placement.outcome import PlacementOutcome
+from scheduler_core.placement.outcome import PlacementOutcome, assigned
 from tests.sampling import every
 from tests.scheduler_core.builders import Json, entities, leaf, node, pod, pods, state
 from tests.scheduler_core.cp_sat import corpus, model

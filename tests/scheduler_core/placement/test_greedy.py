@@ -15,7 +15,8 @@ from scheduler_core.model.decision import Status
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.placement import greedy as module
-from scheduler_core.placement.greedy import BARE, Greedy, assigned, pods_with_nodes
+from scheduler_core.placement.greedy import BARE, Greedy
+from scheduler_core.placement.outcome import assigned, pods_with_nodes
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.preemption.units.units import PotentialVictims, Units
 from tests.sampling import sampled

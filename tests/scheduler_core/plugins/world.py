@@ -20,6 +20,7 @@ from scheduler_core.model.wire import (
     TopologySpreadConstraint,
     WeightedPodAffinityTerm,
 )
+from scheduler_core.plugins.inter_pod_affinity import InterPodAffinity
 from scheduler_core.plugins.stateful_plugins import StatefulPlugins
 from validators.lookup import KnownObjects
 
@@ -118,4 +119,5 @@ def spread(key: str, app: str | None = None, skew: int = 1, **more: object) -> T
 
 def affinity_scores(known: StatefulPlugins, comer: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Ints:
     """Return the scores of InterPodAffinity for *nodes* before normalization."""
-    return sum((plugin.score(comer, nodes, within) for plugin in known.plugins), np.zeros(len(nodes), dtype=np.int64))
+    plugins = (each for each in known.plugins if isinstance(each, InterPodAffinity))
+    return sum((plugin.score(comer, nodes, within) for plugin in plugins), np.zeros(len(nodes), dtype=np.int64))

@@ -1,0 +1,99 @@
+"""Selectors of Services and of controllers of pods; the default selector of a pod (helper.DefaultSelector of kube-scheduler).
+
+The default selector is the union of the selectors of all Services of the namespace that select the pod, and the selector of its
+controller: a ReplicationController, ReplicaSet or StatefulSet.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+from scheduler_core.model.pods import PodRecord
+from scheduler_core.model.selectors import Clauses, SelectorClause
+
+CONTROLLERS = {
+    "ReplicationController": "v1",
+    "ReplicaSet": "apps/v1",
+    "StatefulSet": "apps/v1",
+}
+"""apiVersion of the controllers whose selectors are used, by kind."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class WorkloadSelectors:
+    """Selectors in use."""
+
+    services: Mapping[str, Mapping[str, Mapping[str, str]]] = dataclasses.field(default_factory=dict)
+    """Selectors, not empty, of Services by namespace and name."""
+    controllers: Mapping[tuple[str, str, str], Clauses] = dataclasses.field(default_factory=dict)
+    """Selectors, not empty, of controllers by kind, namespace and name."""
+
+    def __bool__(self) -> bool:
+        return bool(self.services or self.controllers)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Services:
+    """Services of one namespace."""
+
+    keys: tuple[str, ...]
+    """Labels that their selectors read."""
+    selectors: tuple[Mapping[str, str], ...]
+    """In the order of names."""
+
+
+_NO_SERVICES = _Services((), ())
+
+
+class DefaultSelectors:
+    """Default selectors of pods, computed once for pods that no selector distinguishes; *selectors* must not change."""
+
+    def __init__(self, selectors: WorkloadSelectors) -> None:
+        self._selectors = selectors
+        self._services: dict[str, _Services] = {}
+        self._found: dict[tuple[str | None, ...], Clauses] = {}
+
+    def of_pod(self, pod: PodRecord) -> Clauses:
+        """Return the clauses of the default selector of *pod*; empty if nothing selects it."""
+        if not self._selectors:
+            return ()
+        services = self._services_in(pod.namespace)
+        if not services.selectors and not pod.controller[0]:
+            return ()
+        key = (pod.namespace, *pod.controller, *map(pod.labels.get, services.keys))
+        if (found := self._found.get(key)) is None:
+            found = self._found[key] = self._derived(pod, services)
+        return found
+
+    def keys(self, namespace: str) -> tuple[str, ...]:
+        """Return the keys of the pod labels that the Services of *namespace* read."""
+        return self._services_in(namespace).keys
+
+    def _services_in(self, namespace: str) -> _Services:
+        if (services := self._services.get(namespace)) is None:
+            named = self._selectors.services.get(namespace)
+            services = _NO_SERVICES
+            if named:
+                keys = sorted({key for selector in named.values() for key in selector})
+                services = _Services(tuple(keys), tuple(named[name] for name in sorted(named)))
+            self._services[namespace] = services
+        return services
+
+    def _derived(self, pod: PodRecord, services: _Services) -> Clauses:
+        labels: dict[str, str] = {}
+        for selector in services.selectors:
+            if all(pod.labels.get(key) == value for key, value in selector.items()):
+                labels |= selector
+        kind, name = pod.controller
+        own = self._selectors.controllers.get((kind, pod.namespace, name), ())
+        if kind == "ReplicationController":
+            # Its selector is merged: it replaces the values of Services, and need not select the pod.
+            labels |= {clause.key: next(iter(clause.values)) for clause in own}
+            own = ()
+        return (*equalities(labels), *own)
+
+
+def equalities(labels: Mapping[str, str]) -> Clauses:
+    """Return the clauses of a selector that is a map of labels."""
+    return tuple(SelectorClause(key, "In", frozenset({value})) for key, value in sorted(labels.items()))

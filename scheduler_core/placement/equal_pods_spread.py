@@ -1,0 +1,248 @@
+"""Equal pods with topology spread constraints (``ScheduleAnyway``), placed one after the other on the best node.
+
+A pod changes the node that takes it, and the raw scores of the classes in its domains; a node that becomes full changes the weights.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import heapq
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from scheduler_core.model.nodes import Bools, Ints, Nodes
+from scheduler_core.placement.equal_pods_normalized import bonus_of
+from scheduler_core.placement.placement_request import Run
+from scheduler_core.placement.spread_classes import UNLABELLED, NodeClass, NodeClasses, RuleState
+from scheduler_core.plugins.base import Floats
+from scheduler_core.plugins.pod_tally import Ids, NodeTally
+from scheduler_core.plugins.profile import ShapeProfile
+from scheduler_core.plugins.spread_score import SoftSpread
+
+_TOP = 2**32
+"""Above the sum of all scores of a node."""
+_CELLS = 4_000
+"""Number of scores up to which those of several pods on each node are computed at once."""
+_DENSE = 2**16
+"""Number of combinations up to which they are counted in an array."""
+_LOOPS = 16
+"""Number of classes up to which a loop over them is cheaper than sorting all nodes."""
+Earlier = dict[NodeTally, Ints]
+"""Pods of the same leaf that are placed but not assumed, shape (all nodes,)."""
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class NodesInUse:
+    """Nodes of a placement with their use; shapes as for ``equal_pods.fill``."""
+
+    nodes: Nodes
+    slots: Ints
+    room: Floats
+    scored: Ints
+    used: Ints
+    whole: bool
+
+    def part(self, positions: Ints) -> NodesInUse:
+        """Return a copy of the nodes at *positions*."""
+        arrays = (self.room[:, positions], self.scored[:, positions], self.used[:, positions])
+        return NodesInUse(self.nodes[positions], self.slots[positions], *arrays, self.whole)
+
+    def with_pods(self, run: Run, picks: Nodes) -> NodesInUse:
+        """Return the nodes with pods of *run* at the positions *picks*."""
+        requests = dict(run.shape.requests)
+        several, times = np.unique(picks, return_counts=True)
+        copy = dataclasses.replace(self, slots=self.slots.copy(), scored=self.scored.copy(), used=self.used.copy())
+        copy.slots[several] -= times
+        for row in (0, 1):
+            copy.used[row, several] += requests.get(row, 0) * times
+            copy.scored[row, several] += run.shape.scored[row] * times
+        return copy
+
+
+def fill_spread(run: Run, soft: SoftSpread, profile: ShapeProfile, earlier: Earlier, at: NodesInUse) -> Nodes:
+    """Return the positions of the nodes of the pods of *run*, in order; fewer if no more fit."""
+    able = (at.slots > 0).nonzero()[0]
+    at = at if len(able) == len(at.nodes) else at.part(able)
+    taken: list[Nodes] = []
+    count = run.count
+    while count and len(left := at.slots.nonzero()[0]):
+        part = at if len(left) == len(able) else at.part(left)
+        picks = left[_Fill(run, soft, profile, earlier, part, count).place()]
+        taken.append(able[picks])
+        count -= len(picks)
+        if count:
+            at = at.with_pods(run, picks)
+            earlier = with_pods(run, earlier, at.nodes[picks])
+    return np.concatenate(taken) if taken else able
+
+
+def with_pods(run: Run, earlier: Earlier, nodes: Nodes) -> Earlier:
+    """Return *earlier* with pods of *run* on *nodes* (indices)."""
+    more = dict(earlier)
+    for tally in run.spread.counted_by if run.spread else ():
+        more[tally] = earlier[tally].copy() if tally in earlier else np.zeros(len(tally.ids), dtype=np.int64)
+        np.add.at(more[tally], nodes, 1)
+    return more
+
+
+class _Fill:
+    """Placement of equal pods under construction.  Nodes are positions."""
+
+    def __init__(self, run: Run, soft: SoftSpread, profile: ShapeProfile, earlier: Earlier, at: NodesInUse, count: int) -> None:
+        self._profile, self._at, self._count = profile, at, count
+        self._size = len(at.nodes)
+        self._bonus = bonus_of(profile, at.nodes)
+        self._slots: list[int] = at.slots.tolist()
+        self._pods = [0] * self._size
+        counts = {rule.tally: _counts(rule.tally, earlier) for rule in soft.rules}
+        kept = at.nodes if soft.scored is None else at.nodes[soft.scored[at.nodes]]
+        counted_by = run.spread.counted_by if run.spread else frozenset()
+        rules = [RuleState.over(rule, counts[rule.tally], at.nodes, kept, counted=rule.tally in counted_by) for rule in soft.rules]
+        self._domain_rules = [(number, rule) for number, rule in enumerate(rules) if rule.counted and not rule.hostname]
+        self._moves = any(rule.hostname and rule.counted for rule in rules)
+        self._classes = NodeClasses(rules, self._size, soft.weight)
+        self._steps: dict[int, list[int]] = {}
+        self._depth = min(count, int(at.slots.max()), 2 + 2 * -(-count // self._size))
+        self._scales = [_largest(score.raw[at.nodes]) for score in profile.scores]
+        self._classify(soft, counts)
+
+    def place(self) -> Nodes:
+        """Return the nodes of the pods in order, until all have one, no more fit, or the scale of another score changes."""
+        picks: list[int] = []
+        classes = self._classes
+        while len(picks) < self._count and classes.live:
+            best = classes.best()
+            node = heapq.heappop(best.heap) % self._size
+            picks.append(node)
+            pods = self._pods[node] = self._pods[node] + 1
+            full = pods == self._slots[node]
+            for number, rule in self._domain_rules:
+                if rule.eligible is None or rule.eligible[node]:
+                    domain = best.domains[number]
+                    rule.add(domain)
+                    classes.score(rule.classes[domain])
+            if not full:
+                self._add_again(node, pods, best)
+            elif self._remove(node, best):
+                break
+        return np.array(picks, dtype=np.int64)
+
+    def _classify(self, soft: SoftSpread, counts: Earlier) -> None:
+        """Make the classes, each with a heap of as many nodes as there are pods."""
+        nodes, size = self._at.nodes, self._size
+        columns = [(counts[rule.tally] if rule.hostname else rule.ids)[nodes] for rule in soft.rules]
+        labelled = [None if rule.labelled is None else rule.labelled[nodes] for rule in soft.rules]
+        scored = None if soft.scored is None else soft.scored[nodes]
+        varying = [each for each, rule in zip(columns, soft.rules, strict=True) if not rule.hostname or each.any()]
+        number = _numbered([*varying, *(each for each in (*labelled, scored) if each is not None)], size)
+        depth = self._depth if self._depth * size <= _CELLS else 1
+        steps = self._profile.local.ladder(self._at.room, self._at.scored, self._at.used, depth, whole=self._at.whole)
+        steps += self._bonus[:, None]
+        heads = steps[:, 0]
+        codes = (_TOP - heads) * size + np.arange(size)
+        kept: list[Ints] = []
+        for members, every in _grouped(number, codes, self._count):
+            first = int(members[0])
+            domains = tuple([int(column[first]) for column in columns])
+            parts = tuple([d if has is None or has[first] else UNLABELLED for d, has in zip(domains, labelled, strict=True)])
+            each = self._classes.get(domains, parts, scored=scored is None or bool(scored[first]))
+            each.heap = codes[members].tolist()
+            kept.append(members)
+            self._classes.resize(each, every)
+        if depth == self._depth:
+            self._steps = dict(enumerate(steps.tolist()))
+        else:
+            self._look_ahead(kept[0] if len(kept) == 1 else np.concatenate(kept))
+
+    def _look_ahead(self, nodes: Ints) -> None:
+        """Compute the scores of the first pods on each of *nodes* in one step."""
+        at = self._at.part(nodes)
+        steps = self._profile.local.ladder(at.room, at.scored, at.used, self._depth, whole=at.whole) + self._bonus[nodes, None]
+        self._steps = dict(zip(nodes.tolist(), steps.tolist(), strict=True))
+
+    def _add_again(self, node: int, pods: int, before: NodeClass) -> None:
+        """Add *node*, which has *pods* now, to its class."""
+        steps = self._steps.get(node)
+        if steps is None or len(steps) <= pods:
+            steps = self._more_steps(node, pods)
+        after = before
+        if self._moves:
+            after = before.following or self._classes.following(before)
+            self._classes.resize(before, -1)
+            self._classes.resize(after, 1)
+        heapq.heappush(after.heap, (_TOP - steps[pods]) * self._size + node)
+
+    def _remove(self, node: int, before: NodeClass) -> bool:
+        """Remove *node*, which is full, from its class; return whether the scale of another score changes."""
+        self._classes.resize(before, -1)
+        if before.scored and self._shrink(before):
+            self._classes.score(self._classes.live)
+        return self._rescaled(node)
+
+    def _more_steps(self, node: int, pods: int) -> list[int]:
+        """Compute the scores of more pods on *node* than so many."""
+        at, depth = self._at.part(np.array([node])), min(self._slots[node], 2 * pods + 2)
+        steps = self._profile.local.ladder(at.room, at.scored, at.used, depth, whole=at.whole)[0] + self._bonus[node]
+        self._steps[node] = steps.tolist()
+        return self._steps[node]
+
+    def _shrink(self, before: NodeClass) -> bool:
+        """Update the sizes of rules after a node of *before* became full; return whether raw scores can change."""
+        changed = False
+        for rule, domain in zip(self._classes.rules, before.domains, strict=True):
+            if not rule.hostname:
+                rule.left[domain] -= 1
+                if rule.left[domain]:
+                    continue
+            rule.size -= 1
+            rule.reweigh()
+            # Without pods the weight makes no difference.
+            changed |= any(rule.sums.values())
+        return changed
+
+    def _rescaled(self, node: int) -> bool:
+        """Return whether the scale of another score changes because *node* became full: it was the last with the largest raw score."""
+        for scale in self._scales:
+            scale.discard(node)
+        return not all(self._scales)
+
+
+def _counts(tally: NodeTally, earlier: Earlier) -> Ints:
+    counts = tally.domains()[:-1]
+    return counts + earlier[tally] if tally in earlier else counts
+
+
+def _numbered(columns: Sequence[Ints | Ids | Bools], size: int) -> Ints:
+    """Return equal numbers for positions with equal entries in all *columns*, from 0 and without gaps."""
+    number: Ints = np.zeros(size, dtype=np.int64)
+    for column in columns:
+        least, most = int(column.min()), int(column.max())
+        if least < most:
+            number = number * (most - least + 1) + column.astype(np.int64) - least
+            if number.max() < _DENSE:
+                number = (np.cumsum(np.bincount(number) > 0) - 1)[number]
+            else:
+                number = np.unique(number, return_inverse=True)[1]
+    return number
+
+
+def _grouped(number: Ints, codes: Ints, count: int) -> Iterator[tuple[Ints, int]]:
+    """Yield, for each number, the *count* positions with the smallest codes, in this order, and how many positions there are."""
+    classes = int(number.max()) + 1
+    if classes > _LOOPS:
+        order = np.lexsort((codes, number))
+        for members in np.split(order, np.cumsum(np.bincount(number))[:-1]):
+            yield members[:count], len(members)
+        return
+    for each in range(classes):
+        members = (number == each).nonzero()[0] if classes > 1 else np.arange(len(codes))
+        every = len(members)
+        if count < every:
+            members = members[np.argpartition(codes[members], count - 1)[:count]]
+        yield members[np.argsort(codes[members])], every
+
+
+def _largest(raw: Ints) -> set[int]:
+    """Return the positions with the largest raw score, which sets the scale."""
+    return set((raw == raw.max()).nonzero()[0].tolist())

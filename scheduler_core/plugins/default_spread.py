@@ -1,0 +1,93 @@
+"""Default topology spread constraints of pods without constraints (PodTopologySpreadArgs.defaultConstraints)."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from scheduler_core.model.pods import PodRecord
+from scheduler_core.model.selectors import Clauses
+from scheduler_core.model.wire import TopologySpreadConstraint
+from scheduler_core.model.workload_selectors import DefaultSelectors, WorkloadSelectors
+from scheduler_core.plugins.pod_terms import PodSet, SpreadTerm, is_hard, spread_term
+
+HOSTNAME = "kubernetes.io/hostname"
+_ZONE = "topology.kubernetes.io/zone"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SpreadDefaults:
+    """Default constraints.
+
+    Attributes:
+        constraints: without selectors: the pod's default selector is used.
+        system: True for kube-scheduler's own: they also count and score nodes without one of the topology keys.
+
+    """
+
+    constraints: tuple[TopologySpreadConstraint, ...] = ()
+    system: bool = False
+
+
+SYSTEM_DEFAULTS = SpreadDefaults(
+    (
+        TopologySpreadConstraint(max_skew=3, topology_key=HOSTNAME, when_unsatisfiable="ScheduleAnyway"),
+        TopologySpreadConstraint(max_skew=5, topology_key=_ZONE, when_unsatisfiable="ScheduleAnyway"),
+    ),
+    system=True,
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class SpreadTerms:
+    """Constraints of a pod.
+
+    Attributes:
+        hard: constraints with DoNotSchedule.
+        soft: constraints with ScheduleAnyway.
+        all_keys: True if nodes without one of the topology keys of ``soft`` are neither counted nor scored.
+
+    """
+
+    hard: tuple[SpreadTerm, ...] = ()
+    soft: tuple[SpreadTerm, ...] = ()
+    all_keys: bool = True
+
+
+NO_TERMS = SpreadTerms()
+
+
+class DefaultSpread:
+    """Default constraints of the pods of a snapshot, which has *selectors*."""
+
+    def __init__(self, selectors: WorkloadSelectors, defaults: SpreadDefaults = SYSTEM_DEFAULTS) -> None:
+        self._selectors = DefaultSelectors(selectors if defaults.constraints else WorkloadSelectors())
+        self._defaults = defaults
+        self.hard = any(is_hard(each) for each in defaults.constraints)
+        """True if a default constraint filters nodes."""
+        self._terms: dict[tuple[str, Clauses], SpreadTerms] = {}
+
+    def keys(self, namespace: str) -> tuple[str, ...]:
+        """Return the keys of the pod labels on which ``terms`` depends."""
+        return self._selectors.keys(namespace)
+
+    def terms(self, pod: PodRecord) -> SpreadTerms:
+        """Return the default constraints of *pod*; none if it has its own, or nothing selects it."""
+        if pod.shape.spread or not (clauses := self._selectors.of_pod(pod)):
+            return NO_TERMS
+        if (terms := self._terms.get((pod.namespace, clauses))) is None:
+            terms = self._terms[pod.namespace, clauses] = self._compiled(pod, clauses)
+        return terms
+
+    def _compiled(self, pod: PodRecord, clauses: Clauses) -> SpreadTerms:
+        pods = PodSet(frozenset({pod.namespace}), None, clauses)
+        terms = [
+            (is_hard(each), dataclasses.replace(spread_term(each, pod.namespace, {}), pods=pods, own=clauses))
+            for each in self._defaults.constraints
+        ]
+        return SpreadTerms(
+            tuple(term for hard, term in terms if hard), tuple(term for hard, term in terms if not hard), not self._defaults.system
+        )
+
+
+NO_DEFAULTS = DefaultSpread(WorkloadSelectors(), SpreadDefaults())
+"""No default constraints."""

@@ -1,0 +1,87 @@
+"""Number of pods of one set, by node and by topology domain."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scheduler_core.model.nodes import Ints, Nodes
+
+Ids = NDArray[np.int32]
+"""Shape (nodes,): the domain of each node, -1 for none."""
+FRESH = itertools.count(1)
+"""Unused versions."""
+
+
+class PodTally:
+    """Number of pods of one set, by node and by domain."""
+
+    __slots__ = ("_counts", "_size", "by_node", "ids", "version")
+
+    def __init__(self, ids: Ids, size: int) -> None:
+        self.ids = ids
+        self.version = 0
+        """Equal versions mean equal numbers on all nodes, also of different tallies; 0 without pods."""
+        self.by_node: dict[int, int] = {}
+        self._size = size
+        self._counts: Ints | None = None
+
+    def add(self, node: int, amount: int) -> None:
+        """Add *amount* (may be negative) on *node*."""
+        bump(self.by_node, node, amount)
+        self.version = next(FRESH) if self.by_node else 0
+        if self._counts is not None and (domain := int(self.ids[node])) >= 0:
+            self._counts[domain] += amount
+
+    def add_all(self, nodes: Sequence[int], amount: int) -> None:
+        """Add *amount* (may be negative) on each of *nodes*."""
+        for node in nodes:
+            bump(self.by_node, node, amount)
+        self.version = next(FRESH) if self.by_node else 0
+        if self._counts is not None:
+            domains = self.ids[nodes]
+            np.add.at(self._counts, domains[domains >= 0], amount)
+
+    def domains(self, within: Nodes | None = None) -> Ints:
+        """Return the number in each domain, counted on the nodes *within* (None: all nodes).
+
+        Shape (domains + 1,), read-only.  The last entry is 0, for nodes whose id is -1.
+        """
+        if within is not None:
+            return self._counted(within)
+        if self._counts is None:
+            self._counts = self._counted(None)
+        return self._counts
+
+    def counts_at(self, nodes: Nodes, within: Nodes | None = None) -> Ints:
+        """Return the number in the domain of each of *nodes*; 0 for a node in no domain."""
+        return self.domains(within)[self.ids[nodes]]
+
+    def _counted(self, within: Nodes | None) -> Ints:
+        nodes = np.fromiter(self.by_node.keys(), dtype=np.int64, count=len(self.by_node))
+        amounts = np.fromiter(self.by_node.values(), dtype=np.int64, count=len(self.by_node))
+        domains = self.ids[nodes]
+        kept = domains >= 0
+        if within is not None:
+            kept &= np.isin(nodes, within)
+        counts: Ints = np.zeros(self._size + 1, dtype=np.int64)
+        np.add.at(counts, domains[kept], amounts[kept])
+        return counts
+
+
+class NodeTally(PodTally):
+    """Number of pods of one set by node: each node is a domain."""
+
+    def __init__(self, ids: Ids) -> None:
+        super().__init__(ids, len(ids))
+
+
+def bump(counts: dict[int, int], node: int, amount: int) -> None:
+    """Add *amount*; entries of 0 are removed."""
+    if count := counts.get(node, 0) + amount:
+        counts[node] = count
+    else:
+        counts.pop(node, None)

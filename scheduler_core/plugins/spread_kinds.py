@@ -1,0 +1,64 @@
+"""Kinds of pods that topology spread constraints with ``ScheduleAnyway`` do not distinguish."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+from scheduler_core.model.pods import PodRecord
+from scheduler_core.plugins.default_spread import DefaultSpread
+from scheduler_core.plugins.pod_counts import PodCounts
+from scheduler_core.plugins.pod_tally import NodeTally
+from scheduler_core.plugins.pod_terms import own_keys
+from scheduler_core.plugins.spread_score import SoftSpread, SpreadKind
+
+
+class SpreadKinds:
+    """Kinds of the pods of a snapshot.  Pods are given together if they are of one namespace, so that few labels distinguish them."""
+
+    def __init__(self, defaults: DefaultSpread) -> None:
+        self._defaults = defaults
+        self._kinds: dict[tuple[SoftSpread | None, frozenset[NodeTally]], SpreadKind] = {}
+
+    def kinds(
+        self, pods: Sequence[PodRecord], counts: PodCounts, soft: Callable[[PodRecord], SoftSpread | None]
+    ) -> dict[PodRecord, SpreadKind]:
+        """Return the kind of each of *pods*, the same object for equal kinds; nothing if *soft* is None for all of them."""
+        keys = self._distinguishing(pods, counts)
+        found = [(soft(same[0]), same) for same in _grouped(pods, keys)]
+        if not any(each for each, _ in found):
+            return {}
+        # The counts that these constraints added can distinguish more pods.
+        more = self._distinguishing(pods, counts)
+        kinds: dict[PodRecord, SpreadKind] = {}
+        for each, several in found:
+            for same in _grouped(several, more) if more != keys else (several,):
+                name = each, frozenset(counts.counting(same[0]))
+                if (kind := self._kinds.get(name)) is None:
+                    kind = self._kinds[name] = SpreadKind(*name)
+                kinds.update(dict.fromkeys(same, kind))
+        return kinds
+
+    def counted(self, pods: Sequence[PodRecord], counts: PodCounts) -> Counter[NodeTally]:
+        """Return, for each count by node, how many of *pods* it counts."""
+        counted: Counter[NodeTally] = Counter()
+        for same in _grouped(pods, self._distinguishing(pods, counts)):
+            counted.update(dict.fromkeys(counts.counting(same[0]), len(same)))
+        return counted
+
+    def _distinguishing(self, pods: Sequence[PodRecord], counts: PodCounts) -> frozenset[str]:
+        """Return the keys of labels that decide about the constraints of *pods* and about the counts of them by node."""
+        if not pods:
+            return frozenset()
+        namespace = pods[0].namespace
+        own = map(own_keys, {pod.shape for pod in pods})
+        return frozenset(self._defaults.keys(namespace)).union(counts.keys_by_node(namespace), *own)
+
+
+def _grouped(pods: Iterable[PodRecord], keys: Iterable[str]) -> Iterable[list[PodRecord]]:
+    """Return *pods* of one namespace by shape, controller and the values of the labels *keys*."""
+    keys = tuple(keys)
+    groups: dict[tuple[object, ...], list[PodRecord]] = {}
+    for pod in pods:
+        groups.setdefault((pod.shape, pod.controller, pod.terminating, *map(pod.labels.get, keys)), []).append(pod)
+    return groups.values()
