@@ -40,15 +40,16 @@ class StatefulPlugins:
         counts: PodCounts | None = None,
         running: Callable[[], Iterable[PodRecord]] | None = None,
         *,
+        later: Callable[[], PodCounts] | None = None,
         sparing: bool = False,
         defaults: SpreadDefaults = SYSTEM_DEFAULTS,
     ) -> None:
         """Count the pods of *snapshot*; or borrow *counts*, which hold the *running* pods already, until ``give_back``.
 
-        If *sparing*, a pod takes what fewest other pods can use, where kube-scheduler's choice can be worse.  Pods without topology
-        spread constraints have those of *defaults*.
+        With *later* they are borrowed when they are needed.  If *sparing*, a pod takes what fewest other pods can use, where
+        kube-scheduler's choice can be worse.  Pods without topology spread constraints have those of *defaults*.
         """
-        self._snapshot = snapshot
+        self._snapshot, self._later = snapshot, later
         self._sparing = sparing
         self._defaults = DefaultSpread(snapshot.selectors, defaults)
         self._running = running or (lambda: snapshot.pods)
@@ -60,7 +61,7 @@ class StatefulPlugins:
         self._used: dict[PodShape, bool] = {}
         self._kinds = SpreadKinds(self._defaults)
         self._unmodelled: dict[PodShape, tuple[str, ...]] = {}
-        if counts is None and any(self._is_used_by(pod) for pod in snapshot.pods):
+        if counts is None and later is None and any(self._is_used_by(pod) for pod in snapshot.pods):
             self._activated()
 
     @property
@@ -69,7 +70,7 @@ class StatefulPlugins:
 
         If none can, no plugin applies to any pod, and assumed pods of the snapshot need not be reported.
         """
-        return self._active is not None
+        return self._active is not None or self._later is not None
 
     @property
     def plugins(self) -> tuple[StatefulPlugin, ...]:
@@ -248,18 +249,23 @@ class StatefulPlugins:
     def _activated(self) -> ActivePlugins:
         """Return the plugins, after counting all pods so far at the first call."""
         if self._active is None:
-            counts = PodCounts(self._snapshot.nodes)
-            for pod in self._snapshot.pods:
-                if pod.node >= 0:
-                    counts.count(pod, pod.node)
-                elif self._is_used_by(pod):
-                    counts.kind(pod)
+            counts = self._later() if self._later is not None else self._new_counts()
+            self._met = counts.mark()
             active = self._over(counts)
             for entry in (*self._settled, *self._journal):
                 if not isinstance(entry, Batch):
                     active.move(*entry)
             self._active = active
         return self._active
+
+    def _new_counts(self) -> PodCounts:
+        counts = PodCounts(self._snapshot.nodes)
+        for pod in self._snapshot.pods:
+            if pod.node >= 0:
+                counts.count(pod, pod.node)
+            elif self._is_used_by(pod):
+                counts.kind(pod)
+        return counts
 
     def _over(self, counts: PodCounts) -> ActivePlugins:
         """Return the plugins over *counts*; running pods are added to plugins with further state."""

@@ -7,9 +7,6 @@ because of the content of an object.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
-
-import msgspec
 
 from scheduler_core.loading import gather
 from scheduler_core.loading.gather import ATTACH_KINDS, CAPACITY_KINDS, SELECTING_KINDS, VOLUME_KINDS, GatheredObjects, Name, Unusable
@@ -25,40 +22,22 @@ from scheduler_core.sidecar.cache.freshness import Freshness, Stamp, number
 from scheduler_core.sidecar.cache.group_cache import GroupCache, Key, LiveGroup
 from scheduler_core.sidecar.cache.live_snapshot import LiveSnapshots
 from scheduler_core.sidecar.cache.node_usage import NodeUsage
+from scheduler_core.sidecar.cache.object_head import read_head
 from scheduler_core.sidecar.cache.pod_cache import LABELS, LivePod, PodReader
+from scheduler_core.sidecar.cache.selector_cache import SelectorCache
 from scheduler_core.sidecar.cache.volume_cache import VolumeCache, VolumeChange
 from scheduler_core.sidecar.writes import Ref
 from validators.model.group import Group
-from validators.model.objects import CLUSTER_SCOPED
 from validators.versions.served import hub_of
 
 __all__ = ["KINDS", "LABELS", "Cache"]
 
-KINDS = tuple(kind for kind in gather.KINDS if kind not in (*CAPACITY_KINDS, *SELECTING_KINDS))
+KINDS = tuple(kind for kind in gather.KINDS if kind not in CAPACITY_KINDS)
 """Kinds that are watched."""
 _ABOUT_VOLUMES = frozenset({*VOLUME_KINDS, *ATTACH_KINDS})
 
 _FEW_FORMS = 2_000
 """Number of pod forms above which unused forms are removed."""
-
-
-class Meta(wire.Wire, frozen=True, gc=False):
-    """Name, namespace, uid and resourceVersion of an object."""
-
-    name: str = ""
-    namespace: str = ""
-    uid: str = ""
-    resource_version: str = ""
-
-
-class ObjectHead(wire.Wire, frozen=True, gc=False):
-    """The part of an object that identifies it."""
-
-    api_version: str = ""
-    metadata: Meta = Meta()
-
-
-HEAD_DECODER: Final = msgspec.json.Decoder(ObjectHead)
 
 
 class Cache:
@@ -88,8 +67,9 @@ class Cache:
         self.group_cache = GroupCache()
         self._volumes = VolumeCache()
         self.usage = NodeUsage(self.group_cache, self._volumes.attach)
+        self._selectors = SelectorCache()
         self.reporter = ChangeReporter(self.usage, self.group_cache)
-        self._snapshots = LiveSnapshots(self.usage, self.group_cache, self._volumes, self._unusable)
+        self._snapshots = LiveSnapshots(self.usage, self.group_cache, self._volumes, self._selectors, self._unusable)
 
     @property
     def synced(self) -> bool:
@@ -114,7 +94,7 @@ class Cache:
         """Apply a watch event ADDED, MODIFIED or DELETED; other events and unreadable objects are ignored."""
         if event in ("ADDED", "MODIFIED"):
             self._receive(kind, raw, listed=False)
-        elif event == "DELETED" and (head := _read_head(kind, raw)) is not None:
+        elif event == "DELETED" and (head := read_head(kind, raw)) is not None:
             _, name, stamp = head
             if self._versions[kind].delete(name, stamp):
                 self._remove(kind, name)
@@ -179,7 +159,7 @@ class Cache:
 
     def _receive(self, kind: str, raw: wire.Text, *, listed: bool) -> Name | None:
         """Add an object unless its event is outdated, and return its name; None if it has none."""
-        head = _read_head(kind, raw)
+        head = read_head(kind, raw)
         if head is None:
             return None
         api_version, name, stamp = head
@@ -194,6 +174,8 @@ class Cache:
             added = name[1] not in self.usage.nodes.nodes
             if self.usage.add_or_update_node(raw_object)[1]:
                 self.reporter.node(name[1], added=added)
+        elif raw_object.kind in SELECTING_KINDS:
+            self._selectors.add_or_update(raw_object, name)
         elif raw_object.kind in _ABOUT_VOLUMES:
             self._apply_volume_change(self._volumes.add_or_update(raw_object, name))
         else:
@@ -211,6 +193,8 @@ class Cache:
         elif kind == "Node":
             if self.usage.remove_node(name[1]):
                 self.reporter.node(name[1])
+        elif kind in SELECTING_KINDS:
+            self._selectors.remove(kind, name)
         elif kind in _ABOUT_VOLUMES:
             self._apply_volume_change(self._volumes.remove(kind, name))
         else:
@@ -285,16 +269,3 @@ class Cache:
             self._reader.sweep(forms)
             self.usage.sweep(forms)
             self._sweep_at = max(_FEW_FORMS, 2 * len(self._reader))
-
-
-def _read_head(kind: str, raw: wire.Text) -> tuple[str, Name, Stamp] | None:
-    """Return apiVersion, name and stamp of an object; None if they cannot be read."""
-    try:
-        head = HEAD_DECODER.decode(raw)
-    except (ValueError, RecursionError):
-        return None
-    meta = head.metadata
-    if not meta.name:
-        return None
-    name = ("" if kind in CLUSTER_SCOPED else meta.namespace or "default", meta.name)
-    return head.api_version, name, Stamp(meta.uid, number(meta.resource_version))

@@ -18,6 +18,7 @@ from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.sidecar.cache.group_cache import CachedObjects, GroupCache, Key
 from scheduler_core.sidecar.cache.node_usage import NodeUsage
 from scheduler_core.sidecar.cache.pod_cache import LivePod
+from scheduler_core.sidecar.cache.selector_cache import SelectorCache
 from scheduler_core.sidecar.cache.volume_cache import VolumeCache
 from validators.model.group import Group
 
@@ -27,10 +28,13 @@ T = TypeVar("T")
 class LiveSnapshots:
     """Creates snapshots of *node_usage* and *groups*; *unusable* has the reason for each pod that cannot be used."""
 
-    def __init__(self, node_usage: NodeUsage, groups: GroupCache, volumes: VolumeCache, unusable: dict[Key, str]) -> None:
+    def __init__(
+        self, node_usage: NodeUsage, groups: GroupCache, volumes: VolumeCache, selectors: SelectorCache, unusable: dict[Key, str]
+    ) -> None:
         self._node_usage = node_usage
         self._groups = groups
         self._volumes = volumes
+        self._selectors = selectors
         self._unusable = unusable
         self._known = CachedObjects(groups, node_usage.nodes)
 
@@ -85,6 +89,7 @@ class LiveSnapshots:
             budgets=tuple(budgets[name] for name in sorted(budgets)),
             known=self._known,
             volumes=self._volumes.objects,
+            selectors=self._selectors.objects,
         )
 
     def _with_v1alpha1_groups(self) -> tuple[v1alpha1.GeneratedGroups, list[PodRecord]]:
@@ -113,6 +118,7 @@ class LiveSnapshots:
             **group_cache.unusable,
             **self._unusable,
             **self._volumes.unusable,
+            **self._selectors.unusable,
             **{("Node", "", name): why for name, why in node_usage.nodes.unusable.items()},
         }
         problems += [Problem(label(key[0], key[1:]), left_out(key[0], why)) for key, why in unusable.items()]

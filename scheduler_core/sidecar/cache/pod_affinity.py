@@ -1,6 +1,7 @@
 """Counts of live pods for affinity and spread, kept between cycles.
 
-Pods are counted only while a pod has a term about other pods (affinity, anti-affinity or topology spread).
+Pods are counted only while a pod has a term about other pods (affinity, anti-affinity or topology spread), or Services or controllers
+of pods give pods default spread constraints.
 """
 
 from __future__ import annotations
@@ -75,16 +76,24 @@ class PodAffinityCache:
         self._has_terms_by_shape = {shape: has_terms for shape, has_terms in self._has_terms_by_shape.items() if shape in shapes}
 
     def stateful(self, snapshot: ClusterSnapshot, nodes: NodeTable, pods: Callable[[], Iterable[PodRecord]]) -> StatefulPlugins:
-        """Return the stateful plugins for one cycle, to be given back; *snapshot* has no pods, *pods* returns all pods."""
-        if not self.active:
+        """Return the stateful plugins for one cycle, to be given back; *snapshot* has no pods, *pods* returns all pods.
+
+        Pods that only have default spread constraints are counted from the first cycle in which such a pod is placed.
+        """
+        if not self.active and not snapshot.selectors:
             self._counts = None
             return StatefulPlugins(snapshot)
+        if self.active or self._counts is not None:
+            return StatefulPlugins(snapshot, self._counted(nodes, pods), pods)
+        return StatefulPlugins(snapshot, None, pods, later=lambda: self._counted(nodes, pods))
+
+    def _counted(self, nodes: NodeTable, pods: Callable[[], Iterable[PodRecord]]) -> PodCounts:
         if self._counts is None:
             self._changes = 0
             self._counts = PodCounts(nodes)
             for pod in pods():
                 self._add_to(self._counts, pod)
-        return StatefulPlugins(snapshot, self._counts, pods)
+        return self._counts
 
     def _add_to(self, counts: PodCounts, pod: PodRecord) -> None:
         if pod.node >= 0:

@@ -155,7 +155,8 @@ def test_of_a_kind_of_which_nothing_is_known_silence_is_not_told(clock, standing
 
 
 SERVED = {
-    "/api/v1": ["nodes", "pods", "persistentvolumeclaims", "persistentvolumes"],
+    "/api/v1": ["nodes", "pods", "persistentvolumeclaims", "persistentvolumes", "services", "replicationcontrollers"],
+    "/apis/apps/v1": ["replicasets", "statefulsets"],
     "/apis/scheduling.k8s.io/v1beta1": ["podgroups", "workloads"],
     "/apis/scheduling.k8s.io/v1alpha3": ["podgroups", "workloads", "compositepodgroups"],
     "/apis/scheduling.k8s.io/v1": ["priorityclasses"],
@@ -189,6 +190,10 @@ def test_each_kind_is_found_in_the_best_version_and_its_path_is_known_before_it_
         "CSINode": "/apis/storage.k8s.io/v1/csinodes",
         "CSIDriver": "/apis/storage.k8s.io/v1/csidrivers",
         "VolumeAttachment": "/apis/storage.k8s.io/v1/volumeattachments",
+        "Service": "/api/v1/services",
+        "ReplicationController": "/api/v1/replicationcontrollers",
+        "ReplicaSet": "/apis/apps/v1/replicasets",
+        "StatefulSet": "/apis/apps/v1/statefulsets",
         "Pod": "/api/v1/pods",
     }
     assert (want, want) == (found, watching.feed.paths)
