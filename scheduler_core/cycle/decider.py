@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
 
@@ -32,6 +33,10 @@ from scheduler_core.preemption.victims.workload_aware import select_victims
 
 _NOTHING_WRONG = Diagnosis("", {}, {})
 _PROVED = "No placement exists (proved by complete search)"
+_OVERLOOKED = (
+    "kube-scheduler 1.37.1 does not evict the pods in conflict with the group: in a group preemption it overlooks anti-affinity of running"
+    " pods and ReadWriteOncePod claims in use; strategy complete evicts them"
+)
 _SPENT = "The search stopped after {} steps without a result: a placement may exist; try a larger budget"
 
 
@@ -157,7 +162,7 @@ class Decider:
         decision = Decision(
             request.entity.name,
             outcome.status,
-            message=". ".join(filter(None, (why.message, _verdict(search) or why.uncertain))),
+            message=". ".join(filter(None, (why.message, preemption.note if preemption else "", _verdict(search) or why.uncertain))),
             nominations={key: names[node] for key, node in sorted(nominations.items())},
             victims=tuple(sorted(pod.key for pod in victims)),
             groups=self._groups(request, outcome, why.groups, suffix),
@@ -200,7 +205,8 @@ class Decider:
     def _select(self, entity: Entity, preemptor: Preemptor) -> Preemption[Proposal] | Preemption[None]:
         units = self._units()
         if entity.name.kind != "Pod":
-            return select_victims(entity, units, self._budgets, self._ledger, preemptor, self.effects.victims)
+            selected = select_victims(entity, units, self._budgets, self._ledger, preemptor, self.effects.victims)
+            return dataclasses.replace(selected, note=_OVERLOOKED) if preemptor.overlooks else selected
         pod = entity.waiting[0]
         resolvable = preemptor.resolvable(pod)
         interactions = preemptor if self._greedy.state.stateful.touches(pod) else None

@@ -67,6 +67,9 @@ class Preemptor:
         self._greedy = greedy
         self._pods_to_nominate = pods_to_nominate
         self._stateful = greedy.state.stateful
+        self._skipped: dict[str, frozenset[str]] = {}
+        self.overlooks = False
+        """True if a unit was reprieved although a proposed pod conflicts with it, because kube-scheduler 1.37.1 does not see the conflict."""
 
     def place(self, entity: Entity) -> Proposal:
         """Place *entity* on the present ledger, with capacity held for its own nominations."""
@@ -77,7 +80,22 @@ class Preemptor:
         outcome = self._greedy.place(request)
         ledger.rewind(mark)
         # By default as kube-scheduler: victims are selected for all pods that got a node, including those of a failed child.
-        return Proposal(outcome, self._pods_to_nominate(request, outcome) if outcome.success else [])
+        proposed = self._pods_to_nominate(request, outcome) if outcome.success else []
+        self._skipped = self._plugins_skipped(proposed)
+        return Proposal(outcome, proposed)
+
+    def _plugins_skipped(self, proposed: Sequence[tuple[PodRecord, int]]) -> dict[str, frozenset[str]]:
+        """Return the plugins that kube-scheduler 1.37.1 does not call for a proposed pod when units are reprieved, by pod.
+
+        It keeps the result of their PreFilter, with the pods before it, from the placement without the potential victims.
+        """
+        mark = self._stateful.mark()
+        skipped = {}
+        for pod, node in proposed if self._stateful.active and self._greedy.state.options.overlooks else ():
+            skipped[pod.key] = self._stateful.skipped(pod)
+            self._stateful.assume(pod, node)
+        self._stateful.rewind(mark)
+        return skipped
 
     def resolvable(self, pod: PodRecord) -> Nodes:
         """Return the nodes where *pod* failed for a reason that eviction can remove.
@@ -114,15 +132,18 @@ class Preemptor:
 
     def passes_filters(self, proposed: Sequence[tuple[PodRecord, int]]) -> bool:
         """Return whether the *proposed* pods pass the filters on their nodes, one after the other."""
-        mark = self._stateful.mark()
+        mark, overlooks = self._stateful.mark(), False
         try:
             for pod, node in proposed:
-                nodes = np.array([node], dtype=np.int64)
-                if not all(mask.all() for _, mask in self._stateful.filter(pod, nodes)):
+                filters = self._stateful.filters_by_plugin(pod, np.array([node], dtype=np.int64))
+                refused = {plugin for plugin, _, mask in filters if not mask.all()}
+                if refused - self._skipped.get(pod.key, frozenset()):
                     return False
+                overlooks |= bool(refused)
                 self._stateful.assume(pod, node)
         finally:
             self._stateful.rewind(mark)
+        self.overlooks |= overlooks
         return True
 
 
@@ -145,6 +166,10 @@ class Proving(Preemptor):
         except StepsSpentError:
             return None, budget.explored
         return feasible, budget.explored
+
+    def _plugins_skipped(self, proposed: Sequence[tuple[PodRecord, int]]) -> dict[str, frozenset[str]]:  # noqa: ARG002
+        """Return nothing: all plugins are called."""
+        return {}
 
     def _question(self, complete: Complete) -> RootRequirements:
         state, request = self._state, self._request

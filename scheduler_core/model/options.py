@@ -31,6 +31,7 @@ class PlacingOptions:
         preempt_for_leftovers: preempt for pods of a running gang that could not be placed although others were (KEP-6012,
             Preemption triggering rules).
         preempt: preempt for a root that does not fit.
+        overlooks: reprieve units of which kube-scheduler does not see that they conflict with the group.
 
     """
 
@@ -41,6 +42,7 @@ class PlacingOptions:
     every_pod: bool = False
     preempt_for_leftovers: bool = False
     preempt: bool = True
+    overlooks: bool = True
 
 
 def without_indices(field: str) -> str:

@@ -238,6 +238,10 @@ class StatefulPlugin(Plugin):
         """Return the constraints by which ``score`` scores nodes for *pod*; None if it does not, or in another way."""
         return None
 
+    def skips(self, pod: PodRecord) -> bool:  # noqa: ARG002 - by default it does not depend on other pods
+        """Return whether kube-scheduler's PreFilter skips *pod*: it filters no node now, and is not called when pods are added."""
+        return False
+
     def binds(self, pod: PodRecord, other: PodRecord) -> bool:  # noqa: ARG002 - by default assume that it can
         """Return whether the node of *pod* can change the verdict for *other*."""
         return True

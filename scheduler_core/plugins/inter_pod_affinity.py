@@ -78,6 +78,14 @@ class InterPodAffinity(StatefulPlugin):
             filters.append((EXISTING_ANTI_AFFINITY, _anti_affinity_allows(forbidding, nodes, within)))
         return filters
 
+    def skips(self, pod: PodRecord) -> bool:
+        """Return whether *pod* has no required term, and no term of a running pod forbids it a domain."""
+        kind = self.counts.kind(pod)
+        tallies = self._tallies_of(kind)
+        if tallies.affinity or tallies.anti_affinity:
+            return False
+        return not any(claim.forbids and claim.owners.domains().any() for claim in self.counts.claims_on(kind.crowd))
+
     def score(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Ints:
         """Return the sum of the weights of matching terms."""
         kind = self.counts.kind(pod)

@@ -200,6 +200,10 @@ class StatefulPlugins:
         active.counts.kind(pod)
         return [(plugin.name, *each) for plugin in active.plugins for each in plugin.filters(pod, nodes, within)]
 
+    def skipped(self, pod: PodRecord) -> frozenset[str]:
+        """Return the plugins whose PreFilter in kube-scheduler skips *pod* in the present state."""
+        return frozenset(plugin.name for plugin in self.plugins if plugin.skips(pod))
+
     def score(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Ints:
         """Return the weighted sum of the normalised scores of *nodes*, all feasible nodes.  Arguments as for ``filter``."""
         total: Ints = np.zeros(len(nodes), dtype=np.int64)

@@ -44,6 +44,8 @@ class Preemption(Generic[OutcomeT_co]):
     """Lower bound: no plan has fewer units; 0 if unknown."""
     proved: bool = False
     """True if no plan is better in units, pods, priorities or age."""
+    note: str = ""
+    """What kube-scheduler does not see in this selection, for people."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

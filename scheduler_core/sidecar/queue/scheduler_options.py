@@ -81,7 +81,7 @@ class SchedulerOptions:
     @property
     def cycle(self) -> CycleOptions:
         """Options of a scheduling cycle."""
-        placing = PlacingOptions(preempt=self.preempt)
+        placing = PlacingOptions(preempt=self.preempt, overlooks=False)
         return CycleOptions(
             strategy=self.strategy, budget=self.budget, placing=placing, ignore=self.ignore, gates=self.gates, plugins=self.plugins
         )
