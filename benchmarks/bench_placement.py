@@ -7,6 +7,7 @@ of 2 x 4 (44 pods/s), 2.1 s for a gang of 100 (47 pods/s).
 
 from __future__ import annotations
 
+import functools
 import gc
 import time
 from collections.abc import Callable, Iterable
@@ -16,6 +17,7 @@ from scheduler_core.cycle import run_cycle
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Status
+from scheduler_core.model.scheduler_profile import MOST_ALLOCATED, SchedulerProfile, SchedulerProfiles, ScoringStrategy
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.placement_request import Signatures
@@ -24,6 +26,8 @@ from scheduler_core.placement.state import PlacementState
 KUBE_SCHEDULER = {"gang": 48, "tree": 44, "large": 47}
 """Pods per second of its algorithm's time, measured on two cores."""
 ROUNDS = 5
+_GPU = "example.com/gpu"
+_GPU_RESOURCES = ((_GPU, 5), ("cpu", 1), ("memory", 1))
 _UNCACHED_ROOTS = 6
 """Roots for the measurement without caches, which is slow, and equally fast for each root."""
 
@@ -32,6 +36,7 @@ def main() -> None:
     """Measure and print."""
     measure.table("Placing: decisions, 5,000 nodes in 50 racks and 5 zones, every placement scored", _COLUMNS, list(_throughput()))
     measure.table("Placing: gangs that a Service selects, which spreads their pods", _SPREAD_COLUMNS, list(_spread()))
+    measure.table("Placing: scoring strategies, the same gangs in one run", _STRATEGY_COLUMNS, list(_strategies()))
     measure.table("Placing: growth, and roots that are not placed", ("what", "figure", "limit"), list(_growth_and_failures()))
 
 
@@ -67,6 +72,35 @@ def _spread() -> Iterable[list[str]]:
         ratio = rounds.ratio("without", "with")
         figures = (_milliseconds(size / rounds.median(each)) for each in ("with", "without"))
         yield [name, *figures, f"{ratio:.2f}", _verdict(ratio, limit) if limit else ""]
+
+
+_STRATEGY_COLUMNS = (
+    "roots",
+    "LeastAllocated, pods/s",
+    "MostAllocated, pods/s",
+    "of cpu, memory and GPUs, pods/s",
+    "ratio of times",
+    "limit",
+)
+
+
+def _strategies() -> Iterable[list[str]]:
+    """Compare the default scores with MostAllocated, over cpu and memory, and over GPUs as well."""
+    kinds = {"least": ScoringStrategy(), "most": ScoringStrategy(MOST_ALLOCATED), "gpu": ScoringStrategy(MOST_ALLOCATED, _GPU_RESOURCES)}
+    gpu, nodes = {"cpu": "100m", "memory": "200Mi", _GPU: "1"}, clusters.nodes(5000)
+    for node in nodes:
+        node["status"]["allocatable"][_GPU] = "8"
+    for count, size in ((1500, 4), (6, 1000)):
+        pods = [*nodes, *clusters.gangs(count, size), *clusters.gangs(count // 2, size // 2, prefix="gpu", requests=gpu)]
+        objects = clusters.as_bytes(pods)
+        profiles = {name: SchedulerProfiles({"default-scheduler": SchedulerProfile(strategy=each)}) for name, each in kinds.items()}
+        snapshots = {name: load(objects, each) for name, each in profiles.items()}
+        rounds = measure.in_turns({name: functools.partial(_pods_per_second, each) for name, each in snapshots.items()}, ROUNDS)
+        ratios = [rounds.ratio("least", name) for name in ("most", "gpu")]
+        yield [
+            *(f"{count:,} gangs of {size:,}, {count // 2} of {size // 2} with GPUs", *(f"{rounds.median(name):,.0f}" for name in kinds)),
+            *(", ".join(f"{each:.2f}" for each in ratios), _verdict(max(ratios), 1.3)),
+        ]
 
 
 def _growth_and_failures() -> Iterable[list[str]]:

@@ -21,12 +21,14 @@ def nodes(count: int) -> list[Json]:
     return [_node(number) for number in range(count)]
 
 
-def gangs(count: int, size: int, *, key: str = RACK, parent: str = "", prefix: str = "gang") -> Iterator[Json]:
+def gangs(
+    count: int, size: int, *, key: str = RACK, parent: str = "", prefix: str = "gang", requests: dict[str, str] | None = None
+) -> Iterator[Json]:
     """Yield *count* gangs of *size* equal pods, each gang in one domain of *key*."""
     for number in range(count):
         name = f"{prefix}-{number:04d}"
         yield group("PodGroup", name, {"gang": {"minCount": size}}, key, parent)
-        yield from (pod(f"{name}-{member:04d}", name) for member in range(size))
+        yield from (pod(f"{name}-{member:04d}", name, requests=requests) for member in range(size))
 
 
 def with_services(objects: Iterable[Json]) -> Iterator[Json]:

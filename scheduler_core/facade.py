@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from scheduler_core.model.decision import Decision, Status, latest, unplaced_pods
 from scheduler_core.model.options import STRATEGIES
@@ -34,7 +35,7 @@ class Simulation:
         return not self.pending and all(each.status is Status.SUCCESS for each in latest(self.decisions).values())
 
 
-def simulate(
+def simulate(  # noqa: PLR0913 - the options of muster simulate
     objects: Iterable[Source],
     *,
     strategy: str = "complete",
@@ -44,6 +45,7 @@ def simulate(
     gates: Mapping[str, bool] | None = None,
     budget: int | None = None,
     remedies: int | None = None,
+    scheduler_config: Mapping[str, Any] | None = None,
 ) -> Simulation:
     """Place all pending groups and pods among *objects* on the nodes among them, as ``muster simulate`` does.
 
@@ -75,18 +77,22 @@ def simulate(
         gates: feature gates of the API server, on or off; those not named are on.
         budget: steps that the search may take for one root; by default 20,000, about 50 ms.
         remedies: number of roots not placed for which remedies are computed; by default 3, with ``greedy`` 0.
+        scheduler_config: a KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1); by default one among *objects*, or else
+            kube-scheduler's default profile for every scheduler.  With a configuration, pods of a scheduler without a profile are
+            not placed.
 
     Returns:
         Simulation: decisions, pods that are pending in the end, and objects that could not be used.
 
     Raises:
-        ValueError: an unknown strategy or gate, gates with which no API server starts, or *order* names a root that does not exist.
+        ValueError: an unknown strategy or gate, a *scheduler_config* with errors, gates with which no API server starts, or *order* names a root that does not exist.
         ModuleNotFoundError: numpy is not installed; install the extra ``simulate``.
 
     """
     # Imported late: the names of this package are imported where numpy need not be installed.
     from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
     from scheduler_core.exact.step_budget import DEFAULT
+    from scheduler_core.loading.configuration.scheduler_configuration import read_configuration
     from scheduler_core.loading.load import load
     from scheduler_core.whatif.remedies.for_decisions import with_remedies
 
@@ -101,7 +107,11 @@ def simulate(
         budget=DEFAULT if budget is None else budget,
     )
     given = [*objects]
-    snapshot = load(given)
+    configuration = read_configuration(scheduler_config) if scheduler_config is not None else None
+    if configuration is not None and configuration.errors:
+        raise ValueError(f"scheduler_config: {'; '.join(f'{each.path}: {each}' for each in configuration.errors)}")
+    snapshot = load(given, configuration.profiles if configuration is not None else None)
     result = run_cycle(snapshot, options)
     decisions = with_remedies(result.decisions, given, snapshot, options, remedies)
-    return Simulation(decisions, unplaced_pods(decisions, result.pending), result.problems)
+    problems = (*result.problems, *(configuration.problems() if configuration is not None else ()))
+    return Simulation(decisions, unplaced_pods(decisions, result.pending), problems)

@@ -12,6 +12,7 @@ import click
 
 from muster import extras
 from muster.commands import options as shared
+from muster.commands import scheduler_config
 from scheduler_core.sidecar.settings import (
     LEASE_NAME,
     LEASE_NAMESPACE,
@@ -111,7 +112,12 @@ def _settings(given: Mapping[str, Value]) -> Settings:
             raise click.UsageError(f"{knob.option} must be a number of seconds")
         if value not in _NOT_GIVEN:
             values[field] = _READERS[field](value) if field in _READERS else value
-    return Settings(**values)
+    settings = Settings(**values)
+    if settings.scheduler_config is not None and not settings.scheduler_config.profiles.schedules(settings.scheduler_name):
+        names = ", ".join(sorted(settings.scheduler_config.profiles.by_name or ()))
+        reason = f"there is no profile for --scheduler-name {settings.scheduler_name}; the profiles are {names}"
+        raise click.UsageError(f"--scheduler-config {given['scheduler_config']}: {reason}")
+    return settings
 
 
 def _modes(text: str) -> frozenset[Mode]:
@@ -174,6 +180,7 @@ _NOT_GIVEN = (None, ())
 _READERS: Mapping[str, Callable[[Value], Any]] = {
     "modes": _modes,
     "scheduler_name": _scheduler_name,
+    "scheduler_config": lambda path: scheduler_config.read_file(path)[1],
     "eviction_method": EvictionMethod,
     "lease": _lease,
     "identity": _identity,

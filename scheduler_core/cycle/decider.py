@@ -89,7 +89,9 @@ class Decider:
         wants_more = outcome.success and self._options.preempt_for_leftovers and self._leaves_over(request, outcome)
         preemption = None
         # No preemption while the search has not decided whether the root fits without it.
-        if self._options.preempt and ((outcome.status is Status.UNSCHEDULABLE and search.outcome != "budget") or wants_more):
+        profile = entity.profile
+        preempts = self._options.preempt and (profile.preempts_pods if entity.name.kind == "Pod" else profile.preempts_groups)
+        if preempts and ((outcome.status is Status.UNSCHEDULABLE and search.outcome != "budget") or wants_more):
             preemption = self._preempt(entity, fewest=not outcome.success)
             outcome = _or_error(outcome, preemption)
         if outcome.success and not (wants_more and preemption is not None and preemption.victims):

@@ -134,7 +134,8 @@ def admitted(state: PlacementState, shape: PodShape) -> Bools:
 
 def _ledger_filters(state: PlacementState, shape: PodShape, nodes: Nodes) -> list[NamedFilter]:
     """Return the filters of *shape* on *nodes* that depend on the ledger, except resources."""
-    return [(plugin.name, *each) for plugin in registry.LEDGER for each in plugin(state.ledger).filters(shape, nodes)]
+    enabled = (plugin for plugin in registry.LEDGER if shape.profile.filters(plugin.name))
+    return [(plugin.name, *each) for plugin in enabled for each in plugin(state.ledger).filters(shape, nodes)]
 
 
 def _row_filters(state: PlacementState, rows: Ints, enough: Bools) -> Iterator[NamedFilter]:

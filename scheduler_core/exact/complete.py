@@ -8,7 +8,7 @@ by name.
 from __future__ import annotations
 
 import dataclasses
-from collections import deque
+from collections import Counter, deque
 
 import numpy as np
 
@@ -82,7 +82,7 @@ class Complete(Greedy):
         try:
             for node in nodes:
                 outcome = self._search(self.request(shared.pinned(entity, node)), budget)
-                if outcome is not None and (best is None or self._rank(outcome) > self._rank(best)):
+                if outcome is not None and (best is None or self._rank(request, outcome) > self._rank(request, best)):
                     best = outcome
                 if best is not None and best.placed == waiting:
                     break
@@ -146,7 +146,7 @@ class Complete(Greedy):
                 break
             if plan is not None:
                 outcome = self._outcome_of(whole, placement, plan, search)
-                best = outcome if best is None or self._rank(outcome) > self._rank(best) else best
+                best = outcome if best is None or self._rank(whole, outcome) > self._rank(whole, best) else best
                 budget.step(min(_COMPLETION_STEPS, budget.left))
         return best
 
@@ -155,18 +155,20 @@ class Complete(Greedy):
         if not request.entity.key:
             return [self.state.topology.root]
         domains = self.placements(request, self.state.topology.root)
-        scored = [pod.shape.scored for leaf in request.entity.leaves() for pod in leaf.waiting]
-        pods = np.array([sum(cpu for cpu, _ in scored), sum(memory for _, memory in scored)])
-        order = sorted(range(len(domains)), key=lambda number: -self._tightness(domains[number], pods))
+        scored = self.state.nodes.scored
+        pods: Ints = np.zeros(len(scored.position), dtype=np.int64)
+        for shape, count in Counter(pod.shape for leaf in request.entity.leaves() for pod in leaf.waiting).items():
+            pods += count * placement_score.amounts_of_pod(shape, scored)
+        order = sorted(range(len(domains)), key=lambda number: -self._tightness(request, domains[number], pods))
         return [domains[number] for number in order]
 
-    def _tightness(self, placement: Placement, scored: Ints) -> int:
-        allocatable = self.state.nodes.allocatable[:2, placement.nodes].sum(axis=1)
-        taken = self.state.ledger.scored[:, placement.nodes].sum(axis=1) + scored
-        return int(placement_score.tightness(allocatable[:, None], taken[:, None])[0])
+    def _tightness(self, request: PlacementRequest, placement: Placement, proposed: Ints) -> int:
+        score = placement_score.PlacementScore.of_group(request.entity, self.state.nodes.scored)
+        return score.tightness_at(placement.nodes, proposed, self.state.ledger)
 
-    def _rank(self, outcome: PlacementOutcome) -> tuple[int, int]:
-        return outcome.placed, self._tightness(outcome.placement, np.array(outcome.scored))
+    def _rank(self, request: PlacementRequest, outcome: PlacementOutcome) -> tuple[int, int]:
+        proposed = placement_score.proposed_amounts(outcome.loads, self.state.nodes.scored)
+        return outcome.placed, self._tightness(request, outcome.placement, proposed)
 
     def _outcome_of(
         self, request: PlacementRequest, placement: Placement, plan: list[PlannedGroup], search: TreeSearch

@@ -27,6 +27,9 @@ _BASIC_KINDS = ("Node", "Pod", "PodGroup", "CompositePodGroup", "Workload", "Pri
 KINDS = (*_BASIC_KINDS, *VOLUME_KINDS, *ATTACH_KINDS, *CAPACITY_KINDS, *SELECTING_KINDS)
 """Kinds that are read."""
 
+CONFIGURATION, _CONFIGURATION_GROUP = "KubeSchedulerConfiguration", "kubescheduler.config.k8s.io"
+"""Kind that is read besides those of a cluster, and its API group."""
+
 DEEP = "is nested too deeply to be read"
 _NOUNS = {"Node": "node", "Pod": "pod", "PodDisruptionBudget": "budget", "PodGroup": "group", "CompositePodGroup": "group"}
 _NOUNS |= {
@@ -113,7 +116,7 @@ def _content(text: wire.Text) -> dict[str, Json]:
 
 class _Sorter:
     def __init__(self) -> None:
-        self.kinds: dict[str, list[GatheredObjects]] = {kind: [] for kind in KINDS}
+        self.kinds: dict[str, list[GatheredObjects]] = {kind: [] for kind in (*KINDS, CONFIGURATION)}
         self.problems: list[Problem] = []
 
     def add_source(self, source: Source) -> None:
@@ -140,7 +143,8 @@ class _Sorter:
             raise Unusable("kind is missing")
         if kind.endswith("List") and (head.items or kind == "List"):
             return _opened(head.items, api_version, kind)
-        if kind in KINDS and served.serves(api_version.rpartition("/")[0], kind):
+        group = api_version.rpartition("/")[0]
+        if (kind in KINDS and served.serves(group, kind)) or (group, kind) == (_CONFIGURATION_GROUP, CONFIGURATION):
             self.kinds[kind].append(GatheredObjects(kind, api_version, text))
         return None
 

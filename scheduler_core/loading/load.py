@@ -6,15 +6,18 @@ from collections.abc import Iterable
 
 from scheduler_core.loading import label_case, v1alpha1
 from scheduler_core.loading.claim_options import report_storage
-from scheduler_core.loading.gather import gather
+from scheduler_core.loading.configuration.scheduler_configuration import read_configuration
+from scheduler_core.loading.gather import CONFIGURATION, GatheredObjects, Unusable, gather, left_out
 from scheduler_core.loading.priority import Priorities
 from scheduler_core.loading.read_groups import completed, group_priorities, read_budgets, read_kind
 from scheduler_core.loading.read_nodes import NodeRead, images_among, node_table, read_nodes
+from scheduler_core.loading.read_objects import SEVERAL
 from scheduler_core.loading.read_pods import Records, read_pods, requested_rows
 from scheduler_core.loading.read_selectors import read_selectors
 from scheduler_core.loading.read_volumes import read_volumes
 from scheduler_core.loading.volume_pools import count_volumes
 from scheduler_core.model.problem import Problem
+from scheduler_core.model.scheduler_profile import DEFAULT_PROFILES, SchedulerProfiles
 from scheduler_core.model.snapshot import ClusterSnapshot
 from validators.lookup import KnownObjects
 from validators.model.cluster import Node, PriorityClass
@@ -23,14 +26,18 @@ from validators.model.group import CompositePodGroup, Group, PodGroup
 from validators.model.workload import Workload
 
 
-def load(objects: Iterable[Source]) -> ClusterSnapshot:
+def load(objects: Iterable[Source], profiles: SchedulerProfiles | None = None) -> ClusterSnapshot:
     """Return the snapshot of *objects*: each is parsed JSON, or the JSON text of one object; lists are opened.
 
     Nodes, pods, groups, Workloads, priority classes, disruption budgets, the objects about claims, volumes and CSI drivers, and the
-    Services and controllers of pods are read; other kinds are skipped.  The result does not depend on the order of *objects*.  No input
-    raises: errors are listed in ``problems``.
+    Services and controllers of pods are read; other kinds are skipped.  *profiles* are the profiles by scheduler; None: those of a
+    KubeSchedulerConfiguration among *objects*, or else kube-scheduler's defaults.  The result does not depend on the order of *objects*.
+    No input raises: errors are listed in ``problems``.
     """
     kinds, problems = gather(objects)
+    configurations = kinds.pop(CONFIGURATION)
+    if profiles is None:
+        profiles = configured_profiles(configurations, problems)
     nodes = read_nodes(kinds["Node"], problems)
     classes = read_kind(kinds["PriorityClass"], PriorityClass, problems)
     workloads = read_kind(kinds["Workload"], Workload, problems)
@@ -47,7 +54,8 @@ def load(objects: Iterable[Source]) -> ClusterSnapshot:
     table.report_images(images_among(each.node.status.images, images) for each in nodes.values())
     report_storage(table, volumes)
     count_volumes(table, [draft.form.requests() for draft in drafts if draft.form.volumes])
-    records = Records(table, priorities, problems)
+    table.score_resources(profiles.scored_resources)
+    records = Records(table, priorities, problems, profiles)
     pods = tuple(records.record(draft) for draft in drafts)
     problems += label_case.problems(table, groups, pods)
     selectors = read_selectors(kinds, problems)
@@ -63,7 +71,27 @@ def load(objects: Iterable[Source]) -> ClusterSnapshot:
         problems=_in_order(problems),
         volumes=volumes,
         selectors=selectors,
+        profiles=profiles,
     )
+
+
+def configured_profiles(objects: Iterable[GatheredObjects], problems: list[Problem]) -> SchedulerProfiles:
+    """Return the profiles of the configuration among *objects*, the first as JSON of several; the defaults if there is none."""
+    by_text = {each.canonical(): each for each in objects}
+    if not by_text:
+        return DEFAULT_PROFILES
+    if len(by_text) > 1:
+        problems.append(Problem(CONFIGURATION, SEVERAL))
+    try:
+        configuration = read_configuration(by_text[min(by_text)].content())
+    except Unusable as error:
+        problems.append(Problem(CONFIGURATION, left_out(CONFIGURATION, str(error))))
+        return DEFAULT_PROFILES
+    if configuration.errors:
+        problems += [Problem(CONFIGURATION, f"{each.path}: {each}; the configuration is left out") for each in configuration.errors]
+        return DEFAULT_PROFILES
+    problems += configuration.problems()
+    return configuration.profiles
 
 
 def _known(read: NodeRead) -> Node:

@@ -82,6 +82,14 @@ def selector(selector: LabelSelector | None, path: str) -> Iterator[str]:
     yield from _requirements(selector.match_expressions, f"{path}.matchExpressions", OF_LABELS, "the selector")
 
 
+def node_requirement(each: Requirement, *, of_field: bool = False) -> str:
+    """Return the error of an expression about node labels, or about a node field; empty if it is valid."""
+    if not of_field:
+        return _requirement(each, OF_NODES)
+    valid = each.key == _FIELD and each.operator in SETS and len(each.values or ()) == 1
+    return "" if valid else f"must be {_FIELD}, {' or '.join(SETS)}, and one value"
+
+
 def _affinity(affinity: Affinity) -> Iterator[str]:
     path = "spec.affinity"
     if affinity.node_affinity is not None:
@@ -117,8 +125,8 @@ def _pod_terms(side: PodAffinity | None, path: str) -> Iterator[tuple[str, PodAf
 
 def _fields(listed: Iterable[Requirement] | None, path: str) -> Iterator[str]:
     for index, each in enumerate(listed or ()):
-        if each.key != _FIELD or each.operator not in SETS or len(each.values or ()) != 1:
-            yield f"{path}[{index}] must be {_FIELD}, {' or '.join(SETS)}, and one value; the term matches nothing"
+        if text := node_requirement(each, of_field=True):
+            yield f"{path}[{index}] {text}; the term matches nothing"
 
 
 def _requirements(listed: Iterable[Requirement] | None, path: str, operators: tuple[str, ...], of: str) -> Iterator[str]:

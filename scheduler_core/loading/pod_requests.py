@@ -15,8 +15,8 @@ import functools
 from collections.abc import Callable, Mapping
 
 from scheduler_core.model.nodes import BUILT_IN
+from scheduler_core.model.resource_names import is_extended
 from scheduler_core.model.wire import Container, ContainerStatus, Pod, PodSpec, PodStatus, Resources
-from validators import content
 from validators.model import quantity
 
 LARGEST = quantity.LARGEST // 1000
@@ -73,10 +73,7 @@ def counted(name: str) -> bool:
     """Return whether placement counts a resource: a built-in one, or one with a domain."""
     if name in BUILT_IN or name.startswith(("hugepages-", "attachable-volumes-")):
         return True
-    if "/" not in name or "kubernetes.io/" in name:
-        return "/" in name
-    # An extended resource is one that a quota can name (core/v1 helper, IsExtendedResourceName).
-    return not name.startswith("requests.") and not content.label_key(f"requests.{name}")
+    return is_extended(name) or "kubernetes.io/" in name
 
 
 def _whole(name: str, milli: int) -> int:

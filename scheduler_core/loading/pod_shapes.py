@@ -5,6 +5,7 @@ from __future__ import annotations
 from scheduler_core.loading.pod_forms import Images, PodForm
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodShape
+from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE, SchedulerProfile
 
 
 def scored_images(images: Images, nodes: NodeTable) -> Images:
@@ -15,15 +16,16 @@ def scored_images(images: Images, nodes: NodeTable) -> Images:
     return tuple(sorted(name if name in reported else "" for name in images))
 
 
-def shape_of(form: PodForm, images: Images, serial: int, nodes: NodeTable) -> PodShape:
-    """Return the shape of *form* with ``scored_images``; *nodes* has a row for each resource, and the options of its claims.
+def shape_of(form: PodForm, images: Images, serial: int, nodes: NodeTable, profile: SchedulerProfile = DEFAULT_PROFILE) -> PodShape:
+    """Return the shape of *form* with ``scored_images``, scheduled by *profile*.
 
-    Resources that share a row count with the largest amount.
+    *nodes* has a row for each resource, and the options of its claims.  Resources that share a row count with the largest amount.
     """
     requests: dict[int, int] = {}
+    unchecked: dict[int, int] = {}
     for name, amount in form.demand.requests:
-        row = nodes.row[name]
-        requests[row] = max(amount, requests.get(row, 0))
+        row, amounts = nodes.row[name], unchecked if profile.ignores(name) else requests
+        amounts[row] = max(amount, amounts.get(row, 0))
     storage, claims = nodes.storage, form.requests()
     for name in storage.rows(claims) if storage is not None else ():
         requests[nodes.row[name]] = requests.get(nodes.row[name], 0) + 1
@@ -43,4 +45,6 @@ def shape_of(form: PodForm, images: Images, serial: int, nodes: NodeTable) -> Po
         picks_volumes=storage is not None and storage.one_by_one(claims),
         counts_volumes=storage is None or storage.counted(claims),
         named_volumes=form.named_volumes,
+        unchecked=tuple(sorted(unchecked.items())),
+        profile=profile,
     )

@@ -17,6 +17,7 @@ from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pod_meta import OwnerReference
 from scheduler_core.model.pods import Health, PodRecord, PodShape
 from scheduler_core.model.problem import Problem
+from scheduler_core.model.scheduler_profile import DEFAULT_PROFILES, SchedulerProfiles
 from scheduler_core.model.volume_users import NO_NAMED_VOLUMES, NamedVolumes, VolumeKey
 from scheduler_core.model.volumes import BoundClaim, PodClaim, PodVolumes, VolumeObjects
 from scheduler_core.model.workload_selectors import CONTROLLERS
@@ -145,11 +146,14 @@ def unknown_node(draft: Draft) -> Problem:
 class Records:
     """Converts drafts to records."""
 
-    def __init__(self, nodes: NodeTable, priorities: Priorities, problems: list[Problem]) -> None:
+    def __init__(
+        self, nodes: NodeTable, priorities: Priorities, problems: list[Problem], profiles: SchedulerProfiles = DEFAULT_PROFILES
+    ) -> None:
         self._nodes = nodes
         self._priorities = priorities
         self._problems = problems
-        self._shapes: dict[tuple[PodForm, Images], PodShape] = {}
+        self._profiles = profiles
+        self._shapes: dict[tuple[PodForm, Images, str], PodShape] = {}
 
     def record(self, draft: Draft) -> PodRecord:
         """Return the record of *draft*.  Shapes are numbered in the order of the calls."""
@@ -159,9 +163,11 @@ class Records:
         return record_of(draft, self._shape(draft), rank, node=index.get(draft.node, -1), nominated=index.get(draft.nominated, -1))
 
     def _shape(self, draft: Draft) -> PodShape:
-        key = draft.form, scored_images(draft.images, self._nodes)
+        images = scored_images(draft.images, self._nodes)
+        key = draft.form, images, draft.scheduler if self._profiles.by_name else ""
         if (shape := self._shapes.get(key)) is None:
-            shape = self._shapes[key] = shape_of(*key, len(self._shapes), self._nodes)
+            profile = self._profiles.profile(draft.scheduler)
+            shape = self._shapes[key] = shape_of(draft.form, images, len(self._shapes), self._nodes, profile)
         return shape
 
 

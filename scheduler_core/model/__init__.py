@@ -3,6 +3,7 @@
 wire             pods as the API encodes them, and the decoders
 cluster_objects  nodes and disruption budgets as the API encodes them
 snapshot         ClusterSnapshot: the input of a cycle
+resource_names   kinds of resource names
 problem          Problem: an input object that cannot be used
 nodes            node table: arrays with one column for each node
 pods             pods: constraints and requests (PodShape), identity and state (PodRecord)
@@ -18,6 +19,7 @@ wire_volumes     claims, volumes and storage classes as the API encodes them
 delayed_claims   specifications of claims that wait for their first consumer, and of what they can get
 storage          options of these claims, by node
 options          options of a cycle
+scheduler_profile  profile of a scheduler: enabled plugins, weights and arguments
 decision         result of a cycle
 conditions       conditions of groups
 wording          truncation of long messages

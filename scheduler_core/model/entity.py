@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from scheduler_core.model.decision import Name
 from scheduler_core.model.pods import PodRecord
+from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE, SchedulerProfile
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -33,6 +34,13 @@ class Entity:
     """Members that have a node."""
     desired: int = 0
     """desiredCount; 0 if none."""
+
+    @property
+    def profile(self) -> SchedulerProfile:
+        """Return the profile that schedules it."""
+        pods = (pod for leaf in self.leaves() for pod in (*leaf.waiting, *leaf.running))
+        first = next(pods, None)
+        return DEFAULT_PROFILE if first is None else first.shape.profile
 
     def walk(self) -> Iterator[Entity]:
         """Return the entity and everything below it, parents first."""

@@ -100,6 +100,15 @@ class Ledger:
         """Make everything that is assumed permanent."""
         self._journal.clear()
 
+    def scored_sums(self, nodes: Nodes) -> Ints:
+        """Return the amounts taken on *nodes* of the resources that scores count, as scores count them; shape (resources,)."""
+        rows = self.topology.nodes.scored.rows
+        if isinstance(rows, slice):
+            sums: Ints = self.scored[:, nodes].sum(axis=1)
+        else:
+            sums = np.concatenate((self.scored[:, nodes], self.used[rows[2:]][:, nodes])).sum(axis=1)
+        return sums
+
     def grow(self) -> None:
         """Extend ``versions`` to placements that were added meanwhile."""
         if len(self.versions) < self.topology.count:
@@ -164,7 +173,7 @@ class Ledger:
         """Return the amounts of one pod by row of ``used``, then of ``scored``; shape (resources + 2, 1)."""
         if (amounts := self._columns.get(shape.serial)) is None:
             amounts = self._columns[shape.serial] = np.zeros((len(self._taken), 1), dtype=np.int64)
-            for row, amount in shape.requests:
+            for row, amount in shape.charges:
                 amounts[row] = amount
             amounts[-2:, 0] = shape.scored
         return amounts

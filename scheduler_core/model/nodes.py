@@ -60,6 +60,23 @@ class ReportedImage:
     nodes: Nodes
 
 
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class ScoredRows:
+    """Resources that scores count: cpu, memory, then others by name.
+
+    Attributes:
+        rows: their rows in ``NodeTable.allocatable``.
+        position: position of each resource in ``rows``.
+
+    """
+
+    rows: slice | Ints
+    position: Mapping[str, int]
+
+
+CPU_AND_MEMORY_ROWS = ScoredRows(slice(0, 2), {"cpu": CPU, "memory": MEMORY})
+
+
 class NodeTable:
     """Nodes sorted by name; the position in that order is a node's index everywhere in this package.
 
@@ -78,6 +95,7 @@ class NodeTable:
         reported: the same by name.
         storage: options of claims that wait for their first consumer, as set by ``report_storage``; None if they are not modelled.
         volume_rows: rows that count volumes, as set by ``count_volumes``.
+        scored: resources that scores count, as set by ``score_resources``.
 
     """
 
@@ -109,6 +127,7 @@ class NodeTable:
         self.reported: dict[str, ReportedImage] = {}
         self.storage: Storage | None = None
         self.volume_rows: frozenset[int] = frozenset()
+        self.scored = CPU_AND_MEMORY_ROWS
 
     def __len__(self) -> int:
         return len(self.names)
@@ -137,6 +156,13 @@ class NodeTable:
     def report_storage(self, storage: Storage) -> None:
         """Set the options of claims."""
         self.storage = storage
+
+    def score_resources(self, names: Iterable[str]) -> None:
+        """Let scores count the resources *names*, besides cpu and memory; those that no node has do not matter."""
+        more = sorted(name for name in {*names}.difference(("cpu", "memory", "pods")) if name in self.row)
+        if more:
+            rows = [CPU, MEMORY, *(self.row[name] for name in more)]
+            self.scored = ScoredRows(np.array(rows, dtype=np.int64), {name: at for at, name in enumerate(("cpu", "memory", *more))})
 
     def column(self, key: str) -> Column:
         """Return the values of the label *key* on all nodes (cached)."""

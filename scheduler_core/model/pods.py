@@ -6,6 +6,7 @@ import dataclasses
 import enum
 from collections.abc import Container, Mapping
 
+from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE, SchedulerProfile
 from scheduler_core.model.volume_users import NO_NAMED_VOLUMES, NamedVolumes
 from scheduler_core.model.volumes import BoundClaim, VolumeNeed
 from scheduler_core.model.wire import Affinity, Toleration, TopologySpreadConstraint
@@ -55,6 +56,15 @@ class PodShape:
     """True if its requests say exactly how many volumes it needs, so that it makes no difference which pod takes which."""
     named_volumes: bool = False
     """True if its pods have volumes whose names matter."""
+    unchecked: tuple[tuple[int, int], ...] = ()
+    """Requests that count on a node but that no filter checks, as ``requests``."""
+    profile: SchedulerProfile = DEFAULT_PROFILE
+    """Profile that schedules the pod."""
+
+    @property
+    def charges(self) -> tuple[tuple[int, int], ...]:
+        """Return all requests that count on a node, checked or not."""
+        return self.requests + self.unchecked if self.unchecked else self.requests
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

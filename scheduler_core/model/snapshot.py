@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.problem import Problem
+from scheduler_core.model.scheduler_profile import DEFAULT_PROFILES, SchedulerProfiles
 from scheduler_core.model.volumes import VolumeObjects
 from scheduler_core.model.wire import LabelSelector
 from scheduler_core.model.workload_selectors import WorkloadSelectors
@@ -51,3 +52,4 @@ class ClusterSnapshot:
     problems: tuple[Problem, ...] = ()
     volumes: VolumeObjects = dataclasses.field(default_factory=VolumeObjects)
     selectors: WorkloadSelectors = dataclasses.field(default_factory=WorkloadSelectors)
+    profiles: SchedulerProfiles = DEFAULT_PROFILES

@@ -13,6 +13,7 @@ from scheduler_core.placement import equal_pods_by_domain, placement_score
 from scheduler_core.placement.lower_bound import LowerBound, countable
 from scheduler_core.placement.outcome import PlacementOutcome
 from scheduler_core.placement.placement_request import PlacementRequest
+from scheduler_core.placement.placement_score import PlacementScore, amounts_of_pod, proposed_amounts
 from scheduler_core.placement.pod_group import succeeded
 from scheduler_core.placement.state import PlacementState
 
@@ -57,6 +58,11 @@ class DomainCache:
         self._at: list[tuple[int, ...]] = [()] * size
         self._least: LowerBound | None = None
         self._running = sum(len(leaf.running) for leaf in request.entity.leaves())
+        self.score = PlacementScore.of_group(request.entity, state.nodes.scored)
+        self._capacities = division.capacities
+        if not isinstance(state.nodes.scored.rows, slice):
+            allocatable = state.nodes.allocatable[state.nodes.scored.rows]
+            self._capacities = np.array([allocatable[:, domain.nodes].sum(axis=1) for domain in division.domains], dtype=np.int64).T
 
     def refresh(self, request: PlacementRequest) -> None:
         """Evaluate the domains that changed."""
@@ -104,9 +110,13 @@ class DomainCache:
         if not outcome.success:
             return
         nodes = self.division.domains[row].nodes
-        taken = self._state.ledger.scored[:, nodes].sum(axis=1).tolist()
-        cpu, memory = outcome.scored
-        self.tight[row] = placement_score.tightness_of(self.division.capacity(row), (taken[0] + cpu, taken[1] + memory))
+        if self.score.weights is None:
+            taken = self._state.ledger.scored[:, nodes].sum(axis=1).tolist()
+            cpu, memory = outcome.scored
+            self.tight[row] = placement_score.tightness_of(self.division.capacity(row), (taken[0] + cpu, taken[1] + memory))
+        else:
+            proposed = proposed_amounts(outcome.loads, self._state.nodes.scored)
+            self.tight[row] = self.score.tightness_at(nodes, proposed, self._state.ledger)
         self.counts[row] = self._running + outcome.placed
         if self.holds is not None:
             self.holds[row] = outcome.holds
@@ -141,8 +151,8 @@ class DomainCache:
         scheduled = placed + len(entity.running)
         self.able[stale] = (scheduled >= entity.minimum) & ((placed == run.count) | (not self._state.options.every_pod))
         self.counts[stale] = scheduled
-        proposed = np.array(run.shape.scored)[:, None] * placed
-        self.tight[stale] = placement_score.tightness(self.division.capacities[:, stale], scored + proposed)
+        proposed = amounts_of_pod(run.shape, self._state.nodes.scored)[:, None] * placed
+        self.tight[stale] = self.score.tightness(self._capacities[:, stale], scored + proposed, proposed)
 
 
 def is_counted(request: PlacementRequest) -> bool:

@@ -35,9 +35,9 @@ def fill(
         local: node-local plugin of their shape.
         count: number of pods.
         slots: shape (nodes,): number of pods that fit on each node.
-        room: shape (2, nodes), as for ``NodeLocalPlugin.ladder``.
+        room: shape (resources, nodes), as for ``NodeLocalPlugin.ladder``.
         scored: likewise.
-        used: likewise, requests of cpu and memory.
+        used: likewise.
         whole: likewise.
         bonus: shape (nodes,): added to each score of a node.
 
@@ -55,7 +55,7 @@ def fill(
     if bonus is not None:
         heads += bonus
     if len(able) > count:
-        chosen = best(heads, count)
+        chosen = best(heads, count, wide=local.wide)
         if count == 1:
             return able[chosen]
         chosen.sort()
@@ -69,21 +69,24 @@ def fill(
     steps = local.ladder(room, scored, used, depth, whole=whole)
     if bonus is not None:
         steps += bonus[:, None]
-    order = merge(steps, slots)
+    order = merge(steps, slots, wide=local.wide)
     return able[order[: min(count, int(slots.sum()))] // depth]
 
 
-def merge(steps: Ints, slots: Ints) -> Ints:
+def merge(steps: Ints, slots: Ints, *, wide: bool = False) -> Ints:
     """Return the flat positions of *steps*, shape (nodes, depth), in the order of placement; those beyond *slots* come last."""
     lowest = np.minimum.accumulate(steps, axis=1)
     lowest[np.arange(steps.shape[1]) >= slots[:, None]] = _SPENT
+    flat = -lowest.ravel()
     # numpy sorts 16-bit integers by radix sort.
-    return np.argsort(-lowest.ravel().astype(np.int16), kind="stable")
+    return np.argsort(flat if wide else flat.astype(np.int16), kind="stable")
 
 
-def best(heads: Ints, count: int) -> Ints:
+def best(heads: Ints, count: int, *, wide: bool = False) -> Ints:
     """Return the positions of the *count* largest, in order; ties go to the first."""
     size = len(heads)
+    if wide:
+        return np.argsort(-heads, kind="stable")[:count]
     if size <= 256:
         return np.argsort(-heads.astype(np.int16), kind="stable")[:count]
     keys = heads * size - np.arange(size)

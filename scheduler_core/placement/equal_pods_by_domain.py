@@ -20,7 +20,7 @@ class Filled:
     Attributes:
         nodes: shape (domains, pods): the node of each pod in order, -1 if it does not fit.
         placed: shape (domains,).
-        scored: shape (2, domains): millicores and bytes of the pods there before, as scores count them.
+        scored: shape (resources, domains): amounts of the pods there before, as scores count them.
 
     """
 
@@ -37,29 +37,30 @@ def fill_domains(run: Run, profile: ShapeProfile, members: Nodes, ledger: Ledger
         profile: profile of their shape, which must be plain.
         members: shape (domains, widest): nodes of each domain, ascending, padded with -1.
         ledger: resources taken.
-        room: shape (2, all nodes): allocatable millicores and bytes.
+        room: shape (resources, all nodes): allocatable amounts of the resources that scores count.
         whole: as for ``NodeLocalPlugin.ladder``.
 
     """
-    local, count = profile.local, run.count
+    local, count, scored_rows = profile.local, run.count, ledger.topology.nodes.scored.rows
     there = members >= 0
     flat = np.where(there, members, 0).ravel()
     slots = _slots(profile, flat, ledger).reshape(members.shape)
     slots[~there] = 0
-    scored, used, rooms = ledger.scored.take(flat, axis=1), ledger.used[:2].take(flat, axis=1), room.take(flat, axis=1)
-    sums = np.where(there, scored.reshape(2, *members.shape), 0).sum(axis=2)
+    scored, used, rooms = ledger.scored.take(flat, axis=1), ledger.used[scored_rows].take(flat, axis=1), room.take(flat, axis=1)
+    counted = scored if len(used) == len(scored) else np.concatenate((scored, used[len(scored) :]))
+    sums = np.where(there, counted.reshape(-1, *members.shape), 0).sum(axis=2)
     heads = local.ladder(rooms, scored, used, 1, whole=whole)[:, 0]
     bonus = profile.bonus_at(flat)
     heads = (heads if bonus is None else heads + bonus).reshape(members.shape)
     heads[slots <= 0] = -1
-    chosen = _best(heads, count)
+    chosen = _best(heads, count, wide=local.wide)
     cells = (chosen + np.arange(len(members))[:, None] * members.shape[1]).ravel()
     slots = slots.ravel()[cells].reshape(chosen.shape)
     depth = max(1, min(count, int(slots.max(initial=0))))
     steps = local.ladder(rooms[:, cells], scored[:, cells], used[:, cells], depth, whole=whole)
     if bonus is not None:
         steps += bonus[cells, None]
-    order = _merge(steps.reshape(*chosen.shape, depth), slots)[:, :count]
+    order = _merge(steps.reshape(*chosen.shape, depth), slots, wide=local.wide)[:, :count]
     placed = np.minimum(slots.sum(axis=1), count)
     found = np.take_along_axis(members.ravel()[cells].reshape(chosen.shape), order // depth, axis=1)
     # Small domains offer fewer slots than there are pods.
@@ -83,7 +84,9 @@ def count_in_domains(run: Run, profile: ShapeProfile, members: Nodes, ledger: Le
     slots = slots.reshape(members.shape)
     slots[~there] = 0
     scored = ledger.scored.take(flat, axis=1)
-    return np.minimum(slots.sum(axis=1), run.count), np.where(there, scored.reshape(2, *members.shape), 0).sum(axis=2)
+    if not isinstance(more := ledger.topology.nodes.scored.rows, slice):
+        scored = np.concatenate((scored, ledger.used[more[2:]].take(flat, axis=1)))
+    return np.minimum(slots.sum(axis=1), run.count), np.where(there, scored.reshape(-1, *members.shape), 0).sum(axis=2)
 
 
 def _slots(profile: ShapeProfile, flat: Nodes, ledger: Ledger) -> Ints:
@@ -96,20 +99,23 @@ def _slots(profile: ShapeProfile, flat: Nodes, ledger: Ledger) -> Ints:
     return slots[flat]
 
 
-def _best(heads: Ints, count: int) -> Ints:
+def _best(heads: Ints, count: int, *, wide: bool) -> Ints:
     """Return the positions, ascending, of the *count* largest heads of each row; ties go to the first."""
     widest = heads.shape[1]
     if widest <= count:
         return np.broadcast_to(np.arange(widest), heads.shape)
+    if wide:
+        # Ranks in place of scores, so that the keys fit in 64 bits.
+        heads = np.unique(heads, return_inverse=True)[1].reshape(heads.shape)
     keys = heads * widest - np.arange(widest)
     chosen = np.argpartition(-keys, count - 1, axis=1)[:, :count]
     chosen.sort(axis=1)
     return chosen
 
 
-def _merge(steps: Ints, slots: Ints) -> Ints:
+def _merge(steps: Ints, slots: Ints, *, wide: bool) -> Ints:
     """Do the same as ``equal_pods.merge`` for each row; *steps* has the shape (domains, nodes, depth)."""
     lowest = np.minimum.accumulate(steps, axis=2)
     lowest[np.arange(steps.shape[2]) >= slots[:, :, None]] = -1
-    flat = -lowest.reshape(len(steps), -1).astype(np.int16)
-    return np.argsort(flat, axis=1, kind="stable")
+    flat = -lowest.reshape(len(steps), -1)
+    return np.argsort(flat if wide else flat.astype(np.int16), axis=1, kind="stable")

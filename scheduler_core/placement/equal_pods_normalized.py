@@ -28,7 +28,6 @@ def fill_soft(  # noqa: PLR0913 - the arguments of fill, and the nodes
 ) -> Nodes:
     """Do the same as ``fill`` on *nodes* (indices) with the static scores of *profile*; the given arrays are not modified."""
     slots, scored, used = np.maximum(slots, 0), scored.copy(), used.copy()
-    requested = np.array([[dict(shape.requests).get(row, 0)] for row in (0, 1)], dtype=np.int64)
     counted = np.array(shape.scored, dtype=np.int64)[:, None]
     taken: list[Nodes] = []
     while count:
@@ -43,7 +42,7 @@ def fill_soft(  # noqa: PLR0913 - the arguments of fill, and the nodes
         count -= len(picks)
         several, times = np.unique(picks, return_counts=True)
         slots[several] -= times
-        used[:, several] += requested * times
+        used[:, several] += profile.local.asked * times
         scored[:, several] += counted * times
     return np.concatenate(taken) if taken else np.zeros(0, dtype=np.int64)
 

@@ -48,15 +48,13 @@ class NodesInUse:
         arrays = (self.room[:, positions], self.scored[:, positions], self.used[:, positions])
         return NodesInUse(self.nodes[positions], self.slots[positions], *arrays, self.whole)
 
-    def with_pods(self, run: Run, picks: Nodes) -> NodesInUse:
+    def with_pods(self, run: Run, profile: ShapeProfile, picks: Nodes) -> NodesInUse:
         """Return the nodes with pods of *run* at the positions *picks*."""
-        requests = dict(run.shape.requests)
         several, times = np.unique(picks, return_counts=True)
         copy = dataclasses.replace(self, slots=self.slots.copy(), scored=self.scored.copy(), used=self.used.copy())
         copy.slots[several] -= times
-        for row in (0, 1):
-            copy.used[row, several] += requests.get(row, 0) * times
-            copy.scored[row, several] += run.shape.scored[row] * times
+        copy.used[:, several] += profile.local.asked * times
+        copy.scored[:, several] += np.array(run.shape.scored, dtype=np.int64)[:, None] * times
         return copy
 
 
@@ -72,7 +70,7 @@ def fill_spread(run: Run, soft: SoftSpread, profile: ShapeProfile, earlier: Earl
         taken.append(able[picks])
         count -= len(picks)
         if count:
-            at = at.with_pods(run, picks)
+            at = at.with_pods(run, profile, picks)
             earlier = with_pods(run, earlier, at.nodes[picks])
     return np.concatenate(taken) if taken else able
 

@@ -16,11 +16,12 @@ from scheduler_core.model.decision import Search, Status
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.model.topology import Division, Placement
-from scheduler_core.placement import candidate_placements, placement_score
+from scheduler_core.placement import candidate_placements
 from scheduler_core.placement.composite_progress import CompositeProgress, inadmissible
 from scheduler_core.placement.domain_cache import DomainCache, is_counted
 from scheduler_core.placement.outcome import PlacementOutcome, assigned, assigned_by_leaf
 from scheduler_core.placement.placement_request import PlacementRequest, Signatures
+from scheduler_core.placement.placement_score import PlacementScore, proposed_amounts
 from scheduler_core.placement.pod_group import try_leaf
 from scheduler_core.placement.sibling_volumes import free_volumes
 from scheduler_core.placement.state import PlacementState
@@ -133,7 +134,7 @@ class Greedy:
         if not len(feasible):
             return self._infeasible(len(division.domains), lambda row: cache.outcome(request, row))
         feasible = self._considered(request, division.domains, feasible)
-        row = placement_score.choose(feasible, cache.tight, cache.counts, cache.holds)
+        row = cache.score.choose(feasible, cache.tight, cache.counts, cache.holds)
         if row < 0:
             return PlacementOutcome(Status.ERROR, placement, 0, NOT_COMPARABLE)
         return cache.outcome(request, row)
@@ -179,17 +180,16 @@ class Greedy:
 
     def _choose_scored(self, request: PlacementRequest, places: list[Placement], outcomes: list[PlacementOutcome]) -> int:
         """Return the index of the best feasible placement by built-in and plugin scores; -1 if they cannot be compared."""
-        nodes, ledger = self.state.nodes, self.state.ledger
-        rooms = [nodes.allocatable[:2, place.nodes].sum(axis=1) for place in places]
-        taken = [ledger.scored[:, place.nodes].sum(axis=1) + outcome.scored for place, outcome in zip(places, outcomes, strict=True)]
-        tight = placement_score.tightness(np.array(rooms).T, np.array(taken).T)
+        nodes, score = self.state.nodes, PlacementScore.of_group(request.entity, self.state.nodes.scored)
+        tight: Ints = np.zeros(len(places), dtype=np.int64)
         for row, (place, outcome) in enumerate(zip(places, outcomes, strict=True)):
+            tight[row] = score.tightness_at(place.nodes, proposed_amounts(outcome.loads, nodes.scored), self.state.ledger)
             pods = assigned(request, outcome)
             tight[row] += self.state.plugins.score(request.entity, place.nodes, pods, nodes)
         running = sum(len(leaf.running) for leaf in request.entity.leaves())
         counts = np.array([running + outcome.placed for outcome in outcomes])
         holds = np.array([outcome.holds for outcome in outcomes]) if request.entity.desired else None
-        return placement_score.choose(np.arange(len(places)), tight, counts, holds)
+        return score.choose(np.arange(len(places)), tight, counts, holds)
 
     def _generated_placement(self, key: str, name: str, nodes: Nodes) -> Placement:
         at = (key, name, nodes.tobytes())

@@ -56,7 +56,7 @@ class InterleavedShapes:
                 bonus = profile.bonus_at(nodes)
                 if bonus is not None:
                     heads += bonus[able]
-                order = best(heads, min(count, len(heads)))
+                order = best(heads, min(count, len(heads)), wide=profile.local.wide)
                 heap = [(-score, node, 0) for score, node in zip(heads[order].tolist(), able[order].tolist(), strict=True)]
                 heapq.heapify(heap)
                 passing, added = None if mask is None else tuple(mask.tolist()), None if bonus is None else bonus.tolist()

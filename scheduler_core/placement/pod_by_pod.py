@@ -28,6 +28,7 @@ class PodByPod:
         self._stateful = stateful
         self._nodes = nodes
         self._room = room[:, nodes]
+        self._scored_rows = profile.nodes.scored.rows
         self._used = ledger.used[:, nodes]
         self._scored = ledger.scored[:, nodes]
         self._free = profile.nodes.allocatable[:, nodes] - self._used
@@ -53,7 +54,7 @@ class PodByPod:
         if profile.mask is not None:
             able &= profile.mask[self._nodes]
         if profile.one_by_one:
-            for plugin in self._ledger_plugins:
+            for plugin in filter(lambda each: pod.shape.profile.filters(each.name), self._ledger_plugins):
                 for _, mask in plugin.filters(pod.shape, self._nodes):
                     able &= mask
         if self._stateful.touches(pod):
@@ -73,7 +74,8 @@ class PodByPod:
 
     def _scores(self, pod: PodRecord, feasible: Ints) -> Ints:
         profile = self._profile.compile(pod.shape)
-        scores = profile.local.ladder(self._room[:, feasible], self._scored[:, feasible], self._used[:2, feasible], 1)[:, 0]
+        used = self._used[self._scored_rows][:, feasible]
+        scores = profile.local.ladder(self._room[:, feasible], self._scored[:, feasible], used, 1)[:, 0]
         nodes = self._nodes[feasible]
         if not profile.plain or profile.bonus is not None:
             scores = scores + bonus_of(profile, nodes)
@@ -82,7 +84,7 @@ class PodByPod:
         return scores
 
     def _assume(self, pod: PodRecord, position: int) -> None:
-        for row, amount in pod.shape.requests:
+        for row, amount in pod.shape.charges:
             self._used[row, position] += amount
             self._free[row, position] -= amount
         self._scored[:, position] += pod.shape.scored

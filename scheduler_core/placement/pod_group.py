@@ -92,7 +92,7 @@ class _RunByRun:
         profile = self._state.profile.compile(run.shape)
         mask = None if profile.mask is None else profile.mask[self._nodes]
         slots = slots_of(self._allocatable[profile.rows] - self._used[profile.rows], profile.amounts, mask)
-        room, scored, used, whole = self._room, self._scored, self._used[:2], self._state.whole
+        room, scored, used, whole = self._room, self._scored, self._used[self._state.nodes.scored.rows], self._state.whole
         if run.soft is not None:
             picks = fill_spread(run, run.soft, profile, self._spread, NodesInUse(self._nodes, slots, room, scored, used, whole))
         elif profile.plain:
@@ -105,7 +105,7 @@ class _RunByRun:
 
     def _charge(self, run: Run, picks: Nodes) -> None:
         self._spread = with_pods(run, self._spread, self._nodes[picks])
-        for row, amount in run.shape.requests:
+        for row, amount in run.shape.charges:
             np.add.at(self._used[row], picks, amount)
         for row, amount in enumerate(run.shape.scored):
             np.add.at(self._scored[row], picks, amount)
@@ -124,7 +124,7 @@ def _interleaved(request: PlacementRequest, placement: Placement, state: Placeme
     if ledger.holding:
         free -= ledger.held[:, nodes]
     runs = list(zip(request.runs, profiles, strict=True))
-    return InterleavedShapes(runs, nodes, state.room[:, nodes], free, ledger.scored[:, nodes], used[:2])
+    return InterleavedShapes(runs, nodes, state.room[:, nodes], free, ledger.scored[:, nodes], used[state.nodes.scored.rows])
 
 
 def _feasibility_after(state: PlacementState, minimum: int, scheduled: int, left: int, failed: int) -> Feasibility:

@@ -27,8 +27,8 @@ class PlacementState:
     Attributes:
         profile: plugins compiled for pod shapes.
         stateful: plugins whose verdict depends on pods of any node.
-        room: shape (2, nodes) float64: allocatable millicores and bytes.
-        whole: True if every node has some of both.
+        room: shape (resources, nodes) float64: allocatable amounts of ``nodes.scored``: millicores, bytes, and others in units.
+        whole: True if every node has cpu and memory.
         nominations: capacity reserved for nominated pods.
         looked: counts of evaluated candidate placements.
 
@@ -56,6 +56,6 @@ class PlacementState:
         ledger.bind(pod for pod in snapshot.pods if pod.node >= 0)
         nominations = Nominations(ledger, snapshot.pods)
         ledger.forget()
-        room = snapshot.nodes.allocatable[:2].astype(float)
+        room = snapshot.nodes.allocatable[snapshot.nodes.scored.rows].astype(float)
         profile, stateful = Profile(snapshot.nodes, ignore), StatefulPlugins(snapshot, sparing=options.sparing)
-        return cls(snapshot.nodes, topology, ledger, profile, stateful, room, bool(room.all()), options, nominations, plugins)
+        return cls(snapshot.nodes, topology, ledger, profile, stateful, room, bool(room[:2].all()), options, nominations, plugins)

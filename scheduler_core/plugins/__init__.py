@@ -16,6 +16,7 @@ volume_picks            which volume each claim takes
 volume_zone             VolumeZone
 node_ports              NodePorts
 noderesources           NodeResourcesFit and NodeResourcesBalancedAllocation
+resource_scores         their scores: LeastAllocated, MostAllocated, RequestedToCapacityRatio, balance
 pod_topology_spread     PodTopologySpread
 spread_score            the score of PodTopologySpread
 spread_kinds            pods that soft spread constraints do not distinguish

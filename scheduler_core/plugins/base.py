@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scheduler_core.model.ledger import Ledger
-from scheduler_core.model.nodes import Bools, Ints, Nodes, NodeTable
+from scheduler_core.model.nodes import CPU_AND_MEMORY_ROWS, Bools, Ints, Nodes, NodeTable, ScoredRows
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.plugins.default_spread import DefaultSpread
 from scheduler_core.plugins.pod_counts import PodCounts
@@ -118,24 +118,28 @@ class NodeLocalPlugin(Plugin):
     Attributes:
         rows: rows of NodeTable.resources that a pod requests.
         amounts: shape (rows, 1): how much of each, above 0.
+        asked: shape (resources, 1): requests of the resources that scores count.
+        wide: True if the total score of a node can exceed 16 bits.
 
     """
 
     rows: Ints
     amounts: Ints
+    asked: Ints
+    wide: bool = False
 
     @abc.abstractmethod
-    def __init__(self, shape: PodShape) -> None:
-        """Prepare for pods of *shape*."""
+    def __init__(self, shape: PodShape, scored: ScoredRows = CPU_AND_MEMORY_ROWS) -> None:
+        """Prepare for pods of *shape*; *scored* are the resources in the given arrays."""
 
     @abc.abstractmethod
     def ladder(self, room: Floats, scored: Ints, used: Ints, depth: int, *, whole: bool = False) -> Ints:
         """Return the score of each node for the first, second, ... pod of the shape that is placed there.
 
         Args:
-            room: shape (2, nodes): allocatable millicores and bytes.
+            room: shape (resources, nodes): allocatable amounts of the resources that scores count, as ``NodeTable.scored``.
             scored: shape (2, nodes): millicores and bytes of the pods there, as scores count them.
-            used: shape (2, nodes): millicores and bytes that the pods there request.
+            used: shape (resources, nodes): requests of the pods there.
             depth: number of pods to look ahead.
             whole: True if every node has cpu and memory.
 

@@ -57,14 +57,21 @@ NO_TERMS = SpreadTerms()
 
 
 class DefaultSpread:
-    """Default constraints of the pods of a snapshot, which has *selectors*."""
+    """Default constraints of the pods of a snapshot, which has *selectors*: *defaults*, or those of the profile that schedules the pod."""
 
     def __init__(self, selectors: WorkloadSelectors, defaults: SpreadDefaults = SYSTEM_DEFAULTS) -> None:
-        self._selectors = DefaultSelectors(selectors if defaults.constraints else WorkloadSelectors())
+        self._selectors = DefaultSelectors(selectors)
         self._defaults = defaults
-        self.hard = any(is_hard(each) for each in defaults.constraints)
-        """True if a default constraint filters nodes."""
-        self._terms: dict[tuple[str, Clauses], SpreadTerms] = {}
+        self._terms: dict[tuple[str, Clauses, SpreadDefaults], SpreadTerms] = {}
+
+    def of_pod(self, pod: PodRecord) -> SpreadDefaults:
+        """Return the default constraints that apply to *pod* if something selects it."""
+        constraints = pod.shape.profile.default_constraints
+        return self._defaults if constraints is None else SpreadDefaults(constraints)
+
+    def filters(self, pod: PodRecord) -> bool:
+        """Return whether a default constraint for *pod* filters nodes."""
+        return any(is_hard(each) for each in self.of_pod(pod).constraints)
 
     def keys(self, namespace: str) -> tuple[str, ...]:
         """Return the keys of the pod labels on which ``terms`` depends."""
@@ -72,20 +79,20 @@ class DefaultSpread:
 
     def terms(self, pod: PodRecord) -> SpreadTerms:
         """Return the default constraints of *pod*; none if it has its own, or nothing selects it."""
-        if pod.shape.spread or not (clauses := self._selectors.of_pod(pod)):
+        if pod.shape.spread or not (defaults := self.of_pod(pod)).constraints or not (clauses := self._selectors.of_pod(pod)):
             return NO_TERMS
-        if (terms := self._terms.get((pod.namespace, clauses))) is None:
-            terms = self._terms[pod.namespace, clauses] = self._compiled(pod, clauses)
+        if (terms := self._terms.get((pod.namespace, clauses, defaults))) is None:
+            terms = self._terms[pod.namespace, clauses, defaults] = self._compiled(pod, clauses, defaults)
         return terms
 
-    def _compiled(self, pod: PodRecord, clauses: Clauses) -> SpreadTerms:
+    def _compiled(self, pod: PodRecord, clauses: Clauses, defaults: SpreadDefaults) -> SpreadTerms:
         pods = PodSet(frozenset({pod.namespace}), None, clauses)
         terms = [
             (is_hard(each), dataclasses.replace(spread_term(each, pod.namespace, {}), pods=pods, own=clauses))
-            for each in self._defaults.constraints
+            for each in defaults.constraints
         ]
         return SpreadTerms(
-            tuple(term for hard, term in terms if hard), tuple(term for hard, term in terms if not hard), not self._defaults.system
+            tuple(term for hard, term in terms if hard), tuple(term for hard, term in terms if not hard), not defaults.system
         )
 
 

@@ -9,7 +9,7 @@ A node passes the filter if it passes three parts:
   running pod.
 
 Terminating pods are counted.  The score of a node sums over the pods of its domains: the weights of the pod's preferred terms that
-select them, and the weights of their preferred terms (required affinity counts 1) that select the pod.
+select them, and the weights of their preferred terms (required affinity counts hardPodAffinityWeight) that select the pod.
 """
 
 from __future__ import annotations
@@ -88,13 +88,17 @@ class InterPodAffinity(StatefulPlugin):
 
     def score(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Ints:
         """Return the sum of the weights of matching terms."""
-        kind = self.counts.kind(pod)
+        kind, profile = self.counts.kind(pod), pod.shape.profile
         total: Ints = np.zeros(len(nodes), dtype=np.int64)
-        for weight, tally in self._tallies_of(kind).preferred:
+        preferred = self._tallies_of(kind).preferred
+        if profile.ignores_preferred_terms and not preferred:
+            return total
+        for weight, tally in preferred:
             total += weight * tally.counts_at(nodes, within)
         for claim in self.counts.claims_on(kind.crowd):
             if not claim.forbids and claim.owners.by_node:
-                total += claim.term.weight * claim.owners.counts_at(nodes, within)
+                weight = claim.term.weight or profile.hard_pod_affinity_weight
+                total += weight * claim.owners.counts_at(nodes, within)
         return total
 
     def normalise(self, raw: Ints) -> Ints:

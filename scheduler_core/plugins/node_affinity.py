@@ -8,23 +8,28 @@ from scheduler_core.model.pods import PodShape
 from scheduler_core.plugins.base import Filters, StaticPlugin, StaticScore
 
 NODE_AFFINITY = "node(s) didn't match Pod's node affinity/selector"
+ADDED_AFFINITY = "node(s) didn't match scheduler-enforced node affinity"
 
 
 class NodeAffinity(StaticPlugin):
-    """Node labels and fields that a pod requires or prefers."""
+    """Node labels and fields that a pod or its profile (addedAffinity) requires or prefers."""
 
     name = "NodeAffinity"
     weight = 2
 
     def filters(self, shape: PodShape) -> Filters:
-        """Return one filter if *shape* has a nodeSelector or required node affinity."""
+        """Return one filter for the profile's required node affinity, and one for nodeSelector and node affinity of *shape*."""
+        added = shape.profile.added_affinity
+        required = added.required_during_scheduling_ignored_during_execution if added else None
+        filters: Filters = [] if required is None else [(ADDED_AFFINITY, selectors.node_mask(required, self.nodes))]
         selected = selected_nodes(shape, self.nodes)
-        return [] if selected is None else [(NODE_AFFINITY, selected)]
+        return filters if selected is None else [*filters, (NODE_AFFINITY, selected)]
 
     def score(self, shape: PodShape) -> StaticScore | None:
         """Return the sum of the weights of matching preferred terms."""
-        affinity = shape.affinity.node_affinity if shape.affinity else None
-        terms = affinity.preferred_during_scheduling_ignored_during_execution if affinity else None
+        own = shape.affinity.node_affinity if shape.affinity else None
+        both = (shape.profile.added_affinity, own)
+        terms = [term for each in both if each for term in each.preferred_during_scheduling_ignored_during_execution or ()]
         return StaticScore(selectors.preferred_scores(terms, self.nodes), self.weight) if terms else None
 
 

@@ -9,8 +9,8 @@ from scheduler_core.model.pods import PodShape
 from scheduler_core.model.selectors import Clauses, admits, compiled
 from scheduler_core.model.wire import LabelSelector, PodAffinity, PodAffinityTerm, Requirement, TopologySpreadConstraint
 
-REQUIRED_AFFINITY_WEIGHT = 1
-"""Weight of a running pod's required affinity in the score of a pod it selects (InterPodAffinityArgs.hardPodAffinityWeight)."""
+REQUIRED_AFFINITY_WEIGHT = 0
+"""Marks a running pod's required affinity: its weight in the score of a pod it selects is hardPodAffinityWeight of that pod's profile."""
 _NAMESPACE_NAME = "kubernetes.io/metadata.name"
 """The API server sets this label of every namespace to its name.  Other labels of namespaces are not known."""
 

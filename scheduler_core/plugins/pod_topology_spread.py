@@ -71,11 +71,11 @@ class PodTopologySpread(StatefulPlugin):
 
     def touches(self, pod: PodRecord) -> bool:
         """Return whether *pod* has a constraint with DoNotSchedule."""
-        return bool(pod.shape.spread or self._defaults.hard) and bool(self._terms_of(pod).hard)
+        return bool(pod.shape.spread or self._defaults.filters(pod)) and bool(self._terms_of(pod).hard)
 
     def scores(self, pod: PodRecord) -> bool:
         """Return whether *pod* has a constraint with ScheduleAnyway."""
-        return bool(self._terms_of(pod).soft)
+        return self._weight_of(pod.shape) > 0 and bool(self._terms_of(pod).soft)
 
     def binds(self, pod: PodRecord, other: PodRecord) -> bool:
         """Return whether a constraint of *other* with DoNotSchedule counts *pod*."""
@@ -108,11 +108,14 @@ class PodTopologySpread(StatefulPlugin):
     def soft(self, pod: PodRecord) -> SoftSpread | None:
         """Return the constraints of *pod* with ScheduleAnyway, the same object for equal ones; None if it has none."""
         terms = self._terms_of(pod)
-        if not terms.soft:
+        if not terms.soft or not self._weight_of(pod.shape):
             return None
         if (soft := self._soft.get((pod.shape, terms))) is None:
             soft = self._soft[pod.shape, terms] = self._soft_spread(pod.shape, terms)
         return soft
+
+    def _weight_of(self, shape: PodShape) -> int:
+        return shape.profile.weight(self.name, self.weight)
 
     def _terms_of(self, pod: PodRecord) -> SpreadTerms:
         if not pod.shape.spread:
@@ -140,7 +143,7 @@ class PodTopologySpread(StatefulPlugin):
         required = terms.soft if terms.all_keys else ()
         rules = tuple(self._soft_rule(each, shape, required) for each in terms.soft)
         masks = [rule.labelled for rule in rules if rule.labelled is not None] if terms.all_keys else []
-        return SoftSpread(rules, np.all(masks, axis=0) if masks else None, self.weight)
+        return SoftSpread(rules, np.all(masks, axis=0) if masks else None, self._weight_of(shape))
 
     def _soft_rule(self, term: SpreadTerm, shape: PodShape, required: tuple[SpreadTerm, ...]) -> SoftRule:
         name = shape, term.key, term.affinity, term.taints, len(required)

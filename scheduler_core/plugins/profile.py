@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from scheduler_core.model.nodes import Bools, Ints, Nodes, NodeTable
 from scheduler_core.model.pods import PodShape
 from scheduler_core.plugins import registry
-from scheduler_core.plugins.base import Filters, NamedFilter, NodeLocalPlugin, StaticScore
+from scheduler_core.plugins.base import Filters, NamedFilter, NodeLocalPlugin, StaticPlugin, StaticScore
 from scheduler_core.plugins.unmodelled_fields import UnmodelledFields
 
 
@@ -67,17 +67,23 @@ class Profile:
         mask: Bools | None = None
         for _, each in self.filters(shape):
             mask = each if mask is None else mask & each
-        scores = tuple(score for plugin in self._static if (score := plugin.score(shape)) is not None)
+        scores = tuple(self._scores(shape))
         fixed = [score.weight * score.raw for score in scores if score.fixed]
         scores = tuple(score for score in scores if not score.fixed)
         bonus = np.sum(fixed, axis=0) if fixed else None
-        local = registry.NODE_LOCAL(shape)
+        local = registry.NODE_LOCAL(shape, self.nodes.scored)
         return ShapeProfile(mask, scores, local, registry.one_by_one(shape), local.rows, local.amounts, bonus)
+
+    def _scores(self, shape: PodShape) -> Iterator[StaticScore]:
+        for plugin in self._static:
+            weight = shape.profile.weight(plugin.name, plugin.weight)
+            if weight and (score := plugin.score(shape)) is not None:
+                yield score if score.weight == weight else dataclasses.replace(score, weight=weight)
 
     def pre_filter(self, shape: PodShape) -> str:
         """Return the reason that excludes all nodes without a look at them (PreFilter); empty if there is none."""
         shape = self._fields.without_ignored(shape)
-        return next(filter(None, (plugin.pre_filter(shape) for plugin in self._static)), "")
+        return next(filter(None, (plugin.pre_filter(shape) for plugin in self._filtering(shape))), "")
 
     def filters(self, shape: PodShape, *, last: bool | None = None) -> Filters:
         """Return the static filters that can refuse a node to *shape*, in kube-scheduler's order.
@@ -91,7 +97,11 @@ class Profile:
         if reason := self.pre_filter(shape):
             return [] if last else [(self._fields.name, reason, np.zeros(len(self.nodes), dtype=bool))]
         shape = self._fields.without_ignored(shape)
-        return [(plugin.name, *each) for plugin in self._static if last in (None, plugin.last) for each in plugin.filters(shape)]
+        enabled = self._filtering(shape)
+        return [(plugin.name, *each) for plugin in enabled if last in (None, plugin.last) for each in plugin.filters(shape)]
+
+    def _filtering(self, shape: PodShape) -> Iterator[StaticPlugin]:
+        return (plugin for plugin in self._static if shape.profile.filters(plugin.name))
 
     def refused(self, fields: Iterable[str]) -> str:
         """Return the reason to refuse every node to a pod with *fields*, which are not modelled; empty if all of them are ignored."""

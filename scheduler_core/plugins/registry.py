@@ -68,7 +68,7 @@ def position(plugin: str) -> int:
 
 def one_by_one(shape: PodShape) -> bool:
     """Return whether a ledger plugin applies to *shape*, so that its pods are placed one by one."""
-    return any(plugin.touches(shape) for plugin in LEDGER)
+    return any(plugin.touches(shape) for plugin in LEDGER if shape.profile.filters(plugin.name))
 
 
 def used_by(shape: PodShape) -> bool:

@@ -7,7 +7,7 @@ only those nodes.  Pods that are only nominated are not counted: the caller assu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -159,10 +159,11 @@ class StatefulPlugins:
 
     def touched(self, pods: Sequence[PodRecord]) -> list[PodRecord]:
         """Return those of *pods* for which ``touches`` is true."""
-        if self._active is not None and not self._active.counts.has_claims and not self._defaults.hard:
-            # The verdict of plugins that only count pods depends on the shape.
+        if self._active is not None and not self._active.counts.has_claims:
+            # The verdict of plugins that only count pods depends on the shape, unless a default constraint filters nodes.
             distinct = {pod.shape: pod for pod in pods}.values()
-            if not any(map(self.touches, distinct)) and not any(plugin.touches(pod) for plugin in self._active.with_state for pod in pods):
+            alike = not any(self._defaults.filters(pod) or self.touches(pod) for pod in distinct)
+            if alike and not any(plugin.touches(pod) for plugin in self._active.with_state for pod in pods):
                 return []
         return [pod for pod in pods if self.touches(pod)]
 
@@ -177,7 +178,7 @@ class StatefulPlugins:
         """Return the events that can make a node pass that a plugin has refused to *pod*; empty if none applies to it."""
         if not self.touches(pod):
             return frozenset()
-        return frozenset().union(*(plugin.events for plugin in self.plugins if plugin.touches(pod)))
+        return frozenset().union(*(plugin.events for plugin in _filtering(self.plugins, pod) if plugin.touches(pod)))
 
     def filter(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Filters:
         """Return the filters for *pod* in kube-scheduler's order; masks have the shape of *nodes*.
@@ -198,7 +199,7 @@ class StatefulPlugins:
             return []
         active = self._activated()
         active.counts.kind(pod)
-        return [(plugin.name, *each) for plugin in active.plugins for each in plugin.filters(pod, nodes, within)]
+        return [(plugin.name, *each) for plugin in _filtering(active.plugins, pod) for each in plugin.filters(pod, nodes, within)]
 
     def skipped(self, pod: PodRecord) -> frozenset[str]:
         """Return the plugins whose PreFilter in kube-scheduler skips *pod* in the present state."""
@@ -209,8 +210,8 @@ class StatefulPlugins:
         total: Ints = np.zeros(len(nodes), dtype=np.int64)
         if self._active or self._is_used_by(pod):
             for plugin in self._activated().plugins:
-                if plugin.weight:
-                    total += plugin.weight * plugin.normalise(plugin.score(pod, nodes, within))
+                if weight := pod.shape.profile.weight(plugin.name, plugin.weight):
+                    total += weight * plugin.normalise(plugin.score(pod, nodes, within))
         return total
 
     def resolvable(self, pod: PodRecord, nodes: Nodes) -> Nodes:
@@ -218,7 +219,7 @@ class StatefulPlugins:
         if not self._active and not self._is_used_by(pod):
             return nodes
         able: Bools = np.ones(len(nodes), dtype=bool)
-        for plugin in self._activated().plugins:
+        for plugin in _filtering(self._activated().plugins, pod):
             for reason, passing in plugin.filters(pod, nodes):
                 if not plugin.resolvable(reason):
                     able &= passing
@@ -282,3 +283,8 @@ class StatefulPlugins:
                 for plugin in with_state:
                     plugin.add_pod(pod, pod.node)
         return ActivePlugins(counts, plugins, with_state)
+
+
+def _filtering(plugins: Iterable[StatefulPlugin], pod: PodRecord) -> Iterator[StatefulPlugin]:
+    """Return the plugins whose filter is enabled for *pod*."""
+    return (plugin for plugin in plugins if pod.shape.profile.filters(plugin.name))

@@ -13,6 +13,7 @@ from scheduler_core.model.conditions import Conditions
 from scheduler_core.model.decision import Decision, Name, Status
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.pods import PodRecord
+from scheduler_core.model.scheduler_profile import DEFAULT_PROFILES, SchedulerProfiles
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.queueing.pre_enqueue import decision, gate_message, refusal, stray
 from scheduler_core.queueing.queue_order import Order, OrderError, Place, spellings
@@ -31,16 +32,18 @@ class QueueOptions:
         order: names of roots, as ``name``, ``namespace/name`` or ``Kind/namespace/name``, in the order of their cycles; all other
             roots follow, by priority, age and name.
         gates: feature gates of the API server.
+        profiles: profiles by scheduler; pods of a scheduler without a profile are not placed.
 
     """
 
     scheduler_name: str | None = None
     order: tuple[str, ...] = ()
     gates: Gates = dataclasses.field(default_factory=Gates)
+    profiles: SchedulerProfiles = DEFAULT_PROFILES
 
     def wants(self, pod: PodRecord) -> bool:
         """Return whether a pending pod is to be placed."""
-        return self.scheduler_name is None or pod.scheduler == self.scheduler_name
+        return self.profiles.schedules(pod.scheduler) and (self.scheduler_name is None or pod.scheduler == self.scheduler_name)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -79,6 +82,7 @@ def build(snapshot: ClusterSnapshot, options: QueueOptions) -> Forest:
 
     """
     trees, conditions = Trees(snapshot), Conditions(snapshot.groups)
+    options = dataclasses.replace(options, profiles=snapshot.profiles)
     order = Order(options.order, _roots(trees), lambda name: _non_root(name, trees)) if options.order else Order()
     entries = [*_groups(trees, order, options, conditions), *_pods(trees, order, options)]
     entries.sort(key=lambda placed: placed[0])

@@ -15,6 +15,7 @@ from scheduler_core.sidecar.writes import EvictionMethod
 from validators.gates import Gates
 
 if TYPE_CHECKING:
+    from scheduler_core.loading.configuration.scheduler_configuration import SchedulerConfiguration
     from scheduler_core.placement.extension_points import Plugins
 
 LEASE_NAMESPACE, LEASE_NAME = "muster-system", "muster-sidecar"
@@ -91,6 +92,15 @@ class Settings:
         {Mode.VALIDATE, Mode.PLACE, Mode.PREEMPT, Mode.PROTECT}
     )
     scheduler_name: Annotated[str, Knob("--scheduler-name", "The spec.schedulerName of the pods that it binds.", "NAME")] = "muster"
+    scheduler_config: Annotated[
+        "SchedulerConfiguration | None",
+        Knob(
+            "--scheduler-config",
+            "KubeSchedulerConfiguration (v1) with a profile for the scheduler name: plugins, weights, scoring strategies.",
+            "FILE",
+            unset="kube-scheduler's default profile",
+        ),
+    ] = None
     strategy: Annotated[
         str,
         Knob(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from muster import extras
-from muster.commands import options
+from muster.commands import options, scheduler_config
 from scheduler_core.model.options import COMPLETE, REMEDIES_BY_DEFAULT, STRATEGIES, PlacingOptions
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ _PERCENT = click.IntRange(0, 100)
 )
 @click.option("--evict", is_flag=True, help="Evict the victims and run the next cycle too.")
 @click.option("--scheduler-name", metavar="NAME", help="Place only pods of this scheduler.")
+@scheduler_config.option
 @click.option(
     "--drain",
     multiple=True,
@@ -156,6 +157,7 @@ def _one(
     certificate: str | None,
 ) -> int:
     from muster.commands.simulate import cluster_input, simulation
+    from muster.commands.simulate.simulation import NoProfileError
     from muster.commands.simulate.what_if import WhatIfError
     from scheduler_core.queueing.queue_order import OrderError
 
@@ -164,7 +166,7 @@ def _one(
         click.echo(f"muster simulate: no .yaml, .yml, .json file in {', '.join(paths)}", err=True)
     try:
         answer, snapshot = simulation.run(inputs.objects, request, inputs.problems, progress, inputs.own)
-    except (OrderError, WhatIfError) as error:
+    except (OrderError, WhatIfError, NoProfileError) as error:
         raise click.UsageError(str(error)) from None
     finally:
         progress.end()
@@ -204,6 +206,8 @@ def _request(arguments: dict[str, Any]) -> SimulationRequest:
     from scheduler_core.cycle.run_cycle import CycleOptions
 
     request = SimulationRequest(CycleOptions(gates=options.gates_of(arguments.pop("gates"))))
+    if arguments["scheduler_config"] is not None:
+        arguments["scheduler_config"] = scheduler_config.read_file(arguments["scheduler_config"])[1]
     given = {to_camel(name): value for name, value in arguments.items() if value is not None and value is not False and value != ()}
     try:
         return with_options(request, {name: ",".join(value) if name in _LISTED else value for name, value in given.items()})

@@ -56,7 +56,7 @@ def _answered(line: bytes, known: ClusterInput, request: SimulationRequest, prog
         if known.objects or known.problems:
             cluster_input.add(inputs, known.objects, known.problems)
         result, _ = simulation.run(inputs.objects, line_request, inputs.problems, progress, inputs.own)
-    except (BadQuestion, OrderError, WhatIfError) as error:
+    except (BadQuestion, OrderError, WhatIfError, simulation.NoProfileError) as error:
         return {**head, "error": str(error)}, BAD_QUESTION
     finally:
         progress.end()

@@ -10,6 +10,7 @@ from typing import Any
 from muster.commands import options, placement_plugins
 from muster.commands.simulate.what_if import Addition, WhatIfError
 from scheduler_core.cycle.run_cycle import CycleOptions
+from scheduler_core.loading.configuration.scheduler_configuration import SchedulerConfiguration, read_configuration
 from scheduler_core.model.options import STRATEGIES
 from validators.gates import GateError, Gates
 
@@ -49,6 +50,8 @@ class SimulationRequest:
     remedies: int | None = None
     """Maximum number of roots for which remedies are searched; None: the default of the strategy."""
     fragmentation: bool = False
+    configuration: SchedulerConfiguration | None = None
+    """Scheduler configuration; None: one among the objects, or the defaults."""
 
 
 def with_options(request: SimulationRequest, given: object) -> SimulationRequest:
@@ -146,6 +149,17 @@ def _scheduler(request: SimulationRequest, key: str, value: object) -> Simulatio
     return _cycle(request, scheduler_name=value)
 
 
+def _configuration(request: SimulationRequest, key: str, value: object) -> SimulationRequest:
+    if isinstance(value, SchedulerConfiguration):
+        return dataclasses.replace(request, configuration=value)
+    if not isinstance(value, Mapping):
+        raise BadQuestion(f"option {key} must be a KubeSchedulerConfiguration")
+    configuration = read_configuration(value)
+    if configuration.errors:
+        raise BadQuestion(f"option {key}: {'; '.join(f'{each.path}: {each}' for each in configuration.errors)}")
+    return dataclasses.replace(request, configuration=configuration)
+
+
 def _percentage(request: SimulationRequest, key: str, value: object) -> SimulationRequest:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 100:
         raise BadQuestion(f"option {key} must be a number from 0 to 100")
@@ -202,6 +216,7 @@ _READERS: dict[str, Callable[[SimulationRequest, str, object], SimulationRequest
     "drain": lambda request, key, value: dataclasses.replace(request, drain=names(key, value)),
     "addNodes": lambda request, _, value: dataclasses.replace(request, additions=additions(value)),
     "schedulerName": _scheduler,
+    "schedulerConfig": _configuration,
     "plugin": _plugin,
     "budget": _budget,
     "remedies": _remedies,

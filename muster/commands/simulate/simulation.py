@@ -22,6 +22,10 @@ from scheduler_core.whatif.remedies.for_decisions import with_remedies
 from validators.model.decode import Source
 
 
+class NoProfileError(ValueError):
+    """The scheduler configuration has no profile for the requested scheduler; the message is for users."""
+
+
 def run(
     objects: Iterable[Source], request: SimulationRequest, problems: Sequence[Problem], progress: Progress, own: Own | None = None
 ) -> tuple[Answer, ClusterSnapshot]:
@@ -37,6 +41,7 @@ def run(
     Raises:
         WhatIfError: a node to drain or to copy does not exist.
         OrderError: the order names something that is not a root.
+        NoProfileError: the scheduler configuration has no profile for the requested scheduler.
 
     """
     began = time.monotonic()
@@ -45,7 +50,13 @@ def run(
         objects, unsorted = what_if.suppose(objects, request.drain, request.additions)
         all_problems += unsorted
     objects = [*objects]
-    snapshot = load(objects)
+    snapshot = load(objects, request.configuration.profiles if request.configuration is not None else None)
+    if request.configuration is not None:
+        all_problems += request.configuration.problems()
+    name = request.cycle.scheduler_name
+    if name is not None and not snapshot.profiles.schedules(name):
+        names = ", ".join(sorted(snapshot.profiles.by_name or ()))
+        raise NoProfileError(f"option schedulerName: the scheduler configuration has no profile {name!r}; its profiles are {names}")
     # The snapshot lives to the end, so the garbage collector need not visit it.
     gc.freeze()
     result = run_cycle(snapshot, dataclasses.replace(request.cycle, progress=progress.roots))

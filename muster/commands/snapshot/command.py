@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from muster import extras
+from muster.commands import scheduler_config as configuration_file
 
 if TYPE_CHECKING:
     from muster.commands.snapshot.snapshot_document import Kept
+    from validators.model.decode import Source
 
 FORMATS = ("json", "jsonl")
 COMPLETE, INCOMPLETE = 0, 2
@@ -28,6 +30,7 @@ COMPLETE, INCOMPLETE = 0, 2
 )
 @click.option("--kubeconfig", metavar="FILE", help="Kubeconfig of the live cluster.  [default: as for kubectl]")
 @click.option("--context", metavar="NAME", help="Context of the kubeconfig.  [default: the current context]")
+@configuration_file.option
 @click.option(
     "--format",
     "form",
@@ -36,14 +39,24 @@ COMPLETE, INCOMPLETE = 0, 2
     show_default=True,
     help="json: a List; jsonl: only the objects, one per line.",
 )
-def snapshot(*, paths: tuple[str, ...], redact: bool, salt: str | None, kubeconfig: str | None, context: str | None, form: str) -> int:
+def snapshot(
+    *,
+    paths: tuple[str, ...],
+    redact: bool,
+    salt: str | None,
+    kubeconfig: str | None,
+    context: str | None,
+    scheduler_config: str | None,
+    form: str,
+) -> int:
     """Write the objects at PATH, or those of the live cluster, as one JSON document with only what muster simulate reads.
 
     It has Nodes, Pods, PodGroups, CompositePodGroups, Workloads, PriorityClasses, PodDisruptionBudgets, PersistentVolumeClaims,
     PersistentVolumes, StorageClasses, CSINodes, CSIDrivers, CSIStorageCapacities, VolumeAttachments, Services,
     ReplicationControllers, ReplicaSets and StatefulSets, and of these only the fields that decide where a pod is placed: no
     environment, no command, no name of a secret, and no annotation but those about the binding of volumes. The same cluster gives
-    the same bytes, and simulating the document gives the same answer as simulating PATH.
+    the same bytes, and simulating the document gives the same answer as simulating PATH. With --scheduler-config it also has the
+    profiles of that configuration, and muster simulate uses them.
 
     Exit status: 0 the document is complete, 2 something could not be read (it is reported, and the rest is written) or the
     command line is wrong.
@@ -52,7 +65,8 @@ def snapshot(*, paths: tuple[str, ...], redact: bool, salt: str | None, kubeconf
         raise click.UsageError("--salt needs --redact")
     if paths and (kubeconfig or context):
         raise click.UsageError("give PATH or a live cluster, not both")
-    document, messages = _from_files(paths) if paths else _from_cluster(kubeconfig, context)
+    configuration = configuration_file.read_file(scheduler_config)[0] if scheduler_config is not None else None
+    document, messages = _from_files(paths, configuration) if paths else _from_cluster(kubeconfig, context, configuration)
     for each in (*messages, *(f"{problem.object}: {problem.message}" for problem in document.problems)):
         click.echo(f"muster snapshot: {each}", err=True)
     written = document.redacted(salt) if redact else document
@@ -61,7 +75,7 @@ def snapshot(*, paths: tuple[str, ...], redact: bool, salt: str | None, kubeconf
     return INCOMPLETE if messages or document.problems else COMPLETE
 
 
-def _from_files(paths: tuple[str, ...]) -> tuple[Kept, list[str]]:
+def _from_files(paths: tuple[str, ...], configuration: Source | None) -> tuple[Kept, list[str]]:
     from muster.commands.progress import Progress
     from muster.commands.simulate import cluster_input
     from muster.commands.snapshot import snapshot_document
@@ -74,10 +88,10 @@ def _from_files(paths: tuple[str, ...]) -> tuple[Kept, list[str]]:
     messages = [f"{each.object}: {each.message}" for each in inputs.problems]
     if not inputs.files:
         messages.append(f"no .yaml, .yml, .json file in {', '.join(paths)}")
-    return snapshot_document.keep_simulated_fields(inputs.objects), messages
+    return snapshot_document.keep_simulated_fields(inputs.objects, configuration), messages
 
 
-def _from_cluster(kubeconfig: str | None, context: str | None) -> tuple[Kept, list[str]]:
+def _from_cluster(kubeconfig: str | None, context: str | None, configuration: Source | None) -> tuple[Kept, list[str]]:
     extras.require("cluster")
     from muster.commands.snapshot import live_cluster, snapshot_document
 
@@ -85,4 +99,4 @@ def _from_cluster(kubeconfig: str | None, context: str | None) -> tuple[Kept, li
         read = live_cluster.list_cluster(kubeconfig, context)
     except live_cluster.ClusterError as error:
         raise click.UsageError(str(error)) from None
-    return snapshot_document.keep_simulated_fields(read.lists), [f"{each.object}: {each.message}" for each in read.problems]
+    return snapshot_document.keep_simulated_fields(read.lists, configuration), [f"{each.object}: {each.message}" for each in read.problems]

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from muster.commands.snapshot.shapes import Each, Entries, Fields, IfPresent, Leaf, OrScalar, Shape, Unread
+from muster.commands.snapshot.shapes import Each, Entries, Fields, IfPresent, Leaf, OrScalar, Shape, Unread, all_kept
+from scheduler_core.loading.configuration.fields import ARGS, PROFILE
 from scheduler_core.model import wire, wire_volumes
 from scheduler_core.model.conditions import INITIALLY_SCHEDULED
 
@@ -52,6 +53,13 @@ AFFINITY: Fields = {
     "podAffinity": _POD_AFFINITY,
     "podAntiAffinity": _POD_AFFINITY,
 }
+SPREAD = Each(
+    {
+        **dict.fromkeys(("maxSkew", "topologyKey", "whenUnsatisfiable", "minDomains", "nodeAffinityPolicy", "nodeTaintsPolicy"), KEPT),
+        "labelSelector": SELECTOR,
+        "matchLabelKeys": Each(KEPT),
+    }
+)
 TAINTS = Each({"key": KEPT, "effect": KEPT, "value": NAME})
 TOLERATIONS = Each({"key": KEPT, "operator": KEPT, "value": NAME, "effect": KEPT, "tolerationSeconds": KEPT})
 _RESOURCES: Fields = {"requests": AMOUNTS, "limits": AMOUNTS}
@@ -115,15 +123,7 @@ POD: Fields = {
         "nodeSelector": LABELS,
         "affinity": AFFINITY,
         "tolerations": TOLERATIONS,
-        "topologySpreadConstraints": Each(
-            {
-                **dict.fromkeys(
-                    ("maxSkew", "topologyKey", "whenUnsatisfiable", "minDomains", "nodeAffinityPolicy", "nodeTaintsPolicy"), KEPT
-                ),
-                "labelSelector": SELECTOR,
-                "matchLabelKeys": Each(KEPT),
-            }
-        ),
+        "topologySpreadConstraints": SPREAD,
         "containers": _CONTAINERS,
         "initContainers": _CONTAINERS,
         "ephemeralContainers": Each({"volumeMounts": _MOUNTS}),
@@ -260,11 +260,18 @@ WORKLOAD: Fields = {
         "podGroups": Each({**_TEMPLATE, "policy": _POLICY}),
     },
 }
+
+_ARGS = {key: all_kept(schema) for each in ARGS.values() for key, schema in each.items()}
+_ARGS |= {"addedAffinity": AFFINITY["nodeAffinity"], "defaultConstraints": SPREAD}
+_PROFILE: Fields = {**{key: all_kept(each) for key, each in PROFILE.items()}, "pluginConfig": Each({"name": KEPT, "args": _ARGS})}
+CONFIGURATION: Fields = {"percentageOfNodesToScore": KEPT, "profiles": Each(_PROFILE), "extenders": Each({})}
+
 PRIORITY_CLASS: Fields = {"metadata": METADATA, "value": KEPT, "globalDefault": KEPT, "preemptionPolicy": KEPT}
 
 FIELDS: Mapping[str, Fields] = {
     kind: {"apiVersion": KEPT, "kind": KEPT, **fields}
     for kind, fields in (
+        ("KubeSchedulerConfiguration", CONFIGURATION),
         ("Node", NODE),
         ("PriorityClass", PRIORITY_CLASS),
         ("Workload", WORKLOAD),

@@ -69,7 +69,12 @@ def _unsound(text: str) -> str:
 def _with_namespace(content: Mapping[str, Json]) -> dict[str, Json]:
     """Return the object with the default namespace filled in, so that both spellings have the same hash."""
     metadata = content.get("metadata", {})
-    if content["kind"] in CLUSTER_SCOPED or not isinstance(metadata, Mapping) or metadata.get("namespace", "") != "":
+    if (
+        "metadata" not in FIELDS[content["kind"]]
+        or content["kind"] in CLUSTER_SCOPED
+        or not isinstance(metadata, Mapping)
+        or metadata.get("namespace", "") != ""
+    ):
         return dict(content)
     return {**content, "metadata": {**metadata, "namespace": "default"}}
 

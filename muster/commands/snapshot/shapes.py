@@ -65,3 +65,14 @@ class Unread:
 
 Fields = Mapping[str, "Shape"]
 Shape = Leaf | Each | Entries | OrScalar | IfPresent | Unread | Fields
+
+
+def all_kept(schema: object) -> Shape:
+    """Return the shape of a value of *schema*, an object of fields or a list of one schema, with everything kept as it is."""
+    match schema:
+        case Mapping():
+            return {key: all_kept(each) for key, each in schema.items()}
+        case list():
+            return Each(all_kept(schema[0]))
+        case _:
+            return Leaf.KEPT

@@ -12,7 +12,8 @@ from muster.commands.snapshot.fields import FIELDS
 from muster.commands.snapshot.prune import pruned
 from muster.commands.snapshot.redact import redacted
 from muster.commands.snapshot.shapes import Shape
-from scheduler_core.loading.gather import DEEP, GatheredObjects, Name, Unusable, gather, label
+from scheduler_core.loading.configuration.scheduler_configuration import read_configuration
+from scheduler_core.loading.gather import CONFIGURATION, DEEP, GatheredObjects, Name, Unusable, gather, label
 from scheduler_core.model import wire
 from scheduler_core.model.problem import Problem
 from validators.model.decode import Source
@@ -43,11 +44,27 @@ class Kept:
         return b"".join(wire.ENCODER.encode(each) + b"\n" for each in self.objects)
 
 
-def keep_simulated_fields(sources: Iterable[Source]) -> Kept:
-    """Return the objects that ``simulate`` reads, with only the fields that it reads; lists are expanded."""
+def keep_simulated_fields(sources: Iterable[Source], configuration: Source | None = None) -> Kept:
+    """Return the objects that ``simulate`` reads, with only the fields that it reads; lists are expanded.
+
+    A scheduler *configuration* replaces those among *sources*.
+    """
     kinds, problems = gather(sources)
+    if configuration is not None:
+        kinds[CONFIGURATION] = gather((configuration,))[0][CONFIGURATION]
+    kinds[CONFIGURATION] = [each for each in kinds[CONFIGURATION] if _is_valid(each, problems)]
     objects = [each for kind, fields in FIELDS.items() for each in _of_kind(kinds[kind], fields, problems)]
     return Kept(tuple(objects), tuple(problems))
+
+
+def _is_valid(gathered: GatheredObjects, problems: list[Problem]) -> bool:
+    """Return whether a scheduler configuration has no errors; they are added to *problems*."""
+    try:
+        errors = [f"{each.path}: {each}" for each in read_configuration(gathered.content()).errors]
+    except Unusable as error:
+        errors = [str(error)]
+    problems += [Problem(CONFIGURATION, f"{each}; the configuration is left out") for each in errors]
+    return not errors
 
 
 def _of_kind(listed: Iterable[GatheredObjects], fields: Mapping[str, Shape], problems: list[Problem]) -> Iterator[Content]:

@@ -205,7 +205,7 @@ class Facts:
         taken: Ints = np.zeros(nodes.allocatable.shape, dtype=np.int64)
         for leaf in request.entity.leaves():
             for pod in leaf.running:
-                for row, amount in pod.shape.requests:
+                for row, amount in pod.shape.charges:
                     taken[row, pod.node] += amount
         left = nodes.allocatable - taken
         return left.clip(min=0)

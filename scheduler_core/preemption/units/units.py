@@ -149,7 +149,7 @@ class Units:
         serials, shape_of = np.unique(self._serials, return_inverse=True)
         amounts: Ints = np.zeros((resources, len(serials)), dtype=np.int64)
         for column, serial in enumerate(serials.tolist()):
-            for row, amount in self._shapes[serial].requests:
+            for row, amount in self._shapes[serial].charges:
                 amounts[row, column] = amount
         return amounts[:, shape_of]
 

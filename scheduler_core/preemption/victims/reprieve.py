@@ -87,7 +87,7 @@ class ReprieveCapacity:
     def _take(self, pod: PodRecord, sign: int) -> bool:
         left = self._left[pod.node]
         fits = pod.node not in self._overfull and not self._has_port_conflict(pod)
-        for row, amount in pod.shape.requests:
+        for row, amount in pod.shape.charges:
             if row in left:
                 left[row] -= sign * amount
                 fits = fits and left[row] >= 0

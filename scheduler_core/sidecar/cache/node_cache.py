@@ -32,6 +32,7 @@ class NodeCache:
         unusable: the reason for each unusable node.
         images: images of each usable node.
         image_counts: number of nodes with each image, by name.
+        scored_resources: resources that scores count, besides cpu and memory.
         changed_images: names of images whose nodes or sizes changed since the last ``report_images``.
 
     """
@@ -42,6 +43,7 @@ class NodeCache:
         self.unusable: dict[str, str] = {}
         self.images: dict[str, Images] = {}
         self.image_counts: Counter[str] = Counter()
+        self.scored_resources: frozenset[str] = frozenset()
         self.changed_images: set[str] = set()
         self._nodes_with_changes: set[str] = set()
         self._shared_images: dict[ContainerImage, ContainerImage] = {}
@@ -82,7 +84,9 @@ class NodeCache:
     def table(self, requested: Iterable[str], problems: list[Problem]) -> NodeTable:
         """Return the node table for placement; *requested* are the resources that pods request."""
         nodes = {name: self.nodes[name] for name in sorted(self.nodes)}
-        return node_table(nodes, requested, problems, self.attach, most=MAX_UNKNOWN_RESOURCES)
+        table = node_table(nodes, requested, problems, self.attach, most=MAX_UNKNOWN_RESOURCES)
+        table.score_resources(self.scored_resources)
+        return table
 
     def report_images(self, table: NodeTable, names: Container[str], *, changed_nodes: bool = False) -> None:
         """Set the images of *table* whose name is in *names*; only on nodes whose images changed since the last call if *changed_nodes*."""

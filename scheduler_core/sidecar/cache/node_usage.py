@@ -16,6 +16,7 @@ from scheduler_core.loading.read_pods import record_of, requested_rows
 from scheduler_core.model.attach_limits import AttachLimits
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE, SchedulerProfile
 from scheduler_core.sidecar.cache.group_cache import GroupCache
 from scheduler_core.sidecar.cache.node_cache import NodeCache
 from scheduler_core.sidecar.cache.placement_state import LivePlacementState
@@ -39,7 +40,7 @@ class NodeUsage:
         self.pods = PodCache()
         self.affinity = PodAffinityCache()
         self._groups = groups
-        self._ungates, self._binds = False, ""
+        self._ungates, self._binds, self._profile = False, "", DEFAULT_PROFILE
         self._placement_state: LivePlacementState | None = None
         self._stale = False
         """Whether a node changed since the placement state was built; if a node is added or removed, the placement state is dropped."""
@@ -50,14 +51,14 @@ class NodeUsage:
         """Whether a name was added that a node reports."""
         self._serials = itertools.count()
 
-    def set_ungating(self, *, ungates: bool, binds: str = "") -> None:
-        """Set whether pods with only our scheduling gate count as ungated, and pinned pods as assigned to their node.
+    def set_options(self, *, ungates: bool, binds: str = "", profile: SchedulerProfile = DEFAULT_PROFILE) -> None:
+        """Set whether pods with only our scheduling gate count as ungated, and pinned pods as assigned to their node; and the profile.
 
         Pods of the scheduler *binds* are bound by us: once ungated they are pending like other pods, and fit only on the pinned node.
         """
-        if (ungates, binds) != (self._ungates, self._binds):
-            self._ungates, self._binds = ungates, binds
-            self._placement_state = None
+        if (ungates, binds, profile) != (self._ungates, self._binds, self._profile):
+            self._ungates, self._binds, self._profile = ungates, binds, profile
+            self._placement_state, self.nodes.scored_resources = None, profile.scored_resources
             self.invalidate_records()
 
     def node_of(self, pod: LivePod) -> str:
@@ -214,9 +215,8 @@ class NodeUsage:
             self.changed(pod)
 
     def _build(self) -> None:
-        requested = requested_rows(pod.draft for pod in self.pods.pods.values())
         self._images = {name for images in {pod.draft.images for pod in self.pods.pods.values()} for name in images}
-        table = self.nodes.table(requested, [])
+        table = self.nodes.table(requested_rows(pod.draft for pod in self.pods.pods.values()), [])
         self._report_images(table)
         state, self._stale = LivePlacementState.from_nodes(table), False
         self._placement_state = state
@@ -285,7 +285,7 @@ class NodeUsage:
 
     def _shape(self, form: PodForm, images: Images, nodes: NodeTable) -> PodShape:
         if (shape := self._shapes.get((form, images))) is None:
-            shape = self._shapes[form, images] = shape_of(form, images, next(self._serials), nodes)
+            shape = self._shapes[form, images] = shape_of(form, images, next(self._serials), nodes, self._profile)
         return shape
 
 

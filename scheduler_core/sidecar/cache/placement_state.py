@@ -61,7 +61,7 @@ class RequestedByPods:
         for shape, changes in self._changes.items():
             nodes: Nodes = np.fromiter(changes.keys(), dtype=np.int64, count=len(changes))
             counts: Ints = np.fromiter(changes.values(), dtype=np.int64, count=len(changes))
-            for row, amount in shape.requests:
+            for row, amount in shape.charges:
                 self._sums[row, nodes] += amount * counts
             self._sums[-2, nodes] += shape.scored[0] * counts
             self._sums[-1, nodes] += shape.scored[1] * counts
@@ -88,8 +88,8 @@ class LivePlacementState:
     @classmethod
     def from_nodes(cls, nodes: NodeTable) -> LivePlacementState:
         """Return the state of *nodes* without pods."""
-        allocatable = nodes.allocatable[:2].astype(float)
-        return cls(nodes, Topology(nodes), RequestedByPods(nodes), allocatable, bool(allocatable.all()), {})
+        allocatable = nodes.allocatable[nodes.scored.rows].astype(float)
+        return cls(nodes, Topology(nodes), RequestedByPods(nodes), allocatable, bool(allocatable[:2].all()), {})
 
     def profile(self, ignore: frozenset[str]) -> Profile:
         """Return the compiled plugins; unmodelled fields in *ignore* do not make a pod unschedulable."""

@@ -23,6 +23,7 @@ from apiserver.election import Election
 from apiserver.lease import Lease
 from scheduler_core.exact.step_budget import DEFAULT
 from scheduler_core.model.decision import Decision
+from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE
 from scheduler_core.placement.state import NO_PLUGINS
 from scheduler_core.sidecar.cache.cache import LABELS, Cache
 from scheduler_core.sidecar.cache.informers import Informers
@@ -139,6 +140,7 @@ def options(settings: Settings) -> SchedulerOptions:
     """Return the scheduler options of *settings*."""
     return SchedulerOptions(
         scheduler_name=settings.scheduler_name,
+        profile=settings.scheduler_config.profiles.profile(settings.scheduler_name) if settings.scheduler_config else DEFAULT_PROFILE,
         place=Mode.PLACE in settings.modes,
         ungate=Mode.UNGATE in settings.modes,
         preempt=Mode.PREEMPT in settings.modes,
@@ -166,6 +168,8 @@ def run(
     answers = unreached_answers(configuration.host)
     with _signals(stopping), _thread_failures(stopping, log) as failed, _served(bind, answers) as address:
         log("info", "listening", {"address": address, "modes": ",".join(sorted(settings.modes))})
+        for problem in settings.scheduler_config.problems() if settings.scheduler_config else ():
+            log("warning", "scheduler-config", {"message": problem.message})
         minor = _wait_for_minor_version(Api(configuration), stopping, log)
         if minor is not None:
             log("info", "connected", {"server": configuration.host, "kubernetes": f"1.{minor}"})

@@ -54,7 +54,8 @@ class SchedulingQueue:
     """
 
     def __init__(self, cache: Cache, options: SchedulerOptions, assumed: AssumedPods, reservations: PlanReservations) -> None:
-        cache.usage.set_ungating(ungates=options.ungate, binds=options.scheduler_name if options.place else "")
+        binds = options.scheduler_name if options.place else ""
+        cache.usage.set_options(ungates=options.ungate, binds=binds, profile=options.profile)
         self.cache, self.options, self.our_pods = cache, options, options.our_pods
         self._assumed, self._reservations = assumed, reservations
         self.entities = EntityQueue(UnschedulableEntities(cache, options.ignore))

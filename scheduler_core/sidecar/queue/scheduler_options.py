@@ -7,6 +7,7 @@ import dataclasses
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.exact.step_budget import DEFAULT
 from scheduler_core.model.options import PlacingOptions
+from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE, SchedulerProfile
 from scheduler_core.placement.extension_points import Plugins
 from scheduler_core.placement.state import NO_PLUGINS
 from scheduler_core.sidecar.queue.root_status import OurPods
@@ -21,6 +22,7 @@ class SchedulerOptions:
 
     Attributes:
         scheduler_name: ``spec.schedulerName`` of the pods that are bound.
+        profile: profile by which pods are placed.
         place: whether pods are bound.
         ungate: whether pods with our scheduling gate are pinned and ungated.
         preempt: whether victims are evicted.
@@ -52,6 +54,7 @@ class SchedulerOptions:
     """
 
     scheduler_name: str = Settings.scheduler_name
+    profile: SchedulerProfile = DEFAULT_PROFILE
     place: bool = True
     ungate: bool = False
     preempt: bool = False

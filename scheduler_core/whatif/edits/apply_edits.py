@@ -86,7 +86,7 @@ def _with_groups(snapshot: ClusterSnapshot, objects: Mapping[str, list[GatheredO
 def _with_pods(snapshot: ClusterSnapshot, objects: list[GatheredObjects], serial: int) -> ClusterSnapshot:
     problems: list[Problem] = []
     before = {pod.key: pod for pod in snapshot.pods}
-    records = Records(snapshot.nodes, _priorities(snapshot), problems)
+    records = Records(snapshot.nodes, _priorities(snapshot), problems, snapshot.profiles)
     first = max(serial, 1 + max((pod.shape.serial for pod in snapshot.pods), default=0))
     shapes: dict[int, PodShape] = {}
     volumes = dataclasses.replace(snapshot.volumes, users=snapshot.volumes.users.copied())
@@ -164,6 +164,7 @@ def _joined(nodes: NodeTable, more: NodeTable) -> tuple[NodeTable, list[int]]:
         nodes.attach,
     )
     table.report_images(both(nodes.images, more.images))
+    table.scored = nodes.scored
     return table, [table.index[name] for name in nodes.names]
 
 

@@ -67,7 +67,7 @@ class NearlyRoom:
             pods = [pod for pod in raw_pods if "/".join(key_of(pod)[1:]) in running]
             requests: Ints = np.zeros(len(self.free), dtype=np.int64)
             for pod in pods:
-                for row, amount in running["/".join(key_of(pod)[1:])].shape.requests:
+                for row, amount in running["/".join(key_of(pod)[1:])].shape.charges:
                     requests[row] += amount
             self._companions[node] = tuple(pods), requests
         return self._companions[node]
@@ -144,11 +144,11 @@ class NearlyRoom:
         scarce = min(shape.requests, key=lambda each: (column[each[0]] // each[1], each[0]))[0]
         movable = [pod for pod in self.on.get(node, ()) if pod.key not in removed_keys and allowed(pod)]
         chosen: list[PodRecord] = []
-        for pod in sorted(movable, key=lambda each: (-dict(each.shape.requests).get(scarce, 0), each.key)):
+        for pod in sorted(movable, key=lambda each: (-dict(each.shape.charges).get(scarce, 0), each.key)):
             if len(chosen) == MOST_MOVED:
                 return ()
             chosen.append(pod)
-            for row, amount in pod.shape.requests:
+            for row, amount in pod.shape.charges:
                 column[row] += amount
             if _count(column, shape) > before:
                 static = self._profile.compile(shape)
@@ -171,7 +171,7 @@ def units(pods: Iterable[PodRecord], snapshot: ClusterSnapshot, subject: Subject
 
 
 def _take(free: Ints, shape: PodShape, node: int, sign: int) -> None:
-    for row, amount in shape.requests:
+    for row, amount in shape.charges:
         free[row, node] -= sign * amount
 
 

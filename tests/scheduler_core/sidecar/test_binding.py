@@ -32,7 +32,7 @@ class Placing:
         for each in (node("n1"), node("n2"), *objects):
             server.put(each)
         server.fill(self.store)
-        self.store.usage.set_ungating(ungates=ungates)
+        self.store.usage.set_options(ungates=ungates)
         self.assumed = AssumedPods(self.store)
         self.placer = Binder(self.store, self.assumed, self.whose)
 

@@ -293,7 +293,7 @@ def test_pod_counts_where_it_is_pinned_only_if_its_selector_says_so():
     gone = stranger(pod("d", nodeSelector={HOST: "n9"}), annotations={GATE: "n9"})
     _, store = full(node("n1"), marked, loose, gated, gone)
     assert {""} == set(keys(store).values()), "where nobody pins, anybody may have written the mark"
-    store.usage.set_ungating(ungates=True)
+    store.usage.set_options(ungates=True)
     assert {"default/a": "n1", "default/b": "", "default/c": "", "default/d": ""} == keys(store)
 
 
@@ -302,7 +302,7 @@ def test_pod_that_is_marked_takes_no_room_where_nobody_pins():
     _, store = full(node("n1"), greedy)
     sums = [int(store.usage.placement_state().requested.sums()[0, 0])]
     for ungates in (True, False):
-        store.usage.set_ungating(ungates=ungates)
+        store.usage.set_options(ungates=ungates)
         sums.append(int(store.usage.placement_state().requested.sums()[0, 0]))
     assert [0, 1_000_000, 0] == sums
 

@@ -23,7 +23,7 @@ def surveyed(*objects: Json, root: tuple[str, str] = ("PodGroup", "g"), whose: O
     for each in (node("n1"), *objects):
         server.put(each)
     server.fill(store)
-    store.usage.set_ungating(ungates=whose.ungates)
+    store.usage.set_options(ungates=whose.ungates)
     return root_status(store, Name(root[0], "default", root[1]), whose)
 
 

@@ -1,0 +1,53 @@
+"""Option ``--scheduler-config``: a file with a KubeSchedulerConfiguration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scheduler_core.loading.configuration.scheduler_configuration import SchedulerConfiguration
+
+OPTION = "--scheduler-config"
+_MOST_SHOWN = 5
+"""Maximum number of errors in a message."""
+
+
+def option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give *command* the option."""
+    text = "KubeSchedulerConfiguration (v1) with the profiles of the scheduler: plugins, weights, scoring strategies."
+    return click.option(OPTION, type=click.Path(dir_okay=False), metavar="FILE", help=text)(command)
+
+
+def read_file(path: str) -> tuple[dict[str, Any], SchedulerConfiguration]:
+    """Return the configuration of the file *path*, as it is written and as it was read.
+
+    Raises:
+        click.UsageError: the file cannot be read or is not valid; the message has file, line and field of each error.
+
+    """
+    from scheduler_core.loading.configuration.scheduler_configuration import read_configuration
+    from validators.lint import documents
+    from validators.lint.documents import Document
+
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise click.UsageError(f"{OPTION} {path}: {(error.strerror or str(error)).lower()}") from None
+    parts = documents.parse(path, content).parts
+    for part in parts:
+        if not isinstance(part, Document):
+            raise click.UsageError(f"{OPTION} {path}:{part.line}: {part.message}")
+    found = [part for part in parts if isinstance(part, Document)]
+    if len(found) != 1:
+        raise click.UsageError(f"{OPTION} {path}: must be one KubeSchedulerConfiguration, not {len(found)} objects")
+    configuration = read_configuration(found[0].content)
+    if configuration.errors:
+        texts = [f"{path}:{found[0].span(each.path).line}: {each.path}: {each}" for each in configuration.errors]
+        more = f"; and {len(texts) - _MOST_SHOWN} more errors" if len(texts) > _MOST_SHOWN else ""
+        raise click.UsageError(f"{OPTION} {'; '.join(texts[:_MOST_SHOWN])}{more}")
+    return found[0].content, configuration

@@ -1,0 +1,157 @@
+"""Enabled plugins of each extension point: kube-scheduler's defaults merged with a profile's sets, ``multiPoint`` expanded.
+
+As in kube-scheduler 1.37.1 (apis/config/v1 default_plugins.go; framework/runtime, expandMultiPointPlugins): a set of an extension point
+replaces what multiPoint enables there, a plugin that is disabled at a point is not enabled there by multiPoint, and ``*`` disables all.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from scheduler_core.loading.configuration.fields import POINTS
+from validators import field
+from validators.field import FieldError, FieldPath
+
+Note = tuple[FieldPath, str]
+"""What is not modelled, and the consequence."""
+
+_FILTERS = ("preFilter", "filter")
+PLUGINS: Mapping[str, tuple[str, ...]] = {
+    "SchedulingGates": ("preEnqueue",),
+    "PrioritySort": ("queueSort",),
+    "NodeName": _FILTERS,
+    "NodeUnschedulable": _FILTERS,
+    "TaintToleration": (*_FILTERS, "preScore", "score"),
+    "NodeAffinity": (*_FILTERS, "preScore", "score"),
+    "NodePorts": _FILTERS,
+    "NodeResourcesFit": (*_FILTERS, "preScore", "score", "placementScore"),
+    "VolumeRestrictions": _FILTERS,
+    "NodeVolumeLimits": _FILTERS,
+    "VolumeBinding": (*_FILTERS, "reserve", "preBind", "preScore", "score"),
+    "VolumeZone": _FILTERS,
+    "PodTopologySpread": (*_FILTERS, "preScore", "score"),
+    "InterPodAffinity": (*_FILTERS, "preScore", "score"),
+    "DynamicResources": ("preEnqueue", *_FILTERS, "postFilter", "podGroupPostFilter", "score", "reserve", "preBind"),
+    "DefaultPreemption": ("preEnqueue", "postFilter", "podGroupPostFilter"),
+    "NodeResourcesBalancedAllocation": ("preScore", "score"),
+    "ImageLocality": ("score",),
+    "DefaultBinder": ("bind",),
+    "NodeDeclaredFeatures": _FILTERS,
+    "GangScheduling": ("preEnqueue", "permit"),
+    "TopologyPlacementGenerator": ("placementGenerate",),
+    "PodGroupPodsCount": ("placementScore",),
+}
+"""Default plugins in their order, each with the extension points that it implements."""
+WEIGHTS: Mapping[str, int] = {"TaintToleration": 3, **dict.fromkeys(("NodeAffinity", "PodTopologySpread", "InterPodAffinity"), 2)} | {
+    "DynamicResources": 2
+}
+"""Default weights of scores other than 1."""
+_REMOVED = frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"})
+_NOT_MODELLED = "DynamicResources"
+"""Default plugin that is not modelled: nothing changes if it is disabled."""
+_STAY_ENABLED = {
+    "filter": frozenset({"NodeResourcesFit"}),
+    "score": frozenset[str](),
+    "placementScore": frozenset[str](),
+    "postFilter": frozenset[str](),
+    "podGroupPostFilter": frozenset[str](),
+}
+"""Extension points whose set is modelled, with the plugins that stay enabled there."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class EnabledPlugins:
+    """Plugins of one profile, by extension point, in order; and the weights of scores, 0 of a disabled score."""
+
+    at: Mapping[str, tuple[str, ...]]
+    scores: Mapping[str, int]
+    placement_scores: Mapping[str, int]
+
+
+def expand(sets: Mapping[str, Any], path: FieldPath, errors: list[FieldError], notes: list[Note]) -> EnabledPlugins:
+    """Return the enabled plugins of a profile whose ``plugins`` are *sets*, at *path*."""
+    for point, each in sets.items():
+        errors += _invalid_sets(each, point, path / point)
+    multi = _merged(_enabled(sets.get("multiPoint", {})), _disabled(sets.get("multiPoint", {})))
+    at = {point: _expanded(point, sets.get(point, {}), multi) for point in POINTS}
+    for point, most, text in (("queueSort", 1, "only one queue sort plugin can be enabled"), ("placementGenerate", 1, _ONE_GENERATOR)):
+        if len(at[point]) > most:
+            errors.append(field.invalid(path / point, list(at[point]), text))
+    if all(name in PLUGINS for name, _ in multi):
+        # Other plugins in multiPoint can extend any point.
+        errors += [
+            field.required(path / point, f"at least one {point} plugin is needed") for point in ("queueSort", "bind") if not at[point]
+        ]
+    notes += _notes(sets, at, path)
+    scores, placing = (_weights(point, sets, multi, at[point]) for point in ("score", "placementScore"))
+    return EnabledPlugins(at, scores, placing)
+
+
+_ONE_GENERATOR = "at most one placement generate plugin is allowed"
+
+
+def _enabled(plugin_set: Mapping[str, Any]) -> list[tuple[str, int]]:
+    return [(each.get("name", ""), each.get("weight", 0)) for each in plugin_set.get("enabled", ()) if each]
+
+
+def _disabled(plugin_set: Mapping[str, Any]) -> frozenset[str]:
+    return frozenset(each.get("name", "") for each in plugin_set.get("disabled", ()) if each)
+
+
+def _merged(enabled: list[tuple[str, int]], disabled: frozenset[str]) -> list[tuple[str, int]]:
+    """Return the multiPoint plugins: the defaults, configured in place, then the others."""
+    custom = dict(enabled)
+    kept = [] if "*" in disabled else [name for name in PLUGINS if name not in disabled]
+    defaults = [(name, custom.get(name, WEIGHTS.get(name, 1))) for name in kept]
+    return [*defaults, *((name, weight) for name, weight in enabled if name not in kept)]
+
+
+def _expanded(point: str, own: Mapping[str, Any], multi: Iterable[tuple[str, int]]) -> tuple[str, ...]:
+    listed = [name for name, _ in _enabled(own)]
+    if "*" in _disabled(own):
+        return tuple(listed)
+    found = [name for name, _ in multi if point in PLUGINS.get(name, ()) and name not in _disabled(own)]
+    overridden = [name for name in listed if name in found]
+    return tuple(dict.fromkeys((*overridden, *found, *listed)))
+
+
+def _weights(point: str, sets: Mapping[str, Any], multi: Iterable[tuple[str, int]], enabled: tuple[str, ...]) -> dict[str, int]:
+    """Return the weight of each plugin that scores at *point*: its own set comes first, and 0 counts as 1."""
+    first = dict(reversed([*_enabled(sets.get(point, {})), *multi]))
+    return {name: (first[name] or 1) if name in enabled else 0 for name, points in PLUGINS.items() if point in points}
+
+
+def _invalid_sets(plugin_set: Mapping[str, Any], point: str, path: FieldPath) -> Iterable[FieldError]:
+    seen: set[str] = set()
+    for index, (name, weight) in enumerate(_enabled(plugin_set)):
+        at = path / "enabled" / index
+        if name in _REMOVED:
+            yield field.invalid(at, name, "the plugin was removed; NodeVolumeLimits replaces it")
+        elif name in seen:
+            yield field.duplicate(at, name, "the plugin is already registered")
+        elif not name:
+            yield field.required(at / "name", "the name of a plugin")
+        elif point != "multiPoint" and name in PLUGINS and point not in PLUGINS[name]:
+            yield field.invalid(at / "name", name, f"the plugin does not extend {point}")
+        if weight < 0:
+            yield field.invalid(at / "weight", weight, "must not be negative: such a weight is not modelled")
+        seen.add(name)
+
+
+def _notes(sets: Mapping[str, Any], at: Mapping[str, tuple[str, ...]], path: FieldPath) -> Iterable[Note]:
+    for point, each in sets.items():
+        for index, (name, _) in enumerate(_enabled(each)):
+            if name and name not in PLUGINS:
+                yield path / point / "enabled" / index, f"{name} is not a default plugin of kube-scheduler 1.37 and is not modelled"
+    for point in POINTS:
+        always = _STAY_ENABLED.get(point)
+        for name, points in PLUGINS.items():
+            if point not in points or name in at[point] or name == _NOT_MODELLED or (always is not None and name not in always):
+                continue
+            # Filters and scores without their preparing step fail in kube-scheduler.
+            prepared = {"preFilter": "filter", "preScore": "score"}.get(point)
+            if prepared is None or name in at[prepared]:
+                where = path / point if point in sets else path / "multiPoint" if "multiPoint" in sets else path
+                yield where, f"{name} stays enabled at {point}: a profile without it is not modelled"

@@ -1,0 +1,139 @@
+"""KubeSchedulerConfiguration as a whole: profiles by schedulerName, and what of it is not modelled."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from scheduler_core.loading.configuration import plugin_args, plugin_sets
+from scheduler_core.loading.configuration.fields import CONFIGURATION, GROUP_VERSION, KIND, checked
+from scheduler_core.loading.configuration.plugin_sets import PLUGINS, WEIGHTS, EnabledPlugins, Note
+from scheduler_core.model.problem import Problem
+from scheduler_core.model.resource_names import is_extended
+from scheduler_core.model.scheduler_profile import SchedulerProfile, SchedulerProfiles
+from validators import content, field
+from validators.field import FieldError, FieldPath
+from validators.model.pod import DEFAULT_SCHEDULER
+
+_ROOT = FieldPath()
+_ALL_SCORED = "every feasible node is scored: a percentage is not modelled"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SchedulerConfiguration:
+    """Configuration that was read.
+
+    Attributes:
+        profiles: profiles by schedulerName; not to be used if there are errors.
+        errors: all validation errors.
+        notes: what is valid but not modelled.
+
+    """
+
+    profiles: SchedulerProfiles
+    errors: tuple[FieldError, ...]
+    notes: tuple[Note, ...]
+
+    def problems(self) -> list[Problem]:
+        """Return the notes as problems."""
+        return [Problem(KIND, f"{path}: {text}") for path, text in self.notes]
+
+
+def read_configuration(written: Mapping[str, Any]) -> SchedulerConfiguration:
+    """Return the configuration of the object *written*."""
+    errors: list[FieldError] = []
+    notes: list[Note] = []
+    for key, want in (("apiVersion", GROUP_VERSION), ("kind", KIND)):
+        if written.get(key) != want:
+            errors.append(field.not_supported(_ROOT / key, written.get(key) or "", (want,)))
+    if errors:
+        return SchedulerConfiguration(SchedulerProfiles({}), tuple(errors), ())
+    values = checked(written, CONFIGURATION, _ROOT, errors)
+    if errors:
+        return SchedulerConfiguration(SchedulerProfiles({}), tuple(errors), ())
+    errors += _check(values)
+    if values.get("percentageOfNodesToScore", 100) != 100:
+        notes.append((_ROOT / "percentageOfNodesToScore", _ALL_SCORED))
+    if values.get("extenders"):
+        notes.append((_ROOT / "extenders", "extenders are not called: not modelled"))
+    by_name: dict[str, SchedulerProfile] = {}
+    listed = values.get("profiles") or [{}]
+    for index, each in enumerate(listed):
+        path, given = _ROOT / "profiles" / index, each or {}
+        name = given.get("schedulerName", DEFAULT_SCHEDULER if len(listed) == 1 else "")
+        if not name:
+            errors.append(field.required(path / "schedulerName"))
+        elif name in by_name:
+            errors.append(field.duplicate(path / "schedulerName", name))
+        by_name[name] = _profile(given, path, errors, notes)
+    errors += _check_queue_sort(listed)
+    return SchedulerConfiguration(SchedulerProfiles(by_name), tuple(errors), tuple(dict.fromkeys(notes)))
+
+
+def _profile(given: Mapping[str, Any], path: FieldPath, errors: list[FieldError], notes: list[Note]) -> SchedulerProfile:
+    percentage = given.get("percentageOfNodesToScore")
+    errors += _check_percentage(percentage, path)
+    if percentage not in (None, 100):
+        notes.append((path / "percentageOfNodesToScore", _ALL_SCORED))
+    enabled = plugin_sets.expand(given.get("plugins", {}), path / "plugins", errors, notes)
+    fields = plugin_args.read_args(given.get("pluginConfig", ()), path / "pluginConfig", errors, notes)
+    return SchedulerProfile(**_enabled(enabled), **fields)
+
+
+def _enabled(enabled: EnabledPlugins) -> dict[str, Any]:
+    filters = (name for name, points in PLUGINS.items() if "filter" in points and name != "NodeResourcesFit")
+    return {
+        "disabled": frozenset(name for name in filters if name not in enabled.at["filter"]),
+        "weights": tuple((name, weight) for name, weight in enabled.scores.items() if weight != WEIGHTS.get(name, 1)),
+        "placement_weights": tuple((name, weight) for name, weight in enabled.placement_scores.items() if weight != 1),
+        "preempts_pods": "DefaultPreemption" in enabled.at["postFilter"],
+        "preempts_groups": "DefaultPreemption" in enabled.at["podGroupPostFilter"],
+    }
+
+
+def _check(values: Mapping[str, Any]) -> Iterator[FieldError]:
+    if (parallelism := values.get("parallelism", 16)) <= 0:
+        yield field.invalid(_ROOT / "parallelism", parallelism, "should be an integer value greater than zero")
+    yield from _check_percentage(values.get("percentageOfNodesToScore"), _ROOT)
+    first, most = values.get("podInitialBackoffSeconds", 1), values.get("podMaxBackoffSeconds", 10)
+    if first <= 0:
+        yield field.invalid(_ROOT / "podInitialBackoffSeconds", first, "must be greater than 0")
+    if most < first:
+        yield field.invalid(_ROOT / "podMaxBackoffSeconds", most, "must be greater than or equal to PodInitialBackoffSeconds")
+    election = values.get("leaderElection", {})
+    lock = election.get("resourceLock") or "leases"
+    if election.get("leaderElect", True) and lock != "leases":
+        yield field.invalid(_ROOT / "leaderElection" / "resourceLock", lock, 'resourceLock value must be "leases"')
+    yield from _check_extenders(values.get("extenders", ()))
+
+
+def _check_percentage(percentage: int | None, path: FieldPath) -> Iterator[FieldError]:
+    if percentage is not None and not 0 <= percentage <= 100:
+        yield field.invalid(path / "percentageOfNodesToScore", percentage, "not in valid range [0-100]")
+
+
+def _check_extenders(extenders: Sequence[Mapping[str, Any]]) -> Iterator[FieldError]:
+    path, names = _ROOT / "extenders", set[str]()
+    for index, each in enumerate(extenders):
+        if each.get("prioritizeVerb") and each.get("weight", 0) <= 0:
+            yield field.invalid(path / index / "weight", each.get("weight", 0), "must have a positive weight applied to it")
+        for number, managed in enumerate(each.get("managedResources", ())):
+            at, name = path / index / "managedResources" / number / "name", managed.get("name", "")
+            texts = content.label_key(name)
+            yield from (field.invalid(at, name, text) for text in texts)
+            if not texts and not is_extended(name):
+                yield field.invalid(at, name, "is an invalid extended resource name")
+            if name in names:
+                yield field.invalid(at, name, "duplicate extender managed resource name")
+            names.add(name)
+    binders = sum(bool(each.get("bindVerb")) for each in extenders)
+    if binders > 1:
+        yield field.invalid(path, f"found {binders} extenders implementing bind", "only one extender can implement bind")
+
+
+def _check_queue_sort(profiles: Sequence[Mapping[str, Any] | None]) -> Iterator[FieldError]:
+    first, *others = [(each or {}).get("plugins", {}).get("queueSort", {}) for each in profiles]
+    for index, each in enumerate(others):
+        if each != first:
+            yield field.invalid(_ROOT / "profiles" / (index + 1) / "plugins" / "queueSort", each, "must be the same for all profiles")

@@ -1,0 +1,82 @@
+"""The sidecar with the profile of a scheduler configuration."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from kubernetes import client
+
+from scheduler_core.loading.configuration.scheduler_configuration import read_configuration
+from scheduler_core.loading.load import load
+from scheduler_core.model.scheduler_profile import MOST_ALLOCATED, SchedulerProfile, SchedulerProfiles, ScoringStrategy
+from scheduler_core.sidecar.cache.cache import Cache
+from scheduler_core.sidecar.process import main
+from scheduler_core.sidecar.settings import Settings
+from scheduler_core.sidecar.writes import Bind
+from tests.apiserver.fake import serving
+from tests.scheduler_core.builders import GPU, leaf, node, pod, pods
+from tests.scheduler_core.sidecar.histories import Server
+from tests.scheduler_core.sidecar.test_scheduler import MUSTER, Scene
+
+PACKING = SchedulerProfile(strategy=ScoringStrategy(MOST_ALLOCATED, ((GPU, 5), ("cpu", 1))))
+
+
+def nodes_of(*objects: Any, **options: Any) -> set[str]:
+    return {write.node for write in Scene(*objects, **options).writes() if isinstance(write, Bind)}
+
+
+def test_pods_are_bound_by_the_profile():
+    objects = [node("n1", gpu="8"), node("n2", gpu="8"), pod("old", cpu="1", gpu="2", on="n2")]
+    objects += [leaf("g", 2), *pods("g", 2, "100m", gpu="1", **MUSTER)]
+
+    assert nodes_of(*objects) == {"n1"}
+    assert nodes_of(*objects, profile=PACKING) == {"n2"}
+    assert nodes_of(*objects, profile=SchedulerProfile(ignored=frozenset({GPU}))) == {"n1"}
+    full = [*objects, pod("all", cpu="1", gpu="8", on="n1"), pod("rest", cpu="1", gpu="6", on="n2")]
+    assert nodes_of(*full) == set()
+    assert nodes_of(*full, profile=SchedulerProfile(ignored=frozenset({GPU}))) == {"n1"}
+
+
+def test_the_cache_is_the_snapshot_with_the_profile():
+    profile = SchedulerProfile(strategy=PACKING.strategy, ignored=frozenset({"example.com/fpga"}))
+    fpga = pod("b", schedulerName="muster")
+    fpga["spec"]["containers"][0]["resources"]["requests"]["example.com/fpga"] = "1"
+    objects = [node("n1", gpu="8"), pod("a", gpu="2", on="n1", schedulerName="muster"), fpga]
+    server, store = Server(), Cache()
+    for each in objects:
+        server.put(each)
+    server.fill(store)
+    store.usage.set_options(ungates=False, profile=profile)
+    state, want = store.usage.placement_state(), load(objects, SchedulerProfiles({"muster": profile}))
+
+    assert state.nodes.scored.position == want.nodes.scored.position
+    assert state.allocatable.tolist() == want.nodes.allocatable[want.nodes.scored.rows].tolist()
+    for name in ("a", "b"):
+        (record,) = (each for each in want.pods if each.name == name)
+        found = store.usage.record(store.usage.pods.pods[f"default/{name}"]).shape
+        assert (record.shape.profile, record.shape.requests, record.shape.unchecked) == (profile, found.requests, found.unchecked)
+    before = state.requested.sums().sum()
+    store.usage.set_options(ungates=False)
+    assert store.usage.placement_state().nodes.scored.position.keys() == {"cpu", "memory"}
+    assert store.usage.placement_state().requested.sums().sum() == before
+
+
+@pytest.mark.parametrize("share", [None, 10])
+def test_what_is_not_modelled_is_logged_at_the_start(share, monkeypatch):
+    lines: list[tuple[str, str, Mapping[str, Any]]] = []
+    written = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", "percentageOfNodesToScore": share}
+    settings = Settings(lease=None, scheduler_config=read_configuration(written), scheduler_name="default-scheduler")
+    monkeypatch.setattr(main, "_wait_for_minor_version", lambda *_: None)
+    monkeypatch.setattr("sys.setswitchinterval", lambda _: None)
+    before = threading.excepthook
+    with serving(lambda *_: (404, {}, {})) as (_, api):
+        main.run(client.Configuration(host=api.host), settings, ("127.0.0.1", 0), log=lambda *line: lines.append(line), as_json=str)
+
+    told = [(level, fields["message"]) for level, event, fields in lines if event == "scheduler-config"]
+    message = "percentageOfNodesToScore: every feasible node is scored: a percentage is not modelled"
+    assert told == ([("warning", message)] if share else [])
+    assert threading.excepthook is before
+    assert main.options(settings).profile == SchedulerProfile()
