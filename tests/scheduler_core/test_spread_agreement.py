@@ -16,6 +16,7 @@ from scheduler_core.placement.placement_request import Signatures
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.plugins.pod_topology_spread import PodTopologySpread
 from scheduler_core.plugins.stateful_plugins import StatefulPlugins
+from tests.cluster.scheduler_configs import configuration, valid_profile
 from tests.sampling import sampled
 from tests.scheduler_core import naive_spread
 from tests.scheduler_core.spread_clusters import cluster
@@ -48,6 +49,26 @@ def test_the_fast_path_places_as_pod_by_pod():
         assert results(snapshot, Signatures(lambda _: True, one_by_one=True))[0] == found, seed
         total += fast
     assert total > sampled(1000)
+
+
+def test_the_fast_path_places_as_pod_by_pod_with_any_profile():
+    total = 0
+    for seed in range(sampled(500)):
+        chance = random.Random(seed)
+        profile = valid_profile(chance, "default-scheduler")
+        weight = chance.choice((1, 3, 2**31 - 1))
+        profile["plugins"]["score"]["enabled"].append({"name": "PodTopologySpread", "weight": weight})
+        if chance.random() < 0.5:
+            effects = chance.sample(("ScheduleAnyway", "DoNotSchedule"), chance.randint(0, 2))
+            listed = [{"maxSkew": chance.randint(1, 3), "topologyKey": "rack", "whenUnsatisfiable": each} for each in effects]
+            args = {"defaultingType": "List", "defaultConstraints": listed}
+            profile["pluginConfig"].append({"name": "PodTopologySpread", "args": args})
+        snapshot = load([*cluster(chance), configuration(profile)])
+        assert snapshot.profiles.by_name, snapshot.problems
+        found, fast = results(snapshot)
+        assert results(snapshot, Signatures(lambda _: True, one_by_one=True))[0] == found, seed
+        total += fast
+    assert total > sampled(500) // 2
 
 
 def test_scores_are_those_of_a_naive_implementation():

@@ -92,6 +92,13 @@ def expand(sets: Mapping[str, Any], path: FieldPath, errors: list[FieldError], n
 _ONE_GENERATOR = "at most one placement generate plugin is allowed"
 
 
+def without_defaults(sets: Mapping[str, Any]) -> list[str]:
+    """Return the plugins that are enabled only at podGroupPostFilter: kube-scheduler 1.37.1 has no default arguments for them."""
+    multi = _merged(_enabled(sets.get("multiPoint", {})), _disabled(sets.get("multiPoint", {})))
+    elsewhere = {name for point in POINTS if point != "podGroupPostFilter" for name, _ in _enabled(sets.get(point, {}))}
+    return [name for name, _ in _enabled(sets.get("podGroupPostFilter", {})) if name not in elsewhere.union(name for name, _ in multi)]
+
+
 def _enabled(plugin_set: Mapping[str, Any]) -> list[tuple[str, int]]:
     return [(each.get("name", ""), each.get("weight", 0)) for each in plugin_set.get("enabled", ()) if each]
 

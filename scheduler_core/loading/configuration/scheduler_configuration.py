@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from scheduler_core.loading.configuration import plugin_args, plugin_sets
-from scheduler_core.loading.configuration.fields import CONFIGURATION, GROUP_VERSION, KIND, checked
+from scheduler_core.loading.configuration.fields import ARGS, CONFIGURATION, GROUP_VERSION, KIND, checked
 from scheduler_core.loading.configuration.plugin_sets import PLUGINS, WEIGHTS, EnabledPlugins, Note
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.resource_names import is_extended
@@ -77,6 +77,11 @@ def _profile(given: Mapping[str, Any], path: FieldPath, errors: list[FieldError]
     if percentage not in (None, 100):
         notes.append((path / "percentageOfNodesToScore", _ALL_SCORED))
     enabled = plugin_sets.expand(given.get("plugins", {}), path / "plugins", errors, notes)
+    configured = {each.get("name") for each in given.get("pluginConfig", ()) if each}
+    for name in plugin_sets.without_defaults(given.get("plugins", {})):
+        if name in ARGS and name not in configured:
+            text = f"needs pluginConfig of {name}: it has no default arguments if it is enabled only here"
+            errors.append(field.invalid(path / "plugins" / "podGroupPostFilter" / "enabled", name, text))
     fields = plugin_args.read_args(given.get("pluginConfig", ()), path / "pluginConfig", errors, notes)
     return SchedulerProfile(**_enabled(enabled), **fields)
 

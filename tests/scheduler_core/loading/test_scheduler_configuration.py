@@ -271,6 +271,23 @@ def test_errors_of_arguments(config, want):
             id="bind",
         ),
         pytest.param(
+            configuration(
+                {
+                    "plugins": {
+                        "multiPoint": {"disabled": names("DefaultPreemption")},
+                        "podGroupPostFilter": {"enabled": names("DefaultPreemption")},
+                    }
+                }
+            ),
+            [
+                (
+                    'profiles[0].plugins.podGroupPostFilter.enabled: Invalid value: "DefaultPreemption": needs pluginConfig of '
+                    "DefaultPreemption: it has no default arguments if it is enabled only here"
+                )
+            ],
+            id="no default arguments",
+        ),
+        pytest.param(
             configuration(extenders=[{"urlPrefix": "http://a", "prioritizeVerb": "p"}]),
             ["extenders[0].weight: Invalid value: 0: must have a positive weight applied to it"],
             id="extender",
