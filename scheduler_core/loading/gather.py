@@ -23,7 +23,7 @@ CAPACITY_KINDS = ("CSIStorageCapacity",)
 """Kinds with the storage that can be provisioned."""
 SELECTING_KINDS = ("Service", *CONTROLLERS)
 """Kinds whose selectors are the default of topology spread."""
-_BASIC_KINDS = ("Node", "Pod", "PodGroup", "CompositePodGroup", "Workload", "PriorityClass", "PodDisruptionBudget")
+_BASIC_KINDS = ("Node", "Pod", "PodGroup", "CompositePodGroup", "Workload", "PriorityClass", "PodDisruptionBudget", "Namespace")
 KINDS = (*_BASIC_KINDS, *VOLUME_KINDS, *ATTACH_KINDS, *CAPACITY_KINDS, *SELECTING_KINDS)
 """Kinds that are read."""
 
@@ -37,6 +37,7 @@ _NOUNS |= {
     "PersistentVolume": "volume",
     "StorageClass": "class",
     "Service": "Service",
+    "Namespace": "namespace",
     **dict.fromkeys(CONTROLLERS, "controller"),
 }
 

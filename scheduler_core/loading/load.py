@@ -10,6 +10,7 @@ from scheduler_core.loading.configuration.scheduler_configuration import read_co
 from scheduler_core.loading.gather import CONFIGURATION, GatheredObjects, Unusable, gather, left_out
 from scheduler_core.loading.priority import Priorities
 from scheduler_core.loading.read_groups import completed, group_priorities, read_budgets, read_kind
+from scheduler_core.loading.read_namespaces import missing_namespaces, read_namespaces
 from scheduler_core.loading.read_nodes import NodeRead, images_among, node_table, read_nodes
 from scheduler_core.loading.read_objects import SEVERAL
 from scheduler_core.loading.read_pods import Records, read_pods, requested_rows
@@ -29,10 +30,10 @@ from validators.model.workload import Workload
 def load(objects: Iterable[Source], profiles: SchedulerProfiles | None = None) -> ClusterSnapshot:
     """Return the snapshot of *objects*: each is parsed JSON, or the JSON text of one object; lists are opened.
 
-    Nodes, pods, groups, Workloads, priority classes, disruption budgets, the objects about claims, volumes and CSI drivers, and the
-    Services and controllers of pods are read; other kinds are skipped.  *profiles* are the profiles by scheduler; None: those of a
-    KubeSchedulerConfiguration among *objects*, or else kube-scheduler's defaults.  The result does not depend on the order of *objects*.
-    No input raises: errors are listed in ``problems``.
+    Nodes, Namespaces, pods, groups, Workloads, priority classes, disruption budgets, the objects about claims, volumes and CSI drivers,
+    and the Services and controllers of pods are read; other kinds are skipped.  *profiles* are the profiles by scheduler; None: those of
+    a KubeSchedulerConfiguration among *objects*, or else kube-scheduler's defaults.  The result does not depend on the order of
+    *objects*.  No input raises: errors are listed in ``problems``.
     """
     kinds, problems = gather(objects)
     configurations = kinds.pop(CONFIGURATION)
@@ -59,6 +60,8 @@ def load(objects: Iterable[Source], profiles: SchedulerProfiles | None = None) -
     pods = tuple(records.record(draft) for draft in drafts)
     problems += label_case.problems(table, groups, pods)
     selectors = read_selectors(kinds, problems)
+    namespaces = read_namespaces(kinds["Namespace"], problems)
+    problems += missing_namespaces(pods, namespaces)
     unusable = (*classes.unusable, *workloads.unusable, *leaves.unusable, *composites.unusable)
     return ClusterSnapshot(
         nodes=table,
@@ -72,6 +75,7 @@ def load(objects: Iterable[Source], profiles: SchedulerProfiles | None = None) -
         volumes=volumes,
         selectors=selectors,
         profiles=profiles,
+        namespaces=namespaces,
     )
 
 

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 from scheduler_core.loading import object_errors
 from scheduler_core.loading.gather import DEEP, GatheredObjects, Name, Unusable, label, left_out, written_name
 from scheduler_core.model import wire, wire_volumes, wire_workloads
-from scheduler_core.model.cluster_objects import Node, PodDisruptionBudget
+from scheduler_core.model.cluster_objects import Namespace, Node, PodDisruptionBudget
 from scheduler_core.model.problem import Problem
 from validators.model.meta import ObjectMeta
 from validators.model.objects import CLUSTER_SCOPED
@@ -23,6 +23,7 @@ M = TypeVar(
     wire.Pod,
     Node,
     PodDisruptionBudget,
+    Namespace,
     wire_volumes.PersistentVolumeClaim,
     wire_volumes.PersistentVolume,
     wire_volumes.StorageClass,

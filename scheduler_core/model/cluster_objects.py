@@ -37,6 +37,12 @@ class Node(Wire, frozen=True, gc=False):
     status: NodeStatus = NodeStatus()
 
 
+class Namespace(Wire, frozen=True, gc=False):
+    """core/v1 Namespace, of which only the labels are read."""
+
+    metadata: ObjectMeta = ObjectMeta()
+
+
 class BudgetSpec(Wire, frozen=True, gc=False):
     """``spec`` of a PodDisruptionBudget."""
 

@@ -51,5 +51,7 @@ class ClusterSnapshot:
     """Workloads, groups, priority classes and nodes for the rules about trees."""
     problems: tuple[Problem, ...] = ()
     volumes: VolumeObjects = dataclasses.field(default_factory=VolumeObjects)
+    namespaces: Mapping[str, Mapping[str, str]] | None = None
+    """Labels of namespaces by name; None if they are not known."""
     selectors: WorkloadSelectors = dataclasses.field(default_factory=WorkloadSelectors)
     profiles: SchedulerProfiles = DEFAULT_PROFILES

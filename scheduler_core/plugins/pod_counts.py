@@ -15,7 +15,7 @@ import numpy as np
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.plugins.pod_tally import NodeTally, PodTally, bump
-from scheduler_core.plugins.pod_terms import REQUIRED_AFFINITY_WEIGHT, PodSet, PodTerms, Term, own_keys, terms
+from scheduler_core.plugins.pod_terms import NO_NAMESPACES, REQUIRED_AFFINITY_WEIGHT, Namespaces, PodSet, PodTerms, Term, own_keys, terms
 from scheduler_core.plugins.volume_counts import VolumeCounts
 
 
@@ -82,8 +82,9 @@ class _LabelIndex:
 class PodCounts:
     """All assigned pods, and the terms of all known pods."""
 
-    def __init__(self, nodes: NodeTable) -> None:
+    def __init__(self, nodes: NodeTable, namespaces: Namespaces = NO_NAMESPACES) -> None:
         self.nodes = nodes
+        self._namespaces = namespaces
         self._kind_of: dict[PodRecord, PodKind] = {}
         self._kinds: dict[tuple[PodShape, PodCrowd], PodKind] = {}
         self._crowds: dict[tuple[str, frozenset[tuple[str, str]]], PodCrowd] = {}
@@ -244,7 +245,7 @@ class PodCounts:
             keys = self._own_keys[shape] = tuple(sorted(own_keys(shape)))
         name = (shape, crowd.namespace, *(crowd.labels.get(key) for key in keys))
         if (compiled := self._compiled.get(name)) is None:
-            pod_terms = terms(shape, crowd.namespace, crowd.labels)
+            pod_terms = terms(shape, crowd.namespace, crowd.labels, self._namespaces)
             compiled = self._compiled[name] = (pod_terms, self._claims_of(pod_terms))
         return compiled
 

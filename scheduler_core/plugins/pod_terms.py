@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
+from scheduler_core.model.namespace_selectors import NAMESPACE_NAME, by_name, terms_of
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.selectors import Clauses, admits, compiled
-from scheduler_core.model.wire import LabelSelector, PodAffinity, PodAffinityTerm, Requirement, TopologySpreadConstraint
+from scheduler_core.model.wire import PodAffinity, PodAffinityTerm, Requirement, TopologySpreadConstraint
 
 REQUIRED_AFFINITY_WEIGHT = 0
 """Marks a running pod's required affinity: its weight in the score of a pod it selects is hardPodAffinityWeight of that pod's profile."""
-_NAMESPACE_NAME = "kubernetes.io/metadata.name"
-"""The API server sets this label of every namespace to its name.  Other labels of namespaces are not known."""
+Namespaces = Mapping[str, Mapping[str, str]]
+"""Labels of namespaces by name."""
+NO_NAMESPACES: Namespaces = {}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -95,89 +97,56 @@ def has_affinity(shape: PodShape) -> bool:
     """Return whether pods of *shape* have a term of affinity or anti-affinity, required or preferred."""
     affinity = shape.affinity
     sides = (affinity.pod_affinity, affinity.pod_anti_affinity) if affinity else ()
-    return any(True for side in sides for _ in _terms_of(side))
+    return any(True for side in sides for _ in terms_of(side))
 
 
 def own_keys(shape: PodShape) -> frozenset[str]:
     """Return the keys of the pod labels that ``terms`` reads: pods with equal values have equal terms."""
     affinity = shape.affinity
     sides = (affinity.pod_affinity, affinity.pod_anti_affinity) if affinity else ()
-    of_terms = [keys for side in sides for _, term in _terms_of(side) for keys in (term.match_label_keys, term.mismatch_label_keys)]
+    of_terms = [keys for side in sides for _, term in terms_of(side) for keys in (term.match_label_keys, term.mismatch_label_keys)]
     return frozenset().union(*(keys or () for keys in (*of_terms, *(each.match_label_keys for each in shape.spread))))
 
 
-def terms(shape: PodShape, namespace: str, labels: Mapping[str, str]) -> PodTerms:
-    """Return the terms of a pod of *shape* in *namespace* with *labels*."""
+def terms(shape: PodShape, namespace: str, labels: Mapping[str, str], namespaces: Namespaces = NO_NAMESPACES) -> PodTerms:
+    """Return the terms of a pod of *shape* in *namespace* with *labels*; *namespaces* are the known namespaces."""
     affinity = shape.affinity
     near = affinity.pod_affinity if affinity else None
     far = affinity.pod_anti_affinity if affinity else None
+
+    def required(side: PodAffinity | None) -> tuple[Term, ...]:
+        found = side.required_during_scheduling_ignored_during_execution if side else None
+        return tuple(Term(each.topology_key, _pods(each, namespace, labels, namespaces)) for each in found or ())
+
+    def preferred(side: PodAffinity | None, sign: int) -> tuple[Term, ...]:
+        found = side.preferred_during_scheduling_ignored_during_execution if side else None
+        pairs = [(each.pod_affinity_term, sign * each.weight) for each in found or ()]
+        return tuple(Term(term.topology_key, _pods(term, namespace, labels, namespaces), weight) for term, weight in pairs)
+
     return PodTerms(
-        _required(near, namespace, labels),
-        _required(far, namespace, labels),
-        (*_preferred(near, 1, namespace, labels), *_preferred(far, -1, namespace, labels)),
+        required(near),
+        required(far),
+        (*preferred(near, 1), *preferred(far, -1)),
         tuple(spread_term(each, namespace, labels) for each in shape.spread if is_hard(each)),
         tuple(spread_term(each, namespace, labels) for each in shape.spread if is_soft(each)),
     )
 
 
-def unmodelled(shape: PodShape) -> tuple[str, ...]:
-    """Return the field paths of namespace selectors that need labels of namespaces, which are not known.
-
-    A selector that is empty (all namespaces) or uses ``kubernetes.io/metadata.name`` only is evaluated.  Any other selects no namespace.
-    """
-    if shape.affinity is None:
-        return ()
-    sides = (("podAffinity", shape.affinity.pod_affinity), ("podAntiAffinity", shape.affinity.pod_anti_affinity))
-    return tuple(
-        f"spec.affinity.{side}.{path}.namespaceSelector"
-        for side, affinity in sides
-        for path, term in _terms_of(affinity)
-        if term.namespace_selector is not None and _by_name(term.namespace_selector) is None
-    )
-
-
-def _terms_of(affinity: PodAffinity | None) -> Iterator[tuple[str, PodAffinityTerm]]:
-    """Yield all terms with their field path below *affinity*."""
-    if affinity is None:
-        return
-    for index, term in enumerate(affinity.required_during_scheduling_ignored_during_execution or ()):
-        yield f"requiredDuringSchedulingIgnoredDuringExecution[{index}]", term
-    for index, each in enumerate(affinity.preferred_during_scheduling_ignored_during_execution or ()):
-        yield f"preferredDuringSchedulingIgnoredDuringExecution[{index}].podAffinityTerm", each.pod_affinity_term
-
-
-def _required(affinity: PodAffinity | None, namespace: str, labels: Mapping[str, str]) -> tuple[Term, ...]:
-    found = affinity.required_during_scheduling_ignored_during_execution if affinity else None
-    return tuple(Term(each.topology_key, _pods(each, namespace, labels)) for each in found or ())
-
-
-def _preferred(affinity: PodAffinity | None, sign: int, namespace: str, labels: Mapping[str, str]) -> tuple[Term, ...]:
-    found = affinity.preferred_during_scheduling_ignored_during_execution if affinity else None
-    return tuple(
-        Term(each.pod_affinity_term.topology_key, _pods(each.pod_affinity_term, namespace, labels), sign * each.weight)
-        for each in found or ()
-    )
-
-
-def _pods(term: PodAffinityTerm, namespace: str, labels: Mapping[str, str]) -> PodSet:
+def _pods(term: PodAffinityTerm, namespace: str, labels: Mapping[str, str], namespaces: Namespaces) -> PodSet:
     selector = term.namespace_selector
     listed = frozenset(term.namespaces or (() if selector is not None else (namespace,)))
     # The API server adds these keys to the selector of a pod that it admits; in a manifest they are still separate.
     more = (*_of_the_pod(term.match_label_keys, "In", labels), *_of_the_pod(term.mismatch_label_keys, "NotIn", labels))
-    return PodSet(listed, None if selector is None else _by_name(selector), compiled(term.label_selector, more))
+    names = None if selector is None else by_name(selector)
+    if selector is not None and names is None:
+        clauses = compiled(selector)
+        listed |= {name for name, own in namespaces.items() if admits(clauses, {**own, NAMESPACE_NAME: name})}
+    return PodSet(listed, names, compiled(term.label_selector, more))
 
 
 def _of_the_pod(keys: tuple[str, ...] | None, operator: str, labels: Mapping[str, str]) -> list[Requirement]:
     """Return requirements with the pod's own label values; keys that the pod lacks are skipped."""
     return [Requirement(key, operator, (labels[key],)) for key in keys or () if key in labels]
-
-
-def _by_name(selector: LabelSelector) -> Clauses | None:
-    """Return clauses about the names of namespaces; None if *selector* uses another label."""
-    clauses = compiled(selector)
-    if clauses is None or any(clause.key != _NAMESPACE_NAME for clause in clauses):
-        return None
-    return clauses
 
 
 def is_hard(constraint: TopologySpreadConstraint) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
+from scheduler_core.model.namespace_selectors import needing_labels
 from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
@@ -19,7 +20,6 @@ from scheduler_core.plugins.active_plugins import ActivePlugins, Batch
 from scheduler_core.plugins.base import ClusterEvent, Filters, NamedFilter, StatefulPlugin
 from scheduler_core.plugins.default_spread import NO_TERMS, SYSTEM_DEFAULTS, DefaultSpread, SpreadDefaults
 from scheduler_core.plugins.pod_counts import PodCounts
-from scheduler_core.plugins.pod_terms import unmodelled
 from scheduler_core.plugins.spread_kinds import SpreadKinds
 from scheduler_core.plugins.spread_score import SpreadKind
 
@@ -61,6 +61,7 @@ class StatefulPlugins:
         self._used: dict[PodShape, bool] = {}
         self._kinds = SpreadKinds(self._defaults)
         self._unmodelled: dict[PodShape, tuple[str, ...]] = {}
+        self._known_namespaces: bool | None = None
         if counts is None and later is None and any(self._is_used_by(pod) for pod in snapshot.pods):
             self._activated()
 
@@ -229,12 +230,20 @@ class StatefulPlugins:
         """Return the field paths of *pod* that cannot be evaluated, in wire names.
 
         These are namespace selectors such as
-        ``spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].namespaceSelector``: labels of namespaces are not
-        known.  Filters and scores treat such a selector as selecting no namespace.
+        ``spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].namespaceSelector``, if the labels of the namespace
+        of some pod are not known.  Filters and scores treat such a namespace as not selected.
         """
+        if self._knows_namespaces():
+            return ()
         if (found := self._unmodelled.get(pod.shape)) is None:
-            found = self._unmodelled[pod.shape] = unmodelled(pod.shape)
+            found = self._unmodelled[pod.shape] = needing_labels(pod.shape)
         return found
+
+    def _knows_namespaces(self) -> bool:
+        if self._known_namespaces is None:
+            known = self._snapshot.namespaces
+            self._known_namespaces = known is not None and all(each.namespace in known for each in self._snapshot.pods)
+        return self._known_namespaces
 
     def bind(self, pod: PodRecord, other: PodRecord) -> bool:
         """Return whether the node of *pod* can change a verdict on *other*."""
@@ -264,7 +273,7 @@ class StatefulPlugins:
         return self._active
 
     def _new_counts(self) -> PodCounts:
-        counts = PodCounts(self._snapshot.nodes)
+        counts = PodCounts(self._snapshot.nodes, self._snapshot.namespaces or {})
         for pod in self._snapshot.pods:
             if pod.node >= 0:
                 counts.count(pod, pod.node)

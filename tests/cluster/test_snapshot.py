@@ -15,7 +15,7 @@ from tests.sampling import WHOLE
 
 GPU = {"nvidia.com/gpu": 4}
 LISTED = {
-    "": ["nodes", "pods", "persistentvolumeclaims", "persistentvolumes", "services", "replicationcontrollers"],
+    "": ["nodes", "pods", "namespaces", "persistentvolumeclaims", "persistentvolumes", "services", "replicationcontrollers"],
     "apps": ["replicasets", "statefulsets"],
     "storage.k8s.io": ["storageclasses", "csinodes", "csidrivers", "csistoragecapacities", "volumeattachments"],
     "scheduling.k8s.io": ["podgroups", "compositepodgroups", "workloads", "priorityclasses"],

@@ -26,7 +26,7 @@ from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.gather import CONFIGURATION, KINDS
 from scheduler_core.loading.load import load
 from scheduler_core.model import wire, wire_volumes, wire_workloads
-from scheduler_core.model.cluster_objects import Node, PodDisruptionBudget
+from scheduler_core.model.cluster_objects import Namespace, Node, PodDisruptionBudget
 from scheduler_core.model.pods import Health
 from tests.muster.simulated import gang, node, pod
 from tests.sampling import sampled
@@ -88,6 +88,7 @@ def absent(model, shape, path, depth=0):
         wire.Pod,
         Node,
         PodDisruptionBudget,
+        Namespace,
         wire_volumes.PersistentVolumeClaim,
         wire_volumes.PersistentVolume,
         wire_volumes.StorageClass,

@@ -29,7 +29,9 @@ KINDS: dict[str, type[Object]] = {
     "PriorityClass": PriorityClass,
     "Node": Node,
 }
-CLUSTER_SCOPED = frozenset({"PriorityClass", "Node", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "VolumeAttachment"})
+CLUSTER_SCOPED = frozenset(
+    {"PriorityClass", "Node", "Namespace", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "VolumeAttachment"}
+)
 
 
 def namespace_of(item: Object) -> str:

@@ -82,6 +82,7 @@ TABLE: tuple[ApiVersion, ...] = (
             ServedKind("PersistentVolume", hub=True),
             ServedKind("PersistentVolumeClaim", hub=True),
             ServedKind("Service", hub=True),
+            ServedKind("Namespace", hub=True),
             ServedKind("ReplicationController", hub=True),
         ),
     ),

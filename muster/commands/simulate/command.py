@@ -107,10 +107,10 @@ def simulate(
 ) -> int:
     """Place the groups and pods at PATH on the nodes there: manifests, kubectl's JSON, directories, - for standard input.
 
-    Pending pods are placed in the order of the scheduler's queue; running pods use resources. Kinds that are read: Nodes, Pods,
-    PodGroups, CompositePodGroups, Workloads, PriorityClasses, PodDisruptionBudgets, PersistentVolumeClaims, PersistentVolumes,
-    StorageClasses, CSINodes, CSIDrivers, CSIStorageCapacities, VolumeAttachments, Services, ReplicationControllers, ReplicaSets and
-    StatefulSets. A file can have 1 GiB of JSON or 64 MiB of YAML.
+    Pending pods are placed in the order of the scheduler's queue; running pods use resources. Kinds that are read: Nodes,
+    Namespaces, Pods, PodGroups, CompositePodGroups, Workloads, PriorityClasses, PodDisruptionBudgets, PersistentVolumeClaims,
+    PersistentVolumes, StorageClasses, CSINodes, CSIDrivers, CSIStorageCapacities, VolumeAttachments, Services,
+    ReplicationControllers, ReplicaSets and StatefulSets. A file can have 1 GiB of JSON or 64 MiB of YAML.
 
     With --batch, a line is {"id": ..., "objects": [...], "options": {"order": [...], "evict": true, ...}}. Its options are those
     of the command line in camel case (addNodes, schedulerName), and override them.

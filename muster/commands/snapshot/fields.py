@@ -278,6 +278,7 @@ FIELDS: Mapping[str, Fields] = {
         ("CompositePodGroup", GROUP),
         ("PodGroup", GROUP),
         ("PodDisruptionBudget", BUDGET),
+        ("Namespace", {"metadata": METADATA}),
         ("CSIDriver", CSI_DRIVER),
         ("CSINode", CSI_NODE),
         ("CSIStorageCapacity", STORAGE_CAPACITY),

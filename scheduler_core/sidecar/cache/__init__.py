@@ -7,6 +7,7 @@ pod_cache        pods
 group_cache      groups, Workloads, priority classes, disruption budgets
 node_cache       nodes
 volume_cache     claims, volumes and storage classes
+namespace_cache  labels of namespaces
 selector_cache   selectors of Services and of controllers of pods
 object_head      name, version and uid of any object
 field_managers   field managers of a condition

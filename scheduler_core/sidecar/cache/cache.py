@@ -21,6 +21,7 @@ from scheduler_core.sidecar.cache.cluster_changes import ChangeReporter
 from scheduler_core.sidecar.cache.freshness import Freshness, Stamp, number
 from scheduler_core.sidecar.cache.group_cache import GroupCache, Key, LiveGroup
 from scheduler_core.sidecar.cache.live_snapshot import LiveSnapshots
+from scheduler_core.sidecar.cache.namespace_cache import NamespaceCache
 from scheduler_core.sidecar.cache.node_usage import NodeUsage
 from scheduler_core.sidecar.cache.object_head import read_head
 from scheduler_core.sidecar.cache.pod_cache import LABELS, LivePod, PodReader
@@ -68,8 +69,9 @@ class Cache:
         self._volumes = VolumeCache()
         self.usage = NodeUsage(self.group_cache, self._volumes.attach)
         self._selectors = SelectorCache()
+        self._namespaces = NamespaceCache()
         self.reporter = ChangeReporter(self.usage, self.group_cache)
-        self._snapshots = LiveSnapshots(self.usage, self.group_cache, self._volumes, self._selectors, self._unusable)
+        self._snapshots = LiveSnapshots(self.usage, self.group_cache, self._volumes, self._selectors, self._namespaces, self._unusable)
 
     @property
     def synced(self) -> bool:
@@ -174,6 +176,8 @@ class Cache:
             added = name[1] not in self.usage.nodes.nodes
             if self.usage.add_or_update_node(raw_object)[1]:
                 self.reporter.node(name[1], added=added)
+        elif raw_object.kind == "Namespace":
+            self.usage.affinity.namespace_changed(self._namespaces.add_or_update(raw_object, name))
         elif raw_object.kind in SELECTING_KINDS:
             self._selectors.add_or_update(raw_object, name)
         elif raw_object.kind in _ABOUT_VOLUMES:
@@ -193,6 +197,8 @@ class Cache:
         elif kind == "Node":
             if self.usage.remove_node(name[1]):
                 self.reporter.node(name[1])
+        elif kind == "Namespace":
+            self.usage.affinity.namespace_changed(self._namespaces.remove(name))
         elif kind in SELECTING_KINDS:
             self._selectors.remove(kind, name)
         elif kind in _ABOUT_VOLUMES:

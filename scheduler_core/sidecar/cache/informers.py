@@ -22,7 +22,7 @@ WATCHED = tuple(
     map(
         resource,
         (
-            *("PriorityClass", "Node", "PodDisruptionBudget", *VOLUME_KINDS, *ATTACH_KINDS, *SELECTING_KINDS),
+            *("PriorityClass", "Node", "PodDisruptionBudget", "Namespace", *VOLUME_KINDS, *ATTACH_KINDS, *SELECTING_KINDS),
             *("Workload", "CompositePodGroup", "PodGroup", "Pod"),
         ),
     )

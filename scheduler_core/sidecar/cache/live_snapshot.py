@@ -16,6 +16,7 @@ from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.sidecar.cache.group_cache import CachedObjects, GroupCache, Key
+from scheduler_core.sidecar.cache.namespace_cache import NamespaceCache
 from scheduler_core.sidecar.cache.node_usage import NodeUsage
 from scheduler_core.sidecar.cache.pod_cache import LivePod
 from scheduler_core.sidecar.cache.selector_cache import SelectorCache
@@ -29,12 +30,18 @@ class LiveSnapshots:
     """Creates snapshots of *node_usage* and *groups*; *unusable* has the reason for each pod that cannot be used."""
 
     def __init__(
-        self, node_usage: NodeUsage, groups: GroupCache, volumes: VolumeCache, selectors: SelectorCache, unusable: dict[Key, str]
+        self,
+        node_usage: NodeUsage,
+        groups: GroupCache,
+        volumes: VolumeCache,
+        selectors: SelectorCache,
+        namespaces: NamespaceCache,
+        unusable: dict[Key, str],
     ) -> None:
         self._node_usage = node_usage
         self._groups = groups
         self._volumes = volumes
-        self._selectors = selectors
+        self._selectors, self._namespaces = selectors, namespaces
         self._unusable = unusable
         self._known = CachedObjects(groups, node_usage.nodes)
 
@@ -90,6 +97,7 @@ class LiveSnapshots:
             known=self._known,
             volumes=self._volumes.objects,
             selectors=self._selectors.objects,
+            namespaces=self._namespaces.labels,
         )
 
     def _with_v1alpha1_groups(self) -> tuple[v1alpha1.GeneratedGroups, list[PodRecord]]:
@@ -119,6 +127,7 @@ class LiveSnapshots:
             **self._unusable,
             **self._volumes.unusable,
             **self._selectors.unusable,
+            **self._namespaces.unusable,
             **{("Node", "", name): why for name, why in node_usage.nodes.unusable.items()},
         }
         problems += [Problem(label(key[0], key[1:]), left_out(key[0], why)) for key, why in unusable.items()]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from scheduler_core.model.namespace_selectors import needing_labels
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
@@ -25,7 +26,9 @@ class PodAffinityCache:
     def __init__(self) -> None:
         self._counts: PodCounts | None = None
         self._pods_with_terms = 0
+        self._pods_with_namespace_selectors = 0
         self._has_terms_by_shape: dict[PodShape, bool] = {}
+        self._needs_namespaces_by_shape: dict[PodShape, bool] = {}
         self._pod_count = 0
         self._changes = 0
 
@@ -45,6 +48,8 @@ class PodAffinityCache:
         self._changes += 1
         if self._has_terms(shape):
             self._pods_with_terms += amount
+            if self._needs_namespaces(shape):
+                self._pods_with_namespace_selectors += amount
         if self._changes > _MIN_CHANGES + 4 * self._pod_count:
             # Here and not in ``stateful``, because a long time can pass before its next call.
             self._counts = None
@@ -64,16 +69,23 @@ class PodAffinityCache:
     def reset(self) -> None:
         """Remove all pods."""
         self._counts = None
-        self._pods_with_terms = self._pod_count = self._changes = 0
+        self._pods_with_terms = self._pods_with_namespace_selectors = self._pod_count = self._changes = 0
         self._has_terms_by_shape.clear()
+        self._needs_namespaces_by_shape.clear()
 
     def recount(self) -> None:
         """Drop the counts after a change of nodes; they are rebuilt on the next use."""
         self._counts = None
 
+    def namespace_changed(self, changed: bool) -> None:  # noqa: FBT001 - the result of a change
+        """Drop the counts if the labels of a namespace *changed* and a namespace selector reads them."""
+        if changed and self._pods_with_namespace_selectors:
+            self._counts = None
+
     def sweep(self, shapes: set[PodShape]) -> None:
         """Remove cached shapes that are not in *shapes*."""
         self._has_terms_by_shape = {shape: has_terms for shape, has_terms in self._has_terms_by_shape.items() if shape in shapes}
+        self._needs_namespaces_by_shape = {shape: needs for shape, needs in self._needs_namespaces_by_shape.items() if shape in shapes}
 
     def stateful(self, snapshot: ClusterSnapshot, nodes: NodeTable, pods: Callable[[], Iterable[PodRecord]]) -> StatefulPlugins:
         """Return the stateful plugins for one cycle, to be given back; *snapshot* has no pods, *pods* returns all pods.
@@ -84,13 +96,13 @@ class PodAffinityCache:
             self._counts = None
             return StatefulPlugins(snapshot)
         if self.active or self._counts is not None:
-            return StatefulPlugins(snapshot, self._counted(nodes, pods), pods)
-        return StatefulPlugins(snapshot, None, pods, later=lambda: self._counted(nodes, pods))
+            return StatefulPlugins(snapshot, self._counted(snapshot, nodes, pods), pods)
+        return StatefulPlugins(snapshot, None, pods, later=lambda: self._counted(snapshot, nodes, pods))
 
-    def _counted(self, nodes: NodeTable, pods: Callable[[], Iterable[PodRecord]]) -> PodCounts:
+    def _counted(self, snapshot: ClusterSnapshot, nodes: NodeTable, pods: Callable[[], Iterable[PodRecord]]) -> PodCounts:
         if self._counts is None:
             self._changes = 0
-            self._counts = PodCounts(nodes)
+            self._counts = PodCounts(nodes, snapshot.namespaces or {})
             for pod in pods():
                 self._add_to(self._counts, pod)
         return self._counts
@@ -100,6 +112,11 @@ class PodAffinityCache:
             counts.count(pod, pod.node)
         elif self._has_terms(pod.shape):
             counts.kind(pod)
+
+    def _needs_namespaces(self, shape: PodShape) -> bool:
+        if (needs := self._needs_namespaces_by_shape.get(shape)) is None:
+            needs = self._needs_namespaces_by_shape[shape] = bool(needing_labels(shape))
+        return needs
 
     def _has_terms(self, shape: PodShape) -> bool:
         if (has_terms := self._has_terms_by_shape.get(shape)) is None:

@@ -155,7 +155,7 @@ def test_of_a_kind_of_which_nothing_is_known_silence_is_not_told(clock, standing
 
 
 SERVED = {
-    "/api/v1": ["nodes", "pods", "persistentvolumeclaims", "persistentvolumes", "services", "replicationcontrollers"],
+    "/api/v1": ["nodes", "pods", "namespaces", "persistentvolumeclaims", "persistentvolumes", "services", "replicationcontrollers"],
     "/apis/apps/v1": ["replicasets", "statefulsets"],
     "/apis/scheduling.k8s.io/v1beta1": ["podgroups", "workloads"],
     "/apis/scheduling.k8s.io/v1alpha3": ["podgroups", "workloads", "compositepodgroups"],
@@ -191,6 +191,7 @@ def test_each_kind_is_found_in_the_best_version_and_its_path_is_known_before_it_
         "CSIDriver": "/apis/storage.k8s.io/v1/csidrivers",
         "VolumeAttachment": "/apis/storage.k8s.io/v1/volumeattachments",
         "Service": "/api/v1/services",
+        "Namespace": "/api/v1/namespaces",
         "ReplicationController": "/api/v1/replicationcontrollers",
         "ReplicaSet": "/apis/apps/v1/replicasets",
         "StatefulSet": "/apis/apps/v1/statefulsets",

@@ -28,7 +28,7 @@ from validators.gates import Gates
 PATIENCE = 20
 GROUP = "/apis/scheduling.k8s.io"
 SERVED = {
-    "/api/v1": ["nodes", "pods", "persistentvolumeclaims", "persistentvolumes", "services", "replicationcontrollers"],
+    "/api/v1": ["nodes", "pods", "namespaces", "persistentvolumeclaims", "persistentvolumes", "services", "replicationcontrollers"],
     "/apis/apps/v1": ["replicasets", "statefulsets"],
     f"{GROUP}/v1beta1": ["podgroups", "workloads"],
     f"{GROUP}/v1alpha3": ["compositepodgroups"],
