@@ -23,7 +23,7 @@ node or domain.  With a ``size`` other than 1 the needs of groups and the capaci
 A certificate is a proof with its ``root``, ``beside`` and ``empty``.  ``beside`` gives the nodes of pods that earlier roots received or
 that are nominated.  With ``empty`` only running members of the root use capacity, so no eviction can help.  The certificate knows less
 than the scheduler: a toleration covers every taint of its key, comparisons of numbers in node affinity hold, every node declares every
-feature, and volumes are everywhere.
+feature, and volumes are everywhere and not counted.
 """
 
 from __future__ import annotations
