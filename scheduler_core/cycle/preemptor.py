@@ -117,7 +117,9 @@ class Preemptor:
         if not self._stateful.active or not pods:
             return False
         # Most proposed pods are equal: check one of each kind.
-        kinds = {(other.shape.serial, other.namespace, frozenset(other.labels.items())): other for other, _ in proposed}
+        kinds = {
+            (other.shape.serial, other.namespace, frozenset(other.labels.items()), other.named_volumes): other for other, _ in proposed
+        }
         return any(self._stateful.bind(pod, other) for other in kinds.values() for pod in pods)
 
     def move(self, pods: Sequence[PodRecord], *, away: bool) -> None:

@@ -94,6 +94,7 @@ def _rules(pod: PodRecord) -> list[str]:
     hard = any(each.when_unsatisfiable == "DoNotSchedule" for each in pod.shape.spread)
     rules = ["topology spread constraints"] if hard else []
     rules += ["pod affinity"] if pod_affinity and pod_affinity.required_during_scheduling_ignored_during_execution else []
+    rules += ["volumes that they share"] if pod.named_volumes else []
     return rules + (["pod anti-affinity"] if anti_affinity and anti_affinity.required_during_scheduling_ignored_during_execution else [])
 
 

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Hashable, Iterable, Iterator, Mapping
 
 from scheduler_core.loading.gather import GatheredObjects, Name, Unusable, label, left_out
+from scheduler_core.loading.inline_disks import disks_of
 from scheduler_core.loading.pod_forms import FormVolumes, Images, PodForm, PodForms, claims_of
 from scheduler_core.loading.pod_shapes import scored_images, shape_of
 from scheduler_core.loading.priority import Priorities, Rank
 from scheduler_core.loading.read_objects import name_in, one_each, typed
-from scheduler_core.model import wire
+from scheduler_core.model import used_volumes, wire
 from scheduler_core.model.attach_limits import AttachLimits, row_name
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pod_meta import OwnerReference
 from scheduler_core.model.pods import Health, PodRecord, PodShape
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILES, SchedulerProfiles
-from scheduler_core.model.volume_users import NO_NAMED_VOLUMES, NamedVolumes, VolumeKey
+from scheduler_core.model.volume_users import NO_NAMED_VOLUMES, Disk, NamedVolumes, VolumeKey, claim_use
 from scheduler_core.model.volumes import BoundClaim, PodClaim, PodVolumes, VolumeObjects
 from scheduler_core.model.workload_selectors import CONTROLLERS
 from validators.model.group import Condition
@@ -57,13 +58,23 @@ class Draft:
     bound_claims: tuple[BoundClaim, ...] = ()
     delayed_claims: tuple[str, ...] = ()
     csi_volumes: tuple[VolumeKey, ...] = ()
-    """CSI volumes of its claims."""
+    """CSI volumes of its claims and disks."""
+    single_pod: tuple[str, ...] = ()
+    """Its claims with access mode ReadWriteOncePod."""
+    disks: tuple[tuple[str, Disk], ...] = ()
+    """Its inline disks, each with its field."""
     named_volumes: NamedVolumes = NO_NAMED_VOLUMES
     """Its volumes whose names matter."""
     controller: tuple[str, str] = ("", "")
     """See PodRecord."""
     unresolved: PodForm | None = None
     """Its form before the requirements of its claims were added; None if ``form`` is this form."""
+
+    @property
+    def uses(self) -> tuple[Hashable, ...]:
+        """Return the volumes, claims and disks whose users are recorded."""
+        claims = (claim_use(self.name[0], each) for each in self.single_pod)
+        return (*self.csi_volumes, *claims, *(disk.use for _, disk in self.disks))
 
 
 def read_pods(
@@ -200,6 +211,7 @@ class Reader:
             return None
         try:
             form, images = self._forms.form_for(pod)
+            disks = tuple(disks_of(pod.spec))
             claims = tuple(claims_of(name[1], pod.spec))
         except ValueError as error:
             raise Unusable(str(error)) from None
@@ -226,27 +238,35 @@ class Reader:
             images=images,
             claims=claims,
             controller=_controller(meta.owner_references),
+            disks=disks,
         )
 
     def find_volumes(self, draft: Draft, volumes: VolumeObjects) -> Draft:
-        """Return *draft* with its CSI volumes, and record it as their user."""
-        found = volumes.csi_volumes(draft.name, draft.claims) if draft.claims else ()
-        volumes.users.add("/".join(draft.name), draft.node, found)
-        return draft if found == draft.csi_volumes else dataclasses.replace(draft, csi_volumes=found)
+        """Return *draft* with its CSI volumes and ReadWriteOncePod claims, and record it as user of what it uses."""
+        if not draft.claims and not draft.disks:
+            return draft
+        single_pod = used_volumes.single_pod_claims(volumes, draft.name[0], draft.claims)
+        inline = (volume for _, disk in draft.disks if (volume := disk.csi) is not None)
+        found = tuple(sorted({*used_volumes.csi_volumes(volumes, draft.name[0], draft.claims), *inline}))
+        if (found, single_pod) != (draft.csi_volumes, draft.single_pod):
+            draft = dataclasses.replace(draft, csi_volumes=found, single_pod=single_pod)
+        volumes.users.add("/".join(draft.name), draft.node, draft.uses)
+        return draft
 
     def resolve_claims(self, draft: Draft, volumes: VolumeObjects, shared: Container[Name] = ()) -> Draft:
         """Return *draft* with the requirements of its claims in its form; for a pod with a node, only with its volumes that count.
 
         *shared* are claims that several pods without a node use.
         """
-        if not draft.claims:
+        if not draft.claims and not draft.disks:
             return draft
         attach = volumes.attach or AttachLimits()
         counted = attach.of_pod("/".join(draft.name), draft.node, draft.csi_volumes, volumes.users)
-        named = NamedVolumes(counted.shared) if counted.shared else NO_NAMED_VOLUMES
+        named = volumes.users.named(draft.name, counted.shared, draft.single_pod, [disk for _, disk in draft.disks])
         unresolved = draft.unresolved or draft.form
         resolved = PodVolumes((), frozenset(), ()) if draft.node else volumes.of_pod(draft.name, draft.claims, shared)
-        added = FormVolumes(resolved.needs, resolved.modelled, counted.requests, bool(named))
+        disks = {field for field, disk in draft.disks if used_volumes.is_modelled(volumes, disk.csi)}
+        added = FormVolumes(resolved.needs, resolved.modelled | disks, counted.requests, bool(named))
         return dataclasses.replace(
             draft,
             form=self._forms.with_volumes(unresolved, added),

@@ -10,19 +10,58 @@ VolumeKey = tuple[str, str]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Disk:
+    """Disk of an inline volume: ``gcePersistentDisk``, ``awsElasticBlockStore``, ``iscsi`` or ``rbd``."""
+
+    kind: str
+    name: str
+    read_only: bool = False
+    monitors: tuple[str, ...] = ()
+
+    @property
+    def use(self) -> Hashable:
+        """Return the name under which its users are recorded."""
+        return "disk", self.kind, self.name
+
+    @property
+    def csi(self) -> VolumeKey | None:
+        """Return the CSI volume that kube-scheduler counts for it; None if it is not counted."""
+        if self.kind == "awsElasticBlockStore":
+            return "ebs.csi.aws.com", self.name.rpartition("/")[2]
+        if self.kind == "gcePersistentDisk":
+            return "pd.csi.storage.gke.io", f"projects/UNSPECIFIED/zones/UNSPECIFIED/disks/{self.name}"
+        return None
+
+    def conflicts(self, other: Disk) -> bool:
+        """Return whether two pods on a node cannot use both."""
+        same = (self.kind, self.name) == (other.kind, other.name)
+        overlap = self.kind != "rbd" or not set(self.monitors).isdisjoint(other.monitors)
+        return same and overlap and not (self.read_only and other.read_only)
+
+
+def claim_use(namespace: str, name: str) -> Hashable:
+    """Return the name under which the users of a claim are recorded."""
+    return "claim", namespace, name
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class NamedVolumes:
     """Volumes of a pod whose names matter, because another pod uses them too.
 
     Attributes:
         shared: CSI volumes that count against a limit, and that another pod uses or that are attached already.
+        claims: ReadWriteOncePod claims that another pod uses.
+        disks: all its inline disks, if another pod uses one of them or one of these claims.
 
     """
 
     shared: tuple[VolumeKey, ...] = ()
+    claims: tuple[str, ...] = ()
+    disks: tuple[Disk, ...] = ()
 
     def __bool__(self) -> bool:
         """Return whether there is any."""
-        return bool(self.shared)
+        return bool(self.shared or self.claims or self.disks)
 
 
 NO_NAMED_VOLUMES = NamedVolumes()
@@ -56,6 +95,16 @@ class VolumeUsers:
     def users(self, used: Hashable) -> tuple[str, ...]:
         """Return the pods that use *used*."""
         return tuple(self._users.get(used, ()))
+
+    def named(self, pod: tuple[str, str], shared: tuple[VolumeKey, ...], claims: Iterable[str], disks: Iterable[Disk]) -> NamedVolumes:
+        """Return the volumes of *pod* (namespace and name) whose names matter.
+
+        *shared* are its volumes that count against a limit by name, *claims* its ReadWriteOncePod claims, *disks* its inline disks.
+        """
+        key = "/".join(pod)
+        others = tuple(each for each in claims if self.nodes_of_others(claim_use(pod[0], each), key))
+        contested = tuple(disks) if others or any(self.nodes_of_others(disk.use, key) for disk in disks) else ()
+        return NamedVolumes(shared, others, contested) if shared or others or contested else NO_NAMED_VOLUMES
 
     def nodes_of_others(self, used: Hashable, pod: str) -> set[str]:
         """Return the nodes of the users of *used* except *pod*; the empty name for a pending pod."""

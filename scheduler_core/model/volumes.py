@@ -1,7 +1,7 @@
 """PersistentVolumeClaims, PersistentVolumes and StorageClasses, and their requirements on the nodes of a pod.
 
 The requirements are part of a pod's shape; they name neither bound claims nor claims that one pod waits for, so that equal pods share one
-shape.  Claims that the plugins do not model have no requirement here: ReadWriteOncePod, and volumes that can migrate to a CSI driver.
+shape.  Claims to volumes that can migrate to a CSI driver are not modelled; they have no requirement here.
 """
 
 from __future__ import annotations
@@ -217,27 +217,14 @@ class VolumeObjects:
         delayed = tuple(name for name, need in modelled if need.state is ClaimState.DELAYED)
         return PodVolumes(needs, frozenset(need.field for _, need in modelled), tuple(bound), delayed)
 
-    def csi_volumes(self, pod: ClaimName, claims: Iterable[PodClaim]) -> tuple[VolumeKey, ...]:
-        """Return the CSI volumes of the *claims* of *pod* (namespace and name)."""
-        return tuple(sorted({key for each in claims if (key := self._csi_volume((pod[0], each.name), each)) is not None}))
-
-    def _csi_volume(self, name: ClaimName, of_pod: PodClaim) -> VolumeKey | None:
-        """Return the CSI volume of a claim, by the provisioner of its class if it has none; None for a volume of another kind."""
-        if (claim := self._claim(name, of_pod)) is None:
-            return None
-        if (volume := self.volumes.get(claim.volume)) is not None:
-            return volume.key
-        provisioner = self.provisioners.get(claim.storage_class, Provisioner())
-        return (provisioner.name, f"claim {'/'.join(name)}") if provisioner.name and not provisioner.migrates else None
-
-    def _claim(self, name: ClaimName, of_pod: PodClaim) -> Claim | None:
+    def claim(self, name: ClaimName, of_pod: PodClaim) -> Claim | None:
         """Return a claim; the ephemeral volume controller creates a missing one before the pod is scheduled."""
         return self.claims.get(name) or (of_pod.template if self.completes else None)
 
     def _need(self, pod: ClaimName, of_pod: PodClaim, shared: Container[ClaimName]) -> VolumeNeed | None:
         """Return the requirement of a claim; None if it is not modelled."""
         field, name = of_pod.field, (pod[0], of_pod.name)
-        claim = self._claim(name, of_pod)
+        claim = self.claim(name, of_pod)
         if claim is None or (unusable := _unusable(pod, of_pod, claim)) is not None:
             missing = ClaimState.MISSING if of_pod.template is None else ClaimState.NOT_CREATED
             return VolumeNeed(field, missing, name[1]) if claim is None else unusable
@@ -255,7 +242,7 @@ class VolumeObjects:
     def _delayed(self, name: ClaimName, claim: Claim, field: str, shared: Container[ClaimName]) -> VolumeNeed | None:
         """Return the requirement of a claim that waits for its first consumer; None if it is not modelled."""
         provisioner = self.provisioners.get(claim.storage_class, Provisioner())
-        if not self.delays or claim.single_pod or provisioner.migrates or self.attach is None:
+        if not self.delays or provisioner.migrates or self.attach is None:
             return None
         used = "/".join(name) if name in shared else ""
         request = dataclasses.replace(claim.request, reserved=self._volume_reserved_for(name, claim), shared=used)
@@ -297,4 +284,4 @@ def _reserved(volume: Volume | None, name: ClaimName, claim: Claim) -> bool:
 def _bound(claim: Claim, volume: Volume | None, field: str, driver: str) -> VolumeNeed | None:
     if volume is None:
         return VolumeNeed(field, ClaimState.VOLUME_MISSING, volume=claim.volume)
-    return None if claim.single_pod or volume.migrates else VolumeNeed(field, affinity=volume.affinity, zones=volume.zones, driver=driver)
+    return None if volume.migrates else VolumeNeed(field, affinity=volume.affinity, zones=volume.zones, driver=driver)

@@ -9,6 +9,7 @@ unmodelled_fields       refuses pods with fields that are not modelled
 node_unschedulable      NodeUnschedulable
 taint_toleration        TaintToleration
 node_affinity           NodeAffinity
+volume_restrictions     VolumeRestrictions
 node_volume_limits      NodeVolumeLimits, for volumes that pods share and for missing drivers; noderesources counts the others
 volume_binding          VolumeBinding, by the pod's shape
 volume_matching         VolumeBinding, for claims whose volumes depend on the volumes of other pods

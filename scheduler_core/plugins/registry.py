@@ -20,6 +20,7 @@ from scheduler_core.plugins.pod_topology_spread import PodTopologySpread
 from scheduler_core.plugins.taint_toleration import TaintToleration
 from scheduler_core.plugins.volume_binding import VolumeBinding
 from scheduler_core.plugins.volume_matching import VolumeMatching
+from scheduler_core.plugins.volume_restrictions import VolumeRestrictions
 from scheduler_core.plugins.volume_zone import VolumeZone
 
 STATIC: tuple[type[StaticPlugin], ...] = (
@@ -34,7 +35,7 @@ STATIC: tuple[type[StaticPlugin], ...] = (
 )
 LEDGER: tuple[type[LedgerPlugin], ...] = (NodePorts,)
 NODE_LOCAL: type[NodeLocalPlugin] = NodeResources
-STATEFUL: tuple[type[StatefulPlugin], ...] = (SharedVolumeLimits, VolumeMatching, PodTopologySpread, InterPodAffinity)
+STATEFUL: tuple[type[StatefulPlugin], ...] = (VolumeRestrictions, SharedVolumeLimits, VolumeMatching, PodTopologySpread, InterPodAffinity)
 
 
 _ORDER = (

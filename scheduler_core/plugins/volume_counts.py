@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
+from typing import TypeVar
 
 import numpy as np
 
 from scheduler_core.model.nodes import Ints, NodeTable
 from scheduler_core.model.pods import PodRecord
-from scheduler_core.model.volume_users import VolumeKey
+from scheduler_core.model.volume_users import Disk, VolumeKey
+
+T = TypeVar("T")
 
 
 class VolumeCounts:
-    """Volumes that count against limits of the nodes.
+    """Volumes that count against limits of the nodes, ReadWriteOncePod claims and inline disks.
 
     Attributes:
         sharing: number of known pods that share a volume, by CSI driver.
@@ -24,6 +28,8 @@ class VolumeCounts:
         self._nodes = nodes
         self._own: dict[int, Counter[int]] = {row: Counter() for row in nodes.limit_rows}
         self._shared: dict[int, Counter[VolumeKey]] = {}
+        self._claims: Counter[tuple[str, str]] = Counter()
+        self._disks: dict[int, Counter[Disk]] = {}
 
     def know(self, pod: PodRecord, amount: int) -> None:
         """Record that *pod* is known, or with *amount* -1 that it is not known any more."""
@@ -36,12 +42,19 @@ class VolumeCounts:
             for row, requested in pod.shape.requests:
                 if row in self._own:
                     self._own[row][node] += amount * requested
-        if pod.named_volumes.shared:
-            shared = self._shared.setdefault(node, Counter())
-            for volume in pod.named_volumes.shared:
-                shared[volume] += amount
-                if not shared[volume]:
-                    del shared[volume]
+        if named := pod.named_volumes:
+            _add(self._shared, node, named.shared, amount)
+            _add(self._disks, node, named.disks, amount)
+            for claim in named.claims:
+                self._claims[pod.namespace, claim] += amount
+
+    def in_use(self, pod: PodRecord) -> bool:
+        """Return whether a counted pod uses a ReadWriteOncePod claim of *pod*."""
+        return any(self._claims[pod.namespace, claim] for claim in pod.named_volumes.claims)
+
+    def nodes_in_conflict(self, disks: Iterable[Disk]) -> list[int]:
+        """Return the nodes with a pod that uses a disk in conflict with one of *disks*."""
+        return [node for node, there in self._disks.items() if any(disk.conflicts(each) for disk in disks for each in there)]
 
     def attached(self, row: int) -> Ints:
         """Return the volumes of the driver of *row* on each node that have no VolumeAttachment; shape (all nodes,)."""
@@ -57,3 +70,11 @@ class VolumeCounts:
         """Return how many of the shared *volumes* a pod on the node uses already, by node."""
         found = ((node, len(volumes & shared.keys())) for node, shared in self._shared.items())
         return {node: count for node, count in found if count}
+
+
+def _add(counts: dict[int, Counter[T]], node: int, each_of: Iterable[T], amount: int) -> None:
+    for each in each_of:
+        there = counts.setdefault(node, Counter())
+        there[each] += amount
+        if not there[each]:
+            del there[each]

@@ -1,4 +1,4 @@
-"""Pods with volumes of CSI drivers with attach limits, compared with the oracle and with brute force."""
+"""Pods with volumes that count against attach limits, ReadWriteOncePod claims and inline disks, compared with the oracle and brute force."""
 
 from __future__ import annotations
 
@@ -13,16 +13,27 @@ from tests.scheduler_core.test_agreement import RANDOM, Json, answer
 
 DRIVERS = ("a.example", "b.example", "free.example")
 """CSI drivers; no node limits the last one."""
+MODES = ("ReadWriteOnce", "ReadWriteOnce", "ReadWriteOncePod")
+DISKS: tuple[Json, ...] = (
+    {"gcePersistentDisk": {"pdName": "d"}},
+    {"gcePersistentDisk": {"pdName": "d", "readOnly": True}},
+    {"iscsi": {"iqn": "d"}},
+)
 STORAGE = "storage.k8s.io/v1"
 
 
-def volume(number: int, driver: str) -> list[Json]:
+def volume(number: int, driver: str, mode: str = "ReadWriteOnce") -> list[Json]:
     """Return a volume and the claim that is bound to it."""
     metadata = {"name": f"c{number}", "namespace": "default", "annotations": {"pv.kubernetes.io/bind-completed": "yes"}}
     csi = {"driver": driver, "volumeHandle": f"h{number}"}
     return [
         {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": f"v{number}"}, "spec": {"csi": csi}},
-        {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": {"volumeName": f"v{number}"}},
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": metadata,
+            "spec": {"volumeName": f"v{number}", "accessModes": [mode]},
+        },
     ]
 
 
@@ -47,7 +58,7 @@ def with_limits(draw: st.DrawFn, objects: st.SearchStrategy[list[Json]], *, shar
 
     def new_volume() -> str:
         drivers.append(draw(st.sampled_from(DRIVERS)))
-        added.extend(volume(len(drivers) - 1, drivers[-1]))
+        added.extend(volume(len(drivers) - 1, drivers[-1], draw(st.sampled_from(MODES))))
         return f"c{len(drivers) - 1}"
 
     pool = [new_volume() for _ in range(draw(st.integers(1, 3)))] if shared else []
@@ -55,6 +66,8 @@ def with_limits(draw: st.DrawFn, objects: st.SearchStrategy[list[Json]], *, shar
         claims = [new_volume() for _ in range(draw(st.integers(0, 2)))]
         claims += draw(st.lists(st.sampled_from(pool), max_size=2, unique=True)) if pool else []
         pod["spec"]["volumes"] = [{"name": each, "persistentVolumeClaim": {"claimName": each}} for each in claims]
+        if shared and not draw(st.integers(0, 3)):
+            pod["spec"]["volumes"].append({"name": "disk", **draw(st.sampled_from(DISKS))})
     names = [each["metadata"]["name"] for each in cluster if each["kind"] == "Node"]
     limits = st.dictionaries(st.sampled_from(DRIVERS[:2]), st.sampled_from((0, 1, 2, 3, None)))
     added += [csi_node(name, draw(limits)) for name in names if draw(st.integers(0, 4))]

@@ -104,6 +104,10 @@ _VOLUME: Fields = {
     # Of all others only the presence is read.
     **{each: {} for each in wire.Volume.__struct_encode_fields__ if each != "name"},
     "persistentVolumeClaim": {"claimName": NAME},
+    "awsElasticBlockStore": {"volumeID": NAME},
+    "gcePersistentDisk": {"pdName": NAME, "readOnly": KEPT},
+    "iscsi": {"iqn": NAME, "readOnly": KEPT},
+    "rbd": {"monitors": NAMES, "pool": NAME, "image": NAME, "readOnly": KEPT},
     "image": {"reference": Leaf.POD_IMAGE},
 }
 EPHEMERAL: Fields = {"volumeClaimTemplate": _CLAIM_TEMPLATE}

@@ -238,7 +238,7 @@ class Cache:
         """Yield the pods whose volumes count differently because *before* was replaced by *after*, None if there is none."""
         drafts = [each.draft for each in (before, after) if each is not None]
         same = len(drafts) == 2 and drafts[0].node == drafts[1].node
-        volumes = [set(each.csi_volumes) for each in drafts]
+        volumes = [set(each.uses) for each in drafts]
         for volume in volumes[0] ^ volumes[1] if same else set().union(*volumes):
             yield from self._volumes.users.users(volume)
 
@@ -266,7 +266,7 @@ class Cache:
 
     def _forget_volumes(self, pod: LivePod | None) -> None:
         if pod is not None:
-            self._volumes.users.remove(pod.key, pod.draft.csi_volumes)
+            self._volumes.users.remove(pod.key, pod.draft.uses)
 
     def _sweep(self) -> None:
         """Remove the forms of deleted pods once the number of forms has doubled since the last time."""

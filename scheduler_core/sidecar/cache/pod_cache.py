@@ -117,13 +117,10 @@ class PodReader:
     def with_volumes(self, pod: LivePod, volumes: VolumeObjects) -> LivePod | None:
         """Return *pod* with the requirements and volumes that its claims have now; None if they are the same."""
         before = pod.draft
-        volumes.users.remove(pod.key, before.csi_volumes)
+        volumes.users.remove(pod.key, before.uses)
         draft = self._reader.resolve_claims(self._reader.find_volumes(before, volumes), volumes)
-        if draft.form is before.form and (draft.bound_claims, draft.csi_volumes, draft.named_volumes) == (
-            before.bound_claims,
-            before.csi_volumes,
-            before.named_volumes,
-        ):
+        volumes_before = before.bound_claims, before.uses, before.named_volumes
+        if draft.form is before.form and (draft.bound_claims, draft.uses, draft.named_volumes) == volumes_before:
             return None
         return LivePod(pod.key, pod.stamp, draft, pod.pinned_node, pod.pod_scheduled)
 

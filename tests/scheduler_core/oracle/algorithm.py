@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from tests.scheduler_core.oracle.fit import misfits
+from tests.scheduler_core.oracle.fit import claim_in_use, disks, misfits
 from tests.scheduler_core.oracle.model import Cluster, Group, Node, Pod
 from tests.scheduler_core.oracle.score import node_scores, placement_scores
 
@@ -172,8 +172,13 @@ class Simulation:
         scores = node_scores(pod, {node.name: (node, self.on(node)) for node in fitting}, [*self.cluster.nodes.values()])
         return min(scores, key=lambda name: (-scores[name], name))
 
-    def fits(self, pod: Pod, node: Node) -> bool:
-        """Return true if the pod fits with the present pods, and also with pods nominated with equal or higher priority."""
+    def fits(self, pod: Pod, node: Node, *, overlooks: bool = False) -> bool:
+        """Return true if the pod fits with the present pods, and also with pods nominated with equal or higher priority.
+
+        With *overlooks*, claims that only one pod can use are not compared for a pod without disks, as 1.37.1 when it spares victims.
+        """
+        if not (overlooks and not disks(pod)) and claim_in_use(pod, [self.cluster.pods[key] for key in self.where]):
+            return False
         expected = [
             self.cluster.pods[key]
             for key, name in self.cluster.nominated.items()

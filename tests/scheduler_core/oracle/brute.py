@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from tests.scheduler_core.oracle.algorithm import queued
 from tests.scheduler_core.oracle.cycle import ready, roots
-from tests.scheduler_core.oracle.fit import misfits
+from tests.scheduler_core.oracle.fit import claim_in_use, misfits
 from tests.scheduler_core.oracle.model import Cluster, Group, Objects, Pod, read
 
 
@@ -24,6 +24,7 @@ def violations(objects: Objects, assignments: Mapping[str, str]) -> list[str]:
     for key, node in sorted(assignments.items()):
         others = [pod for pod in cluster.on(node) if pod.key != key]
         broken += [f"{key} on {node}: {reason}" for reason in misfits(cluster.pods[key], cluster.nodes[node], others)]
+        broken += [f"{key}: a claim is in use"] if _claim_in_use(cluster.pods[key], cluster) else []
     concerned = {id(group): group for key in sorted(assignments) for group in _above(cluster.pods[key], cluster)}
     return broken + [reason for group in concerned.values() for reason in _unmet(group, cluster)]
 
@@ -56,7 +57,7 @@ def _assigned(pods: list[Pod], cluster: Cluster) -> Iterator[None]:
         return
     first, rest = pods[0], pods[1:]
     for name, node in sorted(cluster.nodes.items()):
-        if not misfits(first, node, cluster.on(name)):
+        if not misfits(first, node, cluster.on(name)) and not _claim_in_use(first, cluster):
             cluster.where[first.key] = name
             if not any(_scattered(group, cluster) for group in _above(first, cluster)):
                 yield from _assigned(rest, cluster)
@@ -78,6 +79,10 @@ def _unusable(key: str, node: str, cluster: Cluster) -> Iterator[str]:
     group = cluster.group_of(pod)
     if pod.group and (group is None or not cluster.complete(group)):
         yield f"{key} is placed while its groups are not all there"
+
+
+def _claim_in_use(pod: Pod, cluster: Cluster) -> bool:
+    return claim_in_use(pod, [cluster.pods[key] for key in cluster.where])
 
 
 def _above(pod: Pod, cluster: Cluster) -> list[Group]:

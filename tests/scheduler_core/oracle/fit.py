@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from tests.scheduler_core.oracle.model import Node, Pod
@@ -20,10 +21,30 @@ def misfits(pod: Pod, node: Node, others: list[Pod]) -> list[str]:
         "a host port is taken": any(clash(mine, theirs) for mine in host_ports(pod) for other in others for theirs in host_ports(other)),
         "too many pods": len(others) + 1 > node.allocatable.get("pods", 0),
     }
+    mine = disks(pod)
+    if mine and any(
+        kind == other and disk == theirs and not (ro and read)
+        for o in others
+        for other, theirs, read in disks(o)
+        for kind, disk, ro in mine
+    ):
+        checks["a disk is taken"] = True
     if too_many_volumes(pod, node, others):
         checks["too many volumes"] = True
     short = [name for name, amount in sorted(pod.requests.items()) if amount > 0 and amount > free(node, others, name)]
     return [reason for reason, holds in checks.items() if holds] + [f"insufficient {name}" for name in short]
+
+
+def disks(pod: Pod) -> list[tuple[str, str, bool]]:
+    """Return kind, name and read-only flag of the inline disks."""
+    volumes = pod.spec.get("volumes") or []
+    found = [(kind, each[kind]) for each in volumes for kind in ("gcePersistentDisk", "iscsi") if kind in each]
+    return [(kind, source.get("pdName") or source.get("iqn") or "", bool(source.get("readOnly"))) for kind, source in found]
+
+
+def claim_in_use(pod: Pod, others: Iterable[Pod]) -> bool:
+    """Return true if one of *others*, on any node, uses a claim of the pod that only one pod can use."""
+    return any(pod.single & other.claims for other in others if other.key != pod.key)
 
 
 def too_many_volumes(pod: Pod, node: Node, others: list[Pod]) -> bool:

@@ -47,6 +47,9 @@ class Pod:
     gated: bool
     volumes: set[tuple[str, str]] = dataclasses.field(default_factory=set)
     """CSI driver and handle of the volumes of its claims."""
+    claims: set[str] = dataclasses.field(default_factory=set)
+    single: set[str] = dataclasses.field(default_factory=set)
+    """Those of its claims that only one pod can use (ReadWriteOncePod)."""
 
 
 @dataclasses.dataclass(eq=False)
@@ -198,6 +201,8 @@ def _add_volumes(cluster: Cluster, by_kind: dict[str, Objects]) -> None:
     handles = {each["metadata"]["name"]: each["spec"].get("csi") for each in by_kind.get("PersistentVolume", [])}
     keys = {name: (csi["driver"], csi["volumeHandle"]) for name, csi in handles.items() if csi}
     claims = {each["metadata"]["name"]: each["spec"].get("volumeName") for each in by_kind.get("PersistentVolumeClaim", [])}
+    modes = {each["metadata"]["name"]: each["spec"].get("accessModes") or [] for each in by_kind.get("PersistentVolumeClaim", [])}
+    one_pod = {name for name, each in modes.items() if "ReadWriteOncePod" in each}
     for one in by_kind.get("CSINode", []):
         if (node := cluster.nodes.get(one["metadata"]["name"])) is not None:
             counts = {each["name"]: (each.get("allocatable") or {}).get("count") for each in one["spec"]["drivers"]}
@@ -209,6 +214,7 @@ def _add_volumes(cluster: Cluster, by_kind: dict[str, Objects]) -> None:
     for pod in cluster.pods.values():
         names = [each["persistentVolumeClaim"]["claimName"] for each in pod.spec.get("volumes") or [] if "persistentVolumeClaim" in each]
         pod.volumes = {keys[claims[name]] for name in names if claims.get(name) in keys}
+        pod.claims, pod.single = set(names), {*names} & one_pod
 
 
 def _group(one: dict[str, Any], classes: Objects) -> Group:

@@ -84,7 +84,7 @@ def _reprieve(root: Group, cluster: Cluster, candidates: list[Unit], results: Re
 def undisturbed(simulation: Simulation, placed: list[tuple[str, str]]) -> bool:
     """Return true if each proposed pod still fits on its node, added one by one."""
     for key, node in placed:
-        if not simulation.fits(simulation.cluster.pods[key], simulation.cluster.nodes[node]):
+        if not simulation.fits(simulation.cluster.pods[key], simulation.cluster.nodes[node], overlooks=True):
             return False
         simulation.where[key] = node
     return True

@@ -165,9 +165,10 @@ def test_zone_of_a_volume(of_volume, of_node, passes):
 @pytest.mark.parametrize(
     "objects",
     [
-        pytest.param([claim(volume="pv", modes=("ReadWriteOncePod",)), volume()], id="ReadWriteOncePod"),
         pytest.param([claim(), {**LATE, "provisioner": "kubernetes.io/aws-ebs"}], id="a provisioner that can migrate"),
-        pytest.param([claim(modes=("ReadWriteOncePod",)), LATE], id="ReadWriteOncePod and not bound"),
+        pytest.param(
+            [claim(modes=("ReadWriteOncePod",)), {**LATE, "provisioner": "kubernetes.io/aws-ebs"}], id="the same with ReadWriteOncePod"
+        ),
         pytest.param([claim(volume="pv"), volume(awsElasticBlockStore={"volumeID": "x"})], id="can migrate to a CSI driver"),
         pytest.param([claim(volume="pv"), CSI_VOLUME, csi_driver("csi.example", required="x")], id="a CSIDriver that cannot be read"),
         pytest.param([claim(volume="pv"), CSI_VOLUME, csi_node("n2", {"other.example": "many"})], id="a CSINode that cannot be read"),
