@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Name
 from scheduler_core.model.snapshot import ClusterSnapshot
-from tests.scheduler_core.builders import Json, node
+from tests.scheduler_core.builders import Json, node, pod
 from tests.scheduler_core.oracle.strategies import TINY, clusters
 from tests.scheduler_core.plugins.test_node_volume_limits import DRIVER, attached, csi
-from tests.scheduler_core.plugins.test_volumes import claim, csi_driver, csi_node, using
+from tests.scheduler_core.plugins.test_volumes import claim, csi_driver, csi_node, using, volume
 from tests.scheduler_core.sidecar import histories
 from tests.scheduler_core.sidecar.histories import told
 from tests.scheduler_core.sidecar.test_scheduler import Scene
@@ -104,5 +104,35 @@ def test_csi_volumes_are_not_modelled_while_a_limit_cannot_be_read():
     this = Scene(node("n1"), using("c", **MUSTER), *csi("c"), csi_node("n9", {"other.example": "many"}), scheduler_name="muster")
     assert {} == bound(this.writes())
     this.put(csi_node("n9", {"other.example": 7}))
+    this.now += 100.0
+    assert {"p": "n1"} == bound(this.writes())
+
+
+@pytest.mark.parametrize("user_on", ["n1", "n2"])
+def test_a_pod_waits_until_its_claim_of_one_pod_is_free(user_on):
+    only = [claim("c", "pv-c", modes=("ReadWriteOncePod",)), volume("pv-c")]
+    user = using("c", name="q", nodeName=user_on)
+    this = Scene(node("n1"), node("n2"), using("c", **MUSTER), *only, user, scheduler_name="muster")
+    assert {} == bound(this.writes())
+    this.delete("Pod", "q")
+    this.handle_changes()
+    this.now += 100.0
+    assert {"p": "n1"} == bound(this.writes())
+
+
+def test_a_claim_of_one_pod_is_given_to_one_of_two_pods():
+    only = [claim("c", "pv-c", modes=("ReadWriteOncePod",)), volume("pv-c")]
+    this = Scene(node("n1"), node("n2"), *(using("c", name=name, **MUSTER) for name in ("p", "q")), *only, scheduler_name="muster")
+    assert ["p"] == [*bound(this.writes())]
+    this.now += 100.0
+    assert {} == bound(this.writes())
+
+
+def test_a_pod_waits_until_its_disk_is_free():
+    disk = {"volumes": [{"name": "v", "iscsi": {"iqn": "d"}}]}
+    this = Scene(node("n1"), pod("p", **disk, **MUSTER), pod("q", nodeName="n1", **disk), scheduler_name="muster")
+    assert {} == bound(this.writes())
+    this.delete("Pod", "q")
+    this.handle_changes()
     this.now += 100.0
     assert {"p": "n1"} == bound(this.writes())
