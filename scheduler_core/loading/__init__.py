@@ -6,6 +6,7 @@ gather         sorts objects by kind and opens lists
 read_objects   typed objects, unique by name
 read_nodes     nodes
 pod_shapes     shapes of pods, from their forms
+drafts         parts of a pod object that placement keeps
 inline_disks   disks of inline volumes
 read_pods      pods
 read_groups    groups, Workloads, priority classes, disruption budgets

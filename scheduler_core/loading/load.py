@@ -7,13 +7,14 @@ from collections.abc import Iterable
 from scheduler_core.loading import label_case, v1alpha1
 from scheduler_core.loading.claim_options import report_storage
 from scheduler_core.loading.configuration.scheduler_configuration import read_configuration
+from scheduler_core.loading.drafts import requested_rows
 from scheduler_core.loading.gather import CONFIGURATION, GatheredObjects, Unusable, gather, left_out
 from scheduler_core.loading.priority import Priorities
 from scheduler_core.loading.read_groups import completed, group_priorities, read_budgets, read_kind
 from scheduler_core.loading.read_namespaces import missing_namespaces, read_namespaces
 from scheduler_core.loading.read_nodes import NodeRead, images_among, node_table, read_nodes
 from scheduler_core.loading.read_objects import SEVERAL
-from scheduler_core.loading.read_pods import Records, read_pods, requested_rows
+from scheduler_core.loading.read_pods import Records, read_pods
 from scheduler_core.loading.read_selectors import read_selectors
 from scheduler_core.loading.read_volumes import read_volumes
 from scheduler_core.loading.volume_pools import count_volumes

@@ -4,77 +4,32 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Collection, Container, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 
+from scheduler_core.loading.drafts import Draft
 from scheduler_core.loading.gather import GatheredObjects, Name, Unusable, label, left_out
 from scheduler_core.loading.inline_disks import disks_of
 from scheduler_core.loading.pod_forms import FormVolumes, Images, PodForm, PodForms, claims_of
 from scheduler_core.loading.pod_shapes import scored_images, shape_of
 from scheduler_core.loading.priority import Priorities, Rank
 from scheduler_core.loading.read_objects import name_in, one_each, typed
-from scheduler_core.model import used_volumes, wire
-from scheduler_core.model.attach_limits import AttachLimits, row_name
+from scheduler_core.model import wire
+from scheduler_core.model.attach_limits import AttachLimits
+from scheduler_core.model.delayed_claims import Provisioner
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pod_meta import OwnerReference
 from scheduler_core.model.pods import Health, PodRecord, PodShape
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILES, SchedulerProfiles
-from scheduler_core.model.volume_users import NO_NAMED_VOLUMES, Disk, NamedVolumes, VolumeKey, claim_use
-from scheduler_core.model.volumes import BoundClaim, PodClaim, PodVolumes, VolumeObjects
+from scheduler_core.model.volume_users import VolumeKey
+from scheduler_core.model.volumes import ClaimName, PodClaim, PodVolumes, VolumeObjects
 from scheduler_core.model.workload_selectors import CONTROLLERS
 from validators.model.group import Condition
-from validators.model.pod import DEFAULT_SCHEDULER, PodWorkloadRef
+from validators.model.pod import DEFAULT_SCHEDULER
 
 _ENDED = frozenset({"Succeeded", "Failed"})
 _MOST_TEXTS = 100_000
 """Number of interned texts; beyond this limit most texts occur in one pod only."""
-
-
-@dataclasses.dataclass(slots=True)
-class Draft:
-    """The parts of a pod object that placement keeps."""
-
-    name: Name
-    form: PodForm
-    labels: Mapping[str, str]
-    node: str
-    nominated: str
-    priority: int | None
-    class_name: str
-    policy: str | None
-    group: str
-    reference: PodWorkloadRef | None
-    """Group reference of v1alpha1; None if the pod names a PodGroup."""
-    scheduler: str
-    created: str
-    started: str
-    terminating: bool
-    preempted: bool
-    gates: tuple[str, ...]
-    health: Health
-    images: Images = ()
-    claims: tuple[PodClaim, ...] = ()
-    """Its persistent volume claims."""
-    bound_claims: tuple[BoundClaim, ...] = ()
-    delayed_claims: tuple[str, ...] = ()
-    csi_volumes: tuple[VolumeKey, ...] = ()
-    """CSI volumes of its claims and disks."""
-    single_pod: tuple[str, ...] = ()
-    """Its claims with access mode ReadWriteOncePod."""
-    disks: tuple[tuple[str, Disk], ...] = ()
-    """Its inline disks, each with its field."""
-    named_volumes: NamedVolumes = NO_NAMED_VOLUMES
-    """Its volumes whose names matter."""
-    controller: tuple[str, str] = ("", "")
-    """See PodRecord."""
-    unresolved: PodForm | None = None
-    """Its form before the requirements of its claims were added; None if ``form`` is this form."""
-
-    @property
-    def uses(self) -> tuple[Hashable, ...]:
-        """Return the volumes, claims and disks whose users are recorded."""
-        claims = (claim_use(self.name[0], each) for each in self.single_pod)
-        return (*self.csi_volumes, *claims, *(disk.use for _, disk in self.disks))
 
 
 def read_pods(
@@ -129,13 +84,6 @@ def record_of(draft: Draft, shape: PodShape, rank: Rank, *, node: int, nominated
         named_volumes=draft.named_volumes,
         controller=draft.controller,
     )
-
-
-def requested_rows(drafts: Iterable[Draft]) -> set[str]:
-    """Return the rows of the node table that pods need: resources, and CSI drivers whose volumes count against a limit."""
-    drafts = list(drafts)
-    rows = {name for form in {draft.form for draft in drafts} for name, _ in form.demand.requests}
-    return rows | {row_name(driver) for draft in drafts for driver, _ in draft.named_volumes.shared}
 
 
 def problems_of(draft: Draft, rank: Rank, nodes: Container[str]) -> Iterator[Problem]:
@@ -245,9 +193,9 @@ class Reader:
         """Return *draft* with its CSI volumes and ReadWriteOncePod claims, and record it as user of what it uses."""
         if not draft.claims and not draft.disks:
             return draft
-        single_pod = used_volumes.single_pod_claims(volumes, draft.name[0], draft.claims)
+        single_pod = _single_pod_claims(volumes, draft.name[0], draft.claims)
         inline = (volume for _, disk in draft.disks if (volume := disk.csi) is not None)
-        found = tuple(sorted({*used_volumes.csi_volumes(volumes, draft.name[0], draft.claims), *inline}))
+        found = tuple(sorted({*_csi_volumes(volumes, draft.name[0], draft.claims), *inline}))
         if (found, single_pod) != (draft.csi_volumes, draft.single_pod):
             draft = dataclasses.replace(draft, csi_volumes=found, single_pod=single_pod)
         volumes.users.add("/".join(draft.name), draft.node, draft.uses)
@@ -265,7 +213,7 @@ class Reader:
         named = volumes.users.named(draft.name, counted.shared, draft.single_pod, [disk for _, disk in draft.disks])
         unresolved = draft.unresolved or draft.form
         resolved = PodVolumes((), frozenset(), ()) if draft.node else volumes.of_pod(draft.name, draft.claims, shared)
-        disks = {field for field, disk in draft.disks if used_volumes.is_modelled(volumes, disk.csi)}
+        disks = {field for field, disk in draft.disks if _is_modelled(volumes, disk.csi)}
         added = FormVolumes(resolved.needs, resolved.modelled | disks, counted.requests, bool(named))
         return dataclasses.replace(
             draft,
@@ -304,6 +252,33 @@ def _controller(owners: Iterable[OwnerReference] | None) -> tuple[str, str]:
         if owner.controller:
             return (owner.kind, owner.name) if CONTROLLERS.get(owner.kind) == owner.api_version else ("", "")
     return "", ""
+
+
+def _csi_volumes(objects: VolumeObjects, namespace: str, claims: Iterable[PodClaim]) -> set[VolumeKey]:
+    """Return the CSI volumes of the *claims* of a pod in *namespace*."""
+    found = (_csi_volume(objects, (namespace, each.name), each) for each in claims)
+    return {volume for volume in found if volume is not None}
+
+
+def _single_pod_claims(objects: VolumeObjects, namespace: str, claims: Iterable[PodClaim]) -> tuple[str, ...]:
+    """Return the ReadWriteOncePod claims of a pod in *namespace*; those of ephemeral volumes do not count."""
+    names = sorted({each.name for each in claims if each.template is None})
+    return tuple(name for name in names if (claim := objects.claims.get((namespace, name))) is not None and claim.single_pod)
+
+
+def _is_modelled(objects: VolumeObjects, volume: VolumeKey | None) -> bool:
+    """Return whether an inline disk is modelled that counts as *volume*; None if it does not count."""
+    return volume is None or (objects.attach is not None and volume[0] not in objects.attach.required)
+
+
+def _csi_volume(objects: VolumeObjects, name: ClaimName, of_pod: PodClaim) -> VolumeKey | None:
+    """Return the CSI volume of a claim, by the provisioner of its class if it has none; None for a volume of another kind."""
+    if (claim := objects.claim(name, of_pod)) is None:
+        return None
+    if (volume := objects.volumes.get(claim.volume)) is not None:
+        return volume.key
+    provisioner = objects.provisioners.get(claim.storage_class, Provisioner())
+    return (provisioner.name, f"claim {'/'.join(name)}") if provisioner.name and not provisioner.migrates else None
 
 
 def _health(status: wire.PodStatus) -> Health:

@@ -10,8 +10,8 @@ import dataclasses
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
+from scheduler_core.loading.drafts import Draft
 from scheduler_core.loading.priority import NEVER, Priorities, Rank
-from scheduler_core.loading.read_pods import Draft
 from validators.model.group import Group, PodGroup, PodGroupSpec, WorkloadRef
 from validators.model.meta import ObjectMeta
 from validators.model.workload import PodGroupTemplate, Workload

@@ -13,7 +13,6 @@ topology         placements: nested sets of nodes
 ledger           resources taken on every node; assume and rewind
 nominations      capacity held for pods with a nominated node
 volumes          claims and volumes, and their requirements on nodes
-used_volumes     volumes that a pod uses
 volume_users     pods that use a volume, and the volumes of a pod whose names matter
 attach_limits    limits of the volumes that nodes can attach, and the volumes that count
 wire_volumes     claims, volumes and storage classes as the API encodes them

@@ -153,6 +153,7 @@ class PodCounts:
                     nodes.setdefault(tally, []).append(node)
             for claim in kind.claims:
                 nodes.setdefault(claim.owners, []).append(node)
+            self.volumes.count(pod, node, amount)
         for tally, each in nodes.items():
             tally.add_all(each, amount)
 

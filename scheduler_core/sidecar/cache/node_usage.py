@@ -9,10 +9,11 @@ import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator
 
+from scheduler_core.loading.drafts import requested_rows
 from scheduler_core.loading.gather import GatheredObjects
 from scheduler_core.loading.pod_forms import Images, PodForm
 from scheduler_core.loading.pod_shapes import scored_images, shape_of
-from scheduler_core.loading.read_pods import record_of, requested_rows
+from scheduler_core.loading.read_pods import record_of
 from scheduler_core.model.attach_limits import AttachLimits
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
@@ -162,8 +163,7 @@ class NodeUsage:
         """Return whether the pods on a node of one of *pods* request more than it has: another scheduler bound pods there too."""
         state = self.placement_state()
         at = sorted({index for pod in pods if (index := state.nodes.index.get(self.node_of(pod), -1)) >= 0})
-        rows = sorted({*state.nodes.row.values()} - {*state.nodes.limit_rows, *state.nodes.volume_rows})
-        return bool((state.requested.sums()[rows][:, at] > state.nodes.allocatable[rows][:, at]).any())
+        return state.overcommitted(at)
 
     def records(self) -> Iterator[PodRecord]:
         """Return the records of all counted pods."""

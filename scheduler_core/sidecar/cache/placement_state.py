@@ -97,6 +97,11 @@ class LivePlacementState:
             profile = self.profiles[ignore] = Profile(self.nodes, ignore)
         return profile
 
+    def overcommitted(self, nodes: list[int]) -> bool:
+        """Return whether the pods on one of *nodes* request more resources than it has; numbers of volumes do not count."""
+        rows = sorted({*self.nodes.row.values()} - {*self.nodes.limit_rows, *self.nodes.volume_rows})
+        return bool((self.requested.sums()[rows][:, nodes] > self.nodes.allocatable[rows][:, nodes]).any())
+
     def set_attach_limits(self, node: int, amounts: Iterable[tuple[str, int]], *, drivers: bool) -> None:
         """Set the number of volumes that *node* can attach, by row; *drivers*: whether its drivers changed."""
         for name, amount in amounts:

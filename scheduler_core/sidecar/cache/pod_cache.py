@@ -10,10 +10,11 @@ import dataclasses
 from collections import Counter
 from collections.abc import Collection, Iterator
 
+from scheduler_core.loading.drafts import Draft
 from scheduler_core.loading.gather import GatheredObjects, Name
 from scheduler_core.loading.pod_forms import PodForm
 from scheduler_core.loading.read_objects import name_in, typed
-from scheduler_core.loading.read_pods import Draft, Reader
+from scheduler_core.loading.read_pods import Reader
 from scheduler_core.model import wire
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.volumes import VolumeObjects

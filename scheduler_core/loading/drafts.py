@@ -1,0 +1,68 @@
+"""Drafts of pods: the parts of a pod object that placement keeps."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Hashable, Iterable, Mapping
+
+from scheduler_core.loading.gather import Name
+from scheduler_core.loading.pod_forms import Images, PodForm
+from scheduler_core.model.attach_limits import row_name
+from scheduler_core.model.pods import Health
+from scheduler_core.model.volume_users import NO_NAMED_VOLUMES, Disk, NamedVolumes, VolumeKey, claim_use
+from scheduler_core.model.volumes import BoundClaim, PodClaim
+from validators.model.pod import PodWorkloadRef
+
+
+@dataclasses.dataclass(slots=True)
+class Draft:
+    """The parts of a pod object that placement keeps."""
+
+    name: Name
+    form: PodForm
+    labels: Mapping[str, str]
+    node: str
+    nominated: str
+    priority: int | None
+    class_name: str
+    policy: str | None
+    group: str
+    reference: PodWorkloadRef | None
+    """Group reference of v1alpha1; None if the pod names a PodGroup."""
+    scheduler: str
+    created: str
+    started: str
+    terminating: bool
+    preempted: bool
+    gates: tuple[str, ...]
+    health: Health
+    images: Images = ()
+    claims: tuple[PodClaim, ...] = ()
+    """Its persistent volume claims."""
+    bound_claims: tuple[BoundClaim, ...] = ()
+    delayed_claims: tuple[str, ...] = ()
+    csi_volumes: tuple[VolumeKey, ...] = ()
+    """CSI volumes of its claims and disks."""
+    single_pod: tuple[str, ...] = ()
+    """Its claims with access mode ReadWriteOncePod."""
+    disks: tuple[tuple[str, Disk], ...] = ()
+    """Its inline disks, each with its field."""
+    named_volumes: NamedVolumes = NO_NAMED_VOLUMES
+    """Its volumes whose names matter."""
+    controller: tuple[str, str] = ("", "")
+    """See PodRecord."""
+    unresolved: PodForm | None = None
+    """Its form before the requirements of its claims were added; None if ``form`` is this form."""
+
+    @property
+    def uses(self) -> tuple[Hashable, ...]:
+        """Return the volumes, claims and disks whose users are recorded."""
+        claims = (claim_use(self.name[0], each) for each in self.single_pod)
+        return (*self.csi_volumes, *claims, *(disk.use for _, disk in self.disks))
+
+
+def requested_rows(drafts: Iterable[Draft]) -> set[str]:
+    """Return the rows of the node table that pods need: resources, and CSI drivers whose volumes count against a limit."""
+    drafts = list(drafts)
+    rows = {name for form in {draft.form for draft in drafts} for name, _ in form.demand.requests}
+    return rows | {row_name(driver) for draft in drafts for driver, _ in draft.named_volumes.shared}
