@@ -75,9 +75,11 @@ class AttachLimits:
         """Return whether any driver has a limit or is required."""
         return bool(self._limited or self.required)
 
-    def counts(self, driver: str) -> bool:
-        """Return whether some node limits the volumes of *driver*."""
-        return driver in self._limited
+    def copied(self) -> AttachLimits:
+        """Return a copy for other drivers; the attached volumes are shared."""
+        copy = AttachLimits()
+        vars(copy).update(vars(self), _drivers=dict(self._drivers), _limited=self._limited.copy())
+        return copy
 
     def rows(self) -> tuple[str, ...]:
         """Return the names of the rows, sorted."""

@@ -72,6 +72,15 @@ def test_added_nodes_are_like_the_one_they_are_named_for():
     assert added["status"]["allocatable"]["cpu"] == "8"
 
 
+def test_added_node_has_the_drivers_of_the_one_it_is_named_for():
+    drivers = {"drivers": [{"name": "csi.example", "nodeID": "n1", "allocatable": {"count": 5}}]}
+    attached = {"apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": {"name": "n1", "uid": "x"}, "spec": drivers}
+    found = supposed([node("n1"), node("n2"), attached], (), "1 like n1", "1 like n2")
+
+    assert set(found) == {"Node n1", "Node n2", "Node n1-added-1", "Node n2-added-1", "CSINode n1", "CSINode n1-added-1"}
+    assert found["CSINode n1-added-1"] == {**attached, "metadata": {"name": "n1-added-1"}}
+
+
 def test_added_nodes_may_have_other_labels():
     added = supposed([node("n1", rack="r1")], (), "1 like n1,rack=r2, zone=z")["Node n1-added-1"]
     assert added["metadata"]["labels"] == {HOSTNAME: "n1-added-1", "rack": "r2", "zone": "z"}

@@ -18,7 +18,7 @@ from scheduler_core.loading.gather import GatheredObjects, Name, Unusable, gathe
 from scheduler_core.loading.read_objects import SEVERAL
 from scheduler_core.model import wire
 from scheduler_core.model.problem import Problem
-from scheduler_core.whatif.edits.node_templates import belongs_to_its_node, companion
+from scheduler_core.whatif.edits.node_templates import belongs_to_its_node, companion, csi_drivers
 from validators.model import decode
 from validators.model.decode import Source
 from validators.model.objects import CLUSTER_SCOPED
@@ -85,7 +85,8 @@ def suppose(objects: Iterable[Source], drained: Sequence[str], additions: Sequen
         gone = drain.drained(drained, nodes)
     except drain.NoSuchNode as error:
         raise WhatIfError(str(error)) from None
-    added = [*_added(nodes, additions, pods)]
+    drivers = {name: gathered for (_, name), gathered in _one_each(kinds["CSINode"], []).items()}
+    added = [*_added(nodes, drivers, additions, pods)]
     kinds["Node"] = [gathered for name, gathered in nodes.items() if name not in gone]
     remaining_pods: list[Source] = [*_without(pods, gone)] if gone else [source(gathered) for gathered in pods]
     others = [source(gathered) for kind, listed in kinds.items() if kind != "Pod" for gathered in listed]
@@ -159,7 +160,13 @@ def _leaves_with_its_node(pod: Content) -> bool:
     return belongs_to_its_node(pod) or _section(pod, "metadata").get("deletionTimestamp") is not None
 
 
-def _added(nodes: Mapping[str, GatheredObjects], additions: Sequence[Addition], pods: Sequence[GatheredObjects]) -> Iterator[Content]:
+def _added(
+    nodes: Mapping[str, GatheredObjects],
+    drivers: Mapping[str, GatheredObjects],
+    additions: Sequence[Addition],
+    pods: Sequence[GatheredObjects],
+) -> Iterator[Content]:
+    """Yield the new nodes, each with the CSINode and the pods that belong to it; *drivers* are the CSINodes by name."""
     taken = set(nodes)
     for addition in additions:
         node = _content(nodes[addition.like])
@@ -171,6 +178,8 @@ def _added(nodes: Mapping[str, GatheredObjects], additions: Sequence[Addition], 
                 number += 1
             taken.add(name)
             yield _fresh_node(node, name, addition.labels)
+            if addition.like in drivers:
+                yield csi_drivers(_content(drivers[addition.like]), name)
             yield from (companion(pod, name) for pod in companions)
 
 

@@ -13,7 +13,9 @@ from scheduler_core.loading.gather import GatheredObjects, gather
 from scheduler_core.loading.priority import Priorities
 from scheduler_core.loading.read_groups import completed, group_priorities, read_kind
 from scheduler_core.loading.read_nodes import images_among, node_table, read_nodes
+from scheduler_core.loading.read_objects import one_each
 from scheduler_core.loading.read_pods import Records, read_pods
+from scheduler_core.loading.read_volumes import read_drivers
 from scheduler_core.loading.volume_pools import count_volumes
 from scheduler_core.model.decision import Step
 from scheduler_core.model.nodes import NodeTable
@@ -60,6 +62,8 @@ def applied(snapshot: ClusterSnapshot, steps: Sequence[Step], *, serial: int = 0
     deleted = {f"{step.delete['namespace']}/{step.delete['name']}" for step in steps if step.delete is not None}
     if deleted:
         snapshot = dataclasses.replace(snapshot, pods=tuple(pod for pod in snapshot.pods if pod.key not in deleted))
+    if objects["CSINode"]:
+        snapshot = _with_drivers(snapshot, objects["CSINode"])
     if objects["Node"]:
         snapshot = _with_nodes(snapshot, objects["Node"])
     if any(objects[kind] for kind in (*_GROUPS, "Workload")):
@@ -98,6 +102,16 @@ def _with_pods(snapshot: ClusterSnapshot, objects: list[GatheredObjects], serial
         # The group of a v1alpha1 pod was generated when it was loaded.
         before[record.key] = dataclasses.replace(record, shape=shape, group=known.group if known else record.group)
     return dataclasses.replace(snapshot, pods=tuple(before[key] for key in sorted(before)), volumes=volumes)
+
+
+def _with_drivers(snapshot: ClusterSnapshot, objects: list[GatheredObjects]) -> ClusterSnapshot:
+    """Return *snapshot* with the CSI drivers of nodes that are added next."""
+    if snapshot.volumes.attach is None:
+        return snapshot
+    attach = snapshot.volumes.attach.copied()
+    for (_, node), drivers in one_each(objects, read_drivers, []).good.items():
+        attach.set_drivers(node, drivers)
+    return dataclasses.replace(snapshot, volumes=dataclasses.replace(snapshot.volumes, attach=attach))
 
 
 def _with_nodes(snapshot: ClusterSnapshot, objects: list[GatheredObjects]) -> ClusterSnapshot:
@@ -161,7 +175,7 @@ def _joined(nodes: NodeTable, more: NodeTable) -> tuple[NodeTable, list[int]]:
         nodes.resources,
         np.concatenate((nodes.allocatable[:, kept], more.allocatable[rows]), axis=1)[:, order],
         both(nodes.features, more.features),
-        nodes.attach,
+        more.attach,
     )
     table.report_images(both(nodes.images, more.images))
     table.scored = nodes.scored

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from scheduler_core.diagnosis import phrases
 from scheduler_core.model.decision import Step
 from scheduler_core.whatif.edits.edits import MORE_NODES, Weight
-from scheduler_core.whatif.edits.node_templates import Content, companion, fresh
+from scheduler_core.whatif.edits.node_templates import Content, companion, csi_drivers, fresh
 from scheduler_core.whatif.edits.raw_objects import Book, merged
 
 _LARGER = 1000
@@ -62,10 +62,13 @@ class MoreNodes:
         if node is None:
             return None
         names = book.free((f"{self.like}{_ADDED}{number}" for number in itertools.count(1)), _ADDED)
-        return tuple(step for name in itertools.islice(names, self.count) for step in self._node_steps(node, name))
+        drivers = book.get("CSINode", "", self.like)
+        return tuple(step for name in itertools.islice(names, self.count) for step in self._node_steps(node, drivers, name))
 
-    def _node_steps(self, node: Content, name: str) -> Iterator[Step]:
+    def _node_steps(self, node: Content, drivers: Content | None, name: str) -> Iterator[Step]:
         yield Step(apply=fresh(node, name, self.labels, self.larger))
+        if drivers is not None:
+            yield Step(apply=csi_drivers(drivers, name))
         yield from (Step(apply=companion(pod, name)) for pod in self.companions)
 
 

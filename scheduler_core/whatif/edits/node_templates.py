@@ -47,6 +47,11 @@ def fresh(node: Content, name: str, others: Mapping[str, str], larger: Mapping[s
     }
 
 
+def csi_drivers(node: Content, name: str) -> Content:
+    """Return a copy of a CSINode for the new node *name*."""
+    return {**node, "metadata": {"name": name}}
+
+
 def section(content: Content, name: str) -> dict[str, Any]:
     """Return a nested object, which may be modified in place; a new empty one, without effect, if there is none."""
     section = content.get(name)

@@ -6,12 +6,15 @@ from typing import Any
 
 import pytest
 
+from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Status
+from scheduler_core.whatif.remedies.remedies import remedies
 from tests.scheduler_core.builders import Json, decided, leaf, node, placed, pod
 from tests.scheduler_core.plugins.test_volumes import claim, csi_driver, csi_node, using, volume
 
 DRIVER = "csi.example"
+COMPLETE = CycleOptions(strategy="complete")
 MAX = "node(s) exceed max volume count"
 
 
@@ -104,3 +107,14 @@ def test_the_missing_volumes_are_counted():
     members = [using(f"c{number}", name=f"p{number}", schedulingGroup={"podGroupName": "g"}) for number in range(3)]
     decision = decided([*ONE, *csi("c0", "c1", "c2"), leaf("g", 3), *members])
     assert f"short of 2 attachable volumes of CSI driver {DRIVER}: 1 free, 3 needed" in decision.message
+
+
+def test_a_node_that_is_added_has_the_limits_of_the_original():
+    claims = [f"c{number}" for number in range(4)]
+    members = [using(name, name=f"p{name}", schedulingGroup={"podGroupName": "g"}) for name in claims]
+    objects = [*ONE, *csi(*claims), leaf("g", 4), *members]
+    (change,) = [each for each in remedies(objects, load(objects), decided(objects), COMPLETE) if "more node" in each.change]
+    copies = [each.apply for each in change.steps if each.apply is not None and each.apply["kind"] == "CSINode"]
+    assert "3 more nodes like n1" == change.change
+    assert ["n1-added-1", "n1-added-2", "n1-added-3"] == [each["metadata"]["name"] for each in copies]
+    assert {1} == {each["spec"]["drivers"][0]["allocatable"]["count"] for each in copies}
