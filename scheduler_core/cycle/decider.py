@@ -119,6 +119,7 @@ class Decider:
         for pod, _ in pods:
             self._nominations.delete_nomination(pod)
         names = self._greedy.state.nodes.names
+        volumes, without = self._chosen_volumes(pods)
         decision = Decision(
             request.entity.name,
             Status.SUCCESS,
@@ -126,27 +127,31 @@ class Decider:
             groups=self._groups(request, outcome, why.groups, ""),
             search=search,
             pending=pending,
-            volumes=(volumes := self._chosen_volumes(pods)),
-            message=diagnosis.volumes_given_twice(volumes),
+            volumes=volumes,
+            message=diagnosis.volumes_not_held(volumes, without),
         )
         return self._settled(decision)
 
-    def _chosen_volumes(self, pods: Sequence[tuple[PodRecord, int]]) -> dict[str, VolumeChoice]:
-        """Return the volumes that the placed *pods* take, in their order."""
+    def _chosen_volumes(self, pods: Sequence[tuple[PodRecord, int]]) -> tuple[dict[str, VolumeChoice], list[str]]:
+        """Return the volumes that the placed *pods* take, in their order, and the names of pods whose volumes are not available."""
         storage = self._greedy.state.nodes.storage
         if storage is None or not any(pod.delayed_claims for pod, _ in pods):
-            return {}
+            return {}, []
         if self._volumes is None:
             self._volumes = VolumePicks(storage, self._snapshot.pods, sparing=self._options.sparing)
         names = self._greedy.state.nodes.names
         chosen: dict[str, VolumeChoice] = {}
         given: set[int] = set()
+        without: list[str] = []
         for pod, node in pods:
-            for pick in self._volumes.assign(pod, node, again=given) if pod.delayed_claims else ():
+            picks = self._volumes.assign(pod, node, again=given) if pod.delayed_claims else ()
+            if pod.delayed_claims and not picks:
+                without.append(pod.name)
+            for pick in picks:
                 given.add(pick.volume)
                 volume = self._volumes.storage.volumes[pick.volume].name if pick.volume >= 0 else ""
                 chosen[f"{pod.namespace}/{pick.claim}"] = VolumeChoice(volume, "" if volume else names[node])
-        return dict(sorted(chosen.items()))
+        return dict(sorted(chosen.items())), without
 
     def _not_placed(
         self,

@@ -20,6 +20,6 @@ phrases            amounts, counts and names in words
 from __future__ import annotations
 
 from scheduler_core.diagnosis.explanation import Diagnosis, explain, leftovers
-from scheduler_core.diagnosis.volume_reasons import volumes_given_twice
+from scheduler_core.diagnosis.volume_reasons import volumes_not_held
 
-__all__ = ["Diagnosis", "explain", "leftovers", "volumes_given_twice"]
+__all__ = ["Diagnosis", "explain", "leftovers", "volumes_not_held"]

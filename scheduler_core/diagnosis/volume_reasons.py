@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from scheduler_core.diagnosis import phrases
 from scheduler_core.diagnosis.node_refusals import NodeRefusals
@@ -36,19 +36,19 @@ def volume_reason(refusals: NodeRefusals, reason: str, count: int, nodes: NodeTa
     return _missing(refusals) if reason == refusals.pre_filter else ""
 
 
-def volumes_given_twice(volumes: Mapping[str, VolumeChoice]) -> str:
-    """Return a warning about volumes that are given to several claims; empty if there is none."""
+def volumes_not_held(volumes: Mapping[str, VolumeChoice], without: Sequence[str]) -> str:
+    """Return a warning about volumes that are given to several claims, and about pods *without* volumes; empty if there are none."""
     claims: dict[str, list[str]] = {}
     for claim, choice in volumes.items():
         if choice.volume:
             claims.setdefault(choice.volume, []).append(claim.partition("/")[2])
-    twice = [f"volume {name} is given to claims {phrases.listed(several)}" for name, several in claims.items() if len(several) > 1]
-    if not twice:
+    several = ((name, each) for name, each in claims.items() if len(each) > 1)
+    wrong = [f"volume {name} is given to claims {phrases.listed(each)}, of which only one is bound" for name, each in several]
+    wrong += [f"pod {name} cannot use the volume of its claim on its node" for name in without[: phrases.SHOWN]]
+    if not wrong:
         return ""
-    return (
-        f"{phrases.listed(twice)}: kube-scheduler 1.37.1 does not hold volumes between the groups of a tree, so only one of these claims is "
-        "bound and the pods of the others stay pending; strategy complete holds them"
-    )
+    cause = "kube-scheduler 1.37.1 does not hold volumes between the groups of a tree"
+    return f"{phrases.listed(wrong)}: {cause}, so some of the pods stay pending; strategy complete holds them"
 
 
 def _unbound(refusals: NodeRefusals, reason: str, count: int, storage: Storage) -> str:

@@ -327,10 +327,19 @@ def test_greedy_gives_a_volume_to_two_groups_of_a_tree_as_kube_scheduler_and_say
     decision = decided(tree(*volumes), strategy="greedy")
     assert (Status.SUCCESS, {"pa", "pb"}) == (decision.status, {*placed(decision)})
     assert {"default/ca": "pv", "default/cb": "pv"} == {claim: each.volume for claim, each in decision.volumes.items()}
-    assert decision.message.startswith("volume pv is given to claims ca and cb: kube-scheduler 1.37.1 does not hold volumes")
+    assert decision.message.startswith("volume pv is given to claims ca and cb, of which only one is bound: kube-scheduler 1.37.1 does not")
     complete = decided(tree(*volumes), strategy="complete")
     assert ({}, {}) == (placed(complete), dict(complete.volumes))
     assert complete.status is not Status.SUCCESS
+
+
+def test_greedy_says_if_a_pod_of_a_tree_cannot_reach_the_volume_of_a_claim_that_a_sibling_uses():
+    objects = [*NODES, LOCAL, composite("root", 2), claim("c"), volume("pv1", "n1"), volume("pv2", "n2")]
+    objects += [each for x in "ab" for each in (leaf(f"g{x}", 1, parent="root"), using("c", name=f"p{x}", group=f"g{x}", cpu="3"))]
+    decision = decided(objects, strategy="greedy")
+    assert {"pa": "n1", "pb": "n2"} == placed(decision)
+    assert decision.message.startswith("pod pb cannot use the volume of its claim on its node: kube-scheduler 1.37.1 does not hold volumes")
+    assert {} == placed(decided(objects, strategy="complete"))
 
 
 def test_tree_with_two_volumes_is_placed_without_a_warning():
