@@ -135,7 +135,8 @@ class Decider:
     def _chosen_volumes(self, pods: Sequence[tuple[PodRecord, int]]) -> tuple[dict[str, VolumeChoice], list[str]]:
         """Return the volumes that the placed *pods* take, in their order, and the names of pods whose volumes are not available."""
         storage = self._greedy.state.nodes.storage
-        if storage is None or not any(pod.delayed_claims for pod, _ in pods):
+        pods = [each for each in pods if each[0].delayed_claims and each[0].shape.profile.filters("VolumeBinding")]
+        if storage is None or not pods:
             return {}, []
         if self._volumes is None:
             self._volumes = VolumePicks(storage, self._snapshot.pods, sparing=self._options.sparing)
@@ -144,8 +145,8 @@ class Decider:
         given: set[int] = set()
         without: list[str] = []
         for pod, node in pods:
-            picks = self._volumes.assign(pod, node, again=given) if pod.delayed_claims else ()
-            if pod.delayed_claims and not picks:
+            picks = self._volumes.assign(pod, node, again=given)
+            if not picks:
                 without.append(pod.name)
             for pick in picks:
                 given.add(pick.volume)

@@ -62,7 +62,7 @@ def without_claims(snapshot: ClusterSnapshot, ignore: Collection[str]) -> Cluste
 
 def _with_claims(shape: PodShape, needs: tuple[VolumeNeed, ...], snapshot: ClusterSnapshot) -> PodShape:
     storage = snapshot.nodes.storage
-    requests = [each.request for each in needs if each.request is not None]
+    requests = [each.request for each in needs if each.request is not None] if shape.profile.filters("VolumeBinding") else []
     if storage is None:
         return dataclasses.replace(shape, volumes=needs)
     counted = Counter(snapshot.nodes.row[name] for name in storage.rows(requests))

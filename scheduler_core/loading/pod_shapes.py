@@ -26,7 +26,7 @@ def shape_of(form: PodForm, images: Images, serial: int, nodes: NodeTable, profi
     for name, amount in form.demand.requests:
         row, amounts = nodes.row[name], unchecked if profile.ignores(name) else requests
         amounts[row] = max(amount, amounts.get(row, 0))
-    storage, claims = nodes.storage, form.requests()
+    storage, claims = nodes.storage, form.requests() if profile.filters("VolumeBinding") else []
     for name in storage.rows(claims) if storage is not None else ():
         requests[nodes.row[name]] = requests.get(nodes.row[name], 0) + 1
     return PodShape(

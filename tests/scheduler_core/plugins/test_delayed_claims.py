@@ -388,3 +388,19 @@ def test_later_root_needs_the_node_that_an_earlier_root_selects_for_their_claim(
     for strategy in ("greedy", "complete"):
         decisions = run_cycle(load(objects), CycleOptions(strategy=strategy)).decisions
         assert [1, 0] == [len(each.assignments) for each in decisions]
+
+
+@pytest.mark.parametrize("sizes", [("10Gi", "10Gi"), ("10Gi", "20Gi")], ids=["volumes that are counted", "volumes that differ"])
+def test_volumes_do_not_matter_if_volume_binding_is_disabled(sizes):
+    configuration = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"schedulerName": "default-scheduler", "plugins": {"multiPoint": {"disabled": [{"name": "VolumeBinding"}]}}}],
+    }
+    volumes = [volume(f"pv{number}", "n1", size) for number, size in enumerate(sizes)]
+    objects = [*NODES, LOCAL, *volumes, leaf("g", 3), *(using(f"c{n}", name=f"p{n}", group="g") for n in range(3))]
+    objects += [claim(f"c{number}") for number in range(3)]
+    for strategy in ("greedy", "complete"):
+        assert {} == placed(decided(objects, strategy=strategy))
+        decision = decided([*objects, configuration], strategy=strategy)
+        assert (3, {}) == (len(placed(decision)), dict(decision.volumes))
