@@ -87,7 +87,7 @@ class RuleState:
     def reweigh(self) -> None:
         """Compute the weight and all parts."""
         self.weight = weight_of(self.size)
-        self.parts = {each: number * self.weight + self.offset for each, number in self.sums.items()}
+        self.parts.update((each, number * self.weight + self.offset) for each, number in self.sums.items())
         self.parts[UNLABELLED] = 0.0
 
     def add(self, domain: int) -> None:
@@ -115,6 +115,7 @@ class NodeClasses:
         """Prepare for *size* nodes; *weight* is the factor of the normalised score."""
         self.rules = rules
         self.live: list[NodeClass] = []
+        self._parts = [rule.parts for rule in rules]
         self._factor = BEST * weight * size, weight * size
         self._classes: dict[tuple[tuple[int, ...], tuple[int, ...], bool], NodeClass] = {}
 
@@ -156,8 +157,8 @@ class NodeClasses:
         for each in classes:
             if each.scored:
                 total = 0.0
-                for rule, index in zip(self.rules, each.parts, strict=True):
-                    total += rule.parts[index]
+                for parts, index in zip(self._parts, each.parts, strict=True):
+                    total += parts[index]
                 # The sum is 0 or at least 1, so that this rounds exactly.
                 each.raw = int(total + 0.5)
 
@@ -166,15 +167,16 @@ class NodeClasses:
         live = self.live
         if len(live) == 1:
             return live[0]
-        raws = {each.raw for each in live}
-        raws.discard(IGNORED)
-        most, least = (max(raws), min(raws)) if raws else (0, 0)
+        raws = [each.raw for each in live]
+        most, least = max(raws), min(raws)
+        if least == IGNORED:
+            least = min((raw for raw in raws if raw != IGNORED), default=0)
         whole, factor = self._factor
-        bonus = {raw: factor * (BEST * (most + least - raw) // most) for raw in raws} if most else {0: whole}
-        bonus[IGNORED] = 0
-        best, found = None, live[0]
-        for each in live:
-            code = each.heap[0] - bonus[each.raw]
-            if best is None or code < best:
+        best, found = live[0].heap[0], live[0]
+        for each, raw in zip(live, raws, strict=True):
+            code = each.heap[0]
+            if raw != IGNORED:
+                code -= factor * (BEST * (most + least - raw) // most) if most else whole
+            if code < best:
                 best, found = code, each
         return found
