@@ -21,6 +21,8 @@ LISTED = {
     "scheduling.k8s.io": ["podgroups", "compositepodgroups", "workloads", "priorityclasses"],
     "policy": ["poddisruptionbudgets"],
 }
+OF_EVERY_CLUSTER = ("Namespace", "Service")
+"""Kinds with objects that the API server creates."""
 TREE = {
     "apiVersion": "scheduling.k8s.io/v1beta1",
     "kind": "Workload",
@@ -121,7 +123,7 @@ def test_what_must_not_be_listed_is_reported_and_the_rest_is_there(plane, cluste
     (line,) = done.stderr.strip().splitlines()
     assert 'podgroups: cannot be listed: HTTP 403: podgroups.scheduling.k8s.io is forbidden: User "partly" cannot list resource' in line
     kinds = {each["kind"] for each in json.loads(done.stdout)["items"]}
-    assert {"Node", "Pod", "CompositePodGroup", "Workload", "PriorityClass"} == kinds
+    assert {"Node", "Pod", "CompositePodGroup", "Workload", "PriorityClass", *OF_EVERY_CLUSTER} == kinds
 
 
 def test_without_the_right_to_see_nodes_there_is_no_snapshot(plane, cluster):
@@ -137,7 +139,7 @@ def test_kinds_that_are_not_served_are_passed_over(programs):
         done = snapshot(plane)
 
     assert (0, "") == (done.returncode, done.stderr)
-    assert {"Node", "PriorityClass"} == {each["kind"] for each in json.loads(done.stdout)["items"]}
+    assert {"Node", "PriorityClass", *OF_EVERY_CLUSTER} == {each["kind"] for each in json.loads(done.stdout)["items"]}
 
 
 def test_an_api_server_that_is_away_is_one_line(plane, tmp_path):
