@@ -146,4 +146,8 @@ class ByControlPlane(LoadScopeScheduling):
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:
     """Use this scheduler if tests are distributed by group, as `make test` does."""
-    return ByControlPlane(config, log) if config.getvalue("dist") == "loadgroup" else None
+    if config.getvalue("dist") != "loadgroup":
+        return None
+    # Otherwise the files with most tests come first, which are not those that take longest.
+    config.option.loadscopereorder = False
+    return ByControlPlane(config, log)
