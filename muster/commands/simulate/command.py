@@ -206,8 +206,8 @@ def _request(arguments: dict[str, Any]) -> SimulationRequest:
     from scheduler_core.cycle.run_cycle import CycleOptions
 
     request = SimulationRequest(CycleOptions(gates=options.gates_of(arguments.pop("gates"))))
-    if arguments["scheduler_config"] is not None:
-        arguments["scheduler_config"] = scheduler_config.read_file(arguments["scheduler_config"])[1]
+    if (path := arguments.get("scheduler_config")) is not None:
+        arguments["scheduler_config"] = scheduler_config.read_file(path)[1]
     given = {to_camel(name): value for name, value in arguments.items() if value is not None and value is not False and value != ()}
     try:
         return with_options(request, {name: ",".join(value) if name in _LISTED else value for name, value in given.items()})
