@@ -45,8 +45,12 @@ def read_volumes(kinds: Mapping[str, list[GatheredObjects]], problems: list[Prob
     for (_, name), drivers in nodes.good.items():
         attach.set_drivers(name, drivers)
     attach.required.update(name for (_, name), each in required.good.items() if each)
-    for node, volume in filter(None, (attached_volume(each, by_name) for each in attachments.values())):
-        attach.attach(node, volume)
+    for node, attached in filter(None, (attached_volume(each, by_name) for each in attachments.values())):
+        attach.attach(node, attached)
+    reserved: dict[Name, list[str]] = {}
+    for name, volume in by_name.items():
+        if volume.claim is not None:
+            reserved.setdefault(volume.claim, []).append(name)
     return VolumeObjects(
         claims,
         by_name,
@@ -56,6 +60,7 @@ def read_volumes(kinds: Mapping[str, list[GatheredObjects]], problems: list[Prob
         provisioners={name: each for (_, name), each in provisioners.items()},
         capacities=one_each(kinds["CSIStorageCapacity"], read_capacity, problems).good,
         measured=frozenset(name for (_, name), each in measured.items() if each),
+        reserved=reserved,
     )
 
 

@@ -103,6 +103,14 @@ def node_mask(selector: NodeSelector, nodes: NodeTable, *, named: bool = True) -
     return mask
 
 
+def admits_volume(affinity: NodeSelector | None, labels: Mapping[str, str]) -> bool:
+    """Return whether a volume with this required node affinity can be used on a node with *labels*; the node's name is not compared."""
+    if affinity is None:
+        return True
+    terms = (_term(each) for each in affinity.node_selector_terms or ())
+    return any(term is not None and not any(equal for _, equal in term.names) and admits(term.labels, labels) for term in terms)
+
+
 def simple_mask(pairs: Iterable[tuple[str, str]], nodes: NodeTable) -> Bools:
     """Return the nodes that have all of these labels, as for a pod's nodeSelector; shape (nodes,)."""
     return clauses_mask([SelectorClause(key, "In", frozenset({value})) for key, value in pairs], nodes)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-import functools
 from collections.abc import Container, Iterable, Mapping
 
 from scheduler_core.model.attach_limits import AttachLimits
@@ -186,9 +185,9 @@ class VolumeObjects:
         provisioners: how the storage classes provision volumes, by name.
         capacities: storage capacities by namespace and name.
         measured: CSI drivers whose storage capacity is compared.
-        delays: whether claims that wait for the first consumer are modelled.
         attach: limits of the volumes of nodes; None if they are not known, so that CSI volumes are not modelled.
         users: pods that use volumes.
+        reserved: names of the volumes that are reserved for a claim, by claim.
 
     """
 
@@ -198,10 +197,10 @@ class VolumeObjects:
     completes: bool = True
     provisioners: Mapping[str, Provisioner] = dataclasses.field(default_factory=dict)
     capacities: Mapping[ClaimName, StorageCapacity] = dataclasses.field(default_factory=dict)
-    measured: frozenset[str] = frozenset()
-    delays: bool = True
+    measured: Container[str] = frozenset()
     attach: AttachLimits | None = dataclasses.field(default_factory=AttachLimits)
     users: VolumeUsers = dataclasses.field(default_factory=VolumeUsers)
+    reserved: Mapping[ClaimName, Iterable[str]] = dataclasses.field(default_factory=dict)
 
     def of_pod(self, pod: ClaimName, claims: Iterable[PodClaim], shared: Container[ClaimName] = ()) -> PodVolumes:
         """Return the requirements of the *claims* of *pod* (namespace and name); *shared* are claims that several pods use."""
@@ -242,7 +241,7 @@ class VolumeObjects:
     def _delayed(self, name: ClaimName, claim: Claim, field: str, shared: Container[ClaimName]) -> VolumeNeed | None:
         """Return the requirement of a claim that waits for its first consumer; None if it is not modelled."""
         provisioner = self.provisioners.get(claim.storage_class, Provisioner())
-        if not self.delays or provisioner.migrates or self.attach is None:
+        if provisioner.migrates or self.attach is None:
             return None
         used = "/".join(name) if name in shared else ""
         request = dataclasses.replace(claim.request, reserved=self._volume_reserved_for(name, claim), shared=used)
@@ -253,17 +252,8 @@ class VolumeObjects:
 
     def _volume_reserved_for(self, name: ClaimName, claim: Claim) -> str:
         """Return the volume that is reserved for a claim, the first by name; empty if there is none."""
-        found = (each for each in self._reserved_volumes.get(name, ()) if _reserved(self.volumes[each], name, claim))
+        found = (each for each in sorted(self.reserved.get(name, ())) if _reserved(self.volumes[each], name, claim))
         return next((each for each in found if self.volumes[each].offer.suits(claim.request)), "")
-
-    @functools.cached_property
-    def _reserved_volumes(self) -> dict[ClaimName, list[str]]:
-        """Return the volumes that are reserved for a claim, by claim."""
-        reserved: dict[ClaimName, list[str]] = {}
-        for each in sorted(self.volumes):
-            if (claim := self.volumes[each].claim) is not None:
-                reserved.setdefault(claim, []).append(each)
-        return reserved
 
 
 def _unusable(pod: ClaimName, of_pod: PodClaim, claim: Claim) -> VolumeNeed | None:

@@ -245,7 +245,6 @@ class PodStatus(Wire, frozen=True, gc=False):
     """``status`` of a pod."""
 
     phase: str = ""
-    message: str = ""
     start_time: str | None = None
     nominated_node_name: str = ""
     conditions: tuple[Condition, ...] | None = None

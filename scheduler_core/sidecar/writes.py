@@ -105,6 +105,49 @@ class Nominate(_PodWrite):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class ReserveVolume:
+    """Reserve a PersistentVolume for a claim; the PersistentVolume controller then binds the claim to it."""
+
+    urgency: ClassVar[int] = 0
+    target: Ref
+    claim: Ref
+
+    @property
+    def slot(self) -> None:
+        """None: a one-time action, not a desired state."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SelectNode:
+    """Annotate a claim with the node for which its provisioner creates a volume."""
+
+    urgency: ClassVar[int] = 0
+    target: Ref
+    node: str
+
+    @property
+    def slot(self) -> None:
+        """None: a one-time action, not a desired state."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ClearSelectedNode:
+    """Remove the annotation of ``SelectNode`` from a claim that has no volume yet, if it still names *node*."""
+
+    urgency: ClassVar[int] = 1
+    target: Ref
+    node: str
+
+    @property
+    def slot(self) -> None:
+        """None: a one-time action, not a desired state."""
+
+
+VolumeWrite = ReserveVolume | SelectNode
+"""Writes that bind the volumes of a pod before the pod itself is bound."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class SetCondition:
     """Set a condition of a group or a pod.
 
@@ -199,4 +242,17 @@ class WriteOutcome(enum.Enum):
     """The write was not completed because this process lost leadership, even if it is the leader again."""
 
 
-Write = Bind | Ungate | Nominate | SetCondition | Evict | Remove | AddFinalizer | RemoveFinalizer | RecordEvent
+Write = (
+    Bind
+    | Ungate
+    | Nominate
+    | ReserveVolume
+    | SelectNode
+    | ClearSelectedNode
+    | SetCondition
+    | Evict
+    | Remove
+    | AddFinalizer
+    | RemoveFinalizer
+    | RecordEvent
+)

@@ -113,7 +113,8 @@ def resource(kind: str) -> Resource:
 
     A server may have a kind in a version of its group that the table does not list for it.
     """
-    plural = f"{kind.lower()}{'es' if kind.endswith('s') else 's'}"
+    name = kind.lower()
+    plural = f"{name[:-1]}ies" if name.endswith("y") else f"{name}{'es' if name.endswith('s') else 's'}"
     groups = groups_of(kind)
     convertible = (row.name for group in groups for row in versions_in(group) if row.form is HUB)
     return Resource(kind, groups[0], plural, tuple(convertible))

@@ -6,6 +6,8 @@ failed write reverts it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.pod_cache import LivePod
 from scheduler_core.sidecar.writes import Condition, Ref
@@ -17,8 +19,8 @@ class AssumedPods:
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
 
-    def assume(self, ref: Ref, node: str) -> bool:
-        """Assume that *ref* is bound to *node*.
+    def assume(self, ref: Ref, node: str, volumes: Mapping[str, str] | None = None) -> bool:
+        """Assume that *ref* is bound to *node*, with *volumes* for its claims without one, empty for those that are provisioned.
 
         Return False if the pod no longer exists, is being deleted or has a node, or if *node* does not exist.
         """
@@ -26,7 +28,7 @@ class AssumedPods:
         usage = self._cache.usage
         if pod is None or pod.draft.terminating or pod.deletion_assumed or usage.node_of(pod) or node not in usage.nodes.nodes:
             return False
-        pod.assumed, pod.acknowledged = node, False
+        pod.assumed, pod.assumed_volumes, pod.acknowledged = node, volumes or {}, False
         self._update(pod, "")
         return True
 

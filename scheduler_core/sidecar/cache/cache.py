@@ -15,6 +15,7 @@ from scheduler_core.model.decision import Name as Root
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.model.volumes import VolumeObjects
 from scheduler_core.placement.extension_points import Plugins
 from scheduler_core.placement.state import NO_PLUGINS, PlacementState
 from scheduler_core.sidecar.cache.cluster_changes import ChangeReporter
@@ -25,17 +26,18 @@ from scheduler_core.sidecar.cache.namespace_cache import NamespaceCache
 from scheduler_core.sidecar.cache.node_usage import NodeUsage
 from scheduler_core.sidecar.cache.object_head import read_head
 from scheduler_core.sidecar.cache.pod_cache import LABELS, LivePod, PodReader
+from scheduler_core.sidecar.cache.pod_updates import PodUpdates
 from scheduler_core.sidecar.cache.selector_cache import SelectorCache
-from scheduler_core.sidecar.cache.volume_cache import VolumeCache, VolumeChange
+from scheduler_core.sidecar.cache.volume_cache import VolumeCache
 from scheduler_core.sidecar.writes import Ref
 from validators.model.group import Group
 from validators.versions.served import hub_of
 
 __all__ = ["KINDS", "LABELS", "Cache"]
 
-KINDS = tuple(kind for kind in gather.KINDS if kind not in CAPACITY_KINDS)
+KINDS = gather.KINDS
 """Kinds that are watched."""
-_ABOUT_VOLUMES = frozenset({*VOLUME_KINDS, *ATTACH_KINDS})
+_ABOUT_VOLUMES = frozenset({*VOLUME_KINDS, *ATTACH_KINDS, *CAPACITY_KINDS})
 
 _FEW_FORMS = 2_000
 """Number of pod forms above which unused forms are removed."""
@@ -67,11 +69,17 @@ class Cache:
         self._unusable: dict[Key, str] = {}
         self.group_cache = GroupCache()
         self._volumes = VolumeCache()
-        self.usage = NodeUsage(self.group_cache, self._volumes.attach)
+        self.usage = NodeUsage(self.group_cache, self._volumes)
         self._selectors = SelectorCache()
         self._namespaces = NamespaceCache()
         self.reporter = ChangeReporter(self.usage, self.group_cache)
+        self._updates = PodUpdates(self.usage, self._volumes, self._reader, self.reporter)
         self._snapshots = LiveSnapshots(self.usage, self.group_cache, self._volumes, self._selectors, self._namespaces, self._unusable)
+
+    @property
+    def volumes(self) -> VolumeObjects:
+        """Return the usable claims and volumes."""
+        return self._volumes.objects
 
     @property
     def synced(self) -> bool:
@@ -181,7 +189,7 @@ class Cache:
         elif raw_object.kind in SELECTING_KINDS:
             self._selectors.add_or_update(raw_object, name)
         elif raw_object.kind in _ABOUT_VOLUMES:
-            self._apply_volume_change(self._volumes.add_or_update(raw_object, name))
+            self._updates.apply(self._volumes.add_or_update(raw_object, name))
         else:
             before = self.reporter.before_change(raw_object.kind, name)
             self.group_cache.add_or_update(raw_object, name, stamp)
@@ -191,9 +199,9 @@ class Cache:
         if kind == "Pod":
             self._unusable.pop((kind, *name), None)
             if (pod := self.usage.remove_pod("/".join(name))) is not None:
-                self._forget_volumes(pod)
+                self._updates.forget(pod)
                 self.reporter.pod(pod, None, self.usage.node_of(pod))
-                self._update_pods(self._other_users(pod, None))
+                self._updates.pod_changed(pod, None)
         elif kind == "Node":
             if self.usage.remove_node(name[1]):
                 self.reporter.node(name[1])
@@ -202,55 +210,21 @@ class Cache:
         elif kind in SELECTING_KINDS:
             self._selectors.remove(kind, name)
         elif kind in _ABOUT_VOLUMES:
-            self._apply_volume_change(self._volumes.remove(kind, name))
+            self._updates.apply(self._volumes.remove(kind, name))
         else:
             before = self.reporter.before_change(kind, name)
             self.group_cache.remove(kind, name)
             self.reporter.group(kind, name, before)
-
-    def _apply_volume_change(self, change: VolumeChange) -> None:
-        """Update nodes and pods after a change of objects about volumes."""
-        for node in change.nodes:
-            if self.usage.update_attach_limits(node, drivers=change.drivers):
-                self.reporter.attached_volumes(node, helps=change.frees)
-        keys = (pod.key for claim in change.claims for pod in self.usage.pods.pods_of_claim(claim))
-        # A new attachment takes the place of the volume of its pod, and frees nothing.
-        self._update_pods(keys, frees=change.frees or not change.nodes)
-
-    def _update_pods(self, keys: Iterable[str], *, frees: bool = True) -> None:
-        """Update the pods whose requirements on nodes have changed, and pods that use the same volumes.
-
-        Changed pods are reported; those with a node only if the change *frees* volumes there.
-        """
-        pending = dict.fromkeys(keys)
-        while pending:
-            key, _ = pending.popitem()
-            if (before := self.usage.pods.pods.get(key)) is None:
-                continue
-            if (after := self._reader.with_volumes(before, self._volumes.objects)) is not None:
-                old_node = self.usage.node_of(before)
-                self.usage.add_or_update_pod(after)
-                if frees or not old_node:
-                    self.reporter.pod(before, after, old_node)
-                pending |= dict.fromkeys(self._other_users(before, after))
-
-    def _other_users(self, before: LivePod | None, after: LivePod | None) -> Iterator[str]:
-        """Yield the pods whose volumes count differently because *before* was replaced by *after*, None if there is none."""
-        drafts = [each.draft for each in (before, after) if each is not None]
-        same = len(drafts) == 2 and drafts[0].node == drafts[1].node
-        volumes = [set(each.uses) for each in drafts]
-        for volume in volumes[0] ^ volumes[1] if same else set().union(*volumes):
-            yield from self._volumes.users.users(volume)
 
     def _add_pod(self, raw_object: GatheredObjects, name: Name, stamp: Stamp) -> None:
         key = (raw_object.kind, *name)
         self._unusable.pop(key, None)
         before = self.usage.pods.pods.get("/".join(name))
         old_node = self.usage.node_of(before) if before is not None else ""
-        self._forget_volumes(before)
+        self._updates.forget(before)
         after: LivePod | None = None
         try:
-            pod = self._reader.read_pod(raw_object, stamp, self._volumes.objects)
+            pod = self._reader.read_pod(raw_object, stamp, self._volumes.objects, self._updates.shared)
         except Unusable as error:
             self._unusable[key] = str(error)
             self.usage.remove_pod("/".join(name))
@@ -262,11 +236,7 @@ class Cache:
                 self.usage.end(pod)
         if before is not None or after is not None:
             self.reporter.pod(before, after, old_node)
-            self._update_pods(self._other_users(before, after))
-
-    def _forget_volumes(self, pod: LivePod | None) -> None:
-        if pod is not None:
-            self._volumes.users.remove(pod.key, pod.draft.uses)
+            self._updates.pod_changed(before, after)
 
     def _sweep(self) -> None:
         """Remove the forms of deleted pods once the number of forms has doubled since the last time."""

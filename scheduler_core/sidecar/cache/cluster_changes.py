@@ -28,6 +28,7 @@ class ClusterChanges:
         nodes: nodes that were added, changed or removed.
         pods_moved: whether a pod was added to or removed from a node, or changed its labels there.
         budgets: whether a disruption budget changed.
+        storage: whether the volumes that claims without a volume can get changed.
         priorities_changed: whether a priority class changed.
         units: whether a group with running pods changed, so that its preemption units can differ.
 
@@ -38,6 +39,7 @@ class ClusterChanges:
     nodes: set[str] = dataclasses.field(default_factory=set)
     pods_moved: bool = False
     budgets: bool = False
+    storage: bool = False
     priorities_changed: bool = False
     units: bool = False
 
@@ -48,9 +50,8 @@ class ClusterChanges:
         return frozenset(event for event, change in happened.items() if change)
 
     def __bool__(self) -> bool:
-        return (
-            bool(self.roots or self.freed_nodes or self.nodes) or self.pods_moved or self.budgets or self.priorities_changed or self.units
-        )
+        happened = self.pods_moved or self.budgets or self.storage or self.priorities_changed or self.units
+        return happened or bool(self.roots or self.freed_nodes or self.nodes)
 
 
 class ChangeReporter:
@@ -90,6 +91,11 @@ class ChangeReporter:
         self.change_count += 1
         if helps:
             self.changes.nodes.add(node)
+
+    def storage(self) -> None:
+        """Record that the volumes changed that claims without a volume can get."""
+        self.change_count += 1
+        self.changes.storage = True
 
     def before_change(self, kind: str, name: Name) -> Before:
         """Return the state before a change, to be passed to ``group``."""

@@ -15,14 +15,15 @@ import msgspec
 from apiserver.api import Api
 from apiserver.discovery import path_of
 from apiserver.watch import Watcher, WatchStatus
-from scheduler_core.loading.gather import ATTACH_KINDS, SELECTING_KINDS, VOLUME_KINDS
+from scheduler_core.loading.gather import ATTACH_KINDS, CAPACITY_KINDS, SELECTING_KINDS, VOLUME_KINDS
 from validators.versions.served import Resource, resource
 
 WATCHED = tuple(
     map(
         resource,
         (
-            *("PriorityClass", "Node", "PodDisruptionBudget", "Namespace", *VOLUME_KINDS, *ATTACH_KINDS, *SELECTING_KINDS),
+            *("PriorityClass", "Node", "PodDisruptionBudget", "Namespace"),
+            *(*VOLUME_KINDS, *ATTACH_KINDS, *CAPACITY_KINDS, *SELECTING_KINDS),
             *("Workload", "CompositePodGroup", "PodGroup", "Pod"),
         ),
     )

@@ -9,12 +9,12 @@ import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator
 
+from scheduler_core.loading.claim_options import report_storage
 from scheduler_core.loading.drafts import requested_rows
 from scheduler_core.loading.gather import GatheredObjects
 from scheduler_core.loading.pod_forms import Images, PodForm
 from scheduler_core.loading.pod_shapes import scored_images, shape_of
 from scheduler_core.loading.read_pods import record_of
-from scheduler_core.model.attach_limits import AttachLimits
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE, SchedulerProfile
@@ -23,6 +23,7 @@ from scheduler_core.sidecar.cache.node_cache import NodeCache
 from scheduler_core.sidecar.cache.placement_state import LivePlacementState
 from scheduler_core.sidecar.cache.pod_affinity import PodAffinityCache
 from scheduler_core.sidecar.cache.pod_cache import Ended, LivePod, PodCache, pinned_hostname
+from scheduler_core.sidecar.cache.volume_cache import VolumeCache
 from scheduler_core.sidecar.client.requests import GATE, HOSTNAME
 
 
@@ -33,14 +34,15 @@ class NodeUsage:
         nodes: the nodes.
         pods: the pods that have not ended.
         affinity: pod counts for affinity and topology spread.
+        storage_stale: whether the volumes that claims without a volume can get changed since they were last reported to the node table.
 
     """
 
-    def __init__(self, groups: GroupCache, attach: AttachLimits) -> None:
-        self.nodes = NodeCache(attach)
+    def __init__(self, groups: GroupCache, volumes: VolumeCache) -> None:
+        self.nodes = NodeCache(volumes.attach)
         self.pods = PodCache()
         self.affinity = PodAffinityCache()
-        self._groups = groups
+        self._groups, self._volumes = groups, volumes
         self._ungates, self._binds, self._profile = False, "", DEFAULT_PROFILE
         self._placement_state: LivePlacementState | None = None
         self._stale = False
@@ -50,6 +52,7 @@ class NodeUsage:
         """Names of images that a known pod has, or had since the placement state was built."""
         self._new_images = False
         """Whether a name was added that a node reports."""
+        self.storage_stale = False
         self._serials = itertools.count()
 
     def set_options(self, *, ungates: bool, binds: str = "", profile: SchedulerProfile = DEFAULT_PROFILE) -> None:
@@ -94,7 +97,7 @@ class NodeUsage:
         before = self.pods.add_or_update(pod)
         if before is not None:
             self._uncount(before)
-            _keep_assumed(before, pod)
+            pod.keep_assumed(before)
         self._count(pod)
         return before
 
@@ -149,6 +152,8 @@ class NodeUsage:
         elif self._new_images or not self.nodes.changed_images.isdisjoint(self._images):
             self._update_images(self._placement_state)
         self._stale = False
+        if self.storage_stale and self.pods.with_delayed_claims and self._placement_state is not None:
+            self._update_storage(self._placement_state.nodes)
         if self._placement_state is None:
             raise RuntimeError("internal error: the placement state was just built")
         return self._placement_state
@@ -161,9 +166,7 @@ class NodeUsage:
 
     def overcommitted(self, pods: Iterable[LivePod]) -> bool:
         """Return whether the pods on a node of one of *pods* request more than it has: another scheduler bound pods there too."""
-        state = self.placement_state()
-        at = sorted({index for pod in pods if (index := state.nodes.index.get(self.node_of(pod), -1)) >= 0})
-        return state.overcommitted(at)
+        return self.placement_state().overcommitted(map(self.node_of, pods))
 
     def records(self) -> Iterator[PodRecord]:
         """Return the records of all counted pods."""
@@ -192,7 +195,7 @@ class NodeUsage:
         state = self._placement_state = LivePlacementState.from_nodes(table)
         state.requested = before.requested
         self.affinity.recount()
-        self._stale = False
+        self._stale, self.storage_stale = False, True
         self._recount_pods_with(before.nodes.reported.keys() ^ table.reported.keys())
         for pod in list(self.pods.assumed_or_pinned.values()):
             self.changed(pod)
@@ -204,6 +207,14 @@ class NodeUsage:
         self._report_images(state.nodes, changed_nodes=not self._new_images)
         state.profiles.clear()
         self._recount_pods_with(before ^ state.nodes.reported.keys())
+
+    def _update_storage(self, nodes: NodeTable) -> None:
+        """Report what claims without a volume can get, and count the pods again whose shapes depend on it."""
+        report_storage(nodes, self._volumes.objects)
+        self.storage_stale = False
+        self._shapes = {key: shape for key, shape in self._shapes.items() if not key[0].requests()}
+        for pod in list(self.pods.with_delayed_claims.values()):
+            self.changed(pod)
 
     def _report_images(self, table: NodeTable, *, changed_nodes: bool = False) -> None:
         self.nodes.report_images(table, self._images, changed_nodes=changed_nodes)
@@ -236,6 +247,8 @@ class NodeUsage:
         if not self.is_counted(pod):
             return
         form, nodes = pod.draft.form, state.nodes
+        if pod.draft.delayed_claims and nodes.storage is None:
+            report_storage(nodes, self._volumes.objects)
         images = scored_images(pod.draft.images, nodes)
         for name in pod.draft.images:
             if name not in self._images:
@@ -275,10 +288,7 @@ class NodeUsage:
         node, nominated = nodes.index.get(self.node_of(pod), -1), nodes.index.get(pod.nominated, -1)
         shape = self._shape(draft.form, scored_images(draft.images, nodes), nodes)
         record = record_of(draft, shape, rank, node=node, nominated=nominated)
-        if pod.deletion_assumed and not record.terminating:
-            record = dataclasses.replace(record, terminating=True, preempted=pod.evicted)
-        elif pod.evicted and record.terminating:
-            record = dataclasses.replace(record, preempted=True)
+        record = pod.with_assumed(record)
         if self._ungates and draft.gates == (GATE,):
             record = dataclasses.replace(record, gates=())
         return record
@@ -287,14 +297,3 @@ class NodeUsage:
         if (shape := self._shapes.get((form, images))) is None:
             shape = self._shapes[form, images] = shape_of(form, images, next(self._serials), nodes, self._profile)
         return shape
-
-
-def _keep_assumed(before: LivePod, pod: LivePod) -> None:
-    """Copy the assumed changes of *before* to *pod*, unless the watch already shows them."""
-    if before.stamp.uid != pod.stamp.uid:
-        return
-    if not pod.draft.node and not pod.pinned_node:
-        pod.assumed, pod.acknowledged = before.assumed, before.acknowledged
-    pod.deletion_assumed, pod.evicted = before.deletion_assumed and not pod.draft.terminating, before.evicted
-    if not pod.draft.node and pod.draft.nominated != before.assumed_nomination:
-        pod.assumed_nomination = before.assumed_nomination

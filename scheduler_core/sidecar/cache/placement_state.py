@@ -97,10 +97,11 @@ class LivePlacementState:
             profile = self.profiles[ignore] = Profile(self.nodes, ignore)
         return profile
 
-    def overcommitted(self, nodes: list[int]) -> bool:
-        """Return whether the pods on one of *nodes* request more resources than it has; numbers of volumes do not count."""
+    def overcommitted(self, names: Iterable[str]) -> bool:
+        """Return whether the pods on one of the nodes *names* request more than it has; volumes are not counted."""
+        at = sorted({self.nodes.index[name] for name in names if name in self.nodes.index})
         rows = sorted({*self.nodes.row.values()} - {*self.nodes.limit_rows, *self.nodes.volume_rows})
-        return bool((self.requested.sums()[rows][:, nodes] > self.nodes.allocatable[rows][:, nodes]).any())
+        return bool((self.requested.sums()[rows][:, at] > self.nodes.allocatable[rows][:, at]).any())
 
     def set_attach_limits(self, node: int, amounts: Iterable[tuple[str, int]], *, drivers: bool) -> None:
         """Set the number of volumes that *node* can attach, by row; *drivers*: whether its drivers changed."""

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Container, Iterator, Mapping
+from typing import Final
+
+import msgspec
 
 from scheduler_core.loading.drafts import Draft
 from scheduler_core.loading.gather import GatheredObjects, Name
@@ -43,6 +46,8 @@ class LivePod:
     """Its condition PodScheduled, as watched or as last written."""
     assumed: str = ""
     """Node of a bind or gate removal that is in flight, or confirmed but not yet watched; empty if none."""
+    assumed_volumes: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Volume of each claim without a volume for the assumed node, empty for one that is provisioned."""
     acknowledged: bool = False
     """Whether the API server has confirmed the assumed bind."""
     deletion_assumed: bool = False
@@ -78,6 +83,27 @@ class LivePod:
         """Its nominated node; empty if none."""
         return self.draft.nominated if self.assumed_nomination is None else self.assumed_nomination
 
+    def keep_assumed(self, before: LivePod) -> None:
+        """Copy the assumed changes of *before*, unless the watch already shows them."""
+        if before.stamp.uid != self.stamp.uid:
+            return
+        if not self.draft.node and not self.pinned_node:
+            self.assumed, self.assumed_volumes, self.acknowledged = before.assumed, before.assumed_volumes, before.acknowledged
+        self.deletion_assumed, self.evicted = before.deletion_assumed and not self.draft.terminating, before.evicted
+        if not self.draft.node and self.draft.nominated != before.assumed_nomination:
+            self.assumed_nomination = before.assumed_nomination
+
+    def with_assumed(self, record: PodRecord) -> PodRecord:
+        """Return *record* of this pod with its assumed deletion and volumes."""
+        if self.deletion_assumed and not record.terminating:
+            record = dataclasses.replace(record, terminating=True, preempted=self.evicted)
+        elif self.evicted and record.terminating:
+            record = dataclasses.replace(record, preempted=True)
+        if self.draft.delayed_claims and self.assumed:
+            picked = tuple(self.assumed_volumes.get(each, "") for each in self.draft.delayed_claims)
+            record = dataclasses.replace(record, picked=picked)
+        return record
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Ended:
@@ -88,6 +114,19 @@ class Ended:
     """The name of its PodGroup; empty if it had no group or no node, or if its kubelet did not admit it: it never ran."""
 
 
+class _EndedStatus(wire.Wire, frozen=True, gc=False):
+    """``status`` of a pod that has ended, without the fields of ``wire.PodStatus``."""
+
+    message: str = ""
+
+
+class _EndedPod(wire.Wire, frozen=True, gc=False):
+    """A pod that has ended."""
+
+    status: _EndedStatus = _EndedStatus()
+
+
+_ENDED_DECODER: Final = msgspec.json.Decoder(_EndedPod)
 _MAX_TEXTS = 10_000
 """Maximum number of shared condition messages."""
 
@@ -99,8 +138,8 @@ class PodReader:
         self._reader = Reader(membership)
         self._texts: dict[str, str] = {}
 
-    def read_pod(self, raw_object: GatheredObjects, stamp: Stamp, volumes: VolumeObjects) -> LivePod | Ended:
-        """Return the pod with the requirements of its claims, or ``Ended`` if it has ended.
+    def read_pod(self, raw_object: GatheredObjects, stamp: Stamp, volumes: VolumeObjects, shared: Container[Name]) -> LivePod | Ended:
+        """Return the pod with the requirements of its claims, or ``Ended`` if it has ended; *shared* are claims of several pods.
 
         Raises:
             Unusable: the pod cannot be used.
@@ -109,17 +148,17 @@ class PodReader:
         pod = typed(raw_object, wire.Pod)
         name = name_in(raw_object.kind, pod.metadata)
         if (draft := self._reader.draft(name, pod)) is None:
-            ran = pod.spec.node_name and not pod.status.message.startswith(_REJECTED)
+            ran = pod.spec.node_name and not _is_rejected(raw_object)
             return Ended("/".join(name), self._reader.group(pod) if ran else "")
         pinned_node = "" if GATE in draft.gates else (pod.metadata.annotations or {}).get(GATE, "")
-        draft = self._reader.resolve_claims(self._reader.find_volumes(draft, volumes), volumes)
+        draft = self._reader.resolve_claims(self._reader.find_volumes(draft, volumes), volumes, shared)
         return LivePod("/".join(name), stamp, draft, pinned_node, self._pod_scheduled(pod))
 
-    def with_volumes(self, pod: LivePod, volumes: VolumeObjects) -> LivePod | None:
+    def with_volumes(self, pod: LivePod, volumes: VolumeObjects, shared: Container[Name]) -> LivePod | None:
         """Return *pod* with the requirements and volumes that its claims have now; None if they are the same."""
         before = pod.draft
         volumes.users.remove(pod.key, before.uses)
-        draft = self._reader.resolve_claims(self._reader.find_volumes(before, volumes), volumes)
+        draft = self._reader.resolve_claims(self._reader.find_volumes(before, volumes), volumes, shared)
         volumes_before = before.bound_claims, before.uses, before.named_volumes
         if draft.form is before.form and (draft.bound_claims, draft.uses, draft.named_volumes) == volumes_before:
             return None
@@ -144,6 +183,14 @@ class PodReader:
         return None
 
 
+def _is_rejected(raw_object: GatheredObjects) -> bool:
+    """Return whether the kubelet of a pod that has ended did not admit it."""
+    try:
+        return _ENDED_DECODER.decode(raw_object.text).status.message.startswith(_REJECTED)
+    except ValueError:
+        return False
+
+
 def pinned_hostname(pod: LivePod) -> str:
     """Return the host name in the node selector of a pod; empty if none."""
     return next((value for key, value in pod.draft.form.node_selector if key == HOSTNAME), "")
@@ -163,6 +210,8 @@ class PodCache:
         """Pods that are not bound but are assumed on or pinned to a node, even if that node does not exist."""
         self.with_workload_ref: dict[str, LivePod] = {}
         """Pods with the field ``workloadRef`` of v1alpha1."""
+        self.with_delayed_claims: dict[str, LivePod] = {}
+        """Pods with claims that wait for their first consumer."""
         self._by_claim: dict[Name, dict[str, LivePod]] = {}
 
     def add_or_update(self, pod: LivePod) -> LivePod | None:
@@ -173,6 +222,8 @@ class PodCache:
             self._members.setdefault((pod.name[0], pod.draft.group), {})[pod.key] = pod
         if pod.draft.reference is not None:
             self.with_workload_ref[pod.key] = pod
+        if pod.draft.delayed_claims:
+            self.with_delayed_claims[pod.key] = pod
         for claim in _claims(pod):
             self._by_claim.setdefault(claim, {})[pod.key] = pod
         return before
@@ -200,6 +251,7 @@ class PodCache:
         self.nominated.pop(key, None)
         self.assumed_or_pinned.pop(key, None)
         self.with_workload_ref.pop(key, None)
+        self.with_delayed_claims.pop(key, None)
         if pod.draft.group:
             _remove(self._members, (pod.name[0], pod.draft.group), key)
         for claim in _claims(pod):

@@ -1,4 +1,4 @@
-"""Claims, volumes, storage classes, CSI drivers of nodes, and attached volumes of a live cluster.
+"""Claims, volumes, storage classes and capacities, CSI drivers of nodes, and attached volumes of a live cluster.
 
 An object counts as changed only if a field that placement reads has changed.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from typing import TypeVar
 
 from scheduler_core.loading.gather import GatheredObjects, Name, Unusable
 from scheduler_core.loading.read_objects import attempt
@@ -14,24 +15,61 @@ from scheduler_core.loading.read_volumes import (
     Attachment,
     attached_volume,
     read_attachment,
+    read_capacity,
     read_claim,
     read_class,
     read_driver,
     read_drivers,
+    read_measured,
+    read_provisioner,
     read_volume,
 )
 from scheduler_core.model.attach_limits import AttachLimits
+from scheduler_core.model.delayed_claims import Provisioner, StorageCapacity
 from scheduler_core.model.volume_users import VolumeUsers
 from scheduler_core.model.volumes import Claim, Volume, VolumeObjects
 
-Value = Claim | Volume | str | dict[str, int | None] | bool | Attachment
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Class:
+    """A storage class: its volume binding mode and provisioner."""
+
+    mode: str
+    provisioner: Provisioner
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Driver:
+    """A CSI driver: whether it must be on a node, and whether its storage capacity is compared."""
+
+    required: bool
+    measured: bool
+
+
+Value = Claim | Volume | _Class | dict[str, int | None] | _Driver | Attachment | StorageCapacity
+
+
+def _read_class(raw_object: GatheredObjects) -> tuple[Name, _Class]:
+    name, mode = read_class(raw_object)
+    return name, _Class(mode, read_provisioner(raw_object)[1])
+
+
+def _read_driver(raw_object: GatheredObjects) -> tuple[Name, _Driver]:
+    name, required = read_driver(raw_object)
+    return name, _Driver(required, read_measured(raw_object)[1])
+
+
 _READERS: dict[str, Callable[[GatheredObjects], tuple[Name, Value]]] = {
     "PersistentVolumeClaim": read_claim,
     "PersistentVolume": read_volume,
-    "StorageClass": read_class,
+    "StorageClass": _read_class,
     "CSINode": read_drivers,
-    "CSIDriver": read_driver,
+    "CSIDriver": _read_driver,
     "VolumeAttachment": read_attachment,
+    "CSIStorageCapacity": read_capacity,
 }
 
 
@@ -44,6 +82,7 @@ class VolumeChange:
         nodes: nodes whose number of free volumes differs.
         drivers: whether the drivers of these nodes changed.
         frees: whether more volumes can be free there.
+        storage: whether the volumes that claims without a volume can get differ.
 
     """
 
@@ -51,10 +90,11 @@ class VolumeChange:
     nodes: set[str] = dataclasses.field(default_factory=set)
     drivers: bool = False
     frees: bool = False
+    storage: bool = False
 
 
 class VolumeCache:
-    """Claims, volumes, storage classes, CSINodes, CSIDrivers and VolumeAttachments by name.
+    """Claims, volumes, storage classes, CSINodes, CSIDrivers, VolumeAttachments and CSIStorageCapacities by name.
 
     Attributes:
         objects: the usable objects.
@@ -69,11 +109,24 @@ class VolumeCache:
         self._claims: dict[Name, Claim] = {}
         self._volumes: dict[str, Volume] = {}
         self._classes: dict[str, str] = {}
+        self._provisioners: dict[str, Provisioner] = {}
+        self._capacities: dict[Name, StorageCapacity] = {}
+        self._measured: set[str] = set()
+        self._reserved: dict[Name, set[str]] = {}
         self._claims_by_volume: dict[str, set[Name]] = {}
         self._attachments_by_volume: dict[str, set[Name]] = {}
         self.attach, self.users = AttachLimits(), VolumeUsers()
         self.objects = VolumeObjects(
-            self._claims, self._volumes, self._classes, completes=False, delays=False, attach=self.attach, users=self.users
+            self._claims,
+            self._volumes,
+            self._classes,
+            completes=False,
+            provisioners=self._provisioners,
+            capacities=self._capacities,
+            measured=self._measured,
+            attach=self.attach,
+            users=self.users,
+            reserved=self._reserved,
         )
         self.unusable: dict[tuple[str, str, str], str] = {}
 
@@ -100,22 +153,26 @@ class VolumeCache:
             del self._values[kind, name]
         else:
             self._values[kind, name] = value
+        self._apply(kind, name, before, value, change)
+        return change
+
+    def _apply(self, kind: str, name: Name, before: Value | None, value: Value | None, change: VolumeChange) -> None:
         match kind:
             case "PersistentVolumeClaim":
                 self._set_claim(name, value if isinstance(value, Claim) else None, change)
             case "PersistentVolume":
                 self._set_volume(name[1], value if isinstance(value, Volume) else None, change)
             case "StorageClass":
-                self._set_class(name[1], value if isinstance(value, str) else None, change)
+                self._set_class(name[1], value if isinstance(value, _Class) else None, change)
             case "CSINode":
                 self._set_drivers(name[1], value if isinstance(value, dict) else {}, change)
             case "CSIDriver":
-                (self.attach.required.add if value else self.attach.required.discard)(name[1])
-                change.claims |= self._claims.keys() if value or before else set()
+                self._set_driver(name[1], before, value, change)
+            case "CSIStorageCapacity":
+                self._set_capacity(name, value if isinstance(value, StorageCapacity) else None, change)
             case "VolumeAttachment":
                 for each, sign in ((before, -1), (value, 1)):
                     self._set_attachment(name, each if isinstance(each, tuple) else None, sign, change)
-        return change
 
     def _set_error(self, key: tuple[str, str, str], error: str, change: VolumeChange) -> None:
         self.unusable.pop(key, None)
@@ -133,7 +190,7 @@ class VolumeCache:
         if claim is not None:
             self._claims[name] = claim
             if claim.volume:
-                self._claims_by_volume.setdefault(claim.volume, set()).add(name)
+                _add(self._claims_by_volume, claim.volume, name)
         change.claims.add(name)
 
     def _set_volume(self, name: str, volume: Volume | None, change: VolumeChange) -> None:
@@ -142,19 +199,41 @@ class VolumeCache:
         ]
         for each in attachments:
             self._attach(each, -1, change)
+        before = self._volumes.pop(name, None)
+        if before is not None and before.claim is not None:
+            _discard(self._reserved, before.claim, name)
+            change.claims.add(before.claim)
+        if volume is not None and volume.claim is not None:
+            _add(self._reserved, volume.claim, name)
+            change.claims.add(volume.claim)
         if volume is not None:
             self._volumes[name] = volume
-        else:
-            del self._volumes[name]
+        change.storage = True
         for each in attachments:
             self._attach(each, 1, change)
         change.claims |= self._claims_by_volume.get(name, set())
 
-    def _set_class(self, name: str, mode: str | None, change: VolumeChange) -> None:
+    def _set_class(self, name: str, value: _Class | None, change: VolumeChange) -> None:
         self._classes.pop(name, None)
-        if mode is not None:
-            self._classes[name] = mode
+        self._provisioners.pop(name, None)
+        if value is not None:
+            self._classes[name], self._provisioners[name] = value.mode, value.provisioner
+        change.storage = True
         change.claims |= {claim for claim, each in self._claims.items() if each.storage_class == name and not each.bound}
+
+    def _set_driver(self, name: str, before: Value | None, value: Value | None, change: VolumeChange) -> None:
+        old, new = (each if isinstance(each, _Driver) else _Driver(required=False, measured=False) for each in (before, value))
+        (self.attach.required.add if new.required else self.attach.required.discard)(name)
+        (self._measured.add if new.measured else self._measured.discard)(name)
+        change.storage = True
+        if old.required != new.required:
+            change.claims |= self._claims.keys()
+
+    def _set_capacity(self, name: Name, capacity: StorageCapacity | None, change: VolumeChange) -> None:
+        self._capacities.pop(name, None)
+        if capacity is not None:
+            self._capacities[name] = capacity
+        change.storage = True
 
     def _set_drivers(self, node: str, drivers: dict[str, int | None], change: VolumeChange) -> None:
         rows = self.attach.rows()
@@ -169,7 +248,7 @@ class VolumeCache:
             return
         volume = attachment[2]
         if sign > 0:
-            self._attachments_by_volume.setdefault(volume, set()).add(name)
+            _add(self._attachments_by_volume, volume, name)
         else:
             _discard(self._attachments_by_volume, volume, name)
         self._attach(attachment, sign, change)
@@ -182,7 +261,11 @@ class VolumeCache:
             change.frees |= sign < 0
 
 
-def _discard(index: dict[str, set[Name]], key: str, name: Name) -> None:
+def _add(index: dict[K, set[V]], key: K, name: V) -> None:
+    index.setdefault(key, set()).add(name)
+
+
+def _discard(index: dict[K, set[V]], key: K, name: V) -> None:
     index[key].discard(name)
     if not index[key]:
         del index[key]

@@ -6,7 +6,22 @@ import enum
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scheduler_core.sidecar.writes import Bind, Evict, Nominate, RecordEvent, Remove, SetCondition, Ungate, Write, WriteOutcome
+from scheduler_core.sidecar.client.requests import SELECTED_NODE
+from scheduler_core.sidecar.writes import (
+    Bind,
+    Evict,
+    Nominate,
+    RecordEvent,
+    Ref,
+    Remove,
+    ReserveVolume,
+    SelectNode,
+    SetCondition,
+    Ungate,
+    VolumeWrite,
+    Write,
+    WriteOutcome,
+)
 
 CONFLICT, GONE, INVALID, NOT_FOUND, TOO_MANY, UNAVAILABLE = 409, 410, 422, 404, 429, 503
 AUTH_ERRORS = frozenset({401, 403})
@@ -57,6 +72,8 @@ def outcome_from_object(write: Write, content: Mapping[str, Any] | None) -> tupl
             return _bound(spec, node, terminating=terminating)
         case Evict() | Remove():
             return (WriteOutcome.DONE, "") if terminating else None
+        case ReserveVolume() | SelectNode():
+            return _volume_outcome(write, content, terminating=terminating)
         case Ungate() | Nominate() | SetCondition():
             return (WriteOutcome.GONE, "the object is being deleted") if terminating and not isinstance(write, SetCondition) else None
         case _:
@@ -70,6 +87,30 @@ def _bound(spec: Mapping[str, Any], node: str, *, terminating: bool) -> tuple[Wr
     if current:
         return WriteOutcome.REFUSED, f"the pod is already bound to node {current}"
     return (WriteOutcome.GONE, "the object is being deleted") if terminating else None
+
+
+def _volume_outcome(write: VolumeWrite, content: Mapping[str, Any], *, terminating: bool) -> tuple[WriteOutcome, str] | None:
+    if isinstance(write, SelectNode):
+        return _selected(content, write.node, terminating=terminating)
+    return _reserved((content.get("spec") or {}).get("claimRef") or {}, write.claim, terminating=terminating)
+
+
+def _reserved(reference: Mapping[str, Any], claim: Ref, *, terminating: bool) -> tuple[WriteOutcome, str] | None:
+    if reference.get("uid") == claim.uid:
+        return WriteOutcome.DONE, ""
+    ours = (reference.get("namespace"), reference.get("name"), reference.get("uid") or "") == (claim.namespace, claim.name, "")
+    if reference and not ours:
+        return WriteOutcome.REFUSED, f"the volume is reserved for claim {reference.get('namespace')}/{reference.get('name')}"
+    return (WriteOutcome.REFUSED, "the volume is being deleted") if terminating else None
+
+
+def _selected(content: Mapping[str, Any], node: str, *, terminating: bool) -> tuple[WriteOutcome, str] | None:
+    current = ((content.get("metadata") or {}).get("annotations") or {}).get(SELECTED_NODE)
+    if (content.get("spec") or {}).get("volumeName") or current == node:
+        return WriteOutcome.DONE, ""
+    if current:
+        return WriteOutcome.REFUSED, f"its volume is to be created for node {current}"
+    return (WriteOutcome.REFUSED, "the claim is being deleted") if terminating else None
 
 
 def _uid(content: Mapping[str, Any]) -> str:

@@ -14,12 +14,15 @@ import msgspec
 
 from scheduler_core.sidecar.writes import (
     Bind,
+    ClearSelectedNode,
     Condition,
     Evict,
     EvictionMethod,
     Nominate,
     Ref,
     Remove,
+    ReserveVolume,
+    SelectNode,
     SetCondition,
     Ungate,
 )
@@ -32,6 +35,11 @@ STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 GATE = "muster.dev/placement"
 """Name of the scheduling gate that we remove, and of the annotation with the node that an ungated pod is pinned to."""
 HOSTNAME = "kubernetes.io/hostname"
+
+SELECTED_NODE = "volume.kubernetes.io/selected-node"
+"""Annotation of a claim: node for which its provisioner creates a volume."""
+BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
+"""Annotation of a volume that was not reserved by its creator."""
 
 _LONGEST_NAME = 120
 """Maximum characters of a scheduler name in a field manager, which has at most 128 bytes."""
@@ -59,6 +67,8 @@ class Paths:
 
     def object_path(self, ref: Ref) -> str:
         """Return the path of an object.  Raises KeyError if its kind is not served."""
+        if not ref.namespace:
+            return f"{self.collections[ref.kind]}/{ref.name}"
         base, _, resource = self.collections[ref.kind].rpartition("/")
         return f"{base}/namespaces/{ref.namespace}/{resource}/{ref.name}"
 
@@ -110,6 +120,35 @@ def nominate(write: Nominate, paths: Paths) -> Request:
     return _status(write.pod, {"nominatedNodeName": write.node or None}, paths)
 
 
+def reserve_volume(write: ReserveVolume, content: Mapping[str, Json], paths: Paths) -> Request | None:
+    """Return the request that reserves the volume *content*, at its resourceVersion; None if it is reserved for the claim already."""
+    claim, spec = write.claim, content.get("spec") or {}
+    reference = spec.get("claimRef") or {}
+    if reference.get("uid") == claim.uid:
+        return None
+    version = paths.api_version(claim.kind)
+    wanted = {"apiVersion": version, "kind": claim.kind, "namespace": claim.namespace, "name": claim.name, "uid": claim.uid}
+    # A volume that its creator reserved by name belongs to its claim for good; one without this annotation is not freed with it.
+    annotations = {} if reference else {"annotations": {BOUND_BY_CONTROLLER: "yes"}}
+    return Request(
+        "PATCH",
+        paths.object_path(write.target),
+        _ENCODE({"metadata": {**_preconditions(write.target, content), **annotations}, "spec": {"claimRef": wanted}}),
+        MERGE_PATCH,
+    )
+
+
+def select_node(write: SelectNode | ClearSelectedNode, content: Mapping[str, Json], paths: Paths) -> Request | None:
+    """Return the request that sets or removes the annotation of the claim *content*, at its resourceVersion; None if nothing is to do."""
+    current = ((content.get("metadata") or {}).get("annotations") or {}).get(SELECTED_NODE)
+    clears = isinstance(write, ClearSelectedNode)
+    if (content.get("spec") or {}).get("volumeName") or (current == write.node) is not clears:
+        return None
+    annotations = {SELECTED_NODE: None if clears else write.node}
+    body = {"metadata": {**_preconditions(write.target, content), "annotations": annotations}}
+    return Request("PATCH", paths.object_path(write.target), _ENCODE(body), MERGE_PATCH)
+
+
 def set_condition(write: SetCondition, paths: Paths, now: str, version: str = "") -> Request:
     """Return the request that sets the condition, or removes it if it has no status; *now* is RFC 3339.
 
@@ -149,6 +188,12 @@ def finalizers(target: Ref, content: Mapping[str, Json], wanted: tuple[str, ...]
     # An empty list, not null: with null, a merge patch could keep a finalizer that another client added meanwhile.
     body = {"metadata": {"uid": target.uid, "resourceVersion": metadata.get("resourceVersion"), "finalizers": list(wanted)}}
     return Request("PATCH", paths.object_path(target), _ENCODE(body), MERGE_PATCH)
+
+
+def _preconditions(target: Ref, content: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the part of a patch's metadata without which the server would change a newer object, or one that has changed."""
+    metadata = content.get("metadata") or {}
+    return {"uid": target.uid or metadata.get("uid"), "resourceVersion": metadata.get("resourceVersion")}
 
 
 def _status(target: Ref, status: Mapping[str, Json], paths: Paths, version: str = "") -> Request:

@@ -19,6 +19,15 @@ MIN_INTERVAL_SECONDS = 5.0
 """Minimum interval: while writes are forbidden, each of them requests a check."""
 SCHEDULING = "scheduling.k8s.io"
 _LONGEST = 300
+_PLACE = (
+    Permission("pods/binding", "create"),
+    Permission("pods", "delete"),
+    Permission("persistentvolumeclaims", "get"),
+    Permission("persistentvolumeclaims", "patch"),
+    Permission("persistentvolumes", "get"),
+    Permission("persistentvolumes", "patch"),
+)
+"""Permissions of mode ``place``: binds, undone gangs, and volumes that are bound before their pods."""
 _GROUPS = {"PodGroup": "podgroups", "CompositePodGroup": "compositepodgroups"}
 
 
@@ -52,8 +61,7 @@ def _mode(mode: Mode, settings: Settings, kinds: frozenset[str]) -> Iterator[Per
                 yield Permission(resource, "patch", SCHEDULING)
             return
         case Mode.PLACE:
-            yield Permission("pods/binding", "create")
-            yield Permission("pods", "delete")
+            yield from _PLACE
         case Mode.UNGATE:
             yield Permission("pods", "patch")
             yield Permission("pods", "delete")

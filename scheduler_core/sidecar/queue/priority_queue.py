@@ -17,6 +17,7 @@ from scheduler_core.sidecar.queue.binds_in_flight import BindsInFlight
 from scheduler_core.sidecar.queue.decision_log import DecisionLog
 from scheduler_core.sidecar.queue.entities import EntityQueue, QueuedEntity, RefusedEvictions
 from scheduler_core.sidecar.queue.next_action import Action, current_waiting, is_held_back, is_unplaced, next_action, update_timers
+from scheduler_core.sidecar.queue.pre_binds import PreBindsInFlight
 from scheduler_core.sidecar.queue.queueing_hints import QueueingHint, UnschedulableEntities
 from scheduler_core.sidecar.queue.root_status import RootStatus, root_status
 from scheduler_core.sidecar.queue.scheduler_options import SchedulerOptions
@@ -25,6 +26,7 @@ from scheduler_core.sidecar.queue.states import (
     Binding,
     Event,
     Gated,
+    PreBinding,
     Preempting,
     PreemptionPlan,
     PreemptionProposed,
@@ -49,6 +51,7 @@ class SchedulingQueue:
     Attributes:
         entities: entities by state.
         binds: binds in flight.
+        pre_binds: volumes that are being bound before the binds of their pods.
         decisions: the last decision on each root.
 
     """
@@ -60,6 +63,7 @@ class SchedulingQueue:
         self._assumed, self._reservations = assumed, reservations
         self.entities = EntityQueue(UnschedulableEntities(cache, options.ignore))
         self.binds = BindsInFlight(self.entities, assumed, options.retry_seconds)
+        self.pre_binds = PreBindsInFlight(self.entities)
         self.decisions = DecisionLog()
 
     def status_of(self, root: Root) -> RootStatus | None:
@@ -89,15 +93,17 @@ class SchedulingQueue:
     def reconsider(self, root: Root, now: float, *, hint: bool, status: RootStatus | None = None) -> None:
         """Update the state of *root*; *hint*: a change could help it; *status*: its current status, if already known."""
         known = self.get(root)
-        if known is not None and self._is_binding(known):
-            return
+        if known is not None:
+            self.pre_binds.changed(known)
+            if self._is_binding(known):
+                return
         status = status or self.status_of(root)
         if status is None or (known is not None and (known.uid != status.ref.uid or (status.emptied and root in self.entities.plans))):
             self.forget(root)
         if status is None or (status.emptied and self.get(root) is None):
             return
         entity = self.entities.add(status)
-        if not isinstance(entity.state, Binding) and not self._is_preempting(entity, now):
+        if not isinstance(entity.state, PreBinding | Binding) and not self._is_preempting(entity, now):
             self.route(entity, status, now, hint=hint)
 
     def route(self, entity: QueuedEntity, status: RootStatus, now: float, *, hint: bool = False) -> None:
@@ -130,6 +136,9 @@ class SchedulingQueue:
         if isinstance(entity.waiting, Backoff):
             for ref in entity.waiting.unconfirmed:
                 # The bind is no longer repeated; if it was carried out, a watch event will show it.
+                self._assumed.forget(ref)
+        if isinstance(entity.state, PreBinding):
+            for ref in entity.state.binds:
                 self._assumed.forget(ref)
         if isinstance(entity.state, PreemptionProposed):
             self._reservations.release(entity.state.plan)
@@ -183,7 +192,7 @@ class SchedulingQueue:
 
     def is_held_back(self, entity: QueuedEntity, status: RootStatus) -> bool:
         """Return whether *entity* can be attempted only after its members, parents or gates have changed."""
-        return not isinstance(entity.state, Binding) and is_held_back(entity.waiting, status)
+        return not isinstance(entity.state, PreBinding | Binding) and is_held_back(entity.waiting, status)
 
     def should_report(self, entity: QueuedEntity, now: float) -> bool:
         """Return whether unschedulable pods get an updated message now, which is rate-limited."""
@@ -191,6 +200,16 @@ class SchedulingQueue:
         if due:
             entity.reported_at = now
         return due
+
+    def pre_binding_failed(self, entity: QueuedEntity, now: float) -> None:
+        """Record that a volume could not be bound; the pods of *entity* are no longer assumed on nodes."""
+        if not isinstance(entity.state, PreBinding):
+            return
+        for ref in entity.state.binds:
+            self._assumed.forget(ref)
+        entity.back_off(now)
+        self.entities.move(entity, Event.PRE_BINDING_FAILED, Backoff())
+        self.reconsider(entity.root, now, hint=True)
 
     # Preemption.
 
@@ -257,11 +276,11 @@ class SchedulingQueue:
     # Queries.
 
     def _is_binding(self, entity: QueuedEntity) -> bool:
-        """Return whether binds are in flight for the same root.
+        """Return whether binds are in flight for the same root, or its volumes are being bound.
 
         Each bind causes an event, and the status of a large tree is expensive: it is computed only after the last bind.
         """
-        if not isinstance(entity.state, Binding):
+        if not isinstance(entity.state, PreBinding | Binding):
             return False
         root = entity.root
         live = self.cache.group(root.kind, root.namespace, root.name)

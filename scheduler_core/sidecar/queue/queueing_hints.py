@@ -79,6 +79,7 @@ class UnschedulableEntities:
                 not changes.nodes.isdisjoint(hint.hosts)
                 or not hint.events.isdisjoint(changes.events)
                 or (hint.preempts and (changes.budgets or changes.units))
+                or (changes.storage and any(form.requests() for form in hint.forms))
                 or fit_check.any_pod_fits(hint)
             ):
                 yield root

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.decision import Name as Root
 from scheduler_core.sidecar.queue.queueing_hints import QueueingHint
-from scheduler_core.sidecar.writes import Bind, Ref, Ungate, WriteOutcome
+from scheduler_core.sidecar.writes import Bind, Ref, Ungate, VolumeWrite, WriteOutcome
 
 Binds = Mapping[Ref, Bind | Ungate]
 """Binds by pod."""
@@ -76,6 +76,23 @@ class Scheduling:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class PreBinding:
+    """The volumes of its pods are being bound: *binds* are sent after all of them are bound, or not at all."""
+
+    binds: Binds
+    decision: Decision
+    writes: Mapping[Ref, VolumeWrite]
+    """Writes by the claim or volume that they change."""
+    since: float
+    outcomes: dict[Ref, WriteOutcome] = dataclasses.field(default_factory=dict)
+    """Results of the writes that have ended."""
+    failures: dict[Ref, str] = dataclasses.field(default_factory=dict)
+    """Errors of the writes that have failed."""
+    selected: set[Ref] = dataclasses.field(default_factory=set)
+    """Claims whose selected node the watch has shown."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Binding:
     """Binds are in flight: no attempt starts before the last of them has ended."""
 
@@ -123,8 +140,18 @@ class Deleted:
     """Removed from the queue: the object no longer exists, is no longer ours, or nothing is left to do."""
 
 
-State = Gated | Backoff | Unschedulable | Active | Scheduling | Binding | PreemptionProposed | Preempting | Deleted
-STATES: tuple[type[State], ...] = (Gated, Backoff, Unschedulable, Active, Scheduling, Binding, PreemptionProposed, Preempting)
+State = Gated | Backoff | Unschedulable | Active | Scheduling | PreBinding | Binding | PreemptionProposed | Preempting | Deleted
+STATES: tuple[type[State], ...] = (
+    Gated,
+    Backoff,
+    Unschedulable,
+    Active,
+    Scheduling,
+    PreBinding,
+    Binding,
+    PreemptionProposed,
+    Preempting,
+)
 """The states of an entity that is in the queue."""
 
 QUEUES: dict[type[State], str] = {
@@ -137,7 +164,7 @@ QUEUES: dict[type[State], str] = {
     Gated: "gated",
 }
 """Queue of kube-scheduler for each state; a root with binds in flight is in no queue."""
-UNDER_WAY: dict[type[State], str] = {Binding: "binding", PreemptionProposed: "preempting", Preempting: "preempting"}
+UNDER_WAY: dict[type[State], str] = {PreBinding: "binding", Binding: "binding", PreemptionProposed: "preempting", Preempting: "preempting"}
 
 """Work under way of a root in these states, as the label of a metric."""
 
@@ -150,6 +177,8 @@ class Event(enum.StrEnum):
     ACTIVATE = "Activate"
     POP = "Pop"
     ADD_UNSCHEDULABLE = "AddUnschedulable"
+    PRE_BIND = "PreBind"
+    PRE_BINDING_FAILED = "PreBindingFailed"
     BIND = "Bind"
     BINDING_DONE = "BindingDone"
     PROPOSE_PREEMPTION = "ProposePreemption"
@@ -171,7 +200,9 @@ TABLE: tuple[tuple[Event, tuple[type[State], ...], type[State], str], ...] = (
         Unschedulable,
         "the attempt failed; or it was active for another action, which is done",
     ),
-    (Event.BIND, (Scheduling,), Binding, "its pods are assumed, and binds are sent"),
+    (Event.PRE_BIND, (Scheduling,), PreBinding, "its pods are assumed, and their volumes are being bound"),
+    (Event.PRE_BINDING_FAILED, (PreBinding,), Backoff, "a volume could not be bound: no bind was sent"),
+    (Event.BIND, (Scheduling, PreBinding), Binding, "its pods are assumed, their volumes are bound, and binds are sent"),
     (Event.BINDING_DONE, (Binding,), Backoff, "the last of its binds has ended"),
     (Event.PROPOSE_PREEMPTION, (Scheduling,), PreemptionProposed, "the attempt failed, and preemption can help"),
     (Event.PREEMPT, (PreemptionProposed,), Preempting, "the dry run has passed, and the plan still holds: evictions are sent"),

@@ -15,6 +15,7 @@ from scheduler_core.sidecar.queue.root_status import RootStatus
 from scheduler_core.sidecar.scheduling.binding import Binder
 from scheduler_core.sidecar.scheduling.decide import Decided
 from scheduler_core.sidecar.scheduling.eviction_budgets import BlockedPreemption
+from scheduler_core.sidecar.scheduling.pre_binding import PreBinder
 from scheduler_core.sidecar.scheduling.preemption_plan import PreemptionPlans
 from scheduler_core.sidecar.writes import Evict, Write
 
@@ -42,8 +43,8 @@ class Attempt:
 class DecisionApplier:
     """Turns decisions into attempts, and reports the results to the queue."""
 
-    def __init__(self, queue: SchedulingQueue, binder: Binder, preemption: PreemptionPlans) -> None:
-        self._queue, self._binder, self._preemption = queue, binder, preemption
+    def __init__(self, queue: SchedulingQueue, binder: Binder, pre_binder: PreBinder, preemption: PreemptionPlans) -> None:
+        self._queue, self._binder, self._pre_binder, self._preemption = queue, binder, pre_binder, preemption
 
     def apply_decision(self, entity: QueuedEntity, status: RootStatus, decided: Decided, now: float) -> Attempt:
         """Apply *decided*, a decision for *status*, and return the attempt."""
@@ -76,10 +77,14 @@ class DecisionApplier:
         queue = self._queue
         binds = self._binder.binds(decision, status)
         reports = self._report_failure(entity, status, decision, now)
-        if binds:
-            queue.binds.start(entity, {write.pod: write for write in binds}, decision)
-        else:
+        if not binds:
             queue.add_unschedulable(entity, self._hint(status, decided), status, now)
+            return Attempt(entity.root, decision, reports)
+        by_pod = {write.pod: write for write in binds}
+        if (pre_binding := self._pre_binder.start(decision, by_pod, now)) is not None:
+            queue.pre_binds.start(entity, pre_binding, now)
+            return Attempt(entity.root, decision, (*pre_binding.writes.values(), *self._binder.nominate(binds), *reports))
+        queue.binds.start(entity, by_pod, decision)
         return Attempt(entity.root, decision, (*binds, *reports))
 
     def _failed(
@@ -97,6 +102,8 @@ class DecisionApplier:
         preempts = any(pod.record is not None and pod.record.preempts for pod in status.to_place)
         if queue.options.preempt and failure_clears_nominations(entity.root, preempts=preempts):
             writes = (*writes, *self._binder.nominations(decision, status))
+        if decision.status in _UNPLACED:
+            writes = (*writes, *self._pre_binder.left_over(status.to_place))
         current: RootStatus | None = status
         if status.partially_bound and not awaits_victims and decision.status in _UNPLACED:
             writes = (*writes, *self._binder.undo(status, decision.message))

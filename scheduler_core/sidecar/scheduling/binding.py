@@ -34,7 +34,7 @@ from scheduler_core.sidecar.writes import (
 )
 
 NORMAL, WARNING = "Normal", "Warning"
-_ERROR = "SchedulerError"
+ERROR = "SchedulerError"
 _FAILED = frozenset({Status.UNSCHEDULABLE, Status.UNRESOLVABLE, Status.ERROR})
 _REPORTED = frozenset({*_FAILED, Status.INVALID})
 """Statuses that are reported on pods and in events; mode ``validate`` reports an invalid tree on its groups."""
@@ -54,7 +54,9 @@ class Binder:
             if node is None:
                 continue
             ungates = self._our_pods.placed_by_ungating(pod)
-            if self._assumed.assume(pod.ref, node):
+            names = {each: f"{pod.name[0]}/{each}" for each in pod.draft.delayed_claims}
+            volumes = {each: decision.volumes[name].volume for each, name in names.items() if name in decision.volumes}
+            if self._assumed.assume(pod.ref, node, volumes):
                 binds.append(Ungate(pod.ref, node, self.host(node)) if ungates else Bind(pod.ref, node))
         return tuple(binds)
 
@@ -82,7 +84,7 @@ class Binder:
         # The API server reports pods with scheduling gates itself.
         if pod is None or not current or isinstance(write, Ungate):
             return (event,)
-        return (*self._set_condition(write.pod, pod.pod_scheduled, SCHEDULED, "False", _ERROR, cut(message)), event)
+        return (*self._set_condition(write.pod, pod.pod_scheduled, SCHEDULED, "False", ERROR, cut(message)), event)
 
     def report_binding(self, binding: Binding, status: RootStatus) -> tuple[Write, ...]:
         """Return the event of a root, and the conditions of its groups, about binds that are retried or have failed."""
@@ -91,8 +93,22 @@ class Binder:
         message = cut(f"{counted}; {bind_error(binding.binds[pod], binding.failures[pod])}; it is retried")
         writes: list[Write] = []
         for live in groups_of(self._cache, binding.failures):
-            writes += self._set_not_scheduled(live, INITIALLY_SCHEDULED[live.key[0]], _ERROR, message, MOST_URGENT)
+            writes += self._set_not_scheduled(live, INITIALLY_SCHEDULED[live.key[0]], ERROR, message, MOST_URGENT)
         return (*writes, RecordEvent(status.ref, WARNING, "FailedScheduling", message))
+
+    def report_volumes(self, pods: Iterable[Ref], status: RootStatus, reason: str, message: str) -> tuple[Write, ...]:
+        """Return the event of a root, and the conditions of its groups, about volumes of *pods* that are not bound."""
+        writes: list[Write] = []
+        for live in groups_of(self._cache, pods):
+            writes += self._set_not_scheduled(live, INITIALLY_SCHEDULED[live.key[0]], reason, cut(message), MOST_URGENT)
+        return (*writes, RecordEvent(status.ref, WARNING, WAITING if reason == WAITING else "FailedScheduling", cut(message)))
+
+    def nominate(self, binds: Iterable[Bind | Ungate], *, clear: bool = False) -> tuple[Nominate, ...]:
+        """Return the writes that nominate the pods of *binds* for their nodes while their volumes are being bound, or *clear* that."""
+        pods = [(write.pod, "" if clear else write.node) for write in binds if isinstance(write, Bind) and self._cache.pod(write.pod)]
+        for pod, node in pods:
+            self._assumed.assume_nomination(pod, node)
+        return tuple(Nominate(pod, node) for pod, node in pods)
 
     def commit(self, status: RootStatus, decision: Decision | None) -> tuple[Write, ...]:
         """Return the writes that record groups as scheduled, children before parents, and an event on the root."""
@@ -163,7 +179,7 @@ class Binder:
                     yield from self._set_not_scheduled(live, condition.type, condition.reason, condition.message)
 
     def _to_pods(self, decision: Decision, status: RootStatus, *, update_message: bool) -> Iterator[Write]:
-        reason = _ERROR if decision.status in (Status.ERROR, Status.INVALID) else "Unschedulable"
+        reason = ERROR if decision.status in (Status.ERROR, Status.INVALID) else "Unschedulable"
         for pod in status.to_place:
             message = decision.pending.get(pod.key)
             # The API server reports pods with scheduling gates itself.

@@ -8,7 +8,7 @@ from typing import Any
 
 from scheduler_core.model.decision import Decision
 from scheduler_core.sidecar.queue.entities import QueuedEntity
-from scheduler_core.sidecar.queue.states import QUEUES, UNDER_WAY, Binding, Preempting
+from scheduler_core.sidecar.queue.states import QUEUES, UNDER_WAY, Binding, PreBinding, Preempting
 
 MAX_FAILURES = 10
 """Maximum number of failed binds that are listed."""
@@ -26,13 +26,15 @@ def writes_json(entity: QueuedEntity | None) -> dict[str, Any]:
     """Return the queue of a root, and its writes under way and their results, as a JSON object."""
     if entity is None:
         # Nothing is left to do, or it is not known yet.
-        return {"queue": "", "binds": _binds(None), "evictions": {"underWay": 0}, "failures": []}
+        return {"queue": "", "volumes": _volumes(None), "binds": _binds(None), "evictions": {"underWay": 0}, "failures": []}
     state = type(entity.state)
     victims = len(entity.state.plan.victims) if isinstance(entity.state, Preempting) else 0
+    pre_binding = entity.state if isinstance(entity.state, PreBinding) else None
     binding = entity.binding
     failures = sorted(binding.failures) if binding is not None else []
     return {
         "queue": UNDER_WAY.get(state) or QUEUES[state],
+        "volumes": _volumes(pre_binding),
         "binds": _binds(binding),
         "evictions": {"underWay": victims},
         "failures": [
@@ -41,6 +43,15 @@ def writes_json(entity: QueuedEntity | None) -> dict[str, Any]:
             if binding is not None
         ],
     }
+
+
+def _volumes(state: PreBinding | None) -> dict[str, int]:
+    """Return the number of claims and volumes that are written before the binds, and of those that are written."""
+    if state is None:
+        return {"total": 0, "written": 0, "underWay": 0, "failed": 0}
+    ended = len(state.outcomes)
+    failed = len(state.failures)
+    return {"total": len(state.writes), "written": ended - failed, "underWay": len(state.writes) - ended, "failed": failed}
 
 
 def _binds(binding: Binding | None) -> dict[str, int]:

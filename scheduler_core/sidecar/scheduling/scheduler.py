@@ -23,6 +23,7 @@ from scheduler_core.sidecar.scheduling.apply_decision import Attempt, DecisionAp
 from scheduler_core.sidecar.scheduling.binding import Binder
 from scheduler_core.sidecar.scheduling.decide import decide, refused
 from scheduler_core.sidecar.scheduling.explanation import Explanation, writes_json
+from scheduler_core.sidecar.scheduling.pre_binding import PreBinder
 from scheduler_core.sidecar.scheduling.preemption_plan import PreemptionPlans
 from scheduler_core.sidecar.scheduling.waiting import waiting_decision
 from scheduler_core.sidecar.scheduling.write_results import WriteResults
@@ -60,7 +61,7 @@ class Scheduler:
         """Run one cycle over a batch of active roots; with a *clock*, attempt no further root after ``options.seconds``."""
         self._queue.handle_changes(now)
         began = clock() if clock is not None else 0.0
-        reports = self._write_results.report_failing_binds(now)
+        reports = (*self._write_results.advance_volumes(now), *self._write_results.report_failing_binds(now))
         done, batch = self._next_batch(now) if not self._is_full() else ((), [])
         if not batch:
             return (*reports, *done)
@@ -169,8 +170,9 @@ class Scheduler:
         binder = Binder(self._cache, self._assumed, options.our_pods)
         self._preemption = PreemptionPlans(self._cache, self._assumed, options.eviction_method, options.scheduler_name)
         self._queue = SchedulingQueue(self._cache, options, self._assumed, self._preemption)
-        self._applier = DecisionApplier(self._queue, binder, self._preemption)
-        self._write_results = WriteResults(self._queue, binder, self._preemption, self._assumed)
+        pre_binder = PreBinder(self._cache, options.our_pods, options.volume_seconds)
+        self._applier = DecisionApplier(self._queue, binder, pre_binder, self._preemption)
+        self._write_results = WriteResults(self._queue, binder, pre_binder, self._preemption, self._assumed)
         self._cache.reporter.changes.roots.update(self._all_roots())
 
     def _all_roots(self) -> Iterator[Root]:

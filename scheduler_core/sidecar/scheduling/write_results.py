@@ -8,9 +8,10 @@ from scheduler_core.sidecar.queue.entities import QueuedEntity
 from scheduler_core.sidecar.queue.next_action import Action
 from scheduler_core.sidecar.queue.priority_queue import SchedulingQueue
 from scheduler_core.sidecar.queue.root_status import RootStatus
-from scheduler_core.sidecar.queue.states import Backoff, Binding, Preempting
+from scheduler_core.sidecar.queue.states import Backoff, Binding, PreBinding, Preempting
 from scheduler_core.sidecar.scheduling.apply_decision import Attempt
-from scheduler_core.sidecar.scheduling.binding import NORMAL, Binder
+from scheduler_core.sidecar.scheduling.binding import ERROR, NORMAL, Binder
+from scheduler_core.sidecar.scheduling.pre_binding import PreBinder
 from scheduler_core.sidecar.scheduling.preemption_plan import PreemptionPlans
 from scheduler_core.sidecar.scheduling.waiting import undone_decision, waiting_decision
 from scheduler_core.sidecar.writes import (
@@ -19,6 +20,8 @@ from scheduler_core.sidecar.writes import (
     Nominate,
     RecordEvent,
     Remove,
+    ReserveVolume,
+    SelectNode,
     SetCondition,
     Ungate,
     Write,
@@ -29,8 +32,11 @@ from scheduler_core.sidecar.writes import (
 class WriteResults:
     """Handles results of API writes."""
 
-    def __init__(self, queue: SchedulingQueue, binder: Binder, preemption: PreemptionPlans, assumed: AssumedPods) -> None:
-        self._queue, self._binder, self._preemption, self._assumed = queue, binder, preemption, assumed
+    def __init__(
+        self, queue: SchedulingQueue, binder: Binder, pre_binder: PreBinder, preemption: PreemptionPlans, assumed: AssumedPods
+    ) -> None:
+        self._queue, self._binder, self._pre_binder = queue, binder, pre_binder
+        self._preemption, self._assumed = preemption, assumed
 
     def handle_result(self, write: Write, outcome: WriteOutcome, why: str, now: float) -> tuple[Write, ...]:
         """Apply the result of *write* and return the next writes."""
@@ -38,6 +44,9 @@ class WriteResults:
             case Bind() | Ungate():
                 failed = self._binder.bind_failed(write, outcome, why, current=self._queue.binds.is_current(write))
                 return (*failed, *self._bind_sent(write, outcome, why, now))
+            case ReserveVolume() | SelectNode():
+                self._queue.pre_binds.ended(write, outcome, why)
+                return self._advance(now)
             case SetCondition():
                 self._condition_written(write, outcome, now)
             case Nominate():
@@ -89,6 +98,38 @@ class WriteResults:
             if (status := self._queue.status_of(entity.root)) is not None:
                 attempts.append(Attempt(entity.root, None, self._binder.report_binding(binding, status)))
         return tuple(attempts)
+
+    def advance_volumes(self, now: float) -> tuple[Attempt, ...]:
+        """Return the binds of roots whose volumes are bound, and the reports and writes of roots whose volumes cannot be bound."""
+        attempts = []
+        for entity, state in self._queue.pre_binds.pop_changed(now):
+            if writes := self._advance_root(entity, state, now):
+                attempts.append(Attempt(entity.root, None, writes))
+        return tuple(attempts)
+
+    def _advance(self, now: float) -> tuple[Write, ...]:
+        return tuple(write for attempt in self.advance_volumes(now) for write in attempt.writes)
+
+    def _advance_root(self, entity: QueuedEntity, state: PreBinding, now: float) -> tuple[Write, ...]:
+        queue, binder = self._queue, self._pre_binder
+        if len(state.outcomes) < len(state.writes):
+            return ()
+        progress = binder.progress(state, now)
+        if not progress.failure and not progress.waiting:
+            queue.binds.start(entity, state.binds, state.decision)
+            return tuple(state.binds.values())
+        status = queue.status_of(entity.root)
+        if not progress.failure:
+            report = status is not None and queue.pre_binds.should_report(entity, state, queue.options, now)
+            return self._binder.report_volumes(state.binds, status, WAITING, binder.waiting_message(progress)) if report and status else ()
+        queue.pre_binding_failed(entity, now)
+        writes: tuple[Write, ...] = (*binder.take_back(state), *self._binder.nominate(state.binds.values(), clear=True))
+        if status is None:
+            return writes
+        return (
+            *writes,
+            *self._binder.report_volumes(state.binds, status, ERROR, f"binding volumes failed: {progress.failure}; it is retried"),
+        )
 
     def _bind_sent(self, write: Bind | Ungate, outcome: WriteOutcome, why: str, now: float) -> tuple[Write, ...]:
         ended = self._queue.binds.ended(write, outcome, why, now)

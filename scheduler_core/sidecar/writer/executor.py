@@ -17,18 +17,21 @@ import msgspec
 from apiserver.api import TRANSPORT, Api, ReplyError
 from scheduler_core.model.conditions import INITIALLY_SCHEDULED
 from scheduler_core.sidecar.client import requests
-from scheduler_core.sidecar.client.errors import NOT_FOUND
+from scheduler_core.sidecar.client.errors import NOT_FOUND, outcome_from_object
 from scheduler_core.sidecar.client.event_recorder import EventRecorder
 from scheduler_core.sidecar.client.requests import Paths, Request
 from scheduler_core.sidecar.writes import (
     AddFinalizer,
     Bind,
+    ClearSelectedNode,
     Evict,
     EvictionMethod,
     Nominate,
     RecordEvent,
     Remove,
     RemoveFinalizer,
+    ReserveVolume,
+    SelectNode,
     SetCondition,
     Ungate,
     Write,
@@ -41,6 +44,10 @@ EVENTS_PATH = "/apis/events.k8s.io/v1/namespaces"
 
 _ENCODE = msgspec.json.Encoder().encode
 _DECODE = msgspec.json.Decoder().decode
+
+
+_ByContent = Ungate | AddFinalizer | RemoveFinalizer | ReserveVolume | SelectNode | ClearSelectedNode | SetCondition
+"""Writes that depend on the current object."""
 
 
 class NotLeadingError(Exception):
@@ -79,7 +86,7 @@ class Executor:
                 self._evict_or_delete(write, dry_run=dry_run)
             case RecordEvent():
                 self._record_event(write)
-            case Ungate() | AddFinalizer() | RemoveFinalizer():
+            case Ungate() | AddFinalizer() | RemoveFinalizer() | ReserveVolume() | SelectNode() | ClearSelectedNode():
                 return self._by_content(write)
         return WriteOutcome.DONE, ""
 
@@ -100,18 +107,15 @@ class Executor:
             self._send(condition)
             self._send(eviction)
 
-    def _by_content(self, write: Ungate | AddFinalizer | RemoveFinalizer | SetCondition) -> tuple[WriteOutcome, str]:
+    def _by_content(self, write: _ByContent) -> tuple[WriteOutcome, str]:
         """Carry out a write that depends on the current object: read it, and change it only at that resourceVersion."""
         content = self.get_object(write)
         ref = write.target
         if content is None or (ref.uid and content["metadata"].get("uid") != ref.uid):
             return WriteOutcome.GONE, "the object no longer exists"
-        if isinstance(write, Ungate):
-            request = requests.ungate(write, content, self._paths)
-        elif isinstance(write, SetCondition):
-            request = _unless_true(write, content, self._paths)
-        else:
-            request = _finalizers(write, content, self._paths)
+        if isinstance(write, ReserveVolume | SelectNode) and (outcome := outcome_from_object(write, content)) is not None:
+            return outcome
+        request = _request(write, content, self._paths)
         if request is not None:
             self._send(request)
         return WriteOutcome.DONE, ""
@@ -157,6 +161,21 @@ class Executor:
             query=[("dryRun", "All")] if request.dry_run else [],
             seconds=max(_SHORTEST_SECONDS, min(REQUEST_SECONDS, left)),
         )
+
+
+def _request(write: _ByContent, content: Any, paths: Paths) -> Request | None:
+    """Return the request of *write* for the current object; None if nothing is to do."""
+    match write:
+        case Ungate():
+            return requests.ungate(write, content, paths)
+        case ReserveVolume():
+            return requests.reserve_volume(write, content, paths)
+        case SelectNode() | ClearSelectedNode():
+            return requests.select_node(write, content, paths)
+        case SetCondition():
+            return _unless_true(write, content, paths)
+        case _:
+            return _finalizers(write, content, paths)
 
 
 def _reports_not_placed(write: SetCondition) -> bool:

@@ -18,6 +18,7 @@ from scheduler_core.sidecar.queue.states import Backoff, Binding, PreemptionProp
 from scheduler_core.sidecar.scheduling.apply_decision import Attempt, DecisionApplier
 from scheduler_core.sidecar.scheduling.binding import Binder
 from scheduler_core.sidecar.scheduling.decide import Decided
+from scheduler_core.sidecar.scheduling.pre_binding import PreBinder
 from scheduler_core.sidecar.scheduling.preemption_plan import PreemptionPlans
 from scheduler_core.sidecar.writes import Bind, Evict, Nominate, RecordEvent, Ref, Remove, SetCondition, WriteOutcome
 from tests.scheduler_core.builders import HOST, leaf, node, pod, pods
@@ -37,7 +38,9 @@ class Office(Watched):
         assumed = AssumedPods(self.store)
         preemption = PreemptionPlans(self.store, assumed, wanted.eviction_method, wanted.scheduler_name)
         self.queue = SchedulingQueue(self.store, wanted, assumed, preemption)
-        self.outcomes = DecisionApplier(self.queue, Binder(self.store, assumed, wanted.our_pods), preemption)
+        self.outcomes = DecisionApplier(
+            self.queue, Binder(self.store, assumed, wanted.our_pods), PreBinder(self.store, wanted.our_pods, 600.0), preemption
+        )
         self.root = root
         self.store.reporter.pop_changes()
 

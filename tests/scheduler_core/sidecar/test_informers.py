@@ -161,7 +161,7 @@ SERVED = {
     "/apis/scheduling.k8s.io/v1alpha3": ["podgroups", "workloads", "compositepodgroups"],
     "/apis/scheduling.k8s.io/v1": ["priorityclasses"],
     "/apis/policy/v1": ["poddisruptionbudgets"],
-    "/apis/storage.k8s.io/v1": ["storageclasses", "csinodes", "csidrivers", "volumeattachments"],
+    "/apis/storage.k8s.io/v1": ["storageclasses", "csinodes", "csidrivers", "volumeattachments", "csistoragecapacities"],
 }
 
 
@@ -190,6 +190,7 @@ def test_each_kind_is_found_in_the_best_version_and_its_path_is_known_before_it_
         "CSINode": "/apis/storage.k8s.io/v1/csinodes",
         "CSIDriver": "/apis/storage.k8s.io/v1/csidrivers",
         "VolumeAttachment": "/apis/storage.k8s.io/v1/volumeattachments",
+        "CSIStorageCapacity": "/apis/storage.k8s.io/v1/csistoragecapacities",
         "Service": "/api/v1/services",
         "Namespace": "/api/v1/namespaces",
         "ReplicationController": "/api/v1/replicationcontrollers",

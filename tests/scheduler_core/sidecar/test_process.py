@@ -34,7 +34,7 @@ SERVED = {
     f"{GROUP}/v1alpha3": ["compositepodgroups"],
     f"{GROUP}/v1": ["priorityclasses"],
     "/apis/policy/v1": ["poddisruptionbudgets"],
-    "/apis/storage.k8s.io/v1": ["storageclasses", "csinodes", "csidrivers", "volumeattachments"],
+    "/apis/storage.k8s.io/v1": ["storageclasses", "csinodes", "csidrivers", "volumeattachments", "csistoragecapacities"],
 }
 
 

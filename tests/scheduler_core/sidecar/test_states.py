@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scheduler_core.model.decision import Name
+from scheduler_core.model.decision import Decision, Name, Status
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.queue.entities import EntityQueue, QueuedEntity
 from scheduler_core.sidecar.queue.queueing_hints import NO_HINT, UnschedulableEntities
@@ -29,6 +29,7 @@ from scheduler_core.sidecar.queue.states import (
     Event,
     Gated,
     IllegalTransitionError,
+    PreBinding,
     Preempting,
     PreemptionPlan,
     PreemptionProposed,
@@ -56,6 +57,7 @@ VALUES: tuple[State, ...] = (
     Active(UNSCHEDULABLE),
     Scheduling(),
     Scheduling(UNSCHEDULABLE),
+    PreBinding({POD: Bind(POD, "n1")}, Decision(Name("PodGroup", "default", "g"), Status.SUCCESS), {}, 0.0),
     Binding({POD: Bind(POD, "n1")}),
     PreemptionProposed(PLAN),
     Preempting(PLAN),

@@ -267,5 +267,5 @@ def fresh(pod: Json) -> Json:
 
 def is_pinned(each: Json) -> bool:
     """Whether it is a pod that was opened for another scheduler, which has not bound it yet."""
-    spec = each["spec"]
+    spec = each.get("spec") or {}
     return bool((each["metadata"].get("annotations") or {}).get(GATE)) and not spec.get("nodeName") and not spec.get("schedulingGates")

@@ -1,0 +1,81 @@
+"""Pods that change because other objects change: claims, volumes, CSI drivers, and other pods that use the same claims and volumes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from scheduler_core.loading.gather import Name
+from scheduler_core.sidecar.cache.cluster_changes import ChangeReporter
+from scheduler_core.sidecar.cache.node_usage import NodeUsage
+from scheduler_core.sidecar.cache.pod_cache import LivePod, PodCache, PodReader
+from scheduler_core.sidecar.cache.volume_cache import VolumeCache, VolumeChange
+
+
+class SharedClaims:
+    """Claims that several pods without a node use."""
+
+    def __init__(self, pods: PodCache) -> None:
+        self._pods = pods
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, tuple) and sum(not pod.draft.node for pod in self._pods.pods_of_claim(name)) > 1
+
+
+class PodUpdates:
+    """Updates pods and nodes of *usage* after changes of *volumes*, and of pods that share volumes."""
+
+    def __init__(self, usage: NodeUsage, volumes: VolumeCache, reader: PodReader, reporter: ChangeReporter) -> None:
+        self._usage, self._volumes, self._reader, self._reporter = usage, volumes, reader, reporter
+        self.shared = SharedClaims(usage.pods)
+
+    def apply(self, change: VolumeChange) -> None:
+        """Update nodes and pods after a change of objects about volumes."""
+        for node in change.nodes:
+            if self._usage.update_attach_limits(node, drivers=change.drivers):
+                self._reporter.attached_volumes(node, helps=change.frees)
+        if change.storage:
+            self._usage.storage_stale = True
+            if self._usage.pods.with_delayed_claims:
+                self._reporter.storage()
+        # A new attachment takes the place of the volume of its pod, and frees nothing.
+        self._update(self._users_of(change.claims), frees=change.frees or not change.nodes)
+
+    def pod_changed(self, before: LivePod | None, after: LivePod | None) -> None:
+        """Update the other pods that use claims or volumes of a pod that was added, changed (both) or removed."""
+        claims = {(each.name[0], claim.name) for each in (before, after) if each is not None for claim in each.draft.claims}
+        if before is None or after is None or before.draft.claims != after.draft.claims or before.draft.node != after.draft.node:
+            self._update(self._users_of(each for each in claims if len(self._usage.pods.pods_of_claim(each)) > (after is not None)))
+        self._update(self._other_users(before, after))
+
+    def forget(self, pod: LivePod | None) -> None:
+        """Record that a pod uses no volume any more."""
+        if pod is not None:
+            self._volumes.users.remove(pod.key, pod.draft.uses)
+
+    def _users_of(self, claims: Iterable[Name]) -> Iterator[str]:
+        return (pod.key for claim in claims for pod in self._usage.pods.pods_of_claim(claim))
+
+    def _update(self, keys: Iterable[str], *, frees: bool = True) -> None:
+        """Update the pods whose requirements on nodes have changed, and pods that use the same volumes.
+
+        Changed pods are reported; those with a node only if the change *frees* volumes there.
+        """
+        pending = dict.fromkeys(keys)
+        while pending:
+            key, _ = pending.popitem()
+            if (before := self._usage.pods.pods.get(key)) is None:
+                continue
+            if (after := self._reader.with_volumes(before, self._volumes.objects, self.shared)) is not None:
+                old_node = self._usage.node_of(before)
+                self._usage.add_or_update_pod(after)
+                if frees or not old_node:
+                    self._reporter.pod(before, after, old_node)
+                pending |= dict.fromkeys(self._other_users(before, after))
+
+    def _other_users(self, before: LivePod | None, after: LivePod | None) -> Iterator[str]:
+        """Yield the pods whose volumes count differently because *before* was replaced by *after*, None if there is none."""
+        drafts = [each.draft for each in (before, after) if each is not None]
+        same = len(drafts) == 2 and drafts[0].node == drafts[1].node
+        volumes = [set(each.uses) for each in drafts]
+        for volume in volumes[0] ^ volumes[1] if same else set().union(*volumes):
+            yield from self._volumes.users.users(volume)

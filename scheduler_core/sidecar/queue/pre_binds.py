@@ -1,0 +1,69 @@
+"""Volumes that are being bound before the binds of their pods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from scheduler_core.sidecar.queue.entities import EntityQueue, QueuedEntity
+from scheduler_core.sidecar.queue.scheduler_options import SchedulerOptions
+from scheduler_core.sidecar.queue.states import Event, PreBinding
+from scheduler_core.sidecar.writes import Ref, VolumeWrite, WriteOutcome
+
+RECHECK_SECONDS = 1.0
+"""Interval at which volumes that are not bound yet are looked at, as kube-scheduler does."""
+
+
+class PreBindsInFlight:
+    """Entities whose volumes are being bound."""
+
+    def __init__(self, entities: EntityQueue) -> None:
+        self._entities = entities
+        self._by_object: dict[Ref, QueuedEntity] = {}
+        self._changed: dict[QueuedEntity, None] = {}
+
+    def start(self, entity: QueuedEntity, state: PreBinding, now: float) -> None:
+        """Record that the writes of *state* are sent."""
+        entity.awaits_victims = False
+        self._entities.move(entity, Event.PRE_BIND, state)
+        self._by_object |= dict.fromkeys(state.writes, entity)
+        self._entities.wake_at(entity, now + RECHECK_SECONDS, now)
+
+    def changed(self, entity: QueuedEntity) -> None:
+        """Record that an object of *entity* changed, or that its timer expired."""
+        if isinstance(entity.state, PreBinding):
+            self._changed[entity] = None
+
+    def should_report(self, entity: QueuedEntity, state: PreBinding, options: SchedulerOptions, now: float) -> bool:
+        """Return whether *entity* reports now what it waits for; then it does not again for a while."""
+        if now < max(state.since + options.waiting_seconds, entity.waiting_reported_at + options.waiting_interval):
+            return False
+        entity.waiting_reported_at = now
+        return True
+
+    def ended(self, write: VolumeWrite, outcome: WriteOutcome, why: str) -> None:
+        """Record the result of *write*."""
+        entity = self._by_object.get(write.target)
+        if entity is None or not isinstance(entity.state, PreBinding) or entity.state.writes.get(write.target) != write:
+            return
+        state = entity.state
+        del self._by_object[write.target]
+        state.outcomes[write.target] = outcome
+        if outcome is not WriteOutcome.DONE:
+            state.failures[write.target] = why or outcome.value
+        if len(state.outcomes) == len(state.writes):
+            self.changed(entity)
+
+    def pop_changed(self, now: float) -> Iterable[tuple[QueuedEntity, PreBinding]]:
+        """Return the entities that changed since the last call, once each; each is looked at again after a while."""
+        changed, self._changed = self._changed, {}
+        result = []
+        for entity in changed:
+            if isinstance(entity.state, PreBinding):
+                result.append((entity, entity.state))
+                self._entities.wake_at(entity, now + RECHECK_SECONDS, now)
+        return result
+
+    @property
+    def due(self) -> bool:
+        """Return whether an entity changed."""
+        return bool(self._changed)

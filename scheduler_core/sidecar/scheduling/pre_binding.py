@@ -1,0 +1,145 @@
+"""Binding of the volumes of a root before its pods, as kube-scheduler's VolumeBinding plugin does in PreBind.
+
+All claims of all pods are written first, then every volume must be bound, then the binds of the pods are sent.  If a volume cannot be
+bound, no pod is.  A claim or volume is never deleted; only the selected node of a claim without a volume is taken back.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+
+from scheduler_core.diagnosis.phrases import counted
+from scheduler_core.loading.gather import Name
+from scheduler_core.model import selectors
+from scheduler_core.model.decision import Decision
+from scheduler_core.model.volumes import Claim
+from scheduler_core.sidecar.cache.cache import Cache
+from scheduler_core.sidecar.cache.pod_cache import LivePod
+from scheduler_core.sidecar.queue.root_status import OurPods
+from scheduler_core.sidecar.queue.states import Binds, PreBinding
+from scheduler_core.sidecar.writes import Bind, ClearSelectedNode, Ref, ReserveVolume, SelectNode, VolumeWrite, WriteOutcome
+
+MAX_CLAIMS = 3
+"""Maximum number of claims that a message names."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Progress:
+    """Progress of the volumes of a root: *waiting* are the claims that are not bound, *failure* is why they cannot be bound."""
+
+    waiting: tuple[str, ...] = ()
+    failure: str = ""
+
+
+class PreBinder:
+    """Creates the writes that bind volumes, and judges their progress."""
+
+    def __init__(self, cache: Cache, our_pods: OurPods, seconds: float) -> None:
+        self._cache, self._our_pods, self._seconds = cache, our_pods, seconds
+
+    def start(self, decision: Decision, binds: Binds, now: float) -> PreBinding | None:
+        """Return the volume writes of *decision* for the pods of *binds*; None if no volume has to be bound."""
+        writes: dict[Ref, VolumeWrite] = {}
+        for claim, node in self._claims(binds):
+            choice = decision.volumes.get("/".join(claim))
+            found = self._cache.volumes.claims.get(claim)
+            if choice is None or found is None:
+                continue
+            ref = Ref("PersistentVolumeClaim", *claim, found.uid)
+            write = ReserveVolume(Ref("PersistentVolume", "", choice.volume), ref) if choice.volume else SelectNode(ref, node)
+            writes[write.target] = write
+        return PreBinding(binds, decision, writes, now) if writes else None
+
+    def progress(self, state: PreBinding, now: float) -> Progress:
+        """Return what the volumes of *state* wait for, or why they cannot be bound."""
+        if any(outcome is not WriteOutcome.DONE for outcome in state.outcomes.values()):
+            target = min(state.failures)
+            return Progress(failure=f"{_named(target)}: {state.failures[target]}")
+        waiting = []
+        for ref, bind in sorted(state.binds.items()):
+            pod = self._cache.pod(ref)
+            if pod is None or pod.assumed != bind.node:
+                return Progress(failure=f"pod {ref.key} no longer exists, or node {bind.node} does not")
+        for claim, node in sorted(self._claims(state.binds)):
+            if (failure := self._failure(claim, node, state)) is not None:
+                return Progress(failure=failure)
+            if not self._is_bound(claim):
+                waiting.append("/".join(claim))
+        if waiting and now >= state.since + self._seconds:
+            return Progress(failure=f"{_listed(waiting)} not bound within {self._seconds:.0f} s")
+        return Progress(tuple(waiting))
+
+    def waiting_message(self, progress: Progress) -> str:
+        """Return the message about claims that are not bound."""
+        return f"waiting for volumes: {_listed(progress.waiting)} not bound"
+
+    def take_back(self, state: PreBinding) -> tuple[ClearSelectedNode, ...]:
+        """Return the writes that take back the selected nodes of the claims that have no volume."""
+        return tuple(
+            ClearSelectedNode(write.target, write.node)
+            for write in state.writes.values()
+            if isinstance(write, SelectNode) and state.outcomes.get(write.target) in {WriteOutcome.DONE, WriteOutcome.FAILED}
+        )
+
+    def left_over(self, pods: Iterable[LivePod]) -> tuple[ClearSelectedNode, ...]:
+        """Return the writes that take back the selected nodes of claims of unplaced *pods* that no other pod uses."""
+        writes = {}
+        for pod in pods:
+            for claim in pod.draft.claims:
+                found = self._cache.volumes.claims.get((pod.name[0], claim.name))
+                if found is None or not _selected(found) or found.volume:
+                    continue
+                users = self._cache.usage.pods.pods_of_claim((pod.name[0], claim.name))
+                if all(self._our_pods.has(user) for user in users):
+                    ref = Ref("PersistentVolumeClaim", pod.name[0], claim.name, found.uid)
+                    writes[ref] = ClearSelectedNode(ref, _selected(found))
+        return tuple(writes[ref] for ref in sorted(writes))
+
+    def _claims(self, binds: Binds) -> Iterator[tuple[Name, str]]:
+        """Yield each claim of the pods that are bound, with the node of its pod; the scheduler of an ungated pod binds its volumes."""
+        for ref, bind in binds.items():
+            pod = self._cache.pod(ref)
+            if pod is not None and isinstance(bind, Bind):
+                for claim in pod.draft.claims:
+                    yield (pod.name[0], claim.name), bind.node
+
+    def _is_bound(self, name: Name) -> bool:
+        claim = self._cache.volumes.claims.get(name)
+        return claim is not None and claim.bound and claim.volume in self._cache.volumes.volumes
+
+    def _failure(self, name: Name, node: str, state: PreBinding) -> str | None:
+        """Return why a claim cannot be bound for *node*; None if it is bound, or can still be."""
+        claim = self._cache.volumes.claims.get(name)
+        if claim is None:
+            return f"claim {'/'.join(name)} no longer exists"
+        if self._is_bound(name):
+            read = self._cache.usage.nodes.nodes.get(node)
+            labels = (read.node.metadata.labels if read is not None else None) or {}
+            if not selectors.admits_volume(self._cache.volumes.volumes[claim.volume].affinity, labels):
+                return f"volume {claim.volume} of claim {'/'.join(name)} cannot be used on node {node}"
+            return None
+        ref = Ref("PersistentVolumeClaim", *name, claim.uid)
+        write = state.writes.get(ref)
+        if isinstance(write, SelectNode) and state.outcomes.get(ref) is WriteOutcome.DONE and not claim.volume:
+            if _selected(claim) == write.node:
+                state.selected.add(ref)
+            elif ref in state.selected:
+                return f"the provisioner of claim {'/'.join(name)} created no volume for node {write.node}"
+        return None
+
+
+def _selected(claim: Claim) -> str:
+    return claim.request.selected_node
+
+
+def _named(ref: Ref) -> str:
+    return f"claim {ref.key}" if ref.namespace else f"volume {ref.name}"
+
+
+def _listed(claims: list[str] | tuple[str, ...]) -> str:
+    """Return ``claim a/b is``, or ``5 claims (a/b, a/c, a/d, …) are``."""
+    if len(claims) == 1:
+        return f"claim {claims[0]} is"
+    more = ", …" if len(claims) > MAX_CLAIMS else ""
+    return f"{counted(len(claims), 'claim')} ({', '.join(claims[:MAX_CLAIMS])}{more}) are"
