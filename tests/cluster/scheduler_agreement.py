@@ -1,0 +1,158 @@
+"""One random cluster on the real kube-scheduler and in `simulate --strategy greedy`: results in the same form, and their difference."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from muster.render import answer_json
+from muster.render.answer import Answer
+from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
+from scheduler_core.loading.load import load
+from tests.cluster.api import Api
+from tests.cluster.groups import SCHEDULED, condition_of
+from tests.cluster.random_clusters import RandomCluster
+from tests.cluster.resources import RESOURCES, Manifest
+from tests.cluster.volumes import SELECTED_NODE, completed
+from tests.cluster.waiting import WAIT_SECONDS, until
+
+READ = (
+    "Node", "Pod", "PriorityClass", "PersistentVolume", "PersistentVolumeClaim", "StorageClass", "CSIDriver", "CSINode",
+    "CSIStorageCapacity", "VolumeAttachment", "PodDisruptionBudget", "Service",
+)  # fmt: skip
+_NOT_CREATED = "waiting for ephemeral volume controller"
+VERSION = "scheduling.k8s.io/v1alpha3"
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """What became of a root.
+
+    Attributes:
+        status: ``Success`` or ``Unschedulable``.
+        nodes: nodes of its pods.
+        victims: names of the pods that leave.
+        volumes: for each claim that waited, the volume that was reserved, or the node for which one is provisioned.
+        message: the reason; not compared.
+
+    """
+
+    status: str
+    nodes: dict[str, str]
+    victims: tuple[str, ...] = ()
+    volumes: dict[str, str] = dataclasses.field(default_factory=dict)
+    message: str = ""
+
+    def same(self, other: Result) -> bool:
+        """Return true if the results agree; messages are not compared."""
+        return dataclasses.replace(self, message="") == dataclasses.replace(other, message="")
+
+
+def build(api: Api, cluster: RandomCluster) -> None:
+    """Create everything but the root, and wait until the volume controllers are done."""
+    api.create_all(cluster.shared)
+    api.create_all(cluster.present)
+    asked = {
+        each["metadata"]["name"] for each in cluster.present if each["kind"] == "PersistentVolumeClaim" and each["spec"].get("volumeName")
+    }
+    if asked:
+        namespace = cluster.root["metadata"]["namespace"]
+        api.wait_all("PersistentVolumeClaim", namespace, until=lambda all_: all(name in all_ and completed(all_[name]) for name in asked))
+    free = {each["metadata"]["name"] for each in cluster.shared if each["kind"] == "PersistentVolume" and "claimRef" not in each["spec"]}
+    if free:
+        api.wait_all(
+            "PersistentVolume",
+            until=lambda all_: all((all_[name].get("status") or {}).get("phase") == "Available" for name in free if name in all_),
+        )
+
+
+def present(api: Api, namespace: str) -> list[Manifest]:
+    """All objects that `simulate` reads, as the API server has them; of other namespaces none."""
+    return [each for kind in READ for each in api.objects(kind, namespace if RESOURCES[kind][2] else "")]
+
+
+def begin(api: Api, cluster: RandomCluster) -> list[Manifest]:
+    """Create the root and its pods one after the other; return them as they were before anything became of them."""
+    return [api.create(each) for each in (*cluster.groups, *cluster.pods)]
+
+
+def observed(api: Api, cluster: RandomCluster) -> Result:
+    """Wait until kube-scheduler has decided, and what it decided is done."""
+    namespace = cluster.root["metadata"]["namespace"]
+    # kube-scheduler writes no condition on a CompositePodGroup.
+    leaves = [each for each in cluster.groups if each["kind"] == "PodGroup"] or cluster.pods
+    conditions = [_decided(api, each["kind"], each["metadata"]["name"], namespace) for each in leaves]
+    if any(each["status"] == "False" for each in conditions):
+        # An attempt before the claims of ephemeral volumes existed says nothing.
+        until(
+            lambda: (
+                not any(_NOT_CREATED in condition_of(each, "PodScheduled").get("message", "") for each in _pods(api, namespace).values())
+            )
+        )
+        conditions = [_decided(api, each["kind"], each["metadata"]["name"], namespace) for each in leaves]
+    wanted = {each["metadata"]["name"] for each in cluster.pods}
+
+    def places() -> dict[str, str]:
+        return {name: each["spec"].get("nodeName", "") for name, each in _pods(api, namespace).items() if name in wanted}
+
+    if all(each["status"] == "True" for each in conditions):
+        until(lambda: all(places().values()), told=lambda: f"not all bound: {places()}")
+        return Result("Success", places(), volumes=_volumes(api, namespace))
+    message = next(each["message"] for each in conditions if each["status"] == "False")
+    victims = () if "preempting" not in message else _victims(api, namespace, int(message.partition("preempting ")[2].split()[0]))
+    return Result("Unschedulable", {name: on for name, on in places().items() if on}, victims, message=message)
+
+
+def _decided(api: Api, kind: str, name: str, namespace: str) -> Manifest:
+    """Wait for the condition of a group, or of a pod without one, by which kube-scheduler says what it decided."""
+    type_ = SCHEDULED.get(kind, "PodScheduled")
+
+    def decided(found: Manifest | None) -> bool:
+        condition = condition_of(found, type_)
+        return condition.get("status") == "True" or (condition.get("status") == "False" and _NOT_CREATED not in condition["message"])
+
+    return condition_of(api.wait(kind, name, namespace, until=decided, version=VERSION if kind != "Pod" else ""), type_)
+
+
+def _volumes(api: Api, namespace: str) -> dict[str, str]:
+    """Return the volumes of the claims that waited for a pod; for those that a provisioner created, the selected nodes."""
+    result = {}
+    for each in api.objects("PersistentVolumeClaim", namespace):
+        if each["spec"].get("storageClassName"):
+            created = each["spec"]["volumeName"].startswith("pvc-")
+            result[each["metadata"]["name"]] = each["metadata"]["annotations"][SELECTED_NODE] if created else each["spec"]["volumeName"]
+    return result
+
+
+def _pods(api: Api, namespace: str) -> dict[str, Manifest]:
+    return {each["metadata"]["name"]: each for each in api.objects("Pod", namespace)}
+
+
+def _victims(api: Api, namespace: str, count: int) -> tuple[str, ...]:
+    def leaving() -> list[str]:
+        return sorted(name for name, each in _pods(api, namespace).items() if each["metadata"].get("deletionTimestamp"))
+
+    until(lambda: len(leaving()) == count, WAIT_SECONDS, told=lambda: f"{leaving()} leave, {count} should")
+    return tuple(leaving())
+
+
+def simulated(objects: Sequence[Manifest], cluster: RandomCluster) -> Result:
+    """The result of `simulate --strategy greedy`."""
+    outcome = run_cycle(load(objects), CycleOptions(strategy="greedy"))
+    answer: dict[str, Any] = json.loads(
+        answer_json.render(Answer.from_decisions(outcome.decisions, outcome.pending, outcome.problems, None))
+    )
+    own = {each["metadata"]["name"] for each in cluster.pods}
+    nodes = {name.rpartition("/")[2]: on for each in answer["decisions"] for name, on in each["assignments"].items()}
+    victims = sorted(name.rpartition("/")[2] for each in answer["decisions"] for name in each.get("victims") or ())
+    status = answer["decisions"][-1]["status"] if answer["decisions"] else "Wait"
+    message = json.dumps([answer["decisions"][-1]["message"] if answer["decisions"] else "", answer.get("problems")])
+    assert set(nodes) <= own
+    volumes = {
+        name.rpartition("/")[2]: chosen.get("volume") or chosen["selectedNode"]
+        for each in answer["decisions"]
+        for name, chosen in each.get("volumes", {}).items()
+    }
+    return Result(status, nodes, tuple(victims), volumes, message)

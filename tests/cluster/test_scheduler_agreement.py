@@ -1,0 +1,56 @@
+"""`simulate --strategy greedy` and the real kube-scheduler decide alike on random clusters."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+
+from tests.cluster.conftest import clean, new_namespace
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.options import Options
+from tests.cluster.random_clusters import Drawing
+from tests.cluster.scheduler_agreement import begin, build, observed, present, simulated
+from tests.cluster.volumes import Provisioner
+from tests.sampling import every
+
+CONTROLLERS = ("persistentvolume-binder-controller", "ephemeral-volume-controller")
+TRIES = 15
+"""Of a cluster on which the two differ: kube-scheduler draws lots among equal nodes and racks."""
+
+
+@pytest.fixture(scope="module")
+def plane(programs):
+    with ControlPlane(Options(), programs) as result:
+        result.start_controllers(CONTROLLERS)
+        result.start_scheduler()
+        with Provisioner(result.api):
+            yield result
+
+
+def removed(api, cluster):
+    for each in cluster.shared:
+        if each["kind"] != "PersistentVolume":
+            api.delete(each["kind"], each["metadata"]["name"])
+    clean(api, ("PersistentVolume",))
+
+
+def compared(api, seed, features=None):
+    """Return the two results of a cluster."""
+    with new_namespace(api) as namespace, contextlib.ExitStack() as leaving:
+        cluster = Drawing(seed, namespace, features).cluster()
+        leaving.callback(removed, api, cluster)
+        leaving.callback(clean, api, ("Pod", "PersistentVolumeClaim"), namespace)
+        build(api, cluster)
+        objects = present(api, namespace)
+        root = begin(api, cluster)
+        return cluster, observed(api, cluster), simulated([*objects, *root], cluster)
+
+
+@pytest.mark.parametrize("seed", every(50, range(200)))
+def test_random_clusters_with_volumes(plane, seed):
+    for _ in range(TRIES):
+        cluster, real, ours = compared(plane.api, seed)
+        if real.same(ours):
+            return
+    pytest.fail(f"{cluster.features}: kube-scheduler {real}, simulate {ours}")
