@@ -9,8 +9,8 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 
 from scheduler_core.model import wire
+from scheduler_core.model.pod_meta import CONTROLLERS
 from scheduler_core.model.problem import Problem
-from scheduler_core.model.workload_selectors import CONTROLLERS
 from validators.model import decode
 from validators.model.decode import Json, Source
 from validators.versions import served

@@ -37,9 +37,7 @@ def load(objects: Iterable[Source], profiles: SchedulerProfiles | None = None) -
     *objects*.  No input raises: errors are listed in ``problems``.
     """
     kinds, problems = gather(objects)
-    configurations = kinds.pop(CONFIGURATION)
-    if profiles is None:
-        profiles = configured_profiles(configurations, problems)
+    profiles = profiles or configured_profiles(kinds[CONFIGURATION], problems)
     nodes = read_nodes(kinds["Node"], problems)
     classes = read_kind(kinds["PriorityClass"], PriorityClass, problems)
     workloads = read_kind(kinds["Workload"], Workload, problems)

@@ -17,13 +17,12 @@ from scheduler_core.model import wire
 from scheduler_core.model.attach_limits import AttachLimits
 from scheduler_core.model.delayed_claims import Provisioner
 from scheduler_core.model.nodes import NodeTable
-from scheduler_core.model.pod_meta import OwnerReference
+from scheduler_core.model.pod_meta import CONTROLLERS, OwnerReference
 from scheduler_core.model.pods import Health, PodRecord, PodShape
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILES, SchedulerProfiles
 from scheduler_core.model.volume_users import VolumeKey
 from scheduler_core.model.volumes import ClaimName, PodClaim, PodVolumes, VolumeObjects
-from scheduler_core.model.workload_selectors import CONTROLLERS
 from validators.model.group import Condition
 from validators.model.pod import DEFAULT_SCHEDULER
 

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 from scheduler_core.loading.gather import GatheredObjects, Name
 from scheduler_core.loading.read_objects import name_in, one_each, typed
+from scheduler_core.model.pod_meta import CONTROLLERS
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.selectors import Clauses, compiled
 from scheduler_core.model.wire_workloads import ReplicaSet, ReplicationController, Service, StatefulSet
-from scheduler_core.model.workload_selectors import CONTROLLERS, WorkloadSelectors, equalities
+from scheduler_core.model.workload_selectors import WorkloadSelectors, equalities
 
 
 def read_selectors(kinds: Mapping[str, list[GatheredObjects]], problems: list[Problem]) -> WorkloadSelectors:

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from validators.model.meta import ObjectMeta, Struct
 
+CONTROLLERS = {
+    "ReplicationController": "v1",
+    "ReplicaSet": "apps/v1",
+    "StatefulSet": "apps/v1",
+}
+"""apiVersion of the controllers whose selectors are used, by kind."""
+
 
 class OwnerReference(Struct, frozen=True, gc=False):
     """metav1.OwnerReference."""

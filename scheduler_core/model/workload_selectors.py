@@ -12,13 +12,6 @@ from collections.abc import Mapping
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.selectors import Clauses, SelectorClause
 
-CONTROLLERS = {
-    "ReplicationController": "v1",
-    "ReplicaSet": "apps/v1",
-    "StatefulSet": "apps/v1",
-}
-"""apiVersion of the controllers whose selectors are used, by kind."""
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WorkloadSelectors:

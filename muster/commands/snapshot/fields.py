@@ -269,7 +269,6 @@ _ARGS = {key: all_kept(schema) for each in ARGS.values() for key, schema in each
 _ARGS |= {"addedAffinity": AFFINITY["nodeAffinity"], "defaultConstraints": SPREAD}
 _PROFILE: Fields = {**{key: all_kept(each) for key, each in PROFILE.items()}, "pluginConfig": Each({"name": KEPT, "args": _ARGS})}
 CONFIGURATION: Fields = {"percentageOfNodesToScore": KEPT, "profiles": Each(_PROFILE), "extenders": Each({})}
-
 PRIORITY_CLASS: Fields = {"metadata": METADATA, "value": KEPT, "globalDefault": KEPT, "preemptionPolicy": KEPT}
 
 FIELDS: Mapping[str, Fields] = {
