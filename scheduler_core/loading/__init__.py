@@ -9,6 +9,8 @@ pod_shapes     shapes of pods, from their forms
 drafts         parts of a pod object that placement keeps
 inline_disks   disks of inline volumes
 read_pods      pods
+read_namespaces  labels of namespaces
+read_selectors  selectors of Services and of controllers of pods
 read_groups    groups, Workloads, priority classes, disruption budgets
 read_volumes   claims, volumes, and the objects about them
 read_claim_requests  specifications of claims and volumes

@@ -8,6 +8,10 @@ problem          Problem: an input object that cannot be used
 nodes            node table: arrays with one column for each node
 pods             pods: constraints and requests (PodShape), identity and state (PodRecord)
 entity           a tree of groups with its pending pods, or a single pod
+pod_meta         metadata of pods as the API encodes it
+workload_selectors  selectors of Services and of controllers of pods; default selector of a pod
+wire_workloads   Services and controllers of pods as the API encodes them
+namespace_selectors  affinity terms by field path, and their namespace selectors
 selectors        label selectors, and node selectors for all nodes at once
 topology         placements: nested sets of nodes
 ledger           resources taken on every node; assume and rewind
