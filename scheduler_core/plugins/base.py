@@ -188,7 +188,7 @@ class LedgerPlugin(Plugin):
 class StatefulPlugin(Plugin):
     """Plugin whose verdict depends on pods on any node; pods that it touches are placed one by one, and results are not cached.
 
-    *counts* holds the running and assumed pods and is kept up to date.  A plugin with further state defines ``add_pod`` and
+    *counts* holds the running and assumed pods and is kept up to date.  A plugin that ``keeps_state`` defines ``add_pod`` and
     ``remove_pod``; StatefulPlugins rewinds by calling them in reverse.
     """
 
@@ -252,6 +252,11 @@ class StatefulPlugin(Plugin):
 
     def counted(self, pod: PodRecord) -> bool:  # noqa: ARG002 - by default assume that they do not
         """Return whether the requests of *pod* say all that this plugin demands."""
+        return False
+
+    @property
+    def keeps_state(self) -> bool:
+        """Return whether it has state beyond the counts, so that every running pod must be added."""
         return False
 
     def add_pod(self, pod: PodRecord, node: int) -> None:

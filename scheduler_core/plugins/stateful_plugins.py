@@ -286,7 +286,7 @@ class StatefulPlugins:
         plugins = tuple(plugin.over(counts, self._defaults) for plugin in registry.STATEFUL)
         for plugin in plugins:
             plugin.sparing = self._sparing
-        with_state = tuple(plugin for plugin in plugins if type(plugin).add_pod is not StatefulPlugin.add_pod)
+        with_state = tuple(plugin for plugin in plugins if plugin.keeps_state)
         for pod in self._running() if with_state else ():
             if pod.node >= 0:
                 for plugin in with_state:

@@ -70,6 +70,11 @@ class VolumeMatching(StatefulPlugin):
         """Return whether the volumes of *pod* can be missing for *other*; an eviction frees no volume."""
         return pod.node < 0 and self.touches(pod) and self.touches(other)
 
+    @property
+    def keeps_state(self) -> bool:
+        """Return whether claims that wait for their first consumer are known."""
+        return self._storage is not None
+
     def add_pod(self, pod: PodRecord, node: int) -> None:
         """Take the volumes of *pod* on *node*."""
         if self._picks is not None and pod.shape.picks_volumes and pod.key not in self._of_pod:

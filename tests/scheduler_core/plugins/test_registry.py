@@ -102,6 +102,8 @@ class Licences(StatefulPlugin):
             [(LICENSED, np.array([not self.taken[zone] for zone in self.zones[nodes].tolist()], dtype=bool))] if self.touches(pod) else []
         )
 
+    keeps_state = True
+
     def add_pod(self, pod: PodRecord, node: int) -> None:
         self.taken[int(self.zones[node])] += self.touches(pod)
 
