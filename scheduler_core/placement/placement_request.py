@@ -105,14 +105,14 @@ class Signatures:
         special = self._one_by_one or promised or any(registry.one_by_one(run.shape) for run in runs)
         dependent = self._dependent(entity)
         counted = not dependent or (self._related is None and self._stateful is not None and all(map(self._stateful.counted, dependent)))
-        request = PlacementRequest(entity, 0, runs, children, pinned, special, counted)
-        spread = [run.spread for run in _all_runs(request)] if kinds else []
+        spread = [run.spread for run in (*runs, *(run for child in children for run in _all_runs(child)))] if kinds else []
         counts = tuple(dict.fromkeys(rule.tally for kind in spread if kind is not None and kind.soft for rule in kind.soft.rules))
         if dependent or any(child.number < 0 for child in children):
             number = next(self._unlike)
         else:
-            number = self._number(request, nominated if promised else (), _pattern(spread, counts))
-        return dataclasses.replace(request, number=number, counts=counts)
+            pattern = _pattern(spread, counts) if spread else ()
+            number = self._number(entity, runs, children, (pinned, nominated if promised else (), pattern))
+        return PlacementRequest(entity, number, runs, children, pinned, special, counted, counts)
 
     def _dependent(self, entity: Entity) -> list[PodRecord]:
         """Return the pods of a leaf that depend on other pods."""
@@ -120,19 +120,16 @@ class Signatures:
             return [pod for pod in entity.waiting if self._related(pod)]
         return [] if self._stateful is None else self._stateful.touched(entity.waiting)
 
-    def _number(self, request: PlacementRequest, nominated: tuple[int, ...], pattern: tuple[object, ...]) -> int:
-        entity = request.entity
+    def _number(self, entity: Entity, runs: tuple[Run, ...], children: tuple[PlacementRequest, ...], more: tuple[object, ...]) -> int:
         signature = (
             entity.name.kind == "CompositePodGroup",
             entity.minimum,
             entity.key,
             entity.desired,
             len(entity.running),
-            request.pinned,
-            tuple([(run.shape.serial, run.count) for run in request.runs]),
-            tuple([child.number for child in request.children]),
-            nominated,
-            pattern,
+            tuple([(run.shape.serial, run.count) for run in runs]),
+            tuple([child.number for child in children]),
+            more,
         )
         return self._numbers.setdefault(signature, len(self._numbers))
 
