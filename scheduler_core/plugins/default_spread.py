@@ -57,9 +57,15 @@ NO_TERMS = SpreadTerms()
 
 
 class DefaultSpread:
-    """Default constraints of the pods of a snapshot, which has *selectors*: *defaults*, or those of the profile that schedules the pod."""
+    """Default constraints of the pods of a snapshot, which has *selectors*: *defaults*, or those of the profile that schedules the pod.
+
+    Attributes:
+        possible: whether a pod can have default constraints, because there are selectors.
+
+    """
 
     def __init__(self, selectors: WorkloadSelectors, defaults: SpreadDefaults = SYSTEM_DEFAULTS) -> None:
+        self.possible = bool(selectors)
         self._selectors = DefaultSelectors(selectors)
         self._defaults = defaults
         self._terms: dict[tuple[str, Clauses, SpreadDefaults], SpreadTerms] = {}

@@ -258,7 +258,7 @@ class StatefulPlugins:
         if (used := self._used.get(pod.shape)) is None:
             used = self._used[pod.shape] = registry.used_by(pod.shape)
         # Default constraints are read only of a pod that is to be placed.
-        return used or (pod.node < 0 and self._defaults.terms(pod) is not NO_TERMS)
+        return used or (self._defaults.possible and pod.node < 0 and self._defaults.terms(pod) is not NO_TERMS)
 
     def _activated(self) -> ActivePlugins:
         """Return the plugins, after counting all pods so far at the first call."""
