@@ -25,6 +25,21 @@ CPU_AND_MEMORY = (0, 1)
 """Positions of the resources that every pod counts."""
 
 
+class _Steps:
+    """What the pods before and including each further pod add; the last result is kept."""
+
+    def __init__(self, amounts: Sequence[int], first: int) -> None:
+        self._amounts: Floats = np.array(amounts, dtype=np.float64)[:, None, None]
+        self._first = first
+        self._last = 0, self._amounts
+
+    def up_to(self, depth: int) -> Floats:
+        """Return an array of shape (resources, 1, steps); the steps are *first* to *depth*."""
+        if self._last[0] != depth:
+            self._last = depth, self._amounts * np.arange(self._first, depth + 1)
+        return self._last[1]
+
+
 class AllocationScore:
     """Score of NodeResourcesFit.
 
@@ -39,7 +54,7 @@ class AllocationScore:
         self._positions = tuple(positions)
         self._weights = tuple(weights)
         self._amounts = tuple(amounts)
-        self._adds: Floats = np.array(amounts, dtype=np.float64)[:, None, None]
+        self._steps = _Steps(amounts, 1)
         self._curve = curve(strategy.points) if strategy.kind == CAPACITY_RATIO else None
         self._curve_values: Floats = np.array(self._curve or (), dtype=np.float64)
         self._least = strategy.kind == LEAST_ALLOCATED
@@ -48,16 +63,16 @@ class AllocationScore:
 
     def of_nodes(self, room: Floats, scored: Ints, used: Ints, depth: int, *, whole: bool) -> Floats:
         """Return the scores, shape (nodes, depth); arguments as for ``NodeLocalPlugin.ladder``."""
-        steps = np.arange(1, depth + 1)
+        steps = self._steps.up_to(depth)
         if self._plain and whole:
-            both = self._percent(room[:2, :, None], scored[:, :, None] + self._adds * steps)
+            both = self._percent(room[:2, :, None], scored[:, :, None] + steps)
             mean: Floats = both[0] + both[1]
             mean *= 0.5
             return np.floor(mean, out=mean)
         if not self._positions:
             return np.zeros((room.shape[1], depth))
         room = room[list(self._positions)][:, :, None]
-        taken = np.stack([scored[at] if at in CPU_AND_MEMORY else used[at] for at in self._positions])[:, :, None] + self._adds * steps
+        taken = np.stack([scored[at] if at in CPU_AND_MEMORY else used[at] for at in self._positions])[:, :, None] + steps
         some = room > 0
         parts = self._percent(np.where(some, room, 1.0), taken)
         weights = np.where(some, np.array(self._weights, dtype=np.float64)[:, None, None], 0.0)
@@ -120,13 +135,13 @@ class BalanceScore:
     def __init__(self, positions: Sequence[int], amounts: Sequence[int]) -> None:
         self._positions = tuple(positions)
         self._amounts = tuple(amounts)
-        self._adds: Floats = np.array(amounts, dtype=np.float64)[:, None, None]
+        self._steps = _Steps(amounts, 0)
         self._plain = self._positions == CPU_AND_MEMORY
 
     def of_nodes(self, room: Floats, used: Ints, depth: int, *, whole: bool) -> Floats:
         """Return the scores, shape (nodes, depth); arguments as for ``NodeLocalPlugin.ladder``."""
         if self._plain and whole:
-            share = used[:2, :, None] + self._adds * np.arange(depth + 1)
+            share = used[:2, :, None] + self._steps.up_to(depth)
             share /= room[:2, :, None]
             np.minimum(share, 1.0, out=share)
             deviation: Floats = share[0] - share[1]
@@ -134,7 +149,7 @@ class BalanceScore:
             np.abs(deviation, out=deviation)
         else:
             room = room[list(self._positions)][:, :, None]
-            share = used[list(self._positions)][:, :, None] + self._adds * np.arange(depth + 1)
+            share = used[list(self._positions)][:, :, None] + self._steps.up_to(depth)
             share /= np.where(room > 0, room, 1.0)
             np.minimum(share, 1.0, out=share)
             deviation = _deviations(room > 0, share)
