@@ -104,14 +104,13 @@ class Provisioner:
             self._stopped.wait(PAUSE_SECONDS)
 
     def _follow(self) -> None:
+        """Provide all claims, and for a moment those that change; what fails is tried again with the next list."""
         listed, since = self._api.listed("PersistentVolumeClaim")
         for each in listed:
             self.provision(each)
-        while not self._stopped.is_set():
-            for what, each in self._api.watch("PersistentVolumeClaim", since=since, seconds=WATCH_SECONDS):
-                since = each["metadata"]["resourceVersion"]
-                if what != "DELETED":
-                    self.provision(each)
+        for what, each in self._api.watch("PersistentVolumeClaim", since=since, seconds=WATCH_SECONDS):
+            if what != "DELETED":
+                self.provision(each)
 
     def provision(self, each: Manifest) -> None:
         """Create the volume of a claim if a node is selected for it."""
