@@ -14,9 +14,7 @@ from tests.cluster.test_sidecar_bad_days import ALONE
 from tests.cluster.test_sidecar_place import bound, ours, places, scheduled
 from tests.cluster.volumes import SELECTED_NODE, STATIC, Provisioner, claim, completed, mount, storage_class, volume
 from tests.cluster.waiting import until
-from tests.sampling import WHOLE
 
-pytestmark = pytest.mark.skipif(not WHOLE, reason="binding of volumes takes longer than a minute now and then; MUSTER_SOAK asks for it")
 CONTROLLERS = ("persistentvolume-binder-controller", "ephemeral-volume-controller")
 CLAIM, HOSTNAME = "PersistentVolumeClaim", "kubernetes.io/hostname"
 

@@ -247,7 +247,7 @@ class NodeUsage:
         if not self.is_counted(pod):
             return
         form, nodes = pod.draft.form, state.nodes
-        if pod.draft.delayed_claims and nodes.storage is None:
+        if pod.draft.delayed_claims and (nodes.storage is None or self.storage_stale):
             report_storage(nodes, self._volumes.objects)
         images = scored_images(pod.draft.images, nodes)
         for name in pod.draft.images:

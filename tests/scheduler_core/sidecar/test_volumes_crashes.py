@@ -107,6 +107,18 @@ def test_volumes_that_are_never_created_fail_after_a_while_and_hold_no_room():
     assert ("FailedScheduling", message) in {(each.reason, each.message) for each in world.told}
 
 
+def test_volume_that_is_reserved_for_a_claim_after_the_last_cycle_is_known():
+    world = world_of([node("n"), *storage_classes(), leaf("g", 1), *with_claims([pod("g-0", "g")], DYNAMIC)], Luck(random.Random(0)))
+    world.provisioning = False
+    world.run(5)
+    (waiting,) = claims(world)
+    made = volume("made", DYNAMIC, "n")
+    made["spec"]["claimRef"] = {key: waiting["metadata"][key] for key in ("namespace", "name", "uid")}
+    world.server.put(made)
+    world.run(100)
+    assert world.server.objects["Pod", "default", "g-0"]["spec"].get("nodeName")
+
+
 def test_no_volume_is_deleted():
     world = lived(world_of(gang(STATIC), Luck(random.Random(5), fails=3)), [2, 4])
     assert 5 == sum(name[0] == VOLUME for name in world.server.objects)
