@@ -47,8 +47,8 @@ class _Options:
             provisioning = self._by_size[key] = self._provisioning(request)
         if request.selected_node:
             return dataclasses.replace(provisioning, selected=self._nodes.index.get(request.selected_node, -2))
-        if request.reserved:
-            index = self._numbers[request.reserved]
+        # A queueing hint of the sidecar can name a volume that has been deleted since.
+        if (index := self._numbers.get(request.reserved)) is not None:
             size = self._volumes[index].offer.size
             return dataclasses.replace(provisioning, reserved=index, reserved_size=size, reachable=self._reachable(index))
         everywhere: list[int] = []

@@ -61,7 +61,7 @@ class PodForm:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FormVolumes:
-    """What the claims of a pod add to its form.
+    """Additions of a pod's claims to its form.
 
     Attributes:
         needs: requirements on nodes.

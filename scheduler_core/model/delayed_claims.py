@@ -44,7 +44,7 @@ class ClaimRequest:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class VolumeOffer:
-    """What a PersistentVolume offers to claims; equal volumes have equal offers.
+    """Specification of a PersistentVolume that claims are compared with; equal volumes have equal offers.
 
     Attributes:
         storage_class: name of its class.
@@ -79,7 +79,7 @@ class VolumeOffer:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Provisioner:
-    """How a storage class provisions volumes.
+    """Provisioning of volumes by a storage class.
 
     Attributes:
         name: the provisioner; empty if the class names none.

@@ -18,7 +18,7 @@ _DEFAULT_WEIGHTS = 200
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ScoringStrategy:
-    """How NodeResourcesFit scores a node.
+    """Scoring strategy of NodeResourcesFit.
 
     Attributes:
         kind: type of the strategy.

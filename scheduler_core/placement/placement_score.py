@@ -23,7 +23,7 @@ _EVERY_POD = ("cpu", "memory", "ephemeral-storage")
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class PlacementScore:
-    """How placements of a group are scored.
+    """Scoring of the placements of a group.
 
     Attributes:
         fit: weight of the use of the placement.

@@ -26,7 +26,7 @@ CPU_AND_MEMORY = (0, 1)
 
 
 class _Steps:
-    """What the pods before and including each further pod add; the last result is kept."""
+    """Amounts that the first pods of a shape add together, by their number; the last result is kept."""
 
     def __init__(self, amounts: Sequence[int], first: int) -> None:
         self._amounts: Floats = np.array(amounts, dtype=np.float64)[:, None, None]

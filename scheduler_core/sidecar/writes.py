@@ -58,7 +58,17 @@ class Condition:
     since: str = ""
 
 
-class _PodWrite:
+class _Action:
+    """Base of one-time actions, which set no part of an object for good."""
+
+    __slots__ = ()
+
+    @property
+    def slot(self) -> None:
+        """None: a one-time action, not a desired state."""
+
+
+class _PodWrite(_Action):
     """Base of the writes to a pod."""
 
     __slots__ = ()
@@ -69,10 +79,6 @@ class _PodWrite:
     def target(self) -> Ref:
         """The object that is written."""
         return self.pod
-
-    @property
-    def slot(self) -> None:
-        """None: a one-time action, not a desired state."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -105,42 +111,30 @@ class Nominate(_PodWrite):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ReserveVolume:
+class ReserveVolume(_Action):
     """Reserve a PersistentVolume for a claim; the PersistentVolume controller then binds the claim to it."""
 
     urgency: ClassVar[int] = 0
     target: Ref
     claim: Ref
 
-    @property
-    def slot(self) -> None:
-        """None: a one-time action, not a desired state."""
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class SelectNode:
+class SelectNode(_Action):
     """Annotate a claim with the node for which its provisioner creates a volume."""
 
     urgency: ClassVar[int] = 0
     target: Ref
     node: str
 
-    @property
-    def slot(self) -> None:
-        """None: a one-time action, not a desired state."""
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ClearSelectedNode:
+class ClearSelectedNode(_Action):
     """Remove the annotation of ``SelectNode`` from a claim that has no volume yet, if it still names *node*."""
 
     urgency: ClassVar[int] = 1
     target: Ref
     node: str
-
-    @property
-    def slot(self) -> None:
-        """None: a one-time action, not a desired state."""
 
 
 VolumeWrite = ReserveVolume | SelectNode
@@ -212,7 +206,7 @@ class RemoveFinalizer:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class RecordEvent:
+class RecordEvent(_Action):
     """Record an Event for an object.  Equal events are counted, not repeated; nothing waits for an event, and excess events are dropped."""
 
     urgency: ClassVar[int] = 4
@@ -221,10 +215,6 @@ class RecordEvent:
     """Normal or Warning."""
     reason: str
     message: str
-
-    @property
-    def slot(self) -> None:
-        """None: a one-time action, not a desired state."""
 
 
 class WriteOutcome(enum.Enum):

@@ -6,7 +6,8 @@ freshness        filter of outdated events, by uid and resourceVersion
 pod_cache        pods
 group_cache      groups, Workloads, priority classes, disruption budgets
 node_cache       nodes
-volume_cache     claims, volumes and storage classes
+volume_cache     claims, volumes, storage classes and capacities, CSI drivers, attached volumes
+pod_updates      pods that change with claims, volumes, CSI drivers and other pods
 namespace_cache  labels of namespaces
 selector_cache   selectors of Services and of controllers of pods
 object_head      name, version and uid of any object

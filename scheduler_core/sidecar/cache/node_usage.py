@@ -34,7 +34,6 @@ class NodeUsage:
         nodes: the nodes.
         pods: the pods that have not ended.
         affinity: pod counts for affinity and topology spread.
-        storage_stale: whether the volumes that claims without a volume can get changed since they were last reported to the node table.
 
     """
 
@@ -52,7 +51,7 @@ class NodeUsage:
         """Names of images that a known pod has, or had since the placement state was built."""
         self._new_images = False
         """Whether a name was added that a node reports."""
-        self.storage_stale = False
+        self._storage_stale = False
         self._serials = itertools.count()
 
     def set_options(self, *, ungates: bool, binds: str = "", profile: SchedulerProfile = DEFAULT_PROFILE) -> None:
@@ -72,12 +71,8 @@ class NodeUsage:
         if pod.assumed in self.nodes.nodes:
             return pod.assumed
         # Any user with permission to create pods can write this annotation: it counts only in mode ungate.
-        if (
-            self._ungates
-            and pod.pinned_node
-            and pod.draft.scheduler != self._binds
-            and (read := self.nodes.nodes.get(pod.pinned_node)) is not None
-        ):
+        read = self.nodes.nodes.get(pod.pinned_node) if self._ungates and pod.draft.scheduler != self._binds else None
+        if read is not None:
             host = (read.node.metadata.labels or {}).get(HOSTNAME, "")
             return pod.pinned_node if host and host == pinned_hostname(pod) else ""
         return ""
@@ -134,6 +129,12 @@ class NodeUsage:
             state.set_attach_limits(column, self.nodes.attach.amounts(node), drivers=drivers)
         return node in self.nodes.nodes
 
+    def storage_changed(self) -> None:
+        """Record that the volumes changed that claims without a volume can get; they are reported again when they are needed."""
+        self._storage_stale = True
+        if self._placement_state is not None:
+            self._placement_state.nodes.storage = None
+
     def remove_node(self, name: str) -> bool:
         """Remove a node and return whether it existed."""
         if existed := self.nodes.remove(name):
@@ -152,7 +153,7 @@ class NodeUsage:
         elif self._new_images or not self.nodes.changed_images.isdisjoint(self._images):
             self._update_images(self._placement_state)
         self._stale = False
-        if self.storage_stale and self.pods.with_delayed_claims and self._placement_state is not None:
+        if self._storage_stale and self.pods.with_delayed_claims and self._placement_state is not None:
             self._update_storage(self._placement_state.nodes)
         if self._placement_state is None:
             raise RuntimeError("internal error: the placement state was just built")
@@ -195,7 +196,7 @@ class NodeUsage:
         state = self._placement_state = LivePlacementState.from_nodes(table)
         state.requested = before.requested
         self.affinity.recount()
-        self._stale, self.storage_stale = False, True
+        self._stale, self._storage_stale = False, True
         self._recount_pods_with(before.nodes.reported.keys() ^ table.reported.keys())
         for pod in list(self.pods.assumed_or_pinned.values()):
             self.changed(pod)
@@ -211,7 +212,7 @@ class NodeUsage:
     def _update_storage(self, nodes: NodeTable) -> None:
         """Report what claims without a volume can get, and count the pods again whose shapes depend on it."""
         report_storage(nodes, self._volumes.objects)
-        self.storage_stale = False
+        self._storage_stale = False
         self._shapes = {key: shape for key, shape in self._shapes.items() if not key[0].requests()}
         for pod in list(self.pods.with_delayed_claims.values()):
             self.changed(pod)
@@ -247,7 +248,7 @@ class NodeUsage:
         if not self.is_counted(pod):
             return
         form, nodes = pod.draft.form, state.nodes
-        if pod.draft.delayed_claims and (nodes.storage is None or self.storage_stale):
+        if pod.draft.delayed_claims and nodes.storage is None:
             report_storage(nodes, self._volumes.objects)
         images = scored_images(pod.draft.images, nodes)
         for name in pod.draft.images:

@@ -34,7 +34,7 @@ class PodUpdates:
             if self._usage.update_attach_limits(node, drivers=change.drivers):
                 self._reporter.attached_volumes(node, helps=change.frees)
         if change.storage:
-            self._usage.storage_stale = True
+            self._usage.storage_changed()
             if self._usage.pods.with_delayed_claims:
                 self._reporter.storage()
         # A new attachment takes the place of the volume of its pod, and frees nothing.

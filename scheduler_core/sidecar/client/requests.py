@@ -128,7 +128,7 @@ def reserve_volume(write: ReserveVolume, content: Mapping[str, Json], paths: Pat
         return None
     version = paths.api_version(claim.kind)
     wanted = {"apiVersion": version, "kind": claim.kind, "namespace": claim.namespace, "name": claim.name, "uid": claim.uid}
-    # A volume that its creator reserved by name belongs to its claim for good; one without this annotation is not freed with it.
+    # Without the annotation, the PersistentVolume controller takes the reservation for one by the creator of the volume.
     annotations = {} if reference else {"annotations": {BOUND_BY_CONTROLLER: "yes"}}
     return Request(
         "PATCH",

@@ -18,14 +18,15 @@ class PreBindsInFlight:
 
     def __init__(self, entities: EntityQueue) -> None:
         self._entities = entities
-        self._by_object: dict[Ref, QueuedEntity] = {}
+        self._by_object: dict[Ref, list[QueuedEntity]] = {}
         self._changed: dict[QueuedEntity, None] = {}
 
     def start(self, entity: QueuedEntity, state: PreBinding, now: float) -> None:
         """Record that the writes of *state* are sent."""
         entity.awaits_victims = False
         self._entities.move(entity, Event.PRE_BIND, state)
-        self._by_object |= dict.fromkeys(state.writes, entity)
+        for target in state.writes:
+            self._by_object.setdefault(target, []).append(entity)
         self._entities.wake_at(entity, now + RECHECK_SECONDS, now)
 
     def changed(self, entity: QueuedEntity) -> None:
@@ -41,17 +42,20 @@ class PreBindsInFlight:
         return True
 
     def ended(self, write: VolumeWrite, outcome: WriteOutcome, why: str) -> None:
-        """Record the result of *write*."""
-        entity = self._by_object.get(write.target)
-        if entity is None or not isinstance(entity.state, PreBinding) or entity.state.writes.get(write.target) != write:
-            return
-        state = entity.state
-        del self._by_object[write.target]
-        state.outcomes[write.target] = outcome
-        if outcome is not WriteOutcome.DONE:
-            state.failures[write.target] = why or outcome.value
-        if len(state.outcomes) == len(state.writes):
-            self.changed(entity)
+        """Record the result of *write* for all entities that wait for it: pods of several roots can share a claim."""
+        target = write.target
+        for entity in self._by_object.pop(target, ()):
+            state = entity.state
+            if not isinstance(state, PreBinding) or target in state.outcomes:
+                continue
+            if state.writes.get(target) != write:
+                self._by_object.setdefault(target, []).append(entity)
+                continue
+            state.outcomes[target] = outcome
+            if outcome is not WriteOutcome.DONE:
+                state.failures[target] = why or outcome.value
+            if len(state.outcomes) == len(state.writes):
+                self.changed(entity)
 
     def pop_changed(self, now: float) -> Iterable[tuple[QueuedEntity, PreBinding]]:
         """Return the entities that changed since the last call, once each; each is looked at again after a while."""
@@ -62,8 +66,3 @@ class PreBindsInFlight:
                 result.append((entity, entity.state))
                 self._entities.wake_at(entity, now + RECHECK_SECONDS, now)
         return result
-
-    @property
-    def due(self) -> bool:
-        """Return whether an entity changed."""
-        return bool(self._changed)

@@ -207,6 +207,7 @@ class SchedulingQueue:
             return
         for ref in entity.state.binds:
             self._assumed.forget(ref)
+        entity.bind_failures += 1
         entity.back_off(now)
         self.entities.move(entity, Event.PRE_BINDING_FAILED, Backoff())
         self.reconsider(entity.root, now, hint=True)

@@ -4,6 +4,7 @@ scheduler        facade: attempts, write results, /explain
 decide           one cycle over a few roots
 apply_decision   API writes and next state after a decision
 binding          binds, conditions, nominations
+pre_binding      volumes that are bound before the pods, and their progress
 preemption_plan  preemption plans: dry run, proof, evictions
 write_results    handling of write results
 waiting          what a root waits for that is not attempted
