@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import Any
 
@@ -13,6 +14,7 @@ from muster.render.answer import Answer
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Status
+from scheduler_core.model.delayed_claims import ClaimRequest
 from tests.scheduler_core.builders import Json, composite, decided, leaf, node, placed, pod
 
 CONFLICT = "node(s) didn't find available persistent volumes to bind"
@@ -404,3 +406,12 @@ def test_volumes_do_not_matter_if_volume_binding_is_disabled(sizes):
         assert {} == placed(decided(objects, strategy=strategy))
         decision = decided([*objects, configuration], strategy=strategy)
         assert (3, {}) == (len(placed(decision)), dict(decision.volumes))
+
+
+def test_claim_whose_reserved_volume_is_gone_has_the_options_of_any_other_claim():
+    nodes = load([*NODES, LOCAL, using("c"), claim(), volume("a", "n1")]).nodes
+    assert nodes.storage is not None
+    request = ClaimRequest("local", 5 * 2**30, access_modes=("ReadWriteOnce",))
+    options = nodes.storage.options(dataclasses.replace(request, reserved="gone"))
+    assert {0: (0,)} == options.on_node
+    assert options.on_node == nodes.storage.options(request).on_node

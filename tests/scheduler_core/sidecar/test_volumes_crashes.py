@@ -15,7 +15,17 @@ from tests.scheduler_core.builders import leaf, node, pod, pods, racks
 from tests.scheduler_core.sidecar.gangs import is_complete, partial
 from tests.scheduler_core.sidecar.histories import Json
 from tests.scheduler_core.sidecar.test_crashes import MANY, lived, options
-from tests.scheduler_core.sidecar.volume_world import CLAIM, DYNAMIC, STATIC, VOLUME, VolumeWorld, storage_classes, volume, with_claims
+from tests.scheduler_core.sidecar.volume_world import (
+    CLAIM,
+    DYNAMIC,
+    STATIC,
+    VOLUME,
+    VolumeWorld,
+    claim,
+    storage_classes,
+    volume,
+    with_claims,
+)
 from tests.scheduler_core.sidecar.world import Luck
 
 
@@ -116,6 +126,36 @@ def test_volume_that_is_reserved_for_a_claim_after_the_last_cycle_is_known():
     made["spec"]["claimRef"] = {key: waiting["metadata"][key] for key in ("namespace", "name", "uid")}
     world.server.put(made)
     world.run(100)
+    assert world.server.objects["Pod", "default", "g-0"]["spec"].get("nodeName")
+
+
+@pytest.mark.parametrize("storage", [STATIC, DYNAMIC])
+def test_roots_that_share_a_claim_are_all_bound_once_its_volume_is(storage):
+    sharing = [leaf("g", 1), pod("g-0", "g"), leaf("h", 1), pod("h-0", "h")]
+    mounted = [{"name": "data", "persistentVolumeClaim": {"claimName": "shared"}}]
+    for each in sharing:
+        if each["kind"] == "Pod":
+            each["spec"]["volumes"] = mounted
+    world = world_of([node("n"), *storage_classes(), volume("pv", STATIC, "n"), claim("shared", storage), *sharing], Luck(random.Random(0)))
+    world.run(100)
+    assert {"n"} == {world.server.objects["Pod", "default", name]["spec"].get("nodeName") for name in ("g-0", "h-0")}
+
+
+def test_volume_that_is_deleted_while_it_is_reserved_for_a_claim_stops_nothing():
+    world = world_of([node("n", cpu="1"), *storage_classes(), *(local := [pod("other", cpu="1", on="n")])], Luck(random.Random(0)))
+    world.provisioning = False
+    for each in [leaf("g", 1), *with_claims([pod("g-0", "g")], DYNAMIC)]:
+        world.server.put(each)
+    world.run(5)
+    (waiting,) = claims(world)
+    made = volume("made", DYNAMIC, "n")
+    made["spec"]["claimRef"] = {key: waiting["metadata"][key] for key in ("namespace", "name", "uid")}
+    world.server.put(made)
+    world.run(20)
+    world.server.delete((VOLUME, "", "made"))
+    world.server.delete(("Pod", "default", local[0]["metadata"]["name"]))
+    world.provisioning = True
+    world.run(200)
     assert world.server.objects["Pod", "default", "g-0"]["spec"].get("nodeName")
 
 
