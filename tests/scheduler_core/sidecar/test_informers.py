@@ -202,8 +202,9 @@ def test_each_kind_is_found_in_the_best_version_and_its_path_is_known_before_it_
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_proxy_that_has_lost_its_server_is_not_believed_that_a_kind_is_gone(kind):
+def test_a_proxy_that_has_lost_its_server_is_not_believed_that_a_kind_is_gone(monkeypatch, kind):
     """All that is known of it stays: to the others every pod, or every member of a tree, would seem to be gone."""
+    monkeypatch.setattr("apiserver.watch.FIRST_WAIT", 0.0)
     asked = []
 
     def lost(_, path, __):
@@ -217,7 +218,6 @@ def test_a_proxy_that_has_lost_its_server_is_not_believed_that_a_kind_is_gone(ki
         watching.list_all()
         watching.news()
         watcher = watching.watchers[kind]
-        watcher._wait = 0.0
         watcher.run()
 
     assert [] == watching.news()
