@@ -5,18 +5,11 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Mapping
-from types import TracebackType
-from typing import Self
-
-import urllib3
+from collections.abc import Mapping, Sequence
 
 from tests.cluster.api import NOT_FOUND, Api, ApiError
+from tests.cluster.follower import Follower
 from tests.cluster.resources import Manifest
-from tests.cluster.waiting import WAIT_SECONDS
-
-PAUSE_SECONDS = 0.1
-WATCH_SECONDS = 1.0
 
 
 def node(name: str, labels: Mapping[str, str] | None = None, /, *, pods: int = 110, **allocatable: str | int) -> Manifest:
@@ -59,31 +52,24 @@ def pod(
     }
 
 
-class Kubelet:
+class Kubelet(Follower):
     """Kubelets of all nodes; a context manager.
 
     While ``finishing`` is cleared, deleted pods stay terminating, like pods with a long grace period.  With *capacity*, the millicores of
     each node, a pod is rejected that its node has no room for, as another scheduler was faster.
     """
 
+    kind = "Pod"
+    query = {"fieldSelector": "spec.nodeName!="}
+
     def __init__(self, api: Api, capacity: Mapping[str, int] | None = None) -> None:
-        self._api, self._capacity = api, capacity or {}
+        super().__init__(api)
+        self._capacity = capacity or {}
         self._admitted: dict[tuple[str, str], tuple[str, int]] = {}
-        self._stopped = threading.Event()
         self._pods: dict[tuple[str, str], Manifest] = {}
         self._lock = threading.Lock()
         self.finishing = threading.Event()
         self.finishing.set()
-        self.troubles: list[str] = []
-        self._thread = threading.Thread(target=self._run, name="kubelet", daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._stopped.set()
-        self._thread.join(WAIT_SECONDS)
 
     def linger(self) -> None:
         """From now on deleted pods stay."""
@@ -97,33 +83,14 @@ class Kubelet:
         for each in waiting:
             self._attend(each)
 
-    def _run(self) -> None:
-        while not self._stopped.is_set():
-            try:
-                self._follow()
-            except (ApiError, OSError, urllib3.exceptions.HTTPError) as error:
-                # The API server is away, as some tests want it to be: all is listed again when it is back.
-                self.troubles.append(f"{type(error).__name__}: {error}")
-                self._stopped.wait(PAUSE_SECONDS)
-
-    def _follow(self) -> None:
-        listed, since = self._api.listed("Pod", fieldSelector="spec.nodeName!=")
+    def saw_list(self, listed: Sequence[Manifest]) -> None:
+        """Forget the pods that are gone, and attend to the others."""
         with self._lock:
             self._pods.clear()
-        for each in listed:
-            self._saw("ADDED", each)
-        end = time.monotonic() + 60
-        while not self._stopped.is_set() and time.monotonic() < end:
-            for what, each in self._api.watch(
-                "Pod", since=since, seconds=WATCH_SECONDS, fieldSelector="spec.nodeName!=", allowWatchBookmarks="true"
-            ):
-                since = each["metadata"]["resourceVersion"]
-                if what != "BOOKMARK":
-                    self._saw(what, each)
-                if self._stopped.is_set():
-                    return
+        super().saw_list(listed)
 
-    def _saw(self, what: str, each: Manifest) -> None:
+    def saw(self, what: str, each: Manifest) -> None:
+        """Attend to a pod, or forget it."""
         key = each["metadata"]["namespace"], each["metadata"]["name"]
         with self._lock:
             if what == "DELETED":

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Mapping, Sequence
-from types import TracebackType
-from typing import Self
-
-import urllib3
 
 from tests.cluster.api import Api, ApiError
+from tests.cluster.follower import Follower
 from tests.cluster.resources import Manifest
-from tests.cluster.waiting import WAIT_SECONDS
 
 DRIVER = "csi.example.com"
 STATIC = "kubernetes.io/no-provisioner"
@@ -20,8 +15,6 @@ DELAYED, AT_ONCE = "WaitForFirstConsumer", "Immediate"
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
-PAUSE_SECONDS = 0.1
-WATCH_SECONDS = 1.0
 
 
 def storage_class(name: str, provisioner: str = DRIVER, mode: str = DELAYED, topologies: Sequence[Manifest] = ()) -> Manifest:
@@ -77,40 +70,23 @@ def completed(found: Manifest) -> bool:
     return bool(found["spec"].get("volumeName")) and BIND_COMPLETED in (found["metadata"].get("annotations") or {})
 
 
-class Provisioner:
+class Provisioner(Follower):
     """The provisioners of all classes: they make a volume on the selected node of each claim; a context manager.
 
-    ``failing`` is the set of nodes on which it never makes one.
+    ``failing`` is the set of nodes on which it never makes one.  What fails is tried again with the next list.
     """
 
+    kind = "PersistentVolumeClaim"
+    list_seconds = 1.0
+
     def __init__(self, api: Api) -> None:
-        self._api = api
-        self._stopped = threading.Event()
+        super().__init__(api)
         self.failing: set[str] = set()
-        self._thread = threading.Thread(target=self._run, name="provisioner", daemon=True)
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._stopped.set()
-        self._thread.join(WAIT_SECONDS)
-
-    def _run(self) -> None:
-        while not self._stopped.is_set():
-            with contextlib.suppress(ApiError, OSError, urllib3.exceptions.HTTPError):
-                self._follow()
-            self._stopped.wait(PAUSE_SECONDS)
-
-    def _follow(self) -> None:
-        """Provide all claims, and for a moment those that change; what fails is tried again with the next list."""
-        listed, since = self._api.listed("PersistentVolumeClaim")
-        for each in listed:
+    def saw(self, what: str, each: Manifest) -> None:
+        """Create the volume of a claim, unless the claim is gone."""
+        if what != "DELETED":
             self.provision(each)
-        for what, each in self._api.watch("PersistentVolumeClaim", since=since, seconds=WATCH_SECONDS):
-            if what != "DELETED":
-                self.provision(each)
 
     def provision(self, each: Manifest) -> None:
         """Create the volume of a claim if a node is selected for it."""
