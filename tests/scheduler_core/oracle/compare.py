@@ -1,4 +1,4 @@
-"""Comparison of an answer of ``muster simulate --format json --strategy greedy`` with the oracle.
+"""Comparison of an answer of ``muster simulate --format json --strategy greedy`` with the oracle, and of ``complete`` with brute force.
 
 Not compared: messages, reasons, remedies, counts.  Of a root for which the oracle answers Wait, only the absence of placed pods is
 compared.  ``Invalid`` is accepted where 1.37.1 waits, fails or (five levels and more) ignores a group, if no pod is placed.
@@ -16,6 +16,7 @@ CONDITIONS = {SUCCESS: ("True", "Scheduled"), "Unschedulable": ("False", "Unsche
 """Status and reason of the condition."""
 INITIALLY = "PodGroupInitiallyScheduled"
 INVALID = "Invalid"
+NOT_TRIED = (WAIT, INVALID, ERROR)
 PLACING = ("assignments", "victims", "nominations")
 
 Decision = dict[str, Any]
@@ -41,6 +42,25 @@ def compare(
     if not evict:
         placed = {pod: node for got in given for pod, node in (got.get("assignments") or {}).items()}
         messages += [f"the answer breaks a constraint: {line}" for line in brute.violations(objects, placed)]
+    return messages
+
+
+def compare_complete(objects: Objects, answer: dict[str, Any]) -> list[str]:
+    """Return what is wrong in an answer of strategy ``complete``, by exhaustive search; empty if all is right.
+
+    Of the roots that are tried only the first is judged: it is tried on the cluster as it is.
+    """
+    decisions = answer["decisions"]
+    messages = brute.violations(objects, {pod: node for each in decisions for pod, node in each["assignments"].items()})
+    first = next((each for each in decisions if each["status"] not in NOT_TRIED), None)
+    if first is None:
+        return messages
+    root = first["root"]
+    possible = brute.placement(objects, root["kind"], root["name"], root["namespace"]) is not None
+    if first["status"] == SUCCESS and not possible:
+        messages.append(f"{_title(first)}: {SUCCESS}, and there is no placement")
+    if first["search"]["outcome"] == "infeasible" and possible:
+        messages.append(f"{_title(first)}: infeasible, and there is a placement")
     return messages
 
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 
 from tests.sampling import sampled
 from tests.scheduler_core.oracle import cycle
-from tests.scheduler_core.oracle.compare import CONDITIONS, INITIALLY, compare
+from tests.scheduler_core.oracle.compare import CONDITIONS, INITIALLY, compare, compare_complete
 from tests.scheduler_core.oracle.model import Objects, read
 from tests.scheduler_core.oracle.strategies import clusters
 from tests.scheduler_core.oracle.test_brute import leaf, members, node
@@ -104,3 +104,32 @@ def test_a_group_that_was_scheduled_once_may_keep_its_condition():
     answer["decisions"][0]["groups"][0]["conditions"] = group["status"]["conditions"]
 
     assert [] == compare(objects, answer)
+
+
+GANG = [standalone("g", 2, 0), *members("g", 2)]
+
+
+@pytest.mark.parametrize(
+    ("cpu", "status", "outcome", "want"),
+    [
+        pytest.param(2, "Success", "placed", [], id="what can be placed is placed"),
+        pytest.param(2, "Unschedulable", "budget", [], id="it is not known"),
+        pytest.param(2, "Unschedulable", "infeasible", ["PodGroup default/g: infeasible, and there is a placement"], id="refuted"),
+        pytest.param(1, "Unschedulable", "infeasible", [], id="what cannot be placed is refuted"),
+        pytest.param(1, "Success", "placed", ["PodGroup default/g: Success, and there is no placement"], id="placed"),
+        pytest.param(1, "Wait", "", [], id="it is not tried"),
+    ],
+)
+def test_statements_of_complete_are_judged_by_brute_force(cpu, status, outcome, want):
+    root = {"kind": "PodGroup", "namespace": "default", "name": "g"}
+    decision = {"root": root, "status": status, "search": {"outcome": outcome}, "assignments": {}}
+
+    assert want == compare_complete([node("n", cpu), *GANG], {"decisions": [decision]})
+
+
+def test_a_constraint_that_complete_breaks_is_reported():
+    assignments = {"default/g-0": "n", "default/g-1": "n"}
+    decision = {"status": "Wait", "assignments": assignments}
+
+    assert 0 < len(compare_complete([node("n", 1), *GANG], {"decisions": [decision]}))
+    assert [] == compare_complete([node("n", 2), *GANG], {"decisions": [decision]})
