@@ -42,22 +42,24 @@ LONG = tuple(
 )
 """Files that take longest: another worker that starts one of them last keeps the rest waiting."""
 TOGETHER = (
-    CLUSTER,
+    INSTALLATION,
     *(
-        f"tests/{name}.py"
+        f"tests/{name}"
         for name in (
-            "docs/test_site",
-            "muster/test_page",
-            "muster/test_page_in_browser",
-            "muster/test_standard_output",
-            "test_architecture",
-            "validators/test_schema_reference",
-            "webhooks/test_server_clients",
-            "webhooks/test_server_requests",
+            "docs/test_site.py",
+            "muster/test_demo.py",
+            "muster/test_page.py",
+            "muster/test_page_in_browser.py",
+            "muster/test_standard_output.py",
+            "scheduler_core/cp_sat/",
+            "test_architecture.py",
+            "validators/test_schema_reference.py",
+            "webhooks/test_server_clients.py",
+            "webhooks/test_server_requests.py",
         )
     ),
 )
-"""Files whose tests share something that takes long to make."""
+"""Files and folders whose tests share something that takes long to make."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -89,8 +91,14 @@ def _leave_home(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the longest files first and the installation last, where the first worker of each kind begins."""
-    items.sort(key=lambda item: -1 if item.nodeid.startswith(LONG) else int(item.nodeid.startswith(INSTALLATION)))
+    """Put the longest files first and other long units last: workers begin at both ends."""
+    items.sort(key=lambda item: _position(item.nodeid))
+
+
+def _position(nodeid: str) -> int:
+    if nodeid.startswith(LONG):
+        return -1
+    return 2 if nodeid.startswith(INSTALLATION) else int(nodeid.startswith(TOGETHER))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -109,17 +117,17 @@ class ByControlPlane(LoadScopeScheduling):
     """xdist scheduler: tests on a control plane are distributed by file, most others one by one.
 
     A worker keeps a control plane for all its files, and each file starts its other processes once.  The same holds for other files
-    with something that takes long to make, and for all files that need an installation.  (The marker ``xdist_group``
-    would do, but pytest-xdist 3.8 does not see it under pytest 9.2.)  The files on a control plane are first in
-    the queue.  Every second worker takes from its end, so that CPU-bound tests run while others wait.
+    and folders with something that takes long to make.  (The marker ``xdist_group`` would do, but pytest-xdist 3.8 does not see it under
+    pytest 9.2.)  The files on a control plane are first in the queue.  Every second worker takes from its end, so that CPU-bound tests
+    run while others wait.
 
     With a unit for nearly each test, work that pytest-xdist does for all units of a worker at each result would be quadratic.
     """
 
     def _split_scope(self, nodeid: str) -> str:
-        if nodeid.startswith(INSTALLATION):
-            return INSTALLATION
-        return nodeid.partition("::")[0] if nodeid.startswith(TOGETHER) else nodeid
+        if nodeid.startswith(CLUSTER):
+            return nodeid.partition("::")[0]
+        return next(filter(nodeid.startswith, TOGETHER), nodeid)
 
     def _assign_work_unit(self, node: WorkerController) -> None:
         if int(node.gateway.id.removeprefix("gw")) % 2:

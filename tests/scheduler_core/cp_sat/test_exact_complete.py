@@ -6,15 +6,30 @@ import collections
 import dataclasses
 import functools
 import random
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 
 from scheduler_core.cycle import decider
-from scheduler_core.model.decision import Status
-from scheduler_core.preemption.minimal.minimal_plans import fewest_victims
+from scheduler_core.model.decision import Decision, Status
+from scheduler_core.preemption.minimal import minimal_plans
 from tests.scheduler_core.cp_sat import corpus, judge, model
-from tests.scheduler_core.cp_sat.runs import COUNT, TRIED, Case, batches, decide, decide_first, drawn, slowly
+from tests.scheduler_core.cp_sat.model import Fewest
+from tests.scheduler_core.cp_sat.runs import (
+    COUNT,
+    SEEDS,
+    Case,
+    batches,
+    complete,
+    decide,
+    decide_first,
+    drawn,
+    feasible,
+    fewest_victims,
+    of_any_kind,
+    slowly,
+)
 from tests.scheduler_core.oracle.model import Objects
 from tests.scheduler_core.oracle.strategies import clusters
 
@@ -23,8 +38,7 @@ from tests.scheduler_core.oracle.strategies import clusters
 def test_it_says_of_no_tree_what_is_not_so(seeds):
     messages = []
     for case in drawn(seeds):
-        decision = decide(case.objects, "complete")
-        lines = judge.verdict(decision, case.objects, feasible=model.feasible(case.objects)["t"])
+        lines = judge.verdict(complete(of_any_kind, case.seed), case.objects, feasible=feasible(case.seed))
         messages += [f"{case.seed}: {line}" for line in lines]
 
     assert [] == messages
@@ -33,20 +47,20 @@ def test_it_says_of_no_tree_what_is_not_so(seeds):
 @slowly
 @given(clusters())
 def test_it_says_of_no_small_cluster_what_is_not_so(objects):
-    for name, feasible in model.feasible(objects).items():
+    for name, possible in model.feasible(objects).items():
         decision = decide_first(name, objects, "complete")
         if decision.status not in judge.NOT_TRIED:
-            assert [] == judge.verdict(decision, objects, feasible=feasible)
+            assert [] == judge.verdict(decision, objects, feasible=possible)
 
 
 @pytest.mark.timeout(120 + COUNT)
 def test_its_budget_is_spent_on_one_in_a_hundred_at_most():
-    ends = collections.Counter(decide(case.objects, "complete").search.outcome for case in drawn(range(TRIED)))
+    ends = collections.Counter(complete(of_any_kind, seed).search.outcome for seed in SEEDS)
 
-    assert ends["budget"] <= TRIED // 100
+    assert ends["budget"] <= len(SEEDS) // 100
 
 
-def with_leftovers(seeds: range, *, spare: int) -> list[Case]:
+def with_leftovers(seeds: tuple[int, ...], *, spare: int) -> list[Case]:
     """Draw instances with optional pods and, with *spare*, optional child groups."""
     results = []
     for case in drawn(seeds):
@@ -79,7 +93,7 @@ def test_who_leaves_must_leave(seeds):
     messages = []
     for seed in seeds:
         objects = corpus.crowded(seed)
-        decision, fewest = decide(objects, "complete"), model.fewest_victims(objects)["t"]
+        decision, fewest = complete(corpus.crowded, seed), fewest_victims(corpus.crowded, seed)
         lines = judge.verdict(decision, objects, feasible=fewest is not None and fewest.nobody)
         lines += judge.evicting(decision, objects, fewest)
         if decision.status is Status.UNRESOLVABLE and fewest is not None:
@@ -91,9 +105,8 @@ def test_who_leaves_must_leave(seeds):
     assert [] == messages
 
 
-def misjudged(seed: int, objects: Objects) -> list[str]:
-    """Return the wrong statements about victims."""
-    decision, fewest = decide(objects, "complete"), model.fewest_victims(objects).get("t")
+def misjudged(seed: int, objects: Objects, decision: Decision, fewest: Fewest | None) -> list[str]:
+    """Return the wrong statements of a decision about victims."""
     units, _ = judge.leaving(decision, objects)
     plan, result = decision.preemption, []
     if plan is None or fewest is None:
@@ -110,14 +123,18 @@ def misjudged(seed: int, objects: Objects) -> list[str]:
     return result
 
 
+def judged(make: Callable[[int], Objects], seed: int) -> tuple[Objects, Decision, Fewest | None]:
+    return make(seed), complete(make, seed), fewest_victims(make, seed)
+
+
 @batches()
 def test_victims_that_are_said_to_be_the_best_are(seeds):
-    assert [] == [line for seed in seeds for line in misjudged(seed, corpus.crowded(seed))]
+    assert [] == [line for seed in seeds for line in misjudged(seed, *judged(corpus.crowded, seed))]
 
 
 @batches(share=2)
 def test_victims_for_trees_of_all_kinds_that_are_said_to_be_the_best_are(seeds):
-    assert [] == [line for seed in seeds for line in misjudged(seed, corpus.pressed(seed))]
+    assert [] == [line for seed in seeds for line in misjudged(seed, *judged(corpus.pressed, seed))]
 
 
 @pytest.mark.timeout(120 + COUNT)
@@ -126,21 +143,22 @@ def test_victims_for_trees_of_all_kinds_that_are_said_to_be_the_best_are(seeds):
     [pytest.param(corpus.crowded, 200, id="of small trees"), pytest.param(corpus.pressed, 25, id="of trees of all kinds")],
 )
 def test_victims_are_not_proved_to_be_the_best_for_few(make, one_in):
-    plans = [plan for seed in range(TRIED) if (plan := decide(make(seed), "complete").preemption) is not None]
+    plans = [plan for seed in SEEDS if (plan := complete(make, seed).preemption) is not None]
 
-    assert TRIED // 5 <= len(plans)
+    assert len(SEEDS) // 5 <= len(plans)
     assert sum(not plan.proved for plan in plans) <= len(plans) // one_in
 
 
 @pytest.mark.parametrize("steps", [0, 3_000, 30_000])
 @batches(share=12)
 def test_with_less_effort_who_leaves_must_leave_too_and_no_bound_is_wrong(seeds, steps, monkeypatch):
-    monkeypatch.setattr(decider, "fewest_victims", functools.partial(fewest_victims, steps=steps))
+    monkeypatch.setattr(decider, "fewest_victims", functools.partial(minimal_plans.fewest_victims, steps=steps))
     messages = []
     for seed in seeds:
-        objects = corpus.crowded(seed)
-        messages += misjudged(seed, objects)
-        messages += judge.evicting(decide(objects, "complete"), objects, model.fewest_victims(objects)["t"])
+        objects, fewest = corpus.crowded(seed), fewest_victims(corpus.crowded, seed)
+        decision = decide(objects, "complete")
+        messages += misjudged(seed, objects, decision, fewest)
+        messages += judge.evicting(decision, objects, fewest)
 
     assert [] == messages
 
@@ -162,7 +180,7 @@ def test_the_order_of_the_objects_changes_nothing(seeds):
     messages = []
     for case in drawn(seeds):
         shuffled = random.Random(case.seed).sample(case.objects, len(case.objects))
-        if decide(case.objects, "complete") != decide(shuffled, "complete"):
+        if complete(of_any_kind, case.seed) != decide(shuffled, "complete"):
             messages.append(case.seed)
 
     assert [] == messages
