@@ -43,6 +43,13 @@ def launch(tmp_path, *arguments, **environment):
     )
 
 
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory):
+    """Return an ended demonstration, and its temporary directory."""
+    folder = tmp_path_factory.mktemp("demo")
+    return launch(folder), folder
+
+
 @pytest.fixture
 def pair(tmp_path):
     """A directory with a certificate for the loopback."""
@@ -61,8 +68,8 @@ def test_manifests_hold_one_mistake_of_each_kind_promised(monkeypatch):
     assert sorted((Path(each.file).name, each.rule) for each in report.findings) == MISTAKES
 
 
-def test_runs_to_its_end_and_leaves_a_page_alone(tmp_path):
-    ended = launch(tmp_path)
+def test_runs_to_its_end_and_leaves_a_page_alone(ended):
+    ended, folder = ended
 
     assert (ended.returncode, ended.stderr) == (0, "")
     for _, rule in MISTAKES:
@@ -76,28 +83,30 @@ def test_runs_to_its_end_and_leaves_a_page_alone(tmp_path):
     assert 'spec.disruptionMode set to {"single": {}}' in ended.stdout
     assert "spec.priority set to 100000" in ended.stdout
     assert "1 of 3 roots placed: 8 pods placed, 6 pending, 2 pods would be evicted" in ended.stdout
-    (page,) = tmp_path.iterdir()
+    (page,) = folder.iterdir()
     assert f"\n    {page}\n" in ended.stdout
     assert "<h1>" in page.read_text(encoding="utf-8")
 
 
-def test_output_is_plain_and_narrow_where_it_is_no_terminal(tmp_path):
-    shown = launch(tmp_path).stdout
-    assert "\x1b" not in shown
+def test_output_is_plain_and_narrow_where_it_is_no_terminal(ended):
+    ended, folder = ended
+    assert "\x1b" not in ended.stdout
     # The name of a file is not cut, however long it is.
-    assert [line for line in shown.splitlines() if len(line) > wording.WIDTH and str(tmp_path) not in line] == []
+    assert [line for line in ended.stdout.splitlines() if len(line) > wording.WIDTH and str(folder) not in line] == []
 
 
-def test_output_is_the_same_each_time_but_for_the_port_and_the_name_of_the_page(tmp_path):
-    first, second = (re.sub(r"127\.0\.0\.1:\d+;|muster-placement-\w+", "", launch(tmp_path).stdout) for _ in range(2))
+def test_output_is_the_same_each_time_but_for_the_port_and_the_name_of_the_page(ended, tmp_path):
+    ended, folder = ended
+    again = launch(tmp_path).stdout.replace(str(tmp_path), str(folder))
+    first, second = (re.sub(r"127\.0\.0\.1:\d+;|muster-placement-\w+", "", each) for each in (ended.stdout, again))
     assert first == second
 
 
-def test_the_documentation_shows_what_is_shown(tmp_path):
+def test_the_documentation_shows_what_is_shown(ended):
+    shown = ended[0].stdout
     page = (Path(__file__).parents[2] / "docs" / "demo.md").read_text(encoding="utf-8")
     block = page.partition("<!-- demo:begin -->\n```\n")[2].partition("\n```\n<!-- demo:end -->")[0]
     parts = [part for part in re.split(r"^…$\n?|^$\n", block, flags=re.MULTILINE) if part.strip()]
-    shown = launch(tmp_path).stdout
 
     assert len(parts) > 5
     assert [part for part in parts if part not in shown] == []
