@@ -7,8 +7,6 @@ import contextlib
 import pytest
 
 from tests.cluster.conftest import clean, new_namespace
-from tests.cluster.control_plane import ControlPlane
-from tests.cluster.options import Options
 from tests.cluster.random_clusters import Drawing
 from tests.cluster.scheduler_agreement import begin, build, observed, present, simulated
 from tests.cluster.volumes import Provisioner
@@ -20,12 +18,16 @@ TRIES = 15
 
 
 @pytest.fixture(scope="module")
-def plane(programs):
-    with ControlPlane(Options(), programs) as result:
-        result.start_controllers(CONTROLLERS)
-        result.start_scheduler()
-        with Provisioner(result.api):
-            yield result
+def plane(plane):
+    """The shared one, with kube-scheduler, volume controllers and a provisioner."""
+    try:
+        plane.start_controllers(CONTROLLERS)
+        plane.start_scheduler()
+        with Provisioner(plane.api):
+            yield plane
+    finally:
+        plane.scheduler.stop()
+        plane.controllers.stop()
 
 
 def removed(api, cluster):

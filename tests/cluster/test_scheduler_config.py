@@ -7,8 +7,6 @@ import random
 import subprocess
 from typing import Any
 
-import pytest
-
 from scheduler_core.loading.configuration.fields import POINTS
 from scheduler_core.loading.configuration.plugin_sets import expand
 from scheduler_core.loading.configuration.scheduler_configuration import read_configuration
@@ -18,19 +16,12 @@ from scheduler_core.placement.pod_by_pod import PodByPod
 from scheduler_core.placement.state import PlacementState
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.kubelet import node, pod
-from tests.cluster.options import Options
 from tests.cluster.scheduler_configs import GPU, Json, any_configuration, configuration, valid_profile
 from tests.cluster.sidecars import kubeconfig
 from tests.sampling import sampled
 from validators.field import FieldPath
 
 LOGGED = '"the scheduler starts to work with those plugins" Plugins='
-
-
-@pytest.fixture(scope="module")
-def plane(programs):
-    with ControlPlane(Options(), programs) as result:
-        yield result
 
 
 def told(plane: ControlPlane, folder: Any, config: Json) -> tuple[Json | None, str]:

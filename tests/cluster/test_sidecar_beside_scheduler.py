@@ -6,11 +6,9 @@ import threading
 
 import pytest
 
-from tests.cluster.control_plane import ControlPlane
 from tests.cluster.faults import WELL, Fault, faults
 from tests.cluster.groups import LABEL, pod_group
 from tests.cluster.kubelet import Kubelet, node, pod
-from tests.cluster.options import Options
 from tests.cluster.sidecars import kubeconfig, sidecar
 from tests.cluster.test_sidecar_bad_days import ALONE
 from tests.cluster.test_sidecar_place import events_of, ours, places, scheduled
@@ -20,10 +18,13 @@ CPU = "600m"
 
 
 @pytest.fixture(scope="module")
-def plane(programs):
-    with ControlPlane(Options(), programs) as result:
-        result.start_scheduler()
-        yield result
+def plane(plane):
+    """The shared one, with kube-scheduler."""
+    try:
+        plane.start_scheduler()
+        yield plane
+    finally:
+        plane.scheduler.stop()
 
 
 def test_gang_that_loses_a_node_to_kube_scheduler_while_it_is_bound_is_placed_anew_as_a_gang(plane, api, namespace, nodes, tmp_path):

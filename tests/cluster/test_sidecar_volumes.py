@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.cluster.conftest import clean
-from tests.cluster.control_plane import ControlPlane
 from tests.cluster.groups import LABEL, condition_of, pod_group
 from tests.cluster.kubelet import node
-from tests.cluster.options import Options
 from tests.cluster.sidecars import sidecar
 from tests.cluster.test_sidecar_bad_days import ALONE
 from tests.cluster.test_sidecar_place import bound, ours, places, scheduled
@@ -20,12 +18,17 @@ CLAIM, HOSTNAME = "PersistentVolumeClaim", "kubernetes.io/hostname"
 
 
 @pytest.fixture(scope="module")
-def plane(programs):
-    with ControlPlane(Options(), programs) as result:
-        result.start_controllers(CONTROLLERS)
-        result.api.create(storage_class("dynamic"))
-        result.api.create(storage_class("local", STATIC))
-        yield result
+def plane(plane):
+    """The shared one, with volume controllers and two classes."""
+    classes = (storage_class("dynamic"), storage_class("local", STATIC))
+    try:
+        plane.start_controllers(CONTROLLERS)
+        plane.api.create_all(classes)
+        yield plane
+    finally:
+        plane.controllers.stop()
+        for each in classes:
+            plane.api.delete("StorageClass", each["metadata"]["name"])
 
 
 @pytest.fixture(scope="module")
