@@ -7,7 +7,6 @@ import json
 import pytest
 
 from tests.cluster.api import ApiError
-from tests.cluster.control_plane import ControlPlane
 from tests.cluster.installed import (
     ACCOUNT,
     CONFIGURATIONS,
@@ -19,18 +18,10 @@ from tests.cluster.installed import (
     unfit_group,
 )
 from tests.cluster.kubelet import pod
-from tests.cluster.options import Options
 
 FAULT = 'spec.disruptionMode: Invalid value: "all": must be `single` with the basic scheduling policy: `all` is for a gang [muster: all-needs-gang]'
 NO_TRAIN = "there must be a Workload of this name in namespace {namespace} [muster: tree-matches-templates]"
 NO_PARENT = "there must be a CompositePodGroup of this name in namespace {namespace} [muster: parent-exists]"
-
-
-@pytest.fixture(scope="module")
-def plane(programs):
-    """One of its own: the webhooks hold for all of it."""
-    with ControlPlane(Options(), programs) as started:
-        yield started
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -21,13 +21,6 @@ EMERGENCY = (DEPLOY.parent / "docs" / "operate" / "emergency.md").read_text(enco
 
 
 @pytest.fixture(scope="module")
-def plane(programs):
-    """One of its own: no group can be made on it while the server is down."""
-    with ControlPlane(Options(), programs) as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
 def webhooks(plane, tmp_path_factory):
     with installed(plane, tmp_path_factory.mktemp("installed")) as created:
         yield created

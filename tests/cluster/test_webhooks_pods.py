@@ -8,26 +8,16 @@ import pytest
 
 from tests.cluster.api import ApiError
 from tests.cluster.conftest import new_namespace
-from tests.cluster.control_plane import ControlPlane
 from tests.cluster.installed import ACCOUNT, NAMESPACE, eventually, installed, pod_group
 from tests.cluster.kubelet import pod
-from tests.cluster.options import Options
-from tests.cluster.take_effect import add_classes
+from tests.cluster.take_effect import priority_classes
 
 CLASSES = {"high": 1000}
 
 
-@pytest.fixture(scope="module")
-def plane(programs):
-    """One of its own: the webhooks hold for all of it."""
-    with ControlPlane(Options(), programs) as started:
-        add_classes(started.api, CLASSES)
-        yield started
-
-
 @pytest.fixture(scope="module", autouse=True)
 def webhooks(plane, tmp_path_factory):
-    with installed(plane, tmp_path_factory.mktemp("installed"), overlay="pods") as created:
+    with priority_classes(plane.api, CLASSES), installed(plane, tmp_path_factory.mktemp("installed"), overlay="pods") as created:
         yield created
 
 
