@@ -121,7 +121,7 @@ def sidecar(
 ) -> Iterator[Sidecar]:
     """Run a sidecar on *plane*; *through* is a kubeconfig that replaces its own.
 
-    With *fork* it is forked from a process that has imported its modules: for tests that start many sidecars.
+    With *fork* it is forked from a process that has imported its modules: for tests that do not depend on how it starts.
     """
     log = folder / f"sidecar-{len(list(folder.iterdir()))}.log"
     arguments = ["sidecar", "--kubeconfig", str(through or kubeconfig(plane)), "--probe-bind", "127.0.0.1:0", *options]

@@ -82,7 +82,7 @@ def test_answers_that_are_lost_bind_nothing_twice(api, namespace, nodes, through
 
 def test_a_server_that_is_restarted_is_met_again(plane, api, namespace, nodes, tmp_path):
     nodes(*racks(2))
-    with sidecar(plane, tmp_path, *ALONE) as running:
+    with sidecar(plane, tmp_path, *ALONE, fork=True) as running:
         gang(api, namespace, "before")
         bound(api, namespace, 3)
         scheduled(api, "PodGroup", "before", namespace)
@@ -96,7 +96,7 @@ def test_a_server_that_is_restarted_is_met_again(plane, api, namespace, nodes, t
 def test_a_history_that_is_gone_is_listed_again(plane, api, namespace, nodes, tmp_path):
     """The server forgets the changes from which the watches would go on: 410, and all is listed anew."""
     nodes(*racks(2))
-    with sidecar(plane, tmp_path, *ALONE):
+    with sidecar(plane, tmp_path, *ALONE, fork=True):
         gang(api, namespace, "before")
         bound(api, namespace, 3)
         scheduled(api, "PodGroup", "before", namespace)

@@ -15,7 +15,7 @@ EITHER_LABEL = pytest.mark.parametrize("label", ["scheduling.muster.dev/pod-grou
 
 @pytest.fixture(scope="module")
 def started(plane, tmp_path_factory):
-    with sidecar(plane, tmp_path_factory.mktemp("labels"), "--mode", "place,protect", "--lease", "none") as running:
+    with sidecar(plane, tmp_path_factory.mktemp("labels"), "--mode", "place,protect", "--lease", "none", fork=True) as running:
         yield running
 
 

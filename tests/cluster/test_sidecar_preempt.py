@@ -21,7 +21,7 @@ from tests.cluster.waiting import until
 
 @pytest.fixture(scope="module")
 def started(plane, tmp_path_factory):
-    with sidecar(plane, tmp_path_factory.mktemp("preempt"), "--mode", "place,preempt", "--lease", "none") as running:
+    with sidecar(plane, tmp_path_factory.mktemp("preempt"), "--mode", "place,preempt", "--lease", "none", fork=True) as running:
         yield running
 
 

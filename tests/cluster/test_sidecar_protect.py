@@ -18,7 +18,7 @@ MANY_SECONDS = 180.0
 
 @pytest.fixture(scope="module")
 def protecting(plane, tmp_path_factory):
-    with sidecar(plane, tmp_path_factory.mktemp("protect"), "--mode", "protect", "--lease", "none") as running:
+    with sidecar(plane, tmp_path_factory.mktemp("protect"), "--mode", "protect", "--lease", "none", fork=True) as running:
         yield running
 
 

@@ -42,7 +42,7 @@ def test_binds_that_are_forbidden_are_reported_and_carried_out_once_the_right_is
     user = f"unbinding-{namespace}"
     config = plane.user(user, without)
     nodes(*racks(1))
-    with sidecar(plane, tmp_path, *ALONE, through=config, wait=False) as running:
+    with sidecar(plane, tmp_path, *ALONE, through=config, wait=False, fork=True) as running:
         until(lambda: running.get("/readyz") == (503, f"{BINDING}\n"), told=lambda: str(running.get("/readyz")))
         until(lambda: [line for line in running.lines if line["event"] == "permissions" and BINDING in line["message"]])
         gang(api, namespace, "g", 2)
@@ -69,7 +69,7 @@ def test_binds_that_are_forbidden_are_reported_and_carried_out_once_the_right_is
 
 def test_the_rights_of_the_manifests_are_the_rights_that_are_checked(plane, api, tmp_path):
     modes = ("--mode", "validate,place,ungate,preempt,protect", "--lease", f"{NAMESPACE}/muster-sidecar")
-    with sidecar(plane, tmp_path, *modes) as running:
+    with sidecar(plane, tmp_path, *modes, fork=True) as running:
         assert (200, "ok\n") == running.get("/readyz")
         assert [] == [line for line in running.lines if line["event"] == "permissions"]
 
@@ -98,7 +98,7 @@ def test_a_gang_that_lost_a_pod_while_it_was_bound_says_until_when_it_waits(plan
 
 @pytest.fixture(scope="module")
 def started(plane, tmp_path_factory):
-    with sidecar(plane, tmp_path_factory.mktemp("reports"), *ALONE) as running:
+    with sidecar(plane, tmp_path_factory.mktemp("reports"), *ALONE, fork=True) as running:
         yield running
 
 

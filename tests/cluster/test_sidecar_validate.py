@@ -15,7 +15,7 @@ MODE = ("--mode", "validate", "--lease", "none", "--settle", "0.3")
 
 @pytest.fixture(scope="module")
 def watching(plane, tmp_path_factory):
-    with sidecar(plane, tmp_path_factory.mktemp("validate"), *MODE) as running:
+    with sidecar(plane, tmp_path_factory.mktemp("validate"), *MODE, fork=True) as running:
         yield running
 
 

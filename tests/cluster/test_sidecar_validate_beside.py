@@ -15,7 +15,7 @@ from tests.cluster.waiting import until
 def test_kube_scheduler_is_not_fought_over_a_condition(plane, api, namespace, nodes, tmp_path):
     """It writes the condition of a PodGroup whose pods it cannot place, whatever is there: ours moves aside, and both rest."""
     nodes(node("n1", cpu=1))
-    with sidecar(plane, tmp_path, *MODE) as watching:
+    with sidecar(plane, tmp_path, *MODE, fork=True) as watching:
 
         def written():
             return watching.metric('muster_writes_total{kind="SetCondition",outcome="done"}')
