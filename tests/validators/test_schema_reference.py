@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muster import cli
-from tests.sampling import sampled
+from tests.sampling import every, sampled
 from validators import schema
 from validators.lint import files
 from validators.lint.documents import Document
@@ -98,8 +98,7 @@ def names(name: str) -> tuple[str, ...]:
 def test_there_is_something_to_agree_on() -> None:
     assert len(objects()) > 1000
     assert len(SCHEMAS) >= 11 + 16
-    accepted = {name for name in SHAPES for each in objects() if not by_the_reference(name, each)}
-    assert accepted == set(SHAPES)
+    assert [] == [name for name in SHAPES if all(by_the_reference(name, each) for each in objects_of_kind(name))]
 
 
 @pytest.mark.parametrize("name", sorted(SCHEMAS))
@@ -115,7 +114,8 @@ def test_objects_of_all_cases_have_the_same_failures(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(SCHEMAS.keys() - SHAPES.keys()))
 def test_blocks_of_all_cases_have_the_same_failures(name: str) -> None:
     assert len(blocks()) > 1000
-    assert [each for each in blocks() if by_the_one_in_use(name, each) != by_the_reference(name, each)] == []
+    tried = every(3, blocks())
+    assert [each for each in tried if by_the_one_in_use(name, each) != by_the_reference(name, each)] == []
 
 
 @settings(max_examples=sampled(2000))
