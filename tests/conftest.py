@@ -47,6 +47,7 @@ TOGETHER = (
         f"tests/{name}"
         for name in (
             "docs/test_site.py",
+            "examples/test_kopf_trainer.py",
             "muster/test_demo.py",
             "muster/test_page.py",
             "muster/test_page_in_browser.py",

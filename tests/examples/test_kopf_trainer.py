@@ -5,13 +5,15 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import kopf
 import pytest
 import yaml
 
 from muster.commands.schema import block_schemas
+
+if TYPE_CHECKING:
+    import kopf
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 FIELDS = {"schedulingPolicy": "SchedulingPolicy", "schedulingConstraints": "SchedulingConstraints", "disruptionMode": "DisruptionMode"}
@@ -19,6 +21,8 @@ FIELDS = {"schedulingPolicy": "SchedulingPolicy", "schedulingConstraints": "Sche
 
 @pytest.fixture(scope="module")
 def trainer() -> ModuleType:
+    import kopf
+
     result = importlib.util.spec_from_file_location("kopf_trainer", EXAMPLES / "kopf_trainer.py")
     assert result is not None
     assert result.loader is not None
@@ -31,6 +35,8 @@ def trainer() -> ModuleType:
 
 
 def run(**spec: Any) -> kopf.Body:
+    import kopf
+
     metadata = {"name": "llm", "namespace": "research", "uid": "uid-1"}
     return kopf.Body({"metadata": metadata, "spec": {"image": "example.com/train:1", "workers": {"replicas": 4}, **spec}})
 

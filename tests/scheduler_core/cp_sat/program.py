@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-
-from ortools.sat.python import cp_model
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from tests.scheduler_core.cp_sat.cells import Cell, amounts_of, cells, most, shapes
 from tests.scheduler_core.oracle.algorithm import queued
@@ -17,14 +17,23 @@ from tests.scheduler_core.oracle.brute import satisfied
 from tests.scheduler_core.oracle.model import Cluster, Group, Node, Pod
 from tests.scheduler_core.oracle.preempt import Unit
 
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
+
 PATIENCE = 100.0
 """Limit of the solver for one question, in deterministic time (about seconds)."""
-
-NOTHING = cp_model.LinearExpr.constant(0)
 
 
 class Undecided(RuntimeError):
     """The solver reached its time limit."""
+
+
+def total(summands: Iterable[cp_model.LinearExprT]) -> cp_model.LinearExprT:
+    """Return the sum, a constant if there is no summand."""
+    # With pandas it takes half a second, in each process that collects tests.
+    from ortools.sat.python import cp_model
+
+    return sum(summands, cp_model.LinearExpr.constant(0))
 
 
 class Program:
@@ -37,6 +46,8 @@ class Program:
     """
 
     def __init__(self, cluster: Cluster, root: Group, candidates: list[Unit]) -> None:
+        from ortools.sat.python import cp_model
+
         self.model, self.solver = cp_model.CpModel(), cp_model.CpSolver()
         self.leaves = {unit.pods[0].key: self.model.new_bool_var(f"{unit.name} leaves") for unit in candidates}
         self._cluster, self._root = cluster, root
@@ -54,7 +65,7 @@ class Program:
         self._domains: dict[str, dict[str, cp_model.IntVar]] = {}
         self._require(root, [])
         self._join()
-        self.placed = sum(self._in.values(), NOTHING)
+        self.placed = total(self._in.values())
         self.model.add(self.placed >= 1)
 
     def solve(self) -> bool:
@@ -64,6 +75,8 @@ class Program:
             Undecided: the solver took too long.
 
         """
+        from ortools.sat.python import cp_model
+
         parameters = self.solver.parameters
         parameters.num_workers, parameters.random_seed, parameters.max_deterministic_time = 1, 0, PATIENCE
         # Without all constraints in the relaxation a crowded tree may not be refuted at all.
@@ -113,7 +126,7 @@ class Program:
         """Constrain requests of *resource* to the capacity left; if it is exceeded already, no new pod requests it."""
         wanting = {kind: self._kinds[kind].amounts[resource] for kind in here if resource in self._kinds[kind].amounts}
         used = {pod.key: amounts_of(pod).get(resource, 0) for pod in running}
-        freed = sum((amount * self._gone[key] for key, amount in used.items() if key in self._gone), NOTHING)
+        freed = total(amount * self._gone[key] for key, amount in used.items() if key in self._gone)
         free = node.allocatable.get(resource, 0) - sum(used.values())
         fits = sum(amount * here[kind] for kind, amount in wanting.items()) <= freed + free
         if free >= 0:
@@ -146,7 +159,7 @@ class Program:
             self._require(child, [*above, group])
         # A child that what runs satisfies counts without anything new.
         met = [1 if satisfied(child, self._cluster) else self._active[child.name] for child in group.children]
-        self.model.add(sum(met, NOTHING) >= group.minimum).only_enforce_if(active)
+        self.model.add(total(met) >= group.minimum).only_enforce_if(active)
 
     def _confine(self, group: Group) -> None:
         """Constrain *group* to one domain, that of its running members."""
@@ -158,7 +171,7 @@ class Program:
         elif pins:
             values &= pins
         chosen = {value: self.model.new_bool_var(f"{group.name} in {value}") for value in sorted(values, key=str)}
-        self.model.add(sum(chosen.values(), NOTHING) == self._active[group.name])
+        self.model.add(total(chosen.values()) == self._active[group.name])
         self._domains[group.name] = chosen
 
     def _members(self, leaf: Group, chain: list[Group]) -> cp_model.LinearExprT:
@@ -168,8 +181,8 @@ class Program:
             for number, cell in enumerate(self._cells):
                 if size := min(count, self._room[kind, number]):
                     self._put(leaf, chain, (kind, number, size), cell)
-            self.model.add(sum(self._of(leaf, kind), NOTHING) <= count)
-        return sum((variable for kind in counts for variable in self._of(leaf, kind)), NOTHING)
+            self.model.add(total(self._of(leaf, kind)) <= count)
+        return total(variable for kind in counts for variable in self._of(leaf, kind))
 
     def _put(self, leaf: Group, chain: list[Group], what: tuple[int, int, int], cell: Cell) -> None:
         kind, number, size = what
@@ -189,4 +202,4 @@ class Program:
         for kind, (number, cell) in itertools.product(range(len(self._kinds)), enumerate(self._cells)):
             in_use = [self._on[kind, node.name] for node in cell.nodes if (kind, node.name) in self._on]
             given = [self._in[leaf.name, kind, number] for leaf in self._root.leaves() if (leaf.name, kind, number) in self._in]
-            self.model.add(sum(in_use, NOTHING) == sum(given, NOTHING))
+            self.model.add(total(in_use) == total(given))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
-from ortools.sat.python import cp_model
-
-from tests.scheduler_core.cp_sat.program import NOTHING
+from tests.scheduler_core.cp_sat.program import total
 from tests.scheduler_core.oracle.model import Cluster, Group, Objects
 from tests.scheduler_core.oracle.preempt import Unit, protects, units
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
 
 
 def candidates(cluster: Cluster, root: Group) -> list[Unit]:
@@ -43,14 +45,14 @@ def goals(
     pods = [(leaves[unit.pods[0].key], pod) for unit in below for pod in unit.pods]
     breaks = model.new_bool_var("breaks a budget")
     for each in budgets:
-        protected = sum((leaving for leaving, pod in pods if protects(each, pod)), NOTHING)
+        protected = total(leaving for leaving, pod in pods if protects(each, pod))
         model.add(protected <= _allowed(each)).only_enforce_if(~breaks)
     yield breaks
-    yield sum(leaves.values(), NOTHING)
-    yield sum((leaving for leaving, _ in pods), NOTHING)
+    yield total(leaves.values())
+    yield total(leaving for leaving, _ in pods)
     level, age = _levels(below), _ages(below)
     yield _largest(model, level, leaves)
-    yield sum((len(unit.pods) * level[unit.pods[0].key] * leaves[unit.pods[0].key] for unit in below), NOTHING)
+    yield total(len(unit.pods) * level[unit.pods[0].key] * leaves[unit.pods[0].key] for unit in below)
     yield _largest(model, age, leaves)
 
 
