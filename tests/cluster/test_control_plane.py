@@ -21,10 +21,13 @@ SCHEDULING = "/apis/scheduling.k8s.io"
 
 
 @pytest.fixture(scope="module")
-def plane(programs):
-    """One of its own: these tests stop and start it."""
-    with ControlPlane(Options(), programs) as started:
-        yield started
+def ended(programs):
+    """A control plane without gates that has ended, its processes, and the versions of the group that it served."""
+    with ControlPlane(Options(gates=NO_GATES, served=()), programs) as plane:
+        assert plane in LIVE
+        versions = [each["version"] for each in plane.api.send("GET", SCHEDULING).content["versions"]]
+        pids = [plane.etcd.pid, plane.apiserver.pid]
+    return plane, pids, versions
 
 
 def served(api, version):
@@ -41,10 +44,9 @@ def test_the_three_kinds_are_served_and_kubectl_is_of_the_same_version(plane, ap
     assert versions["Client Version"] == versions["Server Version"]
 
 
-def test_without_gates_none_of_the_kinds_is_served(programs):
-    with ControlPlane(Options(gates=NO_GATES, served=()), programs) as plane:
-        versions = [each["version"] for each in plane.api.send("GET", SCHEDULING).content["versions"]]
-        assert ["v1"] == versions
+def test_without_gates_none_of_the_kinds_is_served(ended):
+    _, _, versions = ended
+    assert ["v1"] == versions
 
 
 def test_a_user_may_do_what_the_role_says_and_no_more(plane, api, namespace):
@@ -134,14 +136,10 @@ def test_controllers_take_the_finalizer_of_a_group_without_pods(plane, api, name
         plane.controllers.stop()
 
 
-def test_nothing_is_left_of_a_control_plane(programs):
-    with ControlPlane(Options(), programs) as plane:
-        pids = [plane.etcd.pid, plane.apiserver.pid]
-        folder = plane.folder
-        assert plane in LIVE
-
+def test_nothing_is_left_of_a_control_plane(ended):
+    plane, pids, _ = ended
     assert [] == [pid for pid in pids if Path(f"/proc/{pid}").exists()]
-    assert not folder.exists()
+    assert not plane.folder.exists()
     assert plane not in LIVE
 
 
