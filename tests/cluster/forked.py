@@ -1,4 +1,4 @@
-"""Sidecars that are forked from a process that has imported their modules: four fifths of the CPU of a start are imports.
+"""Processes of ``muster`` that are forked from one that has imported their modules: four fifths of the CPU of a start are imports.
 
 Each is a process in a session of its own.  It shares nothing with the process that it was forked from but imported modules, of
 which none has started anything, and the seed of hashes.
@@ -13,23 +13,41 @@ import signal
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from multiprocessing import connection, forkserver
+from multiprocessing import connection, forkserver, reduction
 from pathlib import Path
 from subprocess import TimeoutExpired
+from typing import IO
 
-MODULES = ("muster.cli", "muster.commands.sidecar", "muster.render.answer_json", "scheduler_core.sidecar.process.main", "webhooks.log")
+MODULES = (
+    *("muster.cli", "muster.commands.sidecar", "muster.render.answer_json", "scheduler_core.sidecar.process.main", "webhooks.log"),
+    *(
+        "muster.commands.serve",
+        "cryptography.x509",
+        "flask",
+        "gunicorn.app.base",
+        "gunicorn.arbiter",
+        "httptools",
+        "uvicorn_worker",
+        "uvloop",
+    ),
+)
 PR_SET_PDEATHSIG = 1
 
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(list(MODULES))
 
 
-class ForkedProcess:
-    """A process that runs ``muster`` with *arguments*, with those methods of subprocess.Popen that are used here."""
+MAIN = "from muster import cli; cli.main()"
 
-    def __init__(self, arguments: Sequence[str], log: Path, environ: Mapping[str, str], folder: Path) -> None:
-        log.touch()
-        self._process = _CONTEXT.Process(target=_run, args=(arguments, log, dict(environ), folder), daemon=True)
+
+class ForkedProcess:
+    """A process that runs *program* with *arguments* and these streams, with the methods of subprocess.Popen that are used here."""
+
+    def __init__(
+        self, arguments: Sequence[str], output: IO[bytes], errors: IO[bytes], environ: Mapping[str, str], folder: Path, program: str = MAIN
+    ) -> None:
+        streams = [_Stream(each) for each in (output, errors)]
+        self._process = _CONTEXT.Process(target=_run, args=(program, arguments, streams, dict(environ), folder), daemon=True)
         self._lock = threading.Lock()
         self._process.start()
         self.pid = self._process.pid
@@ -57,18 +75,34 @@ class ForkedProcess:
         self.send_signal(signal.SIGKILL)
 
 
-def _run(arguments: Sequence[str], log: Path, environ: Mapping[str, str], folder: Path) -> None:
+class _Stream:
+    """A stream of this process that becomes a file descriptor of the process it is sent to."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _received, (reduction.DupFd(self._stream.fileno()),)
+
+
+def _received(descriptor: reduction.DupFd) -> int:
+    result: int = descriptor.detach()
+    return result
+
+
+def _run(program: str, arguments: Sequence[str], streams: Sequence[int], environ: Mapping[str, str], folder: Path) -> None:
     os.setsid()
     # As long as it is open the server goes on, which ends with the tests; and with the server this process ends.
     os.close(forkserver._forkserver._forkserver_alive_fd)
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    with Path(os.devnull).open("rb") as nothing, log.open("ab") as out:
-        for number, stream in enumerate((nothing, out, out)):
-            os.dup2(stream.fileno(), number)
+    for number, stream in enumerate((os.open(os.devnull, os.O_RDONLY), *streams)):
+        os.dup2(stream, number)
+        os.close(stream)
     os.environ.clear()
     os.environ.update(environ)
     os.chdir(folder)
+    # When it is imported it decides from the environment if figures are those of one process.
+    for name in [each for each in sys.modules if each.partition(".")[0] == "prometheus_client"]:
+        del sys.modules[name]
     sys.argv = ["muster", *arguments]
-    from muster import cli
-
-    cli.main(list(arguments))
+    exec(program, {"__name__": "__main__"})

@@ -126,7 +126,7 @@ def sidecar(
     log = folder / f"sidecar-{len(list(folder.iterdir()))}.log"
     arguments = ["sidecar", "--kubeconfig", str(through or kubeconfig(plane)), "--probe-bind", "127.0.0.1:0", *options]
     surroundings = {**os.environ, **(environ or {})}
-    process = ForkedProcess(arguments, log, surroundings, ROOT) if fork and not WHOLE else _started(arguments, log, surroundings)
+    process = (_forked if fork and not WHOLE else _started)(arguments, log, surroundings)
     result = Sidecar(process, log, "")
     try:
         result.probes = _address(result)
@@ -142,6 +142,11 @@ def sidecar(
                 result.stop()
         if process.poll() is None:
             result.kill()
+
+
+def _forked(arguments: list[str], log: Path, environ: dict[str, str]) -> ForkedProcess:
+    with log.open("wb") as out:
+        return ForkedProcess(arguments, out, out, environ, ROOT)
 
 
 def _started(arguments: list[str], log: Path, environ: dict[str, str]) -> subprocess.Popen[bytes]:

@@ -37,9 +37,14 @@ def listens(log):
     return '"listening"' in log.read_text()
 
 
+def forked(arguments, log):
+    with log.open("wb") as out:
+        return ForkedProcess(arguments, out, out, os.environ, ROOT)
+
+
 def test_the_exit_code_and_what_is_written_are_those_of_the_command(tmp_path):
     log = tmp_path / "log"
-    ended = ForkedProcess(["sidecar", "--mode", "dance"], log, os.environ, ROOT)
+    ended = forked(["sidecar", "--mode", "dance"], log)
 
     assert 2 == ended.wait(WAIT_SECONDS)
     assert log.read_text().startswith("muster sidecar: --mode: there is no mode 'dance'")
@@ -47,7 +52,7 @@ def test_the_exit_code_and_what_is_written_are_those_of_the_command(tmp_path):
 
 def test_one_is_killed_and_the_other_continues_in_a_session_of_its_own(tmp_path, endless):
     logs = [tmp_path / name for name in ("one", "other")]
-    one, other = (ForkedProcess(endless, log, os.environ, ROOT) for log in logs)
+    one, other = (forked(endless, log) for log in logs)
     until(lambda: all(map(listens, logs)))
     assert [one.pid, other.pid] == [os.getsid(one.pid), os.getsid(other.pid)]
     one.kill()
@@ -66,7 +71,8 @@ import os, signal, time
 from pathlib import Path
 from tests.cluster.forked import ForkedProcess
 log = Path({str(log)!r})
-print(ForkedProcess({endless!r}, log, os.environ, Path.cwd()).pid, flush=True)
+with log.open("wb") as out:
+    print(ForkedProcess({endless!r}, out, out, os.environ, Path.cwd()).pid, flush=True)
 while '"listening"' not in log.read_text():
     time.sleep(0.02)
 os.kill(os.getpid(), signal.SIGKILL)

@@ -14,8 +14,11 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import IO
 
 from certs import issue, pair, store
+from tests.cluster.forked import ForkedProcess
+from tests.sampling import WHOLE
 
 PATIENCE = 30
 REVIEW = {
@@ -45,32 +48,37 @@ def new_pair(authority=None, *, days=30):
     return issue.leaf(authority or issue.authority(now), pair.names_of(("localhost", "127.0.0.1")), now, days)
 
 
+def _pipe() -> tuple[IO[bytes], IO[bytes]]:
+    reading, writing = os.pipe()
+    return os.fdopen(reading, "rb"), os.fdopen(writing, "wb")
+
+
 class Running:
-    """Process of the server, its addresses, and its log."""
+    """Process of the server, its addresses, and its log.
+
+    It is forked from a process that has imported its libraries; in `make soak` it is started as a user does.
+    """
 
     def __init__(self, directory: Path, *options: str, before: str = "", **knobs: str) -> None:
         self.directory = directory
         self.authority = issue.authority(dt.datetime.now(dt.UTC))
         store.write(directory, new_pair(self.authority))
-        command = [
-            sys.executable,
-            "-c",
-            f"{before}\nfrom muster.commands.serve import command; command()",
-            "--bind",
-            "127.0.0.1:0",
-            "--probe-bind",
-            "127.0.0.1:0",
-        ]
-        command += ["--tls-cert", str(directory / "tls.crt"), "--tls-key", str(directory / "tls.key"), *options]
+        addresses = ["--bind", "127.0.0.1:0", "--probe-bind", "127.0.0.1:0"]
+        arguments = [*addresses, "--tls-cert", str(directory / "tls.crt"), "--tls-key", str(directory / "tls.key"), *options]
         temporary = directory / "temporary"
         temporary.mkdir(exist_ok=True)
         # A master that is killed leaves its metrics behind.
         environ = {**os.environ, "MUSTER_TLS_POLL_SECONDS": "0.1", "TMPDIR": str(temporary), **knobs}
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ)
-        line = self.process.stdout.readline()
+        program = f"{before}\nfrom muster.commands.serve import command; command()"
+        (self._stdout, output), (self._stderr, errors) = _pipe(), _pipe()
+        with output, errors:
+            if WHOLE:
+                self.process = subprocess.Popen([sys.executable, "-c", program, *arguments], stdout=output, stderr=errors, env=environ)
+            else:
+                self.process = ForkedProcess(arguments, output, errors, environ, Path.cwd(), program)
+        line = self._stdout.readline()
         if not line:
-            messages = self.process.communicate(timeout=PATIENCE)[1].decode()
-            raise AssertionError(f"the server did not start: {messages}")
+            raise AssertionError(f"the server did not start: {self._stderr.read().decode()}")
         self.listening = json.loads(line)
         self.port, self.probe_port = (int(self.listening[key].rpartition(":")[2]) for key in ("address", "probeAddress"))
         self.lines: list[dict] = []
@@ -78,7 +86,7 @@ class Running:
         self._reader.start()
 
     def _read(self) -> None:
-        for line in self.process.stderr:
+        for line in self._stderr:
             try:
                 self.lines.append(json.loads(line))
             except ValueError:
@@ -134,8 +142,8 @@ class Running:
             if self.process.poll() is None:
                 self.process.kill()
             self._reader.join(PATIENCE)
-            self.process.stdout.close()
-            self.process.stderr.close()
+            self._stdout.close()
+            self._stderr.close()
         return code
 
 
