@@ -18,6 +18,7 @@ from scheduler_core.model.entity import Entity
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.model.volumes import ClaimName
 from scheduler_core.placement.extension_points import PluginFailedError, Plugins
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.outcome import PlacementOutcome, assigned
@@ -119,7 +120,7 @@ class Decider:
         for pod, _ in pods:
             self._nominations.delete_nomination(pod)
         names = self._greedy.state.nodes.names
-        volumes, without = self._chosen_volumes(pods)
+        volumes, without = self._chosen_volumes(pods, outcome.volumes)
         decision = Decision(
             request.entity.name,
             Status.SUCCESS,
@@ -132,14 +133,20 @@ class Decider:
         )
         return self._settled(decision)
 
-    def _chosen_volumes(self, pods: Sequence[tuple[PodRecord, int]]) -> tuple[dict[str, VolumeChoice], list[str]]:
-        """Return the volumes that the placed *pods* take, in their order, and the names of pods whose volumes are not available."""
+    def _chosen_volumes(
+        self, pods: Sequence[tuple[PodRecord, int]], planned: Mapping[ClaimName, int]
+    ) -> tuple[dict[str, VolumeChoice], list[str]]:
+        """Return the volumes that the placed *pods* take, in their order, and the names of pods whose volumes are not available.
+
+        Claims in *planned* take the volumes there.
+        """
         storage = self._greedy.state.nodes.storage
         pods = [each for each in pods if each[0].delayed_claims and each[0].shape.profile.filters("VolumeBinding")]
         if storage is None or not pods:
             return {}, []
         if self._volumes is None:
             self._volumes = VolumePicks(storage, self._snapshot.pods, sparing=self._options.sparing)
+        self._volumes.planned = planned
         names = self._greedy.state.nodes.names
         chosen: dict[str, VolumeChoice] = {}
         given: set[int] = set()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from scheduler_core.exact.complete import Complete, searchable
+from scheduler_core.exact.complete import Complete, counted, searchable
 from scheduler_core.exact.needs import lacking, leaves, satisfied, selections
 from scheduler_core.exact.step_budget import StepBudget, StepsSpentError
 from scheduler_core.exact.tree.tree_search import TreeSearch
@@ -175,7 +175,7 @@ class Proving(Preemptor):
 
     def _question(self, complete: Complete) -> RootRequirements:
         state, request = self._state, self._request
-        exact = searchable(request) and not satisfied(request) and not state.plugins
+        exact = searchable(request) and counted(request) and not satisfied(request) and not state.plugins
         try:
             domains = complete.placements(request, state.topology.root) if exact else (state.topology.root,)
         except PinError:

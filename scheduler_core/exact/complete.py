@@ -9,24 +9,26 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter, deque
+from collections.abc import Mapping
 
 import numpy as np
 
-from scheduler_core.exact.needs import satisfied
+from scheduler_core.exact.needs import leaves, satisfied
 from scheduler_core.exact.packing.optional_pods import PlannedGroup
-from scheduler_core.exact.shared_claims import SharedClaims
 from scheduler_core.exact.step_budget import DEFAULT, StepBudget, StepsSpentError
 from scheduler_core.exact.tree.tree_search import TreeSearch
-from scheduler_core.model.decision import IN_ORDER, MOST_PODS, Search, Status
-from scheduler_core.model.entity import Entity
+from scheduler_core.exact.volumes.named_pods import NamedPods
+from scheduler_core.model.decision import IN_ORDER, MOST_PODS, Name, Search, Status
 from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.model.topology import Placement
+from scheduler_core.model.volumes import ClaimName
 from scheduler_core.placement import placement_score
 from scheduler_core.placement.greedy import Greedy
-from scheduler_core.placement.outcome import PlacementOutcome
+from scheduler_core.placement.outcome import PlacementOutcome, assigned
 from scheduler_core.placement.placement_request import PlacementRequest, Signatures
 from scheduler_core.placement.pod_group import succeeded, try_leaf
 from scheduler_core.placement.state import PlacementState
+from scheduler_core.plugins.volume_matching import VolumeMatching
 
 _OPTIONAL_SHARE = 2
 """Divisor of the budget: half of it may be spent on pods beyond the minimum."""
@@ -41,7 +43,8 @@ class Complete(Greedy):
         super().__init__(state, signatures)
         self._steps = steps
         self.search = Search("complete", "not-searched")
-        self._shared_claims = SharedClaims(state)
+        self._named_pods = NamedPods()
+        self._shapes_alone = Signatures()
 
     def place(self, request: PlacementRequest) -> PlacementOutcome:
         """Return the result of a root; ``search`` describes the search."""
@@ -52,7 +55,7 @@ class Complete(Greedy):
         if whole or greedy.status is Status.ERROR:
             return greedy
         if not self.searches(request):
-            return self._with_shared_claim(request, greedy)
+            return greedy
         if greedy.status is Status.UNRESOLVABLE:
             # Too few members, or no domain at all: the count is a proof.
             self.search = Search("complete", "infeasible")
@@ -71,33 +74,6 @@ class Complete(Greedy):
         self.search = Search.placed("complete", budget.explored, IN_ORDER if as_greedy else MOST_PODS, leaf=request.leaf)
         return greedy if as_greedy else outcome
 
-    def _with_shared_claim(self, request: PlacementRequest, greedy: PlacementOutcome) -> PlacementOutcome:
-        """Return the result of a root that is searched only if the node of a claim that its pods share is given."""
-        shared, entity = self._shared_claims, request.entity
-        nodes = None if satisfied(request) or self._is_unmodelled(request) else shared.nodes(entity)
-        if nodes is None or not searchable(self.request(shared.pinned(entity, 0))):
-            return greedy
-        budget, best = StepBudget(self._steps), None
-        waiting = sum(len(leaf.waiting) for leaf in entity.leaves())
-        try:
-            for node in nodes:
-                outcome = self._search(self.request(shared.pinned(entity, node)), budget)
-                if outcome is not None and (best is None or self._rank(request, outcome) > self._rank(request, best)):
-                    best = outcome
-                if best is not None and best.placed == waiting:
-                    break
-        except StepsSpentError:
-            if best is None and not greedy.success:
-                self.search = Search("complete", "budget", self._steps)
-        else:
-            if best is None and not greedy.success:
-                self.search = Search("complete", "infeasible", budget.explored)
-                return self._refuted_outcome(request, greedy)
-        if best is None or (greedy.success and greedy.placed >= best.placed):
-            return greedy
-        self.search = Search.placed("complete", budget.explored, MOST_PODS, leaf=request.leaf)
-        return best
-
     def searches(self, request: PlacementRequest) -> bool:
         """Return whether the search serves a root that greedy does not place whole; else the result of greedy is final."""
         return not satisfied(request) and searchable(request) and not self._is_unmodelled(request)
@@ -110,7 +86,7 @@ class Complete(Greedy):
     def _refuted_outcome(self, request: PlacementRequest, greedy: PlacementOutcome) -> PlacementOutcome:
         """Return the result of a root without a placement.  If an empty cluster has none either, no eviction can help."""
         try:
-            search = TreeSearch(self.state, request, StepBudget(self._steps), empty=True)
+            search = TreeSearch(self.state, self._to_search(request), StepBudget(self._steps), empty=True)
             possible = search.plan(self.state.topology.root) is not None
         except StepsSpentError:
             return greedy
@@ -127,7 +103,7 @@ class Complete(Greedy):
         waiting = sum(len(leaf.waiting) for leaf in request.entity.leaves())
         # This method selects the domain of the root, so that domains are compared by all pods that fit in them.
         whole = dataclasses.replace(request, entity=dataclasses.replace(request.entity, key="")) if request.entity.key else request
-        search = TreeSearch(self.state, whole, budget, share=self._steps // _OPTIONAL_SHARE)
+        search = TreeSearch(self.state, self._to_search(whole), budget, share=self._steps // _OPTIONAL_SHARE)
         queue = deque((placement, False) for placement in self._root_domains(request))
         while queue and (best is None or best.placed < waiting):
             placement, postponed = queue.popleft()
@@ -149,6 +125,10 @@ class Complete(Greedy):
                 best = outcome if best is None or self._rank(whole, outcome) > self._rank(whole, best) else best
                 budget.step(min(_COMPLETION_STEPS, budget.left))
         return best
+
+    def _to_search(self, request: PlacementRequest) -> PlacementRequest:
+        """Return *request* for the search: if its pods depend on others by volumes, their shapes say all that they demand."""
+        return request if counted(request) else self._shapes_alone.request(self._named_pods.distinguished(request.entity))
 
     def _root_domains(self, request: PlacementRequest) -> list[Placement]:
         """Return the domains of a root, the tightest with all its waiting pods first, then by name."""
@@ -173,22 +153,43 @@ class Complete(Greedy):
     def _outcome_of(
         self, request: PlacementRequest, placement: Placement, plan: list[PlannedGroup], search: TreeSearch
     ) -> PlacementOutcome:
-        """Return the outcome of *plan* with as many more pods as fit; the ledger is unchanged afterwards."""
-        ledger = self.state.ledger
-        mark = ledger.mark()
-        minimum = self._minimum(plan, search)
-        for outcome in minimum.values():
-            ledger.assume(outcome.loads, outcome.cause)
-        domains = {chosen.request.entity: chosen.domain for chosen in plan}
+        """Return the outcome of *plan* with as many more pods as fit; ledger and stateful plugins are unchanged afterwards."""
+        ledger, stateful, volumes = self.state.ledger, self.state.stateful, search.capacity.volumes
+        mark, counts = ledger.mark(), stateful.mark()
+        minimum = self._minimum(request, plan, search)
+        planned = leaves_with(request, minimum)
+        if volumes is not None:
+            chosen = volumes.choose([pair for leaf, outcome in planned for pair in assigned(leaf, outcome)])
+            planned = [(leaf, dataclasses.replace(outcome, volumes=chosen or {})) for leaf, outcome in planned]
+        for leaf, outcome in planned:
+            self._assume(leaf, outcome)
+        domains = {each.request.entity.name: each.domain for each in plan}
         outcome = self._completed(request, placement, domains, minimum)
+        if volumes is not None:
+            outcome = dataclasses.replace(outcome, volumes=self._volumes_of(request, outcome))
+        stateful.rewind(counts)
         ledger.rewind(mark)
         return outcome
 
-    def _minimum(self, plan: list[PlannedGroup], search: TreeSearch) -> dict[Entity, PlacementOutcome]:
+    def _assume(self, request: PlacementRequest, outcome: PlacementOutcome) -> None:
+        """Assume *outcome* in the ledger, and in the stateful plugins unless no pod depends on others."""
+        if counted(request):
+            self.state.ledger.assume(outcome.loads, outcome.cause)
+        else:
+            self.assume(request, outcome)
+
+    def _volumes_of(self, request: PlacementRequest, outcome: PlacementOutcome) -> dict[ClaimName, int]:
+        """Return the volumes that the pods of *outcome*, which are assumed, have taken."""
+        plugins = [each for each in self.state.stateful.plugins if isinstance(each, VolumeMatching)]
+        picks = ((pod, pick) for plugin in plugins for pod, _ in assigned(request, outcome) for pick in plugin.picked(pod))
+        return {(pod.namespace, pick.claim): pick.volume for pod, pick in picks}
+
+    def _minimum(self, request: PlacementRequest, plan: list[PlannedGroup], search: TreeSearch) -> dict[Name, PlacementOutcome]:
         """Return an outcome with exactly the planned pods for each leaf of *plan*."""
         demands = [(shape, chosen.domain, count) for chosen in plan for shape, count in chosen.counts]
         assignment = search.capacity.assignment(demands) if demands else {}
         nodes_left = {at: nodes.tolist() for at, nodes in assignment.items()}
+        own = {leaf.entity.name: leaf for leaf in leaves(request)}
         outcomes = {}
         for chosen in plan:
             if chosen.request.leaf:
@@ -196,24 +197,25 @@ class Complete(Greedy):
                     shape.serial: [nodes_left[shape.serial, chosen.domain.serial].pop(0) for _ in range(count)]
                     for shape, count in chosen.counts
                 }
-                outcomes[chosen.request.entity] = succeeded(chosen.request, chosen.domain, _in_order(chosen.request, selected), self.state)
+                name = chosen.request.entity.name
+                outcomes[name] = succeeded(own[name], chosen.domain, _in_order(chosen.request, selected), self.state)
         return outcomes
 
     def _completed(
-        self, request: PlacementRequest, placement: Placement, domains: dict[Entity, Placement], minimum: dict[Entity, PlacementOutcome]
+        self, request: PlacementRequest, placement: Placement, domains: dict[Name, Placement], minimum: dict[Name, PlacementOutcome]
     ) -> PlacementOutcome:
         """Return *request* on *placement* with its minimum, which is assumed already, and further pods, which are assumed here."""
         if request.leaf:
             return self._leaf_completed(request, placement, minimum)
         outcomes: dict[int, PlacementOutcome] = {}
         for number, child in enumerate(request.children):
-            if child.entity in domains:
-                outcomes[number] = self._completed(child, domains[child.entity], domains, minimum)
+            if child.entity.name in domains:
+                outcomes[number] = self._completed(child, domains[child.entity.name], domains, minimum)
         for number, child in enumerate(request.children):
             if number not in outcomes:
                 outcomes[number] = outcome = self.evaluate(child, placement)
                 if outcome.success:
-                    self.state.ledger.assume(outcome.loads, outcome.cause)
+                    self._assume(child, outcome)
         children = tuple(outcomes[number] for number in range(len(request.children)))
         good = [outcome for outcome in children if outcome.success]
         return PlacementOutcome(
@@ -226,8 +228,8 @@ class Complete(Greedy):
             scored=(sum(outcome.scored[0] for outcome in good), sum(outcome.scored[1] for outcome in good)),
         )
 
-    def _leaf_completed(self, request: PlacementRequest, placement: Placement, minimum: dict[Entity, PlacementOutcome]) -> PlacementOutcome:
-        needed = minimum.get(request.entity)
+    def _leaf_completed(self, request: PlacementRequest, placement: Placement, minimum: dict[Name, PlacementOutcome]) -> PlacementOutcome:
+        needed = minimum.get(request.entity.name)
         nodes: Nodes = (
             np.full(len(request.entity.waiting), -1, dtype=np.int64) if needed is None or needed.nodes is None else needed.nodes.copy()
         )
@@ -239,16 +241,25 @@ class Complete(Greedy):
             # The nodes of a failure are for the diagnosis only.
             if outcome.success and outcome.nodes is not None:
                 nodes[rest] = outcome.nodes
-                self.state.ledger.assume(outcome.loads, outcome.cause)
+                self._assume(more, outcome)
         return succeeded(request, placement, nodes, self.state)
 
 
 def searchable(request: PlacementRequest) -> bool:
-    """Return whether the search models all constraints of the pods: no relations to other pods, no host ports, no nominated node.
-
-    Volumes that requests count are no relation.
+    """Return whether the search models all constraints of the pods: no relations to other pods except volumes, no host ports, no
+    nominated node.
     """
-    return request.counted and not request.special and all(searchable(child) for child in request.children)
+    return request.only_volumes and not request.special and all(map(searchable, request.children))
+
+
+def counted(request: PlacementRequest) -> bool:
+    """Return whether the pods depend on other pods only by volumes that requests count."""
+    return request.counted and all(map(counted, request.children))
+
+
+def leaves_with(request: PlacementRequest, outcomes: Mapping[Name, PlacementOutcome]) -> list[tuple[PlacementRequest, PlacementOutcome]]:
+    """Return the leaves of *request* that have an outcome, with it."""
+    return [(leaf, outcomes[leaf.entity.name]) for leaf in leaves(request) if leaf.entity.name in outcomes]
 
 
 def _in_order(request: PlacementRequest, selected: dict[int, list[int]]) -> Nodes:

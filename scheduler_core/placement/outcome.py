@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from scheduler_core.model.decision import Status
 from scheduler_core.model.ledger import PodLoad
 from scheduler_core.model.nodes import Nodes
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.topology import Placement
+from scheduler_core.model.volumes import ClaimName
 from scheduler_core.placement.placement_request import PlacementRequest
 
 
@@ -28,6 +29,7 @@ class PlacementOutcome:
         cause: identifies ``loads`` in the ledger.
         placed: number of placed pods, of all groups below; 0 unless Success.
         scored: millicores and bytes of the placed pods, as scores count them.
+        volumes: volumes that a search has chosen for claims, by namespace and name: index in ``Storage.volumes``, -1 to provision one.
 
     """
 
@@ -40,6 +42,7 @@ class PlacementOutcome:
     loads: tuple[PodLoad, ...] = ()
     placed: int = 0
     scored: tuple[int, int] = (0, 0)
+    volumes: Mapping[ClaimName, int] = dataclasses.field(default_factory=dict)
     holds: bool = False
     """True if the desiredCount of a basic group would fit as well."""
     tried: int = 0

@@ -14,7 +14,7 @@ from __future__ import annotations
 import abc
 import dataclasses
 import enum
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Self
 
 import numpy as np
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from scheduler_core.model.ledger import Ledger
 from scheduler_core.model.nodes import CPU_AND_MEMORY_ROWS, Bools, Ints, Nodes, NodeTable, ScoredRows
 from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.model.volumes import ClaimName
 from scheduler_core.plugins.default_spread import DefaultSpread
 from scheduler_core.plugins.pod_counts import PodCounts
 from scheduler_core.plugins.spread_score import SoftSpread
@@ -194,6 +195,8 @@ class StatefulPlugin(Plugin):
 
     sparing: bool = False
     """True if a pod takes what fewest other pods can use, where kube-scheduler's choice can be worse."""
+    about_volumes: ClassVar[bool] = False
+    """True if its verdict depends only on volumes, which complete search models."""
 
     def __init__(self, counts: PodCounts) -> None:
         self.counts = counts
@@ -261,6 +264,9 @@ class StatefulPlugin(Plugin):
 
     def add_pod(self, pod: PodRecord, node: int) -> None:
         """Record that *pod* runs or is assumed on *node* (PreFilterExtensions.AddPod)."""
+
+    def plan_volumes(self, planned: Mapping[ClaimName, int]) -> None:
+        """Let claims take their volume in *planned*, by namespace and name, when their pods are added."""
 
     def free_volumes(self, pod: PodRecord) -> None:
         """Free the existing volumes of *pod*, as kube-scheduler 1.37.1 does when it reserves a pod again."""

@@ -20,6 +20,8 @@ class VolumeCounts:
 
     Attributes:
         sharing: number of known pods that share a volume, by CSI driver.
+        shared: volumes of counted pods that other pods share, with the number of these pods, by node.
+        disks: the same of inline disks.
 
     """
 
@@ -27,9 +29,9 @@ class VolumeCounts:
         self.sharing: Counter[str] = Counter()
         self._nodes = nodes
         self._own: dict[int, Counter[int]] = {row: Counter() for row in nodes.limit_rows}
-        self._shared: dict[int, Counter[VolumeKey]] = {}
+        self.shared: dict[int, Counter[VolumeKey]] = {}
         self._claims: Counter[tuple[str, str]] = Counter()
-        self._disks: dict[int, Counter[Disk]] = {}
+        self.disks: dict[int, Counter[Disk]] = {}
 
     def know(self, pod: PodRecord, amount: int) -> None:
         """Record that *pod* is known, or with *amount* -1 that it is not known any more."""
@@ -43,32 +45,36 @@ class VolumeCounts:
                 if row in self._own:
                     self._own[row][node] += amount * requested
         if named := pod.named_volumes:
-            _add(self._shared, node, named.shared, amount)
-            _add(self._disks, node, named.disks, amount)
+            _add(self.shared, node, named.shared, amount)
+            _add(self.disks, node, named.disks, amount)
             for claim in named.claims:
                 self._claims[pod.namespace, claim] += amount
 
     def in_use(self, pod: PodRecord) -> bool:
         """Return whether a counted pod uses a ReadWriteOncePod claim of *pod*."""
-        return any(self._claims[pod.namespace, claim] for claim in pod.named_volumes.claims)
+        return any(self.users(pod.namespace, claim) for claim in pod.named_volumes.claims)
+
+    def users(self, namespace: str, claim: str) -> int:
+        """Return how many counted pods use a ReadWriteOncePod claim."""
+        return self._claims[namespace, claim]
 
     def nodes_in_conflict(self, disks: Iterable[Disk]) -> list[int]:
         """Return the nodes with a pod that uses a disk in conflict with one of *disks*."""
-        return [node for node, there in self._disks.items() if any(disk.conflicts(each) for disk in disks for each in there)]
+        return [node for node, there in self.disks.items() if any(disk.conflicts(each) for disk in disks for each in there)]
 
     def attached(self, row: int) -> Ints:
         """Return the volumes of the driver of *row* on each node that have no VolumeAttachment; shape (all nodes,)."""
         driver, table, own = self._nodes.limit_rows[row], self._nodes, self._own[row]
         counts: Ints = np.zeros(len(table), dtype=np.int64)
         counts[list(own.keys())] = list(own.values())
-        for node, shared in self._shared.items():
+        for node, shared in self.shared.items():
             with_attachment = table.attach.attached(table.names[node])
             counts[node] += sum(volume[0] == driver and volume not in with_attachment for volume in shared)
         return counts
 
     def present(self, volumes: set[VolumeKey]) -> dict[int, int]:
         """Return how many of the shared *volumes* a pod on the node uses already, by node."""
-        found = ((node, len(volumes & shared.keys())) for node, shared in self._shared.items())
+        found = ((node, len(volumes & shared.keys())) for node, shared in self.shared.items())
         return {node: count for node, count in found if count}
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
 from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
-from scheduler_core.model.volumes import BIND_CONFLICT
+from scheduler_core.model.volumes import BIND_CONFLICT, ClaimName
 from scheduler_core.plugins.base import ClusterEvent, Filters, StatefulPlugin
 from scheduler_core.plugins.pod_counts import PodCounts
 from scheduler_core.plugins.volume_picks import NOT_ENOUGH_SPACE, PROVISIONED, Picks, VolumePicks
@@ -23,6 +24,7 @@ class VolumeMatching(StatefulPlugin):
     name = "VolumeBinding"
     weight = 1
     events = frozenset({ClusterEvent.NODE, ClusterEvent.VOLUME})
+    about_volumes = True
     about_pods = False
 
     def __init__(self, counts: PodCounts) -> None:
@@ -91,6 +93,24 @@ class VolumeMatching(StatefulPlugin):
     def selected_node(self, claim: str) -> int:
         """Return the node that is selected for *claim*, which several pods use; -1 if none is."""
         return -1 if self._picks is None else self._picks.selected_node(claim)
+
+    def volume(self, claim: str) -> int:
+        """Return the volume that *claim*, which several pods use, has taken; -1 if none is."""
+        return -1 if self._picks is None else self._picks.shared_volume(claim)
+
+    @property
+    def taken(self) -> Collection[int]:
+        """Return the volumes that pods have taken."""
+        return () if self._picks is None else self._picks.taken
+
+    def plan_volumes(self, planned: Mapping[ClaimName, int]) -> None:
+        """Let claims take their volume in *planned* when their pods are added."""
+        if self._picks is not None:
+            self._picks.planned = planned
+
+    def picked(self, pod: PodRecord) -> Picks:
+        """Return the volumes of *pod*, which is added."""
+        return self._of_pod.get(pod.key, ())
 
     def free_volumes(self, pod: PodRecord) -> None:
         """Free the existing volumes of *pod*; the node for volumes to be provisioned stays selected."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from scheduler_core.model.delayed_claims import ClaimRequest
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.storage import Storage
-from scheduler_core.model.volumes import BIND_CONFLICT
+from scheduler_core.model.volumes import BIND_CONFLICT, ClaimName
 
 NOT_ENOUGH_SPACE = "node(s) did not have enough free storage"
 PROVISIONED = -1
@@ -38,6 +38,7 @@ class VolumePicks:
     Attributes:
         storage: free volumes and options.
         taken: indices of the volumes that are taken.
+        planned: volumes that a search has chosen, or PROVISIONED, by namespace and name of the claim.
 
     """
 
@@ -49,6 +50,7 @@ class VolumePicks:
         self.storage = storage
         self._sparing = sparing
         self.taken: set[int] = set()
+        self.planned: Mapping[ClaimName, int] = {}
         self._shared_volume: dict[str, int] = {}
         self._shared_node: dict[str, int] = {}
         self._users: Counter[str] = Counter()
@@ -56,8 +58,11 @@ class VolumePicks:
             if pod.node >= 0 and pod.delayed_claims:
                 self.assign(pod, pod.node)
 
-    def find(self, pod: PodRecord, node: int) -> Picks | str:
-        """Return the volumes of the claims of *pod* on *node*, in the order in which they are tried; or the reason why there are none."""
+    def find(self, pod: PodRecord, node: int, planned: Mapping[ClaimName, int] | None = None) -> Picks | str:
+        """Return the volumes of the claims of *pod* on *node*, in the order in which they are tried; or the reason why there are none.
+
+        A claim takes its volume in *planned*, if that is free.
+        """
         provisioned: list[Pick] = []
         matching: list[Pick] = []
         for pick in _unbound(pod):
@@ -68,7 +73,8 @@ class VolumePicks:
         matching.sort(key=lambda each: each.request.size or 0)
         chosen: list[Pick] = []
         for pick in matching:
-            volume = self._smallest(pick.request, node, {each.volume for each in chosen})
+            choice = (planned or {}).get((pod.namespace, pick.claim))
+            volume = self._smallest(pick.request, node, {each.volume for each in chosen}, choice)
             if volume is None and pick.request.shared in self._shared_volume:
                 # kube-scheduler would select this node for a second volume, although the claim already has one.
                 return BIND_CONFLICT
@@ -87,7 +93,7 @@ class VolumePicks:
 
         If only volumes in *again* are available, these are given again.
         """
-        picks = self._recorded(pod) or self.find(pod, node)
+        picks = self._recorded(pod) or self.find(pod, node, self.planned)
         if isinstance(picks, str) and again:
             taken, self.taken = self.taken, self.taken.difference(again)
             picks = self.find(pod, node)
@@ -121,6 +127,10 @@ class VolumePicks:
         """Return the node that is selected for *claim*, which several pods use; -1 if none is."""
         return self._shared_node.get(claim, -1)
 
+    def shared_volume(self, claim: str) -> int:
+        """Return the volume of *claim*, which several pods use; -1 if it has none."""
+        return self._shared_volume.get(claim, -1)
+
     def score(self, picks: Picks, node: int) -> int:
         """Return how much is left of the volumes, or else of the storage capacity, in percent; the mean over the classes."""
         static = [each for each in picks if each.volume != PROVISIONED]
@@ -149,7 +159,7 @@ class VolumePicks:
             return self._shared_node[request.shared]
         return self.storage.options(request).selected
 
-    def _smallest(self, request: ClaimRequest, node: int, chosen: set[int]) -> int | None:
+    def _smallest(self, request: ClaimRequest, node: int, chosen: set[int], planned: int | None = None) -> int | None:
         """Return the volume that the claim takes on *node*; None if it must be provisioned."""
         options = self.storage.options(request)
         if request.shared and (volume := self._shared_volume.get(request.shared)) is not None:
@@ -157,7 +167,11 @@ class VolumePicks:
             return volume if here and volume not in chosen else None
         if options.reserved >= 0:
             return options.reserved if options.reachable is not None and options.reachable[node] else None
+        if planned == PROVISIONED and options.provisioned[node]:
+            return None
         free = (each for each in self.storage.free_on(request, node) if each not in self.taken and each not in chosen)
+        if planned is not None:
+            return min(free, key=lambda each: (each != planned, each), default=None)
         if self._sparing:
             return min(free, key=lambda each: (self.storage.contention.get(each, 0), each), default=None)
         return next(free, None)

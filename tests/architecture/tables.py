@@ -44,9 +44,9 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     ),
     "scheduler_core.exact": (
         frozenset({"step_budget", "needs"}),
-        frozenset({"packing", "certificate"}),
+        frozenset({"volumes", "certificate"}),
+        frozenset({"packing"}),
         frozenset({"tree"}),
-        frozenset({"shared_claims"}),
         frozenset({"complete"}),
     ),
     "scheduler_core.preemption": (

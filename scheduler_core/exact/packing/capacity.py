@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 
 import numpy as np
 
 from scheduler_core.exact.packing.packing import EqualPods, Packed, pack
+from scheduler_core.exact.packing.pod_search import PodSearch, PodsWithVolumes
 from scheduler_core.exact.step_budget import StepBudget
+from scheduler_core.exact.volumes.constraints import VolumeConstraints
 from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.topology import Division, Placement
@@ -25,6 +28,7 @@ class Capacity:
     With *members* only these running pods use capacity.
 
     Attributes:
+        volumes: constraints of volumes that requests do not count; None if there are none.
         rows: resources that a shape requests, as rows of the nodes' allocatable.
         free: shape (rows, nodes): allocatable minus requests, at least 0.
         nothing: shape (rows,): zeros.
@@ -32,12 +36,22 @@ class Capacity:
     """
 
     def __init__(
-        self, state: PlacementState, shapes: Sequence[PodShape], budget: StepBudget, members: Sequence[PodRecord] | None = None
+        self,
+        state: PlacementState,
+        shapes: Sequence[PodShape],
+        budget: StepBudget,
+        members: Sequence[PodRecord] | None = None,
+        volumes: VolumeConstraints | None = None,
     ) -> None:
         self._state = state
         self._budget = budget
-        self.rows = np.array(sorted({row for shape in shapes for row, _ in shape.requests}), dtype=np.int64)
+        self.volumes = volumes
+        self._coupled = volumes is not None
+        rows = {row for shape in shapes for row, _ in shape.requests}
+        self.rows = np.array(sorted(rows if volumes is None else rows | volumes.rows()), dtype=np.int64)
         taken = state.ledger.used[self.rows] + state.ledger.held[self.rows] if members is None else self._taken(members)
+        if volumes is not None:
+            taken += np.array([volumes.attached(row) for row in self.rows.tolist()])
         self.free: Ints = np.maximum(state.nodes.allocatable[self.rows] - taken, 0)
         self._amounts = {shape.serial: self._requests(shape) for shape in shapes}
         self._shapes = shapes
@@ -51,6 +65,18 @@ class Capacity:
         self._slots_in: dict[tuple[int, int], int] = {}
         self._masks: dict[int, int] = {}
         self._packed: dict[tuple[frozenset[tuple[int, int, int]], bool], Assigned | None] = {}
+
+    def relaxed(self) -> Capacity:
+        """Return the same capacity for pods whose volumes do not depend on each other: all that fits here fits there."""
+        if not self._coupled:
+            return self
+        relaxed = copy.copy(self)
+        vars(relaxed).update(_coupled=False, _packed={})
+        return relaxed
+
+    def coupled(self, shape: PodShape) -> bool:
+        """Return whether the volumes of pods of *shape* depend on those of other pods, wherever these are."""
+        return self._coupled and self.volumes is not None and bool(self.volumes.demand(shape))
 
     def slots(self, shape: PodShape, placement: Placement) -> Ints:
         """Return the number of pods of *shape* that each node of *placement* holds; shape (nodes of *placement*,)."""
@@ -91,7 +117,8 @@ class Capacity:
     def profile(self, placement: Placement) -> bytes:
         """Return the free amounts of the nodes of *placement* and their slots of each shape, sorted so that node names do not matter."""
         if self._columns is None:
-            self._columns = np.concatenate((self.free, *(self.slots_by_node(shape)[None, :] for shape in self._shapes)))
+            classes = () if self.volumes is None else (self.volumes.node_classes()[None, :],)
+            self._columns = np.concatenate((self.free, *(self.slots_by_node(shape)[None, :] for shape in self._shapes), *classes))
         columns = self._columns[:, placement.nodes]
         return columns.tobytes() if len(placement) == 1 else columns[:, np.lexsort(columns)].tobytes()
 
@@ -128,7 +155,7 @@ class Capacity:
         assigned: Assigned = {}
         for part in self._independent_parts([(by_key[key][0], by_key[key][1], counts[key]) for key in sorted(counts)]):
             part_key = frozenset((shape.serial, placement.serial, count) for shape, placement, count in part)
-            question = part_key, thorough or len(part) == 1
+            question = part_key, thorough or len(part) == 1 or any(self.coupled(shape) for shape, _, _ in part)
             if question not in self._packed:
                 self._packed[question] = self._pack(part, thorough=question[1])
             if (packed := self._packed[question]) is None:
@@ -139,10 +166,11 @@ class Capacity:
         return assigned
 
     def _independent_parts(self, demands: Sequence[Demand]) -> list[list[Demand]]:
-        """Split *demands* into parts that share no node."""
+        """Split *demands* into parts that share neither a node nor volumes."""
         parts: list[tuple[int, list[Demand]]] = []
         for demand in demands:
-            mask, joined = self._mask(demand[1]), [demand]
+            # The lowest bit means that volumes depend on other pods.
+            mask, joined = self._mask(demand[1]) << 1 | self.coupled(demand[0]), [demand]
             separate = []
             for other, members in parts:
                 if other & mask:
@@ -171,12 +199,30 @@ class Capacity:
             slots = np.zeros(len(nodes), dtype=np.int64)
             slots[np.searchsorted(nodes, placement.nodes)] = self.slots(shape, placement)
             equal_pods.append(EqualPods(self._amounts[shape.serial], count, slots))
-        packed: Packed | None = pack(self.free[:, nodes], equal_pods, self._budget, thorough=thorough)
+        coupled = [number for number, (shape, _, _) in enumerate(demands) if self.coupled(shape)]
+        packed: Packed | None
+        if coupled:
+            packed = self._pack_with_volumes(nodes, demands, equal_pods, coupled)
+        else:
+            packed = pack(self.free[:, nodes], equal_pods, self._budget, thorough=thorough)
         if packed is None:
             return None
         return {
             (shape.serial, placement.serial): np.repeat(nodes, taken) for (shape, placement, _), taken in zip(demands, packed, strict=True)
         }
+
+    def _pack_with_volumes(self, nodes: Nodes, demands: Sequence[Demand], pods: list[EqualPods], coupled: list[int]) -> Packed | None:
+        """Return the packing of *pods* on *nodes*, those with the indices *coupled* one by one."""
+        if self.volumes is None or any(int(each.slots.sum()) < each.count for each in pods):
+            return None
+        with_volumes = [PodsWithVolumes(pods[number], self.volumes.demand(demands[number][0])) for number in coupled]
+        others = [number for number in range(len(pods)) if number not in coupled]
+        rows = {row: position for position, row in enumerate(self.rows.tolist())}
+        search = PodSearch(self.volumes, self.free[:, nodes], with_volumes, [pods[number] for number in others], nodes, rows, self._budget)
+        if (found := search.run()) is None:
+            return None
+        by_number = dict(zip([*coupled, *others], found, strict=True))
+        return [by_number[number] for number in range(len(pods))]
 
     def _taken(self, members: Sequence[PodRecord]) -> Ints:
         taken: Ints = np.zeros((len(self.rows), len(self._state.nodes)), dtype=np.int64)
@@ -197,6 +243,8 @@ class Capacity:
             mask = self._state.profile.compile(shape).mask
             if mask is not None:
                 slots = np.where(mask, slots, 0)
+            if self.volumes is not None and (most := self.volumes.most(shape)) is not None:
+                slots = np.minimum(slots, most)
             self._slots_by_node[shape.serial] = slots
         return slots
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from scheduler_core.exact.packing.capacity import Demand
 from scheduler_core.model.pods import PodShape
@@ -12,7 +12,9 @@ from scheduler_core.model.topology import Placement
 class Demands:
     """Number of pods by placement and shape."""
 
-    def __init__(self) -> None:
+    def __init__(self, coupled: Callable[[PodShape], bool] = lambda _: False) -> None:
+        """Begin with no pods; *coupled* says if the volumes of pods of a shape depend on those of other pods."""
+        self._coupled = coupled
         self._counts: dict[int, dict[int, int]] = {}
         self._placements: dict[int, Placement] = {}
         self._shapes: dict[int, PodShape] = {}
@@ -49,15 +51,18 @@ class Demands:
         return tuple(sorted(self._counts[placement.serial].items()))
 
     def connected_demands(self, placement: Placement) -> list[Demand]:
-        """Return the demands that are connected with *placement* by shared nodes, also through other demands."""
+        """Return the demands that are connected with *placement* by shared nodes or volumes, also through other demands."""
         connected, rest = [placement], [each for each in self.placements() if each.serial != placement.serial]
         for one in connected:
-            touched = [each for each in rest if self.overlap(one, each)]
+            touched = [each for each in rest if self.overlap(one, each) or (self._any_coupled(one) and self._any_coupled(each))]
             if touched:
                 connected += touched
                 rest = [each for each in rest if each not in touched]
         connected.sort(key=lambda each: each.serial)
         return [(shape, each, count) for each in connected for shape, count in self.counts_within(each)]
+
+    def _any_coupled(self, placement: Placement) -> bool:
+        return any(self._coupled(shape) for shape, _ in self.counts_within(placement))
 
     def overlap(self, one: Placement, other: Placement) -> bool:
         """Return whether *one* and *other* share a node."""

@@ -38,7 +38,7 @@ class CrossingDomains:
         self._request = request
         self._budget = budget
         self.capacity = capacity
-        self._demands = Demands()
+        self._demands = Demands(capacity.coupled)
         self._symmetry = Symmetry(state, request, self.capacity, self._demands)
         self._bounds = Bounds(state.topology, self.capacity, self._demands)
         self._feasible_alone: dict[tuple[int, int], bool] = {}

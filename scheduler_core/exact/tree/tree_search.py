@@ -15,6 +15,7 @@ from scheduler_core.exact.tree.domain_tree import DomainTree, nested
 from scheduler_core.exact.tree.measures import Measures
 from scheduler_core.exact.tree.nested_domains import NestedDomains
 from scheduler_core.exact.tree.subproblem import CellAssignment
+from scheduler_core.exact.volumes.constraints import VolumeConstraints
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.placement_request import PlacementRequest
@@ -47,7 +48,9 @@ class TreeSearch:
         self._budget = budget
         self._share = share
         self.capacity = free_for(state, request, budget, empty=empty)
-        self._measures = Measures(self.capacity, shapes(request))
+        # A search of nested domains relaxes volumes that pods of different domains compete for.
+        self._relaxed = self.capacity.relaxed()
+        self._measures = Measures(self._relaxed, shapes(request))
         self._keys = sorted({each.key for each in request.entity.walk() if each.key})
         self._searches: dict[int, NestedDomains | None] = {}
         self._crossing: CrossingDomains | None = None
@@ -125,13 +128,13 @@ class TreeSearch:
 
     def _place_all(self, domain_tree: DomainTree, *, whole: bool) -> CellAssignment | None:
         """Return a solution with all children, and with *whole* all their pods; None if there is none."""
-        request, measures = raised(self._request, whole=whole), Measures(self.capacity, shapes(self._request))
+        request, measures = raised(self._request, whole=whole), Measures(self._relaxed, shapes(self._request))
         if any(need > free for need, free in zip(measures.least(request), domain_tree.cells[0].free, strict=True)):
             return None
         return self._new_search(domain_tree, measures).place(request)
 
     def _new_search(self, domain_tree: DomainTree, measures: Measures) -> NestedDomains:
-        return NestedDomains(domain_tree, measures, self.capacity, shapes(self._request), self._budget, self._request.pinned)
+        return NestedDomains(domain_tree, measures, self._relaxed, shapes(self._request), self._budget, self._request.pinned)
 
     def _with_more(self, plan: list[PlannedGroup], divisor: int) -> list[PlannedGroup]:
         with contextlib.suppress(StepsSpentError), self._budget.part(self._share // divisor):
@@ -170,8 +173,13 @@ def shapes(request: PlacementRequest) -> list[PodShape]:
 
 def free_for(state: PlacementState, request: PlacementRequest, budget: StepBudget, *, empty: bool = False) -> Capacity:
     """Return the free capacity for *request*; with *empty* as if only its own members ran."""
-    members = [pod for leaf in request.entity.leaves() for pod in leaf.running]
-    return Capacity(state, shapes(request), budget, members if empty else None)
+    members = [pod for leaf in request.entity.leaves() for pod in leaf.running] if empty else None
+    waiting = {pod.shape.serial: pod for leaf in request.entity.leaves() for pod in leaf.waiting}
+    # Only pods that a stateful plugin touches can have volumes that requests do not count.
+    plugins = [plugin for plugin in state.stateful.plugins if plugin.about_volumes]
+    related = any(not plugin.counted(pod) for plugin in plugins for pod in waiting.values() if plugin.touches(pod))
+    volumes = VolumeConstraints(state, waiting.values(), members) if related else None
+    return Capacity(state, shapes(request), budget, members, volumes)
 
 
 def _pods(plan: Sequence[PlannedGroup]) -> int:

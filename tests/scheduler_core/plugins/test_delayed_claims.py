@@ -373,10 +373,10 @@ def test_complete_search_finds_the_node_of_a_shared_claim():
     ("objects", "outcome"),
     [
         pytest.param(sharing(node("a", "3"), node("b", "3")), "infeasible", id="no node is large enough"),
-        pytest.param(sharing(), "not-searched", id="no nodes"),
+        pytest.param(sharing(), "infeasible", id="no nodes"),
         pytest.param([*sharing(node("a", "4"), cpu="1"), pod("full", on="a", cpu="3")], "infeasible", id="the only node is full"),
         pytest.param(sharing(node("a", "9"), annotations={SELECTED: "b"}), "infeasible", id="another node is selected"),
-        pytest.param([*sharing(node("a", "3")), volume("v", storageClassName="dyn")], "not-searched", id="a volume exists"),
+        pytest.param([*sharing(node("a", "3")), volume("v", storageClassName="dyn")], "infeasible", id="a volume exists"),
     ],
 )
 def test_complete_search_refutes_a_shared_claim_if_no_node_can_have_it(objects, outcome):

@@ -1,0 +1,58 @@
+"""Complete search with volumes compared with exhaustive search, on random small clusters."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, Phase, given, settings
+
+from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
+from scheduler_core.loading.load import load
+from scheduler_core.model.decision import Decision, Status
+from scheduler_core.placement.greedy import Greedy
+from scheduler_core.placement.outcome import PlacementOutcome
+from scheduler_core.placement.placement_request import PlacementRequest
+from tests.sampling import sampled
+from tests.scheduler_core.exact.volumes import brute
+from tests.scheduler_core.exact.volumes.small_clusters import BOUND, Cluster, clusters, manifests
+
+RANDOM = settings(
+    max_examples=sampled(1_000), deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
+)
+
+
+def decide(cluster: Cluster) -> Decision:
+    (decision,) = run_cycle(load(manifests(cluster)), CycleOptions(strategy="complete")).decisions
+    return decision
+
+
+def wrong(cluster: Cluster, decision: Decision) -> list[str]:
+    """Return what is wrong with the placement of *decision* and its volumes."""
+    assignment = {pod.removeprefix("default/"): node for pod, node in decision.assignments.items()}
+    found = brute.problems(cluster, assignment)
+    chosen = {claim.removeprefix("default/"): each.volume for claim, each in decision.volumes.items()}
+    delayed = {name for pod in cluster.pods if pod.name in assignment for name in pod.claims if cluster.claim(name).storage_class != BOUND}
+    if delayed != chosen.keys():
+        found.append(f"volumes for {sorted(chosen)}, not for {sorted(delayed)}")
+    elif chosen not in brute.volumes(cluster, assignment):
+        found.append(f"no valid choice of volumes: {chosen}")
+    return found
+
+
+def check(cluster: Cluster) -> None:
+    decision = decide(cluster)
+    assert [] == (wrong(cluster, decision) if decision.assignments else [])
+    assert brute.possible(cluster) == (decision.status is Status.SUCCESS), decision
+    assert decision.status is Status.SUCCESS or decision.search.outcome == "infeasible"
+
+
+@RANDOM
+@given(clusters())
+def test_a_root_is_placed_if_and_only_if_that_is_possible(cluster):
+    check(cluster)
+
+
+def test_the_search_needs_no_result_of_greedy(monkeypatch):
+    def fail(self: Greedy, request: PlacementRequest) -> PlacementOutcome:
+        return PlacementOutcome(Status.UNSCHEDULABLE, self.state.topology.root, 0, "not tried")
+
+    monkeypatch.setattr(Greedy, "place", fail)
+    RANDOM(given(clusters())(check))()
