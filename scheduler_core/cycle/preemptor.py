@@ -160,6 +160,11 @@ class Proving(Preemptor):
         self._inside = dataclasses.replace(request, entity=dataclasses.replace(request.entity, key=""))
         self.requirements = self._question(complete)
 
+    @property
+    def explored(self) -> int:
+        """Return the steps of the search in the last ``place``."""
+        return self._greedy.search.explored
+
     def is_feasible(self, placement: Placement) -> tuple[bool | None, int]:
         """Return whether the root's minimum fits in *placement* on the present ledger, None if the budget ended; and the steps."""
         budget = StepBudget(_TRIAL)

@@ -54,6 +54,10 @@ class Prover(RootPlacer[ProposalT_co], Protocol[ProposalT_co]):
     requirements: RootRequirements
     """Requirements of the root."""
 
+    @property
+    def explored(self) -> int:
+        """Return the steps of the search in the last ``place``."""
+
     def is_feasible(self, placement: Placement) -> tuple[bool | None, int]:
         """Return whether the root fits in *placement* on the present ledger, None if unknown; and the steps of the search."""
 
@@ -116,7 +120,9 @@ class Trials(Generic[ProposalT]):
     def _try(self, numbers: frozenset[int], placement: Placement) -> bool | None:
         if not self._requirements.exact:
             # A failure of greedy is no proof.
-            return True if self.place_without(numbers).status is Status.SUCCESS else None
+            status = self.place_without(numbers).status
+            self._effort.spend(_SEARCHED * self._prover.explored)
+            return True if status is Status.SUCCESS else None
         mark = self._ledger.mark()
         pods = self._remove(numbers)
         try:

@@ -33,7 +33,7 @@ def problems(cluster: Cluster, assignment: Assignment, *, without: frozenset[str
     for node in cluster.nodes:
         here = [each for each in cluster.pods if where.get(each.name) == node.name]
         new = [each for each in here if each.name in assignment]
-        if sum(each.cpu for each in here) > node.cpu:
+        if new and sum(each.cpu for each in here) > node.cpu:
             wrong.append(f"{node.name} has too little cpu")
         if any(_in_conflict(one, other) for one, other in itertools.combinations(here, 2) if one in new or other in new):
             wrong.append(f"pods on {node.name} need one disk")

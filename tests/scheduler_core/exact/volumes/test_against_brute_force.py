@@ -56,3 +56,18 @@ def test_the_search_needs_no_result_of_greedy(monkeypatch):
 
     monkeypatch.setattr(Greedy, "place", fail)
     RANDOM(given(clusters())(check))()
+
+
+@RANDOM
+@given(clusters(running=3, priority=0))
+def test_pods_are_evicted_if_and_only_if_that_helps(cluster):
+    decision = decide(cluster)
+    running = frozenset(each.name for each in cluster.pods if each.node)
+    victims = frozenset(key.removeprefix("default/") for key in decision.victims)
+    if brute.possible(cluster):
+        assert (Status.SUCCESS, frozenset()) == (decision.status, victims)
+    else:
+        helps = brute.possible(cluster, without=running)
+        assert helps == bool(victims), decision
+        assert helps == (decision.status is Status.UNSCHEDULABLE)
+        assert not helps or brute.possible(cluster, without=victims)
