@@ -24,7 +24,7 @@ from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.outcome import PlacementOutcome, assigned
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import NO_PLUGINS, PlacementState
-from scheduler_core.plugins.volume_picks import VolumePicks
+from scheduler_core.plugins.volume_picks import PROVISIONED, VolumePicks
 from scheduler_core.preemption.minimal.minimal_plans import fewest_victims
 from scheduler_core.preemption.result import Preemption
 from scheduler_core.preemption.units.disruption_budgets import DisruptionBudgets
@@ -157,6 +157,9 @@ class Decider:
                 without.append(pod.name)
             for pick in picks:
                 given.add(pick.volume)
+                new = f"{pod.namespace}/{pick.claim}" not in chosen and not pick.request.selected_node
+                if pick.volume == PROVISIONED and new:
+                    self._greedy.state.provisioned[pick.request.storage_class, node] += pick.request.size or 0
                 volume = self._volumes.storage.volumes[pick.volume].name if pick.volume >= 0 else ""
                 chosen[f"{pod.namespace}/{pick.claim}"] = VolumeChoice(volume, "" if volume else names[node])
         return dict(sorted(chosen.items())), without

@@ -9,7 +9,7 @@ from scheduler_core.diagnosis import greedy_limits, phrases
 from scheduler_core.diagnosis.tree_cause import Path, TreeCause, subject
 from scheduler_core.diagnosis.with_pods import rewound
 from scheduler_core.model.decision import Name, Status
-from scheduler_core.model.wording import cut
+from scheduler_core.model.wording import STORAGE_EXCEEDED, cut
 from scheduler_core.placement.greedy import BARE, Greedy
 from scheduler_core.placement.outcome import PlacementOutcome
 from scheduler_core.placement.placement_request import PlacementRequest
@@ -43,6 +43,8 @@ def explain(greedy: Greedy, request: PlacementRequest, outcome: PlacementOutcome
     path = (request.entity.name.name,)
     if outcome.status is Status.ERROR:
         return _error(request, outcome, path)
+    if outcome.message == STORAGE_EXCEEDED:
+        return _same_for_all(request, f"{subject(request, path)} does not fit: {outcome.message}")
     tree = TreeCause(greedy)
     uncertain = ""
     if outcome.success or outcome.message == BARE:
@@ -101,12 +103,18 @@ def _status(outcome: PlacementOutcome) -> str:
 
 def _error(request: PlacementRequest, outcome: PlacementOutcome, path: Path) -> Diagnosis:
     """Return the diagnosis of an error: where in the tree it occurred."""
-    pods = [pod for leaf in request.entity.leaves() for pod in leaf.waiting]
+    whole = request
     while below := next((pair for pair in zip(request.children, outcome.children, strict=False) if _erred(pair[1])), None):
         request, path = below[0], (*path, below[0].entity.name.name)
         outcome = below[1] or outcome
     message = cut(f"{subject(request, path)}: {outcome.message}", phrases.LONGEST)
-    return Diagnosis(message, {request.entity.name: message}, dict.fromkeys((pod.key for pod in pods), message))
+    return dataclasses.replace(_same_for_all(whole, message), groups={request.entity.name: message})
+
+
+def _same_for_all(request: PlacementRequest, message: str) -> Diagnosis:
+    """Return a diagnosis with one message for a root and all its pods."""
+    pods = (pod.key for leaf in request.entity.leaves() for pod in leaf.waiting)
+    return Diagnosis(message, {request.entity.name: message}, dict.fromkeys(pods, message))
 
 
 def _erred(outcome: PlacementOutcome | None) -> bool:

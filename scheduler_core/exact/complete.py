@@ -17,11 +17,13 @@ from scheduler_core.exact.needs import leaves, satisfied
 from scheduler_core.exact.packing.optional_pods import PlannedGroup
 from scheduler_core.exact.step_budget import DEFAULT, StepBudget, StepsSpentError
 from scheduler_core.exact.tree.tree_search import TreeSearch
+from scheduler_core.exact.volumes.constraints import volume_constraints
 from scheduler_core.exact.volumes.named_pods import NamedPods
 from scheduler_core.model.decision import IN_ORDER, MOST_PODS, Name, Search, Status
 from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.model.topology import Placement
 from scheduler_core.model.volumes import ClaimName
+from scheduler_core.model.wording import STORAGE_EXCEEDED
 from scheduler_core.placement import placement_score
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.outcome import PlacementOutcome, assigned
@@ -48,7 +50,7 @@ class Complete(Greedy):
 
     def place(self, request: PlacementRequest) -> PlacementOutcome:
         """Return the result of a root; ``search`` describes the search."""
-        greedy = super().place(request)
+        greedy = self._within_storage(request, super().place(request))
         waiting = sum(len(leaf.waiting) for leaf in request.entity.leaves())
         self.search = Search.placed("complete", leaf=request.leaf) if greedy.success else Search("complete", "not-searched")
         whole = greedy.success and greedy.placed == waiting
@@ -73,6 +75,15 @@ class Complete(Greedy):
         as_greedy = greedy.success and greedy.placed >= outcome.placed
         self.search = Search.placed("complete", budget.explored, IN_ORDER if as_greedy else MOST_PODS, leaf=request.leaf)
         return greedy if as_greedy else outcome
+
+    def _within_storage(self, request: PlacementRequest, greedy: PlacementOutcome) -> PlacementOutcome:
+        """Return *greedy*, as a failure if its claims need more storage together than there is; kube-scheduler compares each alone."""
+        if not any(run.shape.volumes for leaf in leaves(request) for run in leaf.runs) or not greedy.success or not self.searches(request):
+            return greedy
+        volumes = volume_constraints(self.state, {pod.shape: pod for leaf in leaves(request) for pod in leaf.entity.waiting}.values())
+        if volumes is None or volumes.sums.holds(assigned(request, greedy)):
+            return greedy
+        return dataclasses.replace(greedy, status=Status.UNSCHEDULABLE, message=STORAGE_EXCEEDED, loads=(), placed=0)
 
     def searches(self, request: PlacementRequest) -> bool:
         """Return whether the search serves a root that greedy does not place whole; else the result of greedy is final."""
@@ -164,8 +175,13 @@ class Complete(Greedy):
         for leaf, outcome in planned:
             self._assume(leaf, outcome)
         domains = {each.request.entity.name: each.domain for each in plan}
+        begun, counted_pods = ledger.mark(), stateful.mark()
         outcome = self._completed(request, placement, domains, minimum)
         if volumes is not None:
+            if not volumes.sums.holds(assigned(request, outcome)):
+                stateful.rewind(counted_pods)
+                ledger.rewind(begun)
+                outcome = self._completed(request, placement, domains, minimum, more=False)
             outcome = dataclasses.replace(outcome, volumes=self._volumes_of(request, outcome))
         stateful.rewind(counts)
         ledger.rewind(mark)
@@ -202,22 +218,28 @@ class Complete(Greedy):
         return outcomes
 
     def _completed(
-        self, request: PlacementRequest, placement: Placement, domains: dict[Name, Placement], minimum: dict[Name, PlacementOutcome]
+        self,
+        request: PlacementRequest,
+        placement: Placement,
+        domains: dict[Name, Placement],
+        minimum: dict[Name, PlacementOutcome],
+        *,
+        more: bool = True,
     ) -> PlacementOutcome:
-        """Return *request* on *placement* with its minimum, which is assumed already, and further pods, which are assumed here."""
+        """Return *request* on *placement* with its minimum, which is assumed already, and *more* pods, which are assumed here."""
         if request.leaf:
-            return self._leaf_completed(request, placement, minimum)
+            return self._leaf_completed(request, placement, minimum, more=more)
         outcomes: dict[int, PlacementOutcome] = {}
         for number, child in enumerate(request.children):
             if child.entity.name in domains:
-                outcomes[number] = self._completed(child, domains[child.entity.name], domains, minimum)
+                outcomes[number] = self._completed(child, domains[child.entity.name], domains, minimum, more=more)
         for number, child in enumerate(request.children):
-            if number not in outcomes:
+            if number not in outcomes and more:
                 outcomes[number] = outcome = self.evaluate(child, placement)
                 if outcome.success:
                     self._assume(child, outcome)
-        children = tuple(outcomes[number] for number in range(len(request.children)))
-        good = [outcome for outcome in children if outcome.success]
+        children = tuple(outcomes.get(number) for number in range(len(request.children)))
+        good = [outcome for outcome in children if outcome is not None and outcome.success]
         return PlacementOutcome(
             Status.SUCCESS,
             placement,
@@ -228,20 +250,22 @@ class Complete(Greedy):
             scored=(sum(outcome.scored[0] for outcome in good), sum(outcome.scored[1] for outcome in good)),
         )
 
-    def _leaf_completed(self, request: PlacementRequest, placement: Placement, minimum: dict[Name, PlacementOutcome]) -> PlacementOutcome:
+    def _leaf_completed(
+        self, request: PlacementRequest, placement: Placement, minimum: dict[Name, PlacementOutcome], *, more: bool
+    ) -> PlacementOutcome:
         needed = minimum.get(request.entity.name)
         nodes: Nodes = (
             np.full(len(request.entity.waiting), -1, dtype=np.int64) if needed is None or needed.nodes is None else needed.nodes.copy()
         )
         rest = (nodes < 0).nonzero()[0]
-        if len(rest):
+        if len(rest) and more:
             waiting = tuple(request.entity.waiting[number] for number in rest.tolist())
-            more = self.request(dataclasses.replace(request.entity, waiting=waiting, minimum=0))
-            outcome = try_leaf(more, placement, self.state)
+            others = self.request(dataclasses.replace(request.entity, waiting=waiting, minimum=0))
+            outcome = try_leaf(others, placement, self.state)
             # The nodes of a failure are for the diagnosis only.
             if outcome.success and outcome.nodes is not None:
                 nodes[rest] = outcome.nodes
-                self._assume(more, outcome)
+                self._assume(others, outcome)
         return succeeded(request, placement, nodes, self.state)
 
 

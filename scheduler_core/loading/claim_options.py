@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from scheduler_core.model import selectors
 from scheduler_core.model.delayed_claims import ClaimRequest, Expressions, FreeVolume, Provisioner, StorageCapacity, VolumeOffer
 from scheduler_core.model.nodes import Bools, Ints, NodeTable
-from scheduler_core.model.storage import ClaimOptions, Storage
+from scheduler_core.model.storage import ClaimOptions, Segments, Storage
 from scheduler_core.model.volumes import VolumeObjects
 from scheduler_core.model.wire import LabelSelector, NodeSelector, NodeSelectorTerm
 
@@ -122,7 +122,18 @@ class _Options:
                 # A scheduler takes any object that is large enough; the first by name is counted.
                 figures[there & ~enough] = -1 if each.capacity is None else each.capacity
                 enough |= there
-        return ClaimOptions(allowed & enough, allowed & ~enough, figures, largest, provisions=True)
+        segments = self._segments(self._capacities.get(request.storage_class, ()))
+        return ClaimOptions(allowed & enough, allowed & ~enough, figures, largest, provisions=True, segments=segments)
+
+    def _segments(self, capacities: Sequence[StorageCapacity]) -> Segments | None:
+        of_node, found = np.full(len(self._nodes), -1, dtype=np.int64), np.zeros(len(self._nodes), dtype=np.int64)
+        for number, each in enumerate(capacities):
+            there = self._nothing if each.nodes is None else self._index.matching(each.nodes)
+            found += there
+            if each.capacity is not None:
+                of_node[there] = number
+        of_node[found != 1] = -1
+        return Segments(of_node, tuple(each.capacity or 0 for each in capacities)) if (of_node >= 0).any() else None
 
     def _allowed(self, provisioner: Provisioner) -> Bools:
         if not provisioner.topologies:

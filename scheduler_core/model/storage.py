@@ -17,6 +17,20 @@ _Bools = NDArray[np.bool_]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Segments:
+    """Storage capacities of a class.
+
+    Attributes:
+        of_node: shape (nodes,): index of the only storage capacity that the node matches; -1 if it is not the only one, or not known.
+        capacities: bytes.
+
+    """
+
+    of_node: _Ints
+    capacities: tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class ClaimOptions:
     """Options of one claim specification.
 
@@ -32,6 +46,7 @@ class ClaimOptions:
         reserved_size: size of that volume in bytes.
         reachable: shape (nodes,): nodes that match the node affinity of ``reserved``.
         selected: index of the selected node; -1 if none is selected, -2 if it does not exist.
+        segments: storage capacities of the class, if they are compared with the claim and one is known.
 
     """
 
@@ -46,6 +61,7 @@ class ClaimOptions:
     reserved_size: int = 0
     reachable: _Bools | None = None
     selected: int = -1
+    segments: Segments | None = None
 
     @property
     def matches(self) -> bool:

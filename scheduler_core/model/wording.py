@@ -31,3 +31,9 @@ def listed(parts: Sequence[str], joint: str = "; ", longest: int = LONGEST) -> s
         parts, shown = [cut(parts[0], longest - _LEAST_TAIL), *parts[1:]], 1
     more = len(parts) - shown
     return joint.join(parts[:shown]) + (f"{joint}… and {more} more" if more else "")
+
+
+STORAGE_EXCEEDED = (
+    "its claims need more storage together than the CSIStorageCapacities offer, each of which kube-scheduler compares with one claim"
+)
+"""Reason of a root whose claims fit one at a time."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Iterable
 
 from scheduler_core.model.ledger import Ledger
@@ -31,6 +32,7 @@ class PlacementState:
         whole: True if every node has cpu and memory.
         nominations: capacity reserved for nominated pods.
         looked: counts of evaluated candidate placements.
+        provisioned: bytes of the volumes to be provisioned for pods that are placed, by storage class and node.
 
     """
 
@@ -45,6 +47,7 @@ class PlacementState:
     nominations: Nominations
     plugins: Plugins = NO_PLUGINS
     looked: Counters = dataclasses.field(default_factory=Counters)
+    provisioned: Counter[tuple[str, int]] = dataclasses.field(default_factory=Counter)
 
     @classmethod
     def from_snapshot(

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from scheduler_core.exact.packing.filled_nodes import PodsWithVolumes
 from scheduler_core.exact.packing.packing import EqualPods, Packed, pack
-from scheduler_core.exact.packing.pod_search import PodSearch, PodsWithVolumes
+from scheduler_core.exact.packing.pod_search import PodSearch
 from scheduler_core.exact.step_budget import StepBudget
 from scheduler_core.exact.volumes.constraints import VolumeConstraints
 from scheduler_core.model.nodes import Bools, Ints, Nodes
@@ -76,7 +77,7 @@ class Capacity:
 
     def coupled(self, shape: PodShape) -> bool:
         """Return whether the volumes of pods of *shape* depend on those of other pods, wherever these are."""
-        return self._coupled and self.volumes is not None and bool(self.volumes.demand(shape))
+        return self._coupled and self.volumes is not None and self.volumes.couples(shape)
 
     def slots(self, shape: PodShape, placement: Placement) -> Ints:
         """Return the number of pods of *shape* that each node of *placement* holds; shape (nodes of *placement*,)."""
@@ -215,7 +216,11 @@ class Capacity:
         """Return the packing of *pods* on *nodes*, those with the indices *coupled* one by one."""
         if self.volumes is None or any(int(each.slots.sum()) < each.count for each in pods):
             return None
-        with_volumes = [PodsWithVolumes(pods[number], self.volumes.demand(demands[number][0])) for number in coupled]
+        shapes = [demands[number][0] for number in coupled]
+        with_volumes = [
+            PodsWithVolumes(pods[number], self.volumes.demand(shape), self.volumes.sums.demand(shape))
+            for number, shape in zip(coupled, shapes, strict=True)
+        ]
         others = [number for number in range(len(pods)) if number not in coupled]
         rows = {row: position for position, row in enumerate(self.rows.tolist())}
         search = PodSearch(self.volumes, self.free[:, nodes], with_volumes, [pods[number] for number in others], nodes, rows, self._budget)

@@ -12,39 +12,16 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from scheduler_core.exact.packing.filled_nodes import Counts, FilledNodes, PodsWithVolumes
 from scheduler_core.exact.packing.packing import EqualPods, Packed, pack
 from scheduler_core.exact.step_budget import StepBudget
-from scheduler_core.exact.volumes.constraints import VolumeConstraints, VolumeDemand
+from scheduler_core.exact.volumes.constraints import VolumeConstraints
 from scheduler_core.exact.volumes.matching import Item, suffice
+from scheduler_core.exact.volumes.storage_sums import StorageInUse
 from scheduler_core.model.nodes import Ints, Nodes
-from scheduler_core.model.volume_users import Disk, VolumeKey
 
 _STATE_STEPS, _HOSTS = 10, 4
 """Steps for an assignment; nodes that are compared in one more step."""
-Counts = tuple[int, ...]
-"""Number of pods of each demand with volumes."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class PodsWithVolumes:
-    """Equal pods, and the volumes that one of them demands."""
-
-    pods: EqualPods
-    demand: VolumeDemand
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Filled:
-    """Node with some pods.
-
-    Attributes:
-        free: free amounts by row.
-        slots: for each demand, an upper bound of the pods that can be added.
-
-    """
-
-    free: tuple[int, ...]
-    slots: Counts
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -73,24 +50,23 @@ class PodSearch:
         self._constraints = constraints
         self._coupled, self._others = coupled, others
         self._nodes: list[int] = nodes.tolist()
-        self._limit_rows = limit_rows
         self._budget = budget
         self._free = free
-        self._amounts: list[tuple[int, ...]] = [tuple(each.pods.amounts.tolist()) for each in coupled]
         self._left = [each.pods.count for each in coupled]
         self._needed = sum((each.amounts * each.count for each in (*others, *(one.pods for one in coupled))), np.zeros(len(free), np.int64))
         slots = np.array([each.slots for each in (*(one.pods for one in coupled), *others)])
-        self._slots: list[Counts] = [tuple(each) for each in slots[: len(coupled)].T.tolist()]
+        by_node: list[Counts] = [tuple(each) for each in slots[: len(coupled)].T.tolist()]
+        self._filled = FilledNodes(constraints, free, coupled, by_node, self._nodes, limit_rows)
+        self._stored = StorageInUse(constraints.sums, [each.storage for each in coupled])
         columns = np.concatenate((free, slots, constraints.node_classes()[nodes][None, :])).T.tolist()
         members: dict[tuple[int, ...], list[int]] = {}
         for node, column in enumerate(columns):
             members.setdefault(tuple(column), []).append(node)
-        self._members = [each for each in members.values() if any(self._slots[each[0]])]
+        self._members = [each for each in members.values() if any(by_node[each[0]])]
         self._type_of = {node: number for number, each in enumerate(self._members) for node in each}
         self._next = [0] * len(self._members)
         self._contents: dict[int, Counts] = {}
         self._users: dict[int, dict[int, int]] = {}
-        self._filled: dict[tuple[int, Counts], _Filled] = {}
         self._failed: set[object] = set()
         self._packed: Packed | None = None
 
@@ -117,7 +93,7 @@ class PodSearch:
     def _try_pod(self) -> Iterator[bool]:
         """Yield once for each node of the next pod, which is placed there while the caller continues."""
         key = tuple(sorted((self._type_of[node], counts) for node, counts in self._contents.items()))
-        if key in self._failed:
+        if key in self._failed or self._stored.exceeded:
             return
         hosts = self._hosts()
         self._budget.step(_STATE_STEPS + len(hosts) * len(self._left) // _HOSTS)
@@ -146,6 +122,7 @@ class PodSearch:
         else:
             del self._contents[node]
             self._next[kind] -= 1
+        self._stored.add(demand, self._nodes[node], amount)
         for claim in self._coupled[demand].demand.shared:
             users = self._users.setdefault(claim, {})
             users[node] = users.get(node, 0) + amount
@@ -174,8 +151,7 @@ class PodSearch:
         return frozenset(number for number, each in enumerate(self._coupled) if not placed.isdisjoint(each.demand.single))
 
     def _slots_on(self, node: int, key: tuple[int, Counts], in_use: frozenset[int]) -> Counts:
-        if (filled := self._filled.get(key)) is None:
-            filled = self._filled[key] = self._fill(node, key[1])
+        filled = self._filled.at(node, *key)
         return tuple(
             0 if not slots or number in in_use or not self._reaches_shared(number, node) else slots
             for number, slots in enumerate(filled.slots)
@@ -189,51 +165,13 @@ class PodSearch:
                 return False
         return True
 
-    def _fill(self, node: int, counts: Counts) -> _Filled:
-        free: list[int] = self._free[:, node].tolist()
-        for count, amounts in zip(counts, self._amounts, strict=True):
-            free = [available - count * need for available, need in zip(free, amounts, strict=True)]
-        there = [each.demand for each, count in zip(self._coupled, counts, strict=True) if count]
-        attached = {volume for each in there for volume in each.attached}
-        for row in self._units(node, attached):
-            free[row] -= 1
-        disks = [disk for each in there for disk in each.disks]
-        return _Filled(tuple(free), tuple(self._room(node, number, counts, free, attached, disks) for number in range(len(counts))))
-
-    def _room(
-        self, node: int, number: int, counts: Counts, free: Sequence[int], attached: set[tuple[int, VolumeKey]], disks: Sequence[Disk]
-    ) -> int:
-        """Return an upper bound of the pods of demand *number* that can be added."""
-        demand = self._coupled[number].demand
-        if any(disk.conflicts(each) for disk in demand.disks for each in disks):
-            return 0
-        amounts, more = self._amounts[number], {*demand.attached} - attached
-        first, rest = list(free), list(free)
-        for row in self._units(node, more, with_attachment=True):
-            first[row] -= 1
-        if any(available < need for available, need in zip(first, amounts, strict=True)):
-            return 0
-        for row in self._units(node, more):
-            rest[row] -= 1
-        slots = (available // need for available, need in zip(rest, amounts, strict=True) if need)
-        return max(0, min(self._slots[node][number] - counts[number], *slots))
-
-    def _units(self, node: int, volumes: set[tuple[int, VolumeKey]], *, with_attachment: bool = False) -> list[int]:
-        """Return the rows of *free* of which *volumes* use one unit each on *node*.
-
-        A volume with a VolumeAttachment uses none.  But kube-scheduler counts it (*with_attachment*) for the first pod that uses it there.
-        """
-        name = self._nodes[node]
-        present = self._constraints.counts.shared.get(name, {}).keys()
-        attached = () if with_attachment else self._constraints.attachments(name)
-        return [self._limit_rows[row] for row, volume in volumes if volume not in present and volume not in attached]
-
     def _most_confined(self, hosts: Sequence[_Host]) -> int | None:
         """Return the demand with the fewest slots beyond its pods; None if one has too few, so that there is no packing.
 
         Pods that share attached volumes come first: the check of these volumes is easiest on an empty node.
         """
-        totals = [sum(host.count * host.slots[number] for host in hosts) for number in range(len(self._left))]
+        slots = [[(self._nodes[host.node], host.count * host.slots[number]) for host in hosts] for number in range(len(self._left))]
+        totals = [self._stored.most(number, each) for number, each in enumerate(slots)]
         confined: tuple[int, int, int] | None = None
         for number, (left, total) in enumerate(zip(self._left, totals, strict=True)):
             if left > (min(total, 1) if self._coupled[number].demand.single else total):
@@ -283,7 +221,7 @@ class PodSearch:
         free = self._free.copy()
         packed: Packed = [np.zeros(len(self._nodes), dtype=np.int64) for _ in self._coupled]
         for node, counts in self._contents.items():
-            free[:, node] = self._filled_at(node, counts).free
+            free[:, node] = self._filled.at(node, self._type_of[node], counts).free
             for number, count in enumerate(counts):
                 packed[number][node] = count
         others = []
@@ -293,6 +231,3 @@ class PodSearch:
             others.append(dataclasses.replace(each, slots=slots))
         rest = pack(free, others, self._budget)
         return None if rest is None else [*packed, *rest]
-
-    def _filled_at(self, node: int, counts: Counts) -> _Filled:
-        return self._filled.setdefault((self._type_of[node], counts), self._fill(node, counts))

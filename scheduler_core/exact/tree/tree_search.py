@@ -15,7 +15,7 @@ from scheduler_core.exact.tree.domain_tree import DomainTree, nested
 from scheduler_core.exact.tree.measures import Measures
 from scheduler_core.exact.tree.nested_domains import NestedDomains
 from scheduler_core.exact.tree.subproblem import CellAssignment
-from scheduler_core.exact.volumes.constraints import VolumeConstraints
+from scheduler_core.exact.volumes.constraints import volume_constraints
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.placement_request import PlacementRequest
@@ -175,10 +175,7 @@ def free_for(state: PlacementState, request: PlacementRequest, budget: StepBudge
     """Return the free capacity for *request*; with *empty* as if only its own members ran."""
     members = [pod for leaf in request.entity.leaves() for pod in leaf.running] if empty else None
     waiting = {pod.shape.serial: pod for leaf in request.entity.leaves() for pod in leaf.waiting}
-    # Only pods that a stateful plugin touches can have volumes that requests do not count.
-    plugins = [plugin for plugin in state.stateful.plugins if plugin.about_volumes]
-    related = any(not plugin.counted(pod) for plugin in plugins for pod in waiting.values() if plugin.touches(pod))
-    volumes = VolumeConstraints(state, waiting.values(), members) if related else None
+    volumes = volume_constraints(state, waiting.values(), members)
     return Capacity(state, shapes(request), budget, members, volumes)
 
 

@@ -8,42 +8,23 @@ the limit of a node.  Two pods on a node must not have conflicting inline disks.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 
+from scheduler_core.exact.volumes.claim_volumes import ClaimVolumes, claim_volumes
 from scheduler_core.exact.volumes.matching import Item, Matching, volumes_in
+from scheduler_core.exact.volumes.storage_sums import StorageSums
 from scheduler_core.model.attach_limits import row_name
 from scheduler_core.model.delayed_claims import ClaimRequest
-from scheduler_core.model.nodes import Bools, Ints
+from scheduler_core.model.nodes import Ints
 from scheduler_core.model.pods import PodRecord, PodShape
-from scheduler_core.model.storage import ClaimOptions, Storage
 from scheduler_core.model.volume_users import Disk, VolumeKey
 from scheduler_core.model.volumes import ClaimName
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.plugins.volume_counts import VolumeCounts
 from scheduler_core.plugins.volume_matching import VolumeMatching
 from scheduler_core.plugins.volume_picks import PROVISIONED
-
-
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class ClaimVolumes:
-    """Volumes that a claim can have; sets of volumes are bits of integers.
-
-    Attributes:
-        everywhere: volumes that all nodes reach.
-        on_node: other volumes, by node.
-        provisioned: shape (nodes,): nodes for which a volume can be provisioned.
-
-    """
-
-    everywhere: int
-    on_node: Mapping[int, int]
-    provisioned: Bools
-
-    def on(self, node: int) -> int:
-        """Return the volumes that *node* reaches."""
-        return self.everywhere | self.on_node.get(node, 0)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -84,6 +65,7 @@ class VolumeConstraints:
         claims: volumes of each distinct claim specification; of a claim that several pods use, of that claim.
         several: volumes that more than one node reaches.
         counts: volumes in use by node.
+        sums: storage capacity that claims use together.
 
     """
 
@@ -94,12 +76,18 @@ class VolumeConstraints:
         self.counts = _counts(state, members)
         self.claims: list[ClaimVolumes] = []
         self._numbers: dict[ClaimRequest, int] = {}
+        pods = [*pods]
         self._demands = {pod.shape.serial: self._demand(pod) for pod in pods}
+        self.sums = StorageSums(state, pods, lambda claim: -1 if self._matching is None else self._matching.selected_node(claim))
         self.several = self._several()
 
     def demand(self, shape: PodShape) -> VolumeDemand:
         """Return the demand of a pod of *shape*."""
         return self._demands[shape.serial]
+
+    def couples(self, shape: PodShape) -> bool:
+        """Return whether the volumes of a pod of *shape* depend on those of other pods."""
+        return bool(self.demand(shape) or self.sums.demand(shape))
 
     def rows(self) -> set[int]:
         """Return the rows of the limits of volumes that several pods use."""
@@ -152,6 +140,7 @@ class VolumeConstraints:
                 frozenset(in_use),
                 frozenset(attached),
                 frozenset(self.counts.disks.get(node, ())),
+                tuple(int(each.of_node[node]) for each in self.sums.segments),
             )
             classes[node] = numbers.setdefault(key, len(numbers))
         return classes
@@ -196,7 +185,7 @@ class VolumeConstraints:
         for request in self._dependent(pod.shape) if enabled("VolumeBinding") else ():
             if (number := self._numbers.get(request)) is None:
                 number = self._numbers[request] = len(self.claims)
-                self.claims.append(self._claim_volumes(request))
+                self.claims.append(claim_volumes(request, self._table, self._matching))
             if request.shared:
                 shared.append(number)
             else:
@@ -216,25 +205,6 @@ class VolumeConstraints:
         storage = self._storage
         requests = [need.request for need in shape.volumes if need.request is not None]
         return [each for each in requests if storage is not None and not storage.counted([each])]
-
-    def _claim_volumes(self, request: ClaimRequest) -> ClaimVolumes:
-        storage, plugin = self._storage, self._matching
-        if storage is None or plugin is None:
-            raise ValueError("claims are not modelled")
-        options = storage.options(request)
-        if request.shared and (volume := plugin.volume(request.shared)) >= 0:
-            return _only(volume, storage, options)
-        nowhere: Bools = np.zeros(len(self._table), dtype=bool)
-        selected = plugin.selected_node(request.shared) if request.shared else -1
-        selected = options.selected if selected == -1 else selected
-        if selected != -1:
-            return ClaimVolumes(0, {}, options.provisioned & (self._table.everything == selected))
-        if options.reserved >= 0 and options.reachable is not None:
-            reserved = dict.fromkeys(np.flatnonzero(options.reachable).tolist(), 1 << options.reserved)
-            return ClaimVolumes(0, reserved, options.provisioned & ~options.reachable)
-        taken = _bits(plugin.taken)
-        on_node = {node: _bits(volumes) & ~taken for node, volumes in options.on_node.items()}
-        return ClaimVolumes(_bits(options.everywhere) & ~taken, on_node, options.provisioned | nowhere)
 
     def _reached(self, number: int) -> Ints:
         """Return how many claims of one specification a node can serve; shape (nodes,)."""
@@ -266,6 +236,20 @@ class VolumeConstraints:
         return {volume: tuple(numbers) for volume, numbers in kinds.items()}
 
 
+def volume_constraints(
+    state: PlacementState, pods: Iterable[PodRecord], members: Sequence[PodRecord] | None = None
+) -> VolumeConstraints | None:
+    """Return the constraints on *pods*, one for each shape; None if requests count all volumes."""
+    pods, storage = [*pods], state.nodes.storage
+    plugins = [plugin for plugin in state.stateful.plugins if plugin.about_volumes]
+    related = any(not plugin.counted(pod) for plugin in plugins for pod in pods if plugin.touches(pod))
+    requests = (need.request for pod in pods for need in pod.shape.volumes if need.request is not None)
+    if related or (storage is not None and any(storage.options(each).segments for each in requests)):
+        constraints = VolumeConstraints(state, pods, members)
+        return constraints if related or constraints.sums else None
+    return None
+
+
 def _counts(state: PlacementState, members: Sequence[PodRecord] | None) -> VolumeCounts:
     if members is None:
         return next((plugin.counts.volumes for plugin in state.stateful.plugins), VolumeCounts(state.nodes))
@@ -273,17 +257,3 @@ def _counts(state: PlacementState, members: Sequence[PodRecord] | None) -> Volum
     for pod in members:
         counts.count(pod, pod.node, 1)
     return counts
-
-
-def _only(volume: int, storage: Storage, options: ClaimOptions) -> ClaimVolumes:
-    """Return what a claim can have whose volume is *volume* already."""
-    nothing: Bools = np.zeros_like(options.provisioned)
-    nodes = storage.nodes_of(volume)
-    return ClaimVolumes(1 << volume, {}, nothing) if nodes is None else ClaimVolumes(0, dict.fromkeys(nodes, 1 << volume), nothing)
-
-
-def _bits(volumes: Iterable[int]) -> int:
-    mask = 0
-    for each in volumes:
-        mask |= 1 << each
-    return mask

@@ -6,6 +6,7 @@ With n nodes and p waiting pods there are (n + 1) ** p assignments, each with al
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from tests.scheduler_core.exact.volumes.small_clusters import BOUND, DRIVER, DYNAMIC, STATIC, Claim, Cluster, Node, Pod, Volume
@@ -72,11 +73,12 @@ def _given(cluster: Cluster, claims: list[Claim], nodes: Mapping[str, list[Node]
 
 
 def _within_capacity(cluster: Cluster, given: Mapping[str, str], nodes: Mapping[str, list[Node]]) -> bool:
+    used: Counter[str] = Counter()
     for name, volume in given.items():
         claim = cluster.claim(name)
-        if volume == PROVISIONED and claim.storage_class == DYNAMIC and claim.size > cluster.capacity.get(nodes[name][0].rack, 0):
-            return False
-    return True
+        if volume == PROVISIONED and claim.storage_class == DYNAMIC:
+            used[nodes[name][0].rack] += claim.size
+    return all(size <= cluster.capacity.get(rack, 0) for rack, size in used.items())
 
 
 def _suits(volume: Volume, claim: Claim) -> bool:

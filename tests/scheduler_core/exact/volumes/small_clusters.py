@@ -124,7 +124,7 @@ def _pod(draw: st.DrawFn, name: str, group: str, claims: list[Claim], *, bound: 
         if others and draw(st.integers(0, 3)) == 0:
             mine.append(draw(st.sampled_from(others)))
             continue
-        kind = BOUND if bound else draw(st.sampled_from((STATIC, STATIC, STATIC, MIXED, DYNAMIC, BOUND)))
+        kind = BOUND if bound else draw(st.sampled_from((STATIC, STATIC, STATIC, MIXED, DYNAMIC, DYNAMIC, BOUND)))
         gold = kind in (STATIC, MIXED) and draw(st.integers(0, 2)) == 0
         single = kind == BOUND and draw(st.booleans())
         claims.append(Claim(f"{name}-{number}", kind, draw(st.sampled_from((5, 10))), gold, single))

@@ -1,0 +1,107 @@
+"""Nodes with some pods that have volumes: free amounts, and pods that can be added."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from scheduler_core.exact.packing.packing import EqualPods
+from scheduler_core.exact.volumes.constraints import VolumeConstraints, VolumeDemand
+from scheduler_core.exact.volumes.storage_sums import StorageDemand
+from scheduler_core.model.nodes import Ints
+from scheduler_core.model.volume_users import Disk, VolumeKey
+
+Counts = tuple[int, ...]
+"""Number of pods of each demand with volumes."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PodsWithVolumes:
+    """Equal pods, and the volumes and the storage that one of them demands."""
+
+    pods: EqualPods
+    demand: VolumeDemand
+    storage: StorageDemand
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Filled:
+    """Node with some pods.
+
+    Attributes:
+        free: free amounts by row.
+        slots: for each demand, an upper bound of the pods that can be added.
+
+    """
+
+    free: tuple[int, ...]
+    slots: Counts
+
+
+class FilledNodes:
+    """Nodes with numbers of pods of *coupled*; *free* has the shape (rows, nodes), *slots* are those of each node by itself."""
+
+    def __init__(
+        self,
+        constraints: VolumeConstraints,
+        free: Ints,
+        coupled: Sequence[PodsWithVolumes],
+        slots: Sequence[Counts],
+        nodes: Sequence[int],
+        limit_rows: dict[int, int],
+    ) -> None:
+        """Prepare; *nodes* are indices of the node table, *limit_rows* gives the row of *free* for a row of a limit in that table."""
+        self._constraints = constraints
+        self._free = free
+        self._demands = [each.demand for each in coupled]
+        self._amounts: list[tuple[int, ...]] = [tuple(each.pods.amounts.tolist()) for each in coupled]
+        self._slots = slots
+        self._nodes = nodes
+        self._limit_rows = limit_rows
+        self._filled: dict[tuple[int, Counts], Filled] = {}
+
+    def at(self, node: int, kind: int, counts: Counts) -> Filled:
+        """Return *node* with *counts* pods; nodes of one *kind* are equal."""
+        key = kind, counts
+        if (filled := self._filled.get(key)) is None:
+            filled = self._filled[key] = self._fill(node, counts)
+        return filled
+
+    def _fill(self, node: int, counts: Counts) -> Filled:
+        free: list[int] = self._free[:, node].tolist()
+        for count, amounts in zip(counts, self._amounts, strict=True):
+            free = [available - count * need for available, need in zip(free, amounts, strict=True)]
+        there = [demand for demand, count in zip(self._demands, counts, strict=True) if count]
+        attached = {volume for each in there for volume in each.attached}
+        for row in self._units(node, attached):
+            free[row] -= 1
+        disks = [disk for each in there for disk in each.disks]
+        return Filled(tuple(free), tuple(self._room(node, number, counts, free, attached, disks) for number in range(len(counts))))
+
+    def _room(
+        self, node: int, number: int, counts: Counts, free: Sequence[int], attached: set[tuple[int, VolumeKey]], disks: Sequence[Disk]
+    ) -> int:
+        """Return an upper bound of the pods of demand *number* that can be added."""
+        demand = self._demands[number]
+        if any(disk.conflicts(each) for disk in demand.disks for each in disks):
+            return 0
+        amounts, more = self._amounts[number], {*demand.attached} - attached
+        first, rest = list(free), list(free)
+        for row in self._units(node, more, with_attachment=True):
+            first[row] -= 1
+        if any(available < need for available, need in zip(first, amounts, strict=True)):
+            return 0
+        for row in self._units(node, more):
+            rest[row] -= 1
+        slots = (available // need for available, need in zip(rest, amounts, strict=True) if need)
+        return max(0, min(self._slots[node][number] - counts[number], *slots))
+
+    def _units(self, node: int, volumes: set[tuple[int, VolumeKey]], *, with_attachment: bool = False) -> list[int]:
+        """Return the rows of *free* of which *volumes* use one unit each on *node*.
+
+        A volume with a VolumeAttachment uses none.  But kube-scheduler counts it (*with_attachment*) for the first pod that uses it there.
+        """
+        name = self._nodes[node]
+        present = self._constraints.counts.shared.get(name, {}).keys()
+        attached = () if with_attachment else self._constraints.attachments(name)
+        return [self._limit_rows[row] for row, volume in volumes if volume not in present and volume not in attached]

@@ -1,0 +1,151 @@
+"""Storage capacity that the claims of several pods use together.
+
+``capacity`` of a CSIStorageCapacity is the available capacity of the storage that can be used to provision volumes (Kubernetes API, after
+GetCapacity of the CSI specification).  So all volumes that are provisioned from it need at most that much together.  kube-scheduler
+compares each claim with the whole capacity.  ``maximumVolumeSize`` limits only a single volume.
+
+Counted are claims for which a volume must be provisioned, on nodes that match one CSIStorageCapacity of their class.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+from scheduler_core.model.delayed_claims import ClaimRequest
+from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.model.storage import Segments
+from scheduler_core.placement.state import PlacementState
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class StorageDemand:
+    """Storage to be provisioned for one pod.
+
+    Attributes:
+        own: bytes by index of the storage class.
+        shared: claims that several pods use: namespace and name, index of the storage class, bytes.
+
+    """
+
+    own: tuple[tuple[int, int], ...] = ()
+    shared: tuple[tuple[str, int, int], ...] = ()
+
+    def __bool__(self) -> bool:
+        """Return whether it demands any."""
+        return bool(self.own or self.shared)
+
+
+class StorageSums:
+    """Free capacity by storage class and segment, and the demand of *pods*, one for each shape.
+
+    Attributes:
+        segments: segments of each storage class with a demand.
+        free: bytes that are left of each segment, by storage class.
+
+    """
+
+    def __init__(self, state: PlacementState, pods: Iterable[PodRecord], selected: Callable[[str], int]) -> None:
+        """Prepare; *selected* returns the node that an earlier root has selected for a claim, -1 if none has."""
+        self._state = state
+        self._storage = state.nodes.storage
+        self._selected = selected
+        self._numbers: dict[str, int] = {}
+        self.segments: list[Segments] = []
+        self.free: list[list[int]] = []
+        self._demands = {pod.shape.serial: self._demand(pod.shape) for pod in pods}
+
+    def __bool__(self) -> bool:
+        """Return whether any pod has a demand."""
+        return any(self._demands.values())
+
+    def demand(self, shape: PodShape) -> StorageDemand:
+        """Return the demand of a pod of *shape*."""
+        return self._demands[shape.serial]
+
+    def holds(self, pods: Iterable[tuple[PodRecord, int]]) -> bool:
+        """Return whether the segments have enough for *pods* on their nodes."""
+        pods = [*pods]
+        used = StorageInUse(self, [self._demand(pod.shape) for pod, _ in pods])
+        for number, (_, node) in enumerate(pods):
+            used.add(number, node, 1)
+        return not used.exceeded
+
+    def _demand(self, shape: PodShape) -> StorageDemand:
+        own: Counter[int] = Counter()
+        shared: dict[str, tuple[str, int, int]] = {}
+        needs = shape.volumes if shape.profile.filters("VolumeBinding") and self._storage is not None else ()
+        for request in (need.request for need in needs if need.request is not None):
+            if (number := self._number(request)) < 0:
+                continue
+            if request.shared:
+                shared[request.shared] = request.shared, number, request.size or 0
+            else:
+                own[number] += request.size or 0
+        return StorageDemand(tuple(sorted(own.items())), tuple(shared.values()))
+
+    def _number(self, request: ClaimRequest) -> int:
+        """Return the index of the storage class of *request*; -1 if its storage is not counted."""
+        storage = self._storage
+        if storage is None or not request.size or request.selected_node or (request.shared and self._selected(request.shared) >= 0):
+            return -1
+        options = storage.options(request)
+        if options.matches or options.reserved >= 0 or options.segments is None:
+            return -1
+        if (number := self._numbers.get(request.storage_class)) is None:
+            number = self._numbers[request.storage_class] = len(self.segments)
+            self._add_class(request.storage_class, options.segments)
+        return number
+
+    def _add_class(self, name: str, segments: Segments) -> None:
+        free = [*segments.capacities]
+        for (storage_class, node), size in self._state.provisioned.items():
+            if storage_class == name and (at := int(segments.of_node[node])) >= 0:
+                free[at] -= size
+        self.segments.append(segments)
+        self.free.append(free)
+
+
+class StorageInUse:
+    """Storage that some pods of *demands* use."""
+
+    def __init__(self, sums: StorageSums, demands: Sequence[StorageDemand]) -> None:
+        self._sums = sums
+        self._demands = demands
+        self._used: Counter[tuple[int, int]] = Counter()
+        self._users: Counter[str] = Counter()
+
+    @property
+    def exceeded(self) -> bool:
+        """Return whether more is used than is free."""
+        return any(used > self._sums.free[number][at] for (number, at), used in self._used.items() if used)
+
+    def add(self, demand: int, node: int, amount: int) -> None:
+        """Add a pod of the demand with the index *demand* on *node*, or (*amount* -1) remove it."""
+        for number, size in self._demands[demand].own:
+            self._use(number, node, amount * size)
+        for claim, number, size in self._demands[demand].shared:
+            before = self._users[claim]
+            self._users[claim] += amount
+            if not before or not self._users[claim]:
+                self._use(number, node, amount * size)
+
+    def most(self, demand: int, slots: Iterable[tuple[int, int]]) -> int:
+        """Return an upper bound of the pods of *demand* on nodes that have at most *slots*: pairs of a node and a number."""
+        slots = [*slots]
+        bound = sum(count for _, count in slots)
+        for number, size in self._demands[demand].own:
+            of_node = self._sums.segments[number].of_node
+            by_segment: Counter[int] = Counter()
+            for node, count in slots:
+                by_segment[int(of_node[node])] += count
+            bound = min(bound, sum(min(count, self._left(number, at) // size) if at >= 0 else count for at, count in by_segment.items()))
+        return bound
+
+    def _left(self, number: int, at: int) -> int:
+        return max(0, self._sums.free[number][at] - self._used[number, at])
+
+    def _use(self, number: int, node: int, size: int) -> None:
+        if (at := int(self._sums.segments[number].of_node[node])) >= 0:
+            self._used[number, at] += size
