@@ -7,7 +7,9 @@ controller: a ReplicationController, ReplicaSet or StatefulSet.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Self
 
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.selectors import Clauses, SelectorClause
@@ -34,9 +36,27 @@ class _Services:
     """Labels that their selectors read."""
     selectors: tuple[Mapping[str, str], ...]
     """In the order of names."""
+    by_label: Mapping[tuple[str, str | None], Sequence[int]]
+    """Indices of selectors by one label that they require: the one that fewest selectors of the namespace require."""
+
+    @classmethod
+    def from_selectors(cls, selectors: tuple[Mapping[str, str], ...]) -> Self:
+        """Return the Services that have *selectors*."""
+        required = Counter(label for selector in selectors for label in selector.items())
+        by_label: dict[tuple[str, str | None], list[int]] = {}
+        for number, selector in enumerate(selectors):
+            by_label.setdefault(min(selector.items(), key=required.__getitem__), []).append(number)
+        return cls(tuple(sorted({key for key, _ in required})), selectors, by_label)
+
+    def selecting(self, labels: Mapping[str, str]) -> Iterator[Mapping[str, str]]:
+        """Yield the selectors that select *labels*, in the order of names."""
+        for number in sorted(number for key in self.keys for number in self.by_label.get((key, labels.get(key)), ())):
+            selector = self.selectors[number]
+            if all(labels.get(key) == value for key, value in selector.items()):
+                yield selector
 
 
-_NO_SERVICES = _Services((), ())
+_NO_SERVICES = _Services((), (), {})
 
 
 class DefaultSelectors:
@@ -68,16 +88,14 @@ class DefaultSelectors:
             named = self._selectors.services.get(namespace)
             services = _NO_SERVICES
             if named:
-                keys = sorted({key for selector in named.values() for key in selector})
-                services = _Services(tuple(keys), tuple(named[name] for name in sorted(named)))
+                services = _Services.from_selectors(tuple(named[name] for name in sorted(named)))
             self._services[namespace] = services
         return services
 
     def _derived(self, pod: PodRecord, services: _Services) -> Clauses:
         labels: dict[str, str] = {}
-        for selector in services.selectors:
-            if all(pod.labels.get(key) == value for key, value in selector.items()):
-                labels |= selector
+        for selector in services.selecting(pod.labels):
+            labels |= selector
         kind, name = pod.controller
         own = self._selectors.controllers.get((kind, pod.namespace, name), ())
         if kind == "ReplicationController":

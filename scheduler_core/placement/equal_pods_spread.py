@@ -15,6 +15,7 @@ from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.placement.equal_pods_normalized import bonus_of
 from scheduler_core.placement.placement_request import Run
 from scheduler_core.placement.spread_classes import UNLABELLED, NodeClass, NodeClasses, RuleState
+from scheduler_core.placement.spread_forecast import LEAST, Forecast
 from scheduler_core.plugins.base import Floats
 from scheduler_core.plugins.pod_tally import Ids, NodeTally
 from scheduler_core.plugins.profile import ShapeProfile
@@ -28,6 +29,8 @@ _DENSE = 2**16
 """Number of combinations up to which they are counted in an array."""
 _LOOPS = 16
 """Number of classes up to which a loop over them is cheaper than sorting all nodes."""
+_AHEAD = 64
+"""Number of nodes for which the scores of further pods are computed together."""
 Earlier = dict[NodeTally, Ints]
 """Pods of the same leaf that are placed but not assumed, shape (all nodes,)."""
 
@@ -90,100 +93,124 @@ class _Fill:
     def __init__(self, run: Run, soft: SoftSpread, profile: ShapeProfile, earlier: Earlier, at: NodesInUse, count: int) -> None:
         self._profile, self._at, self._count = profile, at, count
         self._size = len(at.nodes)
+        self._everything = np.arange(self._size)
         self._bonus = bonus_of(profile, at.nodes)
-        self._slots: list[int] = at.slots.tolist()
         self._pods = [0] * self._size
-        counts = {rule.tally: _counts(rule.tally, earlier) for rule in soft.rules}
+        counts = {rule.tally: found for rule in soft.rules if (found := _counts(rule.tally, earlier)) is not None}
         kept = at.nodes if soft.scored is None else at.nodes[soft.scored[at.nodes]]
         counted_by = run.spread.counted_by if run.spread else frozenset()
-        rules = [RuleState.over(rule, counts[rule.tally], at.nodes, kept, counted=rule.tally in counted_by) for rule in soft.rules]
+        rules = [RuleState.over(rule, counts.get(rule.tally), at.nodes, kept, counted=rule.tally in counted_by) for rule in soft.rules]
         self._domain_rules = [(number, rule) for number, rule in enumerate(rules) if rule.counted and not rule.hostname]
         self._moves = any(rule.hostname and rule.counted for rule in rules)
         self._classes = NodeClasses(rules, self._size, soft.weight)
-        self._steps: dict[int, list[int]] = {}
-        self._depth = min(count, int(at.slots.max()), 2 + 2 * -(-count // self._size))
+        self._codes: dict[int, list[int]] = {}
         self._scales = [_largest(score.raw[at.nodes]) for score in profile.scores]
         self._classify(soft, counts)
 
     def place(self) -> Nodes:
         """Return the nodes of the pods in order, until all have one, no more fit, or the scale of another score changes."""
         picks: list[int] = []
-        classes = self._classes
-        while len(picks) < self._count and classes.live:
-            best = classes.best()
-            node = heapq.heappop(best.heap) % self._size
+        fills = not self._scales
+        forecast = Forecast(self._classes, self._codes_of, self._at.slots, self._pods, fills=fills, moves=self._moves)
+        self._classes.rank(())
+        alone = LEAST
+        while len(picks) < self._count and self._classes.live:
+            if forecast.possible and (left := self._count - len(picks)) >= LEAST:
+                foreseen = forecast.place_foreseen(left)
+                picks += foreseen
+                if len(foreseen) >= LEAST:
+                    continue
+                alone *= 2
+            if not self._one_by_one(picks, min(self._count, len(picks) + alone)):
+                break
+        return np.array(picks, dtype=np.int64)
+
+    def _one_by_one(self, picks: list[int], end: int) -> bool:
+        """Append the nodes of pods to *picks* until they are *end*, or no more fit; return False if the scale of another score changes."""
+        classes, rules, size = self._classes, self._domain_rules, self._size
+        keys, live, placed, slots = classes.keys, classes.live, self._pods, self._at.slots
+        while len(picks) < end and live:
+            best = live[keys.index(min(keys))]
+            node = heapq.heappop(best.heap) % size
             picks.append(node)
-            pods = self._pods[node] = self._pods[node] + 1
-            full = pods == self._slots[node]
-            for number, rule in self._domain_rules:
+            if len(picks) == self._count:
+                break
+            pods = placed[node] = placed[node] + 1
+            changed: list[NodeClass] = []
+            for number, rule in rules:
                 if rule.eligible is None or rule.eligible[node]:
                     domain = best.domains[number]
                     rule.add(domain)
-                    classes.score(rule.classes[domain])
-            if not full:
-                self._add_again(node, pods, best)
+                    changed = [*changed, *rule.classes[domain]] if changed else rule.classes[domain]
+            classes.score(changed)
+            if pods < slots[node]:
+                after = self._add_again(node, pods, best)
             elif self._remove(node, best):
-                break
-        return np.array(picks, dtype=np.int64)
+                return False
+            else:
+                after = best
+            classes.rank(changed if after in changed and best in changed else [*changed, best, after])
+        return True
 
     def _classify(self, soft: SoftSpread, counts: Earlier) -> None:
         """Make the classes, each with a heap of as many nodes as there are pods."""
         nodes, size = self._at.nodes, self._size
-        columns = [(counts[rule.tally] if rule.hostname else rule.ids)[nodes] for rule in soft.rules]
+        nowhere: Ints = np.zeros(size, dtype=np.int64)
+        columns = [
+            rule.ids[nodes] if not rule.hostname else counts[rule.tally][nodes] if rule.tally in counts else nowhere for rule in soft.rules
+        ]
         labelled = [None if rule.labelled is None else rule.labelled[nodes] for rule in soft.rules]
         scored = None if soft.scored is None else soft.scored[nodes]
-        varying = [each for each, rule in zip(columns, soft.rules, strict=True) if not rule.hostname or each.any()]
-        number = _numbered([*varying, *(each for each in (*labelled, scored) if each is not None)], size)
-        depth = self._depth if self._depth * size <= _CELLS else 1
-        steps = self._profile.local.ladder(self._at.room, self._at.scored, self._at.used, depth, whole=self._at.whole)
-        steps += self._bonus[:, None]
-        heads = steps[:, 0]
-        codes = (_TOP - heads) * size + np.arange(size)
-        kept: list[Ints] = []
-        for members, every in _grouped(number, codes, self._count):
+        number = _numbered(
+            [*(each for each in columns if each is not nowhere), *(each for each in (*labelled, scored) if each is not None)], size
+        )
+        depth = min(self._count, int(self._at.slots.max()), 2 + 2 * -(-self._count // size))
+        depth = depth if depth * size <= _CELLS else 1
+        codes = self._codes_of(self._everything, depth)
+        heads = codes[:, 0]
+        for members, every in _grouped(number, heads, self._count + 1):
             first = int(members[0])
             domains = tuple([int(column[first]) for column in columns])
             parts = tuple([d if has is None or has[first] else UNLABELLED for d, has in zip(domains, labelled, strict=True)])
             each = self._classes.get(domains, parts, scored=scored is None or bool(scored[first]))
-            each.heap = codes[members].tolist()
-            kept.append(members)
-            self._classes.resize(each, every)
-        if depth == self._depth:
-            self._steps = dict(enumerate(steps.tolist()))
-        else:
-            self._look_ahead(kept[0] if len(kept) == 1 else np.concatenate(kept))
+            each.heap = heads[members].tolist()
+            if depth > 1:
+                self._codes.update(zip(members.tolist(), codes[members].tolist(), strict=True))
+            self._classes.add(each, every)
 
-    def _look_ahead(self, nodes: Ints) -> None:
-        """Compute the scores of the first pods on each of *nodes* in one step."""
-        at = self._at.part(nodes)
-        steps = self._profile.local.ladder(at.room, at.scored, at.used, self._depth, whole=at.whole) + self._bonus[nodes, None]
-        self._steps = dict(zip(nodes.tolist(), steps.tolist(), strict=True))
+    def _codes_of(self, nodes: Ints, depth: int) -> Ints:
+        """Return the codes of *nodes* for the first pods on each, shape (nodes, depth)."""
+        at, local = self._at if nodes is self._everything else self._at.part(nodes), self._profile.local
+        steps = local.ladder(at.room, at.scored, at.used, depth, whole=at.whole)
+        return (_TOP - self._bonus[nodes, None] - steps) * self._size + nodes[:, None]
 
-    def _add_again(self, node: int, pods: int, before: NodeClass) -> None:
-        """Add *node*, which has *pods* now, to its class."""
-        steps = self._steps.get(node)
-        if steps is None or len(steps) <= pods:
-            steps = self._more_steps(node, pods)
+    def _look_ahead(self, node: int, depth: int) -> list[int]:
+        """Return the codes of *node* for the first pods on it; those of the best nodes of all classes are computed in the same step."""
+        share = min(self._count, 1 + _AHEAD // len(self._classes.live))
+        near = {node, *(code % self._size for each in self._classes.live for code in each.heap[:share])}
+        nodes = np.array([*near], dtype=np.int64)
+        self._codes.update(zip(near, self._codes_of(nodes, depth).tolist(), strict=True))
+        return self._codes[node]
+
+    def _add_again(self, node: int, pods: int, before: NodeClass) -> NodeClass:
+        """Add *node*, which has *pods* now, to its class, and return the class."""
+        codes = self._codes.get(node)
+        if codes is None or len(codes) <= pods:
+            codes = self._look_ahead(node, 2 * pods + 2)
         after = before
         if self._moves:
             after = before.following or self._classes.following(before)
-            self._classes.resize(before, -1)
-            self._classes.resize(after, 1)
-        heapq.heappush(after.heap, (_TOP - steps[pods]) * self._size + node)
+            self._classes.remove(before)
+            self._classes.add(after)
+        heapq.heappush(after.heap, codes[pods])
+        return after
 
     def _remove(self, node: int, before: NodeClass) -> bool:
         """Remove *node*, which is full, from its class; return whether the scale of another score changes."""
-        self._classes.resize(before, -1)
+        self._classes.remove(before)
         if before.scored and self._shrink(before):
-            self._classes.score(self._classes.live)
+            self._classes.rescore()
         return self._rescaled(node)
-
-    def _more_steps(self, node: int, pods: int) -> list[int]:
-        """Compute the scores of more pods on *node* than so many."""
-        at, depth = self._at.part(np.array([node])), min(self._slots[node], 2 * pods + 2)
-        steps = self._profile.local.ladder(at.room, at.scored, at.used, depth, whole=at.whole)[0] + self._bonus[node]
-        self._steps[node] = steps.tolist()
-        return self._steps[node]
 
     def _shrink(self, before: NodeClass) -> bool:
         """Update the sizes of rules after a node of *before* became full; return whether raw scores can change."""
@@ -206,7 +233,10 @@ class _Fill:
         return not all(self._scales)
 
 
-def _counts(tally: NodeTally, earlier: Earlier) -> Ints:
+def _counts(tally: NodeTally, earlier: Earlier) -> Ints | None:
+    """Return the number of pods by node, shape (all nodes,); None if there are no pods."""
+    if not tally.by_node:
+        return earlier.get(tally)
     counts = tally.domains()[:-1]
     return counts + earlier[tally] if tally in earlier else counts
 
@@ -219,7 +249,8 @@ def _numbered(columns: Sequence[Ints | Ids | Bools], size: int) -> Ints:
         if least < most:
             number = number * (most - least + 1) + column.astype(np.int64) - least
             if number.max() < _DENSE:
-                number = (np.cumsum(np.bincount(number) > 0) - 1)[number]
+                used = np.bincount(number) > 0
+                number = number if used.all() else (np.cumsum(used) - 1)[number]
             else:
                 number = np.unique(number, return_inverse=True)[1]
     return number

@@ -20,7 +20,7 @@ from scheduler_core.plugins.spread_score import BEST, IGNORED, SoftRule, weight_
 class NodeClass:
     """Nodes that no constraint distinguishes."""
 
-    __slots__ = ("domains", "following", "heap", "parts", "raw", "scored", "size")
+    __slots__ = ("domains", "following", "heap", "number", "parts", "scored", "size", "terms")
 
     def __init__(self, domains: tuple[int, ...], parts: tuple[int, ...], *, scored: bool) -> None:
         self.domains = domains
@@ -31,7 +31,10 @@ class NodeClass:
         self.size = 0
         self.heap: list[int] = []
         """Codes of its best nodes."""
-        self.raw = IGNORED
+        self.number = -1
+        """Its index among the classes that have nodes."""
+        self.terms: tuple[tuple[dict[int, float], int], ...] = ()
+        """For each rule the parts of its raw scores, and the index of this class in them."""
         self.following: NodeClass | None = None
         """Class of its nodes with one pod more."""
 
@@ -68,19 +71,20 @@ class RuleState:
     classes: dict[int, list[NodeClass]] = dataclasses.field(default_factory=dict)
 
     @classmethod
-    def over(cls, rule: SoftRule, counts: Ints, nodes: Nodes, kept: Nodes, *, counted: bool) -> RuleState:
-        """Return *rule* over *nodes*, of which *kept* are not ignored; *counts* has the shape (all nodes,)."""
+    def over(cls, rule: SoftRule, counts: Ints | None, nodes: Nodes, kept: Nodes, *, counted: bool) -> RuleState:
+        """Return *rule* over *nodes*, of which *kept* are not ignored; *counts* has the shape (all nodes,), or is None for no pods."""
         offset = float(rule.term.skew - 1)
         if rule.hostname:
-            found = np.bincount(counts[nodes]).nonzero()[0].tolist()
+            found = [0] if counts is None else np.bincount(counts[nodes]).nonzero()[0].tolist()
             state = cls(rule.hostname, counted, offset, None, dict(zip(found, found, strict=True)), {}, len(kept))
         else:
             eligible = None if rule.eligible is None else rule.eligible[nodes].tolist()
             numbers = np.bincount(rule.ids[kept])
             left = {each: int(numbers[each]) for each in numbers.nonzero()[0].tolist()}
             domains = left if kept is nodes else np.bincount(rule.ids[nodes]).nonzero()[0].tolist()
-            sums = rule.sums(counts)
-            state = cls(rule.hostname, counted, offset, eligible, {each: int(sums[each]) for each in domains}, left, len(left))
+            sums = None if counts is None else rule.sums(counts)
+            numbers_of_pods = {each: 0 if sums is None else int(sums[each]) for each in domains}
+            state = cls(rule.hostname, counted, offset, eligible, numbers_of_pods, left, len(left))
         state.reweigh()
         return state
 
@@ -108,6 +112,11 @@ class NodeClasses:
     Attributes:
         rules: the constraints.
         live: the classes that have nodes.
+        raws: raw score of each of them; IGNORED if it is not scored.
+        keys: for each of them the code of its best node, less the weighted topology spread score: the smallest is the best.
+        size: number of nodes.
+        factor: factor of a normalised score in the keys.
+        ignores: True if some nodes are not scored.
 
     """
 
@@ -115,8 +124,12 @@ class NodeClasses:
         """Prepare for *size* nodes; *weight* is the factor of the normalised score."""
         self.rules = rules
         self.live: list[NodeClass] = []
-        self._parts = [rule.parts for rule in rules]
-        self._factor = BEST * weight * size, weight * size
+        self.raws: list[int] = []
+        self.keys: list[int] = []
+        self.size = size
+        self.factor = weight * size
+        self.ignores = False
+        self._bounds = 0, 0
         self._classes: dict[tuple[tuple[int, ...], tuple[int, ...], bool], NodeClass] = {}
 
     def get(self, domains: tuple[int, ...], parts: tuple[int, ...], *, scored: bool) -> NodeClass:
@@ -124,22 +137,35 @@ class NodeClasses:
         key = domains, parts, scored
         if (found := self._classes.get(key)) is None:
             found = self._classes[key] = NodeClass(domains, parts, scored=scored)
+            found.terms = tuple((rule.parts, part) for rule, part in zip(self.rules, parts, strict=True))
+            self.ignores |= not scored
             for rule, pods in zip(self.rules, domains, strict=True):
                 if rule.hostname:
                     rule.part_of(pods)
         return found
 
-    def resize(self, changed: NodeClass, number: int) -> None:
-        """Add a *number* of nodes to a class, or remove them (negative)."""
-        before = changed.size
-        changed.size += number
-        if not before:
-            self.score((changed,))
+    def add(self, changed: NodeClass, number: int = 1) -> None:
+        """Add a *number* of nodes to a class."""
+        if not changed.size:
+            changed.number = len(self.live)
             self.live.append(changed)
+            self.raws.append(IGNORED)
+            self.keys.append(0)
+            self.score((changed,))
+            self._bounds = 0, 0
             for rule, domain in zip(self.rules, changed.domains, strict=True):
                 rule.classes.setdefault(domain, []).append(changed)
-        elif not changed.size:
-            self.live.remove(changed)
+        changed.size += number
+
+    def remove(self, changed: NodeClass, number: int = 1) -> None:
+        """Remove a *number* of nodes from a class."""
+        changed.size -= number
+        if not changed.size:
+            last, raw, number = self.live.pop(), self.raws.pop(), changed.number
+            self.keys.pop()
+            self._bounds = 0, 0
+            if last is not changed:
+                self.live[number], self.raws[number], last.number = last, raw, number
             for rule, domain in zip(self.rules, changed.domains, strict=True):
                 rule.classes[domain].remove(changed)
 
@@ -153,30 +179,39 @@ class NodeClasses:
         return found
 
     def score(self, classes: Iterable[NodeClass]) -> None:
-        """Compute the raw scores of *classes*."""
+        """Compute the raw scores of *classes*, which have nodes."""
+        raws = self.raws
         for each in classes:
             if each.scored:
                 total = 0.0
-                for parts, index in zip(self._parts, each.parts, strict=True):
+                for parts, index in each.terms:
                     total += parts[index]
                 # The sum is 0 or at least 1, so that this rounds exactly.
-                each.raw = int(total + 0.5)
+                raws[each.number] = int(total + 0.5)
 
-    def best(self) -> NodeClass:
-        """Return the class of the best node."""
-        live = self.live
-        if len(live) == 1:
-            return live[0]
-        raws = [each.raw for each in live]
-        most, least = max(raws), min(raws)
-        if least == IGNORED:
-            least = min((raw for raw in raws if raw != IGNORED), default=0)
-        whole, factor = self._factor
-        best, found = live[0].heap[0], live[0]
-        for each, raw in zip(live, raws, strict=True):
-            code = each.heap[0]
-            if raw != IGNORED:
-                code -= factor * (BEST * (most + least - raw) // most) if most else whole
-            if code < best:
-                best, found = code, each
-        return found
+    def rescore(self) -> None:
+        """Compute the raw scores of all classes with nodes, after a weight changed."""
+        self.score(self.live)
+        self._bounds = 0, 0
+
+    def rank(self, changed: Iterable[NodeClass]) -> None:
+        """Compute the keys of classes with nodes, of which only *changed* have another best node or raw score."""
+        live, keys, raws = self.live, self.keys, self.raws
+        if not live:
+            return
+        scored = [raw for raw in raws if raw != IGNORED] or [0] if self.ignores else raws
+        least = min(scored)
+        # If all raw scores are 0, all nodes have the best score.
+        most = max(scored) or 1
+        factor, both = self.factor, most + least
+        if self.ignores:
+            for number, each in enumerate(live):
+                keys[number] = each.heap[0] - (factor * (BEST * (both - raws[number]) // most) if each.scored else 0)
+        elif self._bounds != (most, least):
+            self._bounds = most, least
+            keys[:] = [each.heap[0] - factor * (BEST * (both - raw) // most) for each, raw in zip(live, raws, strict=True)]
+        else:
+            for each in changed:
+                if each.size:
+                    number = each.number
+                    keys[number] = each.heap[0] - factor * (BEST * (both - raws[number]) // most)

@@ -27,6 +27,8 @@ node_declared_features  NodeDeclaredFeatures
 image_locality          ImageLocality
 pod_terms               affinity terms and spread constraints of a pod, compiled
 pod_counts              pods counted by topology domain, for each selector in use
+pod_kinds               pods that no selector distinguishes
+postponed_pods          equal pods that are not counted by their labels yet
 volume_counts           volumes of the counted pods, by node
 pod_tally               one such count
 """

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.plugins.base import StatefulPlugin
 from scheduler_core.plugins.pod_counts import PodCounts
 from scheduler_core.plugins.pod_tally import NodeTally
 from scheduler_core.plugins.spread_score import SoftSpread
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class Batch:
+    """Pods that are assumed together, and versions of counts before."""
+
+    pods: Sequence[tuple[PodRecord, int]]
+    versions: list[tuple[NodeTally, int]]
+    postponed: int | None = None
+    """Number as from ``PodCounts.count_alike``."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -31,24 +41,26 @@ class ActivePlugins:
         for plugin in self.with_state:
             (plugin.add_pod if amount > 0 else plugin.remove_pod)(pod, node)
 
-    def move_all(self, pods: Sequence[tuple[PodRecord, int]], amount: int) -> None:
-        """Add *pods* on their nodes, or (*amount* -1) remove them, the last first."""
-        pods = pods if amount > 0 else pods[::-1]
-        self.counts.count_all(pods, amount)
+    def add_batch(self, batch: Batch, counted: Mapping[NodeTally, int]) -> None:
+        """Add the pods of *batch* on their nodes; *counted* as from ``SpreadKinds.counted``."""
+        pods = batch.pods
+        if pods and all(number == len(pods) for number in counted.values()):
+            batch.postponed = self.counts.count_alike(pods, counted)
+        if batch.postponed is None:
+            self.counts.count_all(pods, 1)
+        self._change_state(pods, 1)
+
+    def remove_batch(self, batch: Batch) -> None:
+        """Remove the pods of *batch*, the last first, and restore the versions of counts."""
+        pods = batch.pods[::-1]
+        if batch.postponed is None or not self.counts.discount_alike(batch.postponed):
+            self.counts.count_all(pods, -1)
+        self._change_state(pods, -1)
+        for tally, version in batch.versions:
+            tally.version = version
+
+    def _change_state(self, pods: Sequence[tuple[PodRecord, int]], amount: int) -> None:
         for plugin in self.with_state:
             if any(plugin.used_by(shape) for shape in {pod.shape for pod, _ in pods}):
                 for pod, node in pods:
                     (plugin.add_pod if amount > 0 else plugin.remove_pod)(pod, node)
-
-
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Batch:
-    """Pods that were assumed together, and versions of counts before."""
-
-    pods: Sequence[tuple[PodRecord, int]]
-    versions: list[tuple[NodeTally, int]]
-
-    def restore(self) -> None:
-        """Restore the versions, after the pods are removed."""
-        for tally, version in self.versions:
-            tally.version = version

@@ -8,7 +8,7 @@ from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.selectors import Clauses
 from scheduler_core.model.wire import TopologySpreadConstraint
 from scheduler_core.model.workload_selectors import DefaultSelectors, WorkloadSelectors
-from scheduler_core.plugins.pod_terms import PodSet, SpreadTerm, is_hard, spread_term
+from scheduler_core.plugins.pod_terms import PodSet, SpreadTerm, is_hard, spread_of
 
 HOSTNAME = "kubernetes.io/hostname"
 _ZONE = "topology.kubernetes.io/zone"
@@ -93,10 +93,7 @@ class DefaultSpread:
 
     def _compiled(self, pod: PodRecord, clauses: Clauses, defaults: SpreadDefaults) -> SpreadTerms:
         pods = PodSet(frozenset({pod.namespace}), None, clauses)
-        terms = [
-            (is_hard(each), dataclasses.replace(spread_term(each, pod.namespace, {}), pods=pods, own=clauses))
-            for each in defaults.constraints
-        ]
+        terms = [(is_hard(each), spread_of(each, pods, clauses)) for each in defaults.constraints]
         return SpreadTerms(
             tuple(term for hard, term in terms if hard), tuple(term for hard, term in terms if not hard), not defaults.system
         )

@@ -14,69 +14,11 @@ import numpy as np
 
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.plugins.pod_kinds import LabelIndex, PodCrowd, PodKind, TermClaim, Watch, join
 from scheduler_core.plugins.pod_tally import NodeTally, PodTally, bump
 from scheduler_core.plugins.pod_terms import NO_NAMESPACES, REQUIRED_AFFINITY_WEIGHT, Namespaces, PodSet, PodTerms, Term, own_keys, terms
+from scheduler_core.plugins.postponed_pods import Assigned, PostponedPods
 from scheduler_core.plugins.volume_counts import VolumeCounts
-
-
-class PodCrowd:
-    """Pods of one namespace with the same labels: no selector distinguishes them."""
-
-    __slots__ = ("asked", "labels", "leaving", "living", "namespace", "selected_by", "watched_by")
-
-    def __init__(self, namespace: str, labels: dict[str, str]) -> None:
-        self.namespace = namespace
-        self.labels = labels
-        self.living: dict[int, int] = {}
-        self.leaving: dict[int, int] = {}
-        """Terminating pods by node."""
-        self.watched_by: list[tuple[PodTally, bool]] = []
-        """(tally that counts these pods, True if it leaves terminating pods out)."""
-        self.selected_by: list[TermClaim] = []
-        self.asked = 0
-        """Number of known claims already matched against these pods."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class TermClaim:
-    """Affinity term of known pods, seen from the pods it selects; its owners are counted."""
-
-    term: Term
-    forbids: bool
-    """True for required anti-affinity; otherwise the term's weight is a score."""
-    owners: PodTally
-
-
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class PodKind:
-    """Pods of one shape, namespace and labels: their terms are the same, and the same terms select them."""
-
-    shape: PodShape
-    crowd: PodCrowd
-    terms: PodTerms
-    claims: tuple[TermClaim, ...]
-
-    def is_in(self, pods: PodSet) -> bool:
-        """Return whether these pods belong to *pods*."""
-        return pods.has(self.crowd.namespace, self.crowd.labels)
-
-
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class _Watch:
-    tally: PodTally
-    sets: tuple[PodSet, ...]
-    living: bool
-
-    def has(self, crowd: PodCrowd) -> bool:
-        return all(each.has(crowd.namespace, crowd.labels) for each in self.sets)
-
-
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class _LabelIndex:
-    """Crowds of one namespace by the value of one label, and watches that require this value."""
-
-    crowds: defaultdict[str, list[PodCrowd]] = dataclasses.field(default_factory=lambda: defaultdict(list))
-    watches: defaultdict[str, list[_Watch]] = dataclasses.field(default_factory=lambda: defaultdict(list))
 
 
 class PodCounts:
@@ -89,17 +31,18 @@ class PodCounts:
         self._kinds: dict[tuple[PodShape, PodCrowd], PodKind] = {}
         self._crowds: dict[tuple[str, frozenset[tuple[str, str]]], PodCrowd] = {}
         self._crowds_in: dict[str, list[PodCrowd]] = {}
-        self._indices: dict[str, dict[str, _LabelIndex]] = {}
-        self._unindexed: list[_Watch] = []
+        self._indices: dict[str, dict[str, LabelIndex]] = {}
+        self._unindexed: list[Watch] = []
         self._own_ids = nodes.everything.astype(np.int32)
         self._by_node: dict[PodSet, NodeTally] = {}
         self._keys_by_node: dict[str, set[str]] = {}
         self._own_keys: dict[PodShape, tuple[str, ...]] = {}
         self._compiled: dict[Hashable, tuple[PodTerms, tuple[TermClaim, ...]]] = {}
-        self._watches: dict[Hashable, _Watch] = {}
+        self._watches: dict[Hashable, Watch] = {}
         self._claims: dict[tuple[Term, bool], TermClaim] = {}
         self._claim_list: list[TermClaim] = []
         self._makers: Counter[TermClaim] = Counter()
+        self._postponed = PostponedPods()
         self.volumes = VolumeCounts(nodes)
 
     def kind(self, pod: PodRecord) -> PodKind:
@@ -143,19 +86,37 @@ class PodCounts:
 
     def count_all(self, pods: Iterable[tuple[PodRecord, int]], amount: int) -> None:
         """Do the same as ``count`` for pods with their nodes."""
-        nodes: dict[PodTally, list[int]] = {}
+        nodes: defaultdict[PodTally, list[int]] = defaultdict(list)
+        known, volumes = self._kind_of, self.volumes
         for pod, node in pods:
-            kind = self._kind_of.get(pod) or self.kind(pod)
-            crowd = kind.crowd
-            bump(crowd.leaving if pod.terminating else crowd.living, node, amount)
+            kind = known.get(pod) or self.kind(pod)
+            crowd, terminating = kind.crowd, pod.terminating
+            bump(crowd.leaving if terminating else crowd.living, node, amount)
             for tally, living in crowd.watched_by:
-                if not (living and pod.terminating):
-                    nodes.setdefault(tally, []).append(node)
+                if not (living and terminating):
+                    nodes[tally].append(node)
             for claim in kind.claims:
-                nodes.setdefault(claim.owners, []).append(node)
-            self.volumes.count(pod, node, amount)
+                nodes[claim.owners].append(node)
+            if volumes.limited or pod.named_volumes:
+                volumes.count(pod, node, amount)
         for tally, each in nodes.items():
             tally.add_all(each, amount)
+
+    def count_alike(self, pods: Assigned, tallies: Iterable[NodeTally]) -> int | None:
+        """Count pods that exactly *tallies* count; return a number for ``discount_alike``, or None if ``count_all`` must count them."""
+        alike = len(self._watches) == len(self._by_node) and not self.volumes.limited and not self.kind(pods[0][0]).claims
+        if not alike or any(pod.terminating or pod.named_volumes for pod, _ in pods):
+            return None
+        for tally in tallies:
+            tally.add_all([node for _, node in pods], 1)
+        return self._postponed.add(pods)
+
+    def discount_alike(self, number: int) -> bool:
+        """Stop counting the pods that ``count_alike`` counted as *number*; return False if ``count_all`` must do this."""
+        pods = self._postponed.remove(number)
+        for tally in self.counting(pods[0][0]) if pods else ():
+            tally.add_all([node for _, node in pods], -1)
+        return bool(pods)
 
     @property
     def has_claims(self) -> bool:
@@ -196,11 +157,11 @@ class PodCounts:
         Returns the tally registered as *name* before, if there is one.
         """
         if (watch := self._watches.get(name)) is None:
-            watch = self._watches[name] = _Watch(tally, tuple(sets), living)
+            watch = self._watches[name] = Watch(tally, tuple(sets), living)
             crowds, exactly = self._reached(watch)
             for crowd in crowds:
                 if exactly or watch.has(crowd):
-                    _join(watch, crowd)
+                    join(watch, crowd)
         return watch.tally
 
     def _unmake(self, pod: PodRecord, kind: PodKind) -> None:
@@ -208,27 +169,37 @@ class PodCounts:
         for claim in kind.claims:
             self._makers[claim] -= 1
 
-    def _reached(self, watch: _Watch) -> tuple[list[PodCrowd], bool]:
+    def _reached(self, watch: Watch) -> tuple[list[PodCrowd], bool]:
         """Return the crowds that *watch* can count, and whether it counts all of them; index it for crowds that follow."""
         listed = [each.namespaces for each in watch.sets if each.others is None]
         if not listed:
             self._unindexed.append(watch)
+            self._settle()
             return list(self._crowds.values()), False
         namespaces = frozenset.intersection(*listed)
         equal = [(clause.key, value) for each in watch.sets for clause in each.clauses or () if (value := clause.only_value) is not None]
         if len(namespaces) != 1 or not equal:
             self._unindexed.append(watch)
+            self._settle()
             return [crowd for namespace in sorted(namespaces) for crowd in self._crowds_in.get(namespace, ())], False
         (namespace,) = namespaces
         # The label with which fewest watches are found.
-        index, value = min(((self._index(namespace, key), value) for key, value in equal), key=lambda each: len(each[0].watches[each[1]]))
+        key, value = min(equal, key=lambda each: len(self._index(namespace, each[0]).watches[each[1]]))
+        self._settle(key, value)
+        index = self._index(namespace, key)
         index.watches[value].append(watch)
         return index.crowds[value], len(listed) == 1 == len(watch.sets[0].clauses or ())
 
-    def _index(self, namespace: str, key: str) -> _LabelIndex:
+    def _settle(self, key: str = "", value: str = "") -> None:
+        """Count by their labels the postponed pods that have the label *key*: *value*; without a key, all."""
+        for pods in self._postponed.remove_labelled(key, value):
+            for pod, node in pods:
+                bump(self.kind(pod).crowd.living, node, 1)
+
+    def _index(self, namespace: str, key: str) -> LabelIndex:
         indices = self._indices.setdefault(namespace, {})
         if (index := indices.get(key)) is None:
-            index = indices[key] = _LabelIndex()
+            index = indices[key] = LabelIndex()
             for crowd in self._crowds_in.get(namespace, ()):
                 if (value := crowd.labels.get(key)) is not None:
                     index.crowds[value].append(crowd)
@@ -262,7 +233,7 @@ class PodCounts:
                     watches += index.watches[value]
             for watch in watches:
                 if watch.has(crowd):
-                    _join(watch, crowd)
+                    join(watch, crowd)
         return crowd
 
     def _claims_of(self, pod_terms: PodTerms) -> tuple[TermClaim, ...]:
@@ -277,12 +248,3 @@ class PodCounts:
             claim = self._claims[term, forbids] = TermClaim(term, forbids, PodTally(column.ids, len(column.values)))
             self._claim_list.append(claim)
         return claim
-
-
-def _join(watch: _Watch, crowd: PodCrowd) -> None:
-    crowd.watched_by.append((watch.tally, watch.living))
-    for node, count in crowd.living.items():
-        watch.tally.add(node, count)
-    if not watch.living:
-        for node, count in crowd.leaving.items():
-            watch.tally.add(node, count)

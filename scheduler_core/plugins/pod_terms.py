@@ -162,11 +162,16 @@ def is_soft(constraint: TopologySpreadConstraint) -> bool:
 def spread_term(constraint: TopologySpreadConstraint, namespace: str, labels: Mapping[str, str]) -> SpreadTerm:
     """Return *constraint* of a pod of *namespace* with *labels*."""
     clauses = compiled(constraint.label_selector, _of_the_pod(constraint.match_label_keys, "In", labels))
+    # In kube-scheduler an empty selector counts no pod, but it matches the pod itself.
+    return spread_of(constraint, PodSet(frozenset({namespace}), None, clauses or None), clauses)
+
+
+def spread_of(constraint: TopologySpreadConstraint, pods: PodSet, own: Clauses | None) -> SpreadTerm:
+    """Return *constraint* that counts *pods*, for a pod that counts if *own* matches it."""
     return SpreadTerm(
         key=constraint.topology_key,
-        # In kube-scheduler an empty selector counts no pod, but it matches the pod itself.
-        pods=PodSet(frozenset({namespace}), None, clauses or None),
-        own=clauses,
+        pods=pods,
+        own=own,
         skew=constraint.max_skew,
         least=1 if constraint.min_domains is None else constraint.min_domains,
         affinity=(constraint.node_affinity_policy or "Honor") == "Honor",

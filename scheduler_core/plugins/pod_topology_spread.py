@@ -20,7 +20,8 @@ from scheduler_core.model.selectors import admits
 from scheduler_core.plugins.base import ClusterEvent, Filters, StatefulPlugin
 from scheduler_core.plugins.default_spread import HOSTNAME, NO_DEFAULTS, DefaultSpread, SpreadTerms
 from scheduler_core.plugins.node_affinity import selected_nodes
-from scheduler_core.plugins.pod_counts import PodCounts, PodKind
+from scheduler_core.plugins.pod_counts import PodCounts
+from scheduler_core.plugins.pod_kinds import PodKind
 from scheduler_core.plugins.pod_tally import Ids, PodTally
 from scheduler_core.plugins.pod_terms import PodTerms, SpreadTerm
 from scheduler_core.plugins.spread_score import IGNORED, SoftRule, SoftSpread, normalise

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from operator import attrgetter
 
-from scheduler_core.model.pods import PodRecord
+from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.plugins.default_spread import DefaultSpread
 from scheduler_core.plugins.pod_counts import PodCounts
 from scheduler_core.plugins.pod_tally import NodeTally
 from scheduler_core.plugins.pod_terms import own_keys
 from scheduler_core.plugins.spread_score import SoftSpread, SpreadKind
+
+_DISTINCT = attrgetter("shape", "controller", "terminating")
 
 
 class SpreadKinds:
@@ -18,6 +21,7 @@ class SpreadKinds:
 
     def __init__(self, defaults: DefaultSpread) -> None:
         self._defaults = defaults
+        self._own_keys: dict[PodShape, frozenset[str]] = {}
         self._kinds: dict[tuple[SoftSpread | None, frozenset[NodeTally]], SpreadKind] = {}
 
     def kinds(
@@ -50,15 +54,21 @@ class SpreadKinds:
         """Return the keys of labels that decide about the constraints of *pods* and about the counts of them by node."""
         if not pods:
             return frozenset()
-        namespace = pods[0].namespace
-        own = map(own_keys, {pod.shape for pod in pods})
-        return frozenset(self._defaults.keys(namespace)).union(counts.keys_by_node(namespace), *own)
+        namespace, own = pods[0].namespace, self._own_keys
+        shapes = {pod.shape for pod in pods}
+        for shape in shapes - own.keys():
+            own[shape] = own_keys(shape)
+        return frozenset(self._defaults.keys(namespace)).union(counts.keys_by_node(namespace), *map(own.__getitem__, shapes))
 
 
-def _grouped(pods: Iterable[PodRecord], keys: Iterable[str]) -> Iterable[list[PodRecord]]:
+def _grouped(pods: Sequence[PodRecord], keys: Iterable[str]) -> Collection[Sequence[PodRecord]]:
     """Return *pods* of one namespace by shape, controller and the values of the labels *keys*."""
-    keys = tuple(keys)
+    values = [[pod.labels.get(key) for pod in pods] for key in keys]
+    names = [*zip(map(_DISTINCT, pods), *values, strict=True)]
+    # The usual case: the pods of a leaf are equal.
+    if names and names.count(names[0]) == len(names):
+        return (pods,)
     groups: dict[tuple[object, ...], list[PodRecord]] = {}
-    for pod in pods:
-        groups.setdefault((pod.shape, pod.controller, pod.terminating, *map(pod.labels.get, keys)), []).append(pod)
+    for name, pod in zip(names, pods, strict=True):
+        groups.setdefault(name, []).append(pod)
     return groups.values()

@@ -103,7 +103,7 @@ class StatefulPlugins:
         counted = self._kinds.counted([pod for pod, _ in pods], self._active.counts)
         batch = Batch(pods, [(tally, tally.version) for tally in counted])
         self._journal.append(batch)
-        self._active.move_all(pods, 1)
+        self._active.add_batch(batch, counted)
         for tally, version in batch.versions:
             # If some of the pods are not counted, the counts depend on which.
             if counted[tally] == len(pods):
@@ -119,8 +119,7 @@ class StatefulPlugins:
             entry = self._journal.pop()
             if isinstance(entry, Batch):
                 if self._active:
-                    self._active.move_all(entry.pods, -1)
-                entry.restore()
+                    self._active.remove_batch(entry)
             elif self._active:
                 pod, node, amount = entry
                 self._active.move(pod, node, -amount)
@@ -277,7 +276,7 @@ class StatefulPlugins:
         for pod in self._snapshot.pods:
             if pod.node >= 0:
                 counts.count(pod, pod.node)
-            elif self._is_used_by(pod):
+            elif registry.used_by(pod.shape):
                 counts.kind(pod)
         return counts
 

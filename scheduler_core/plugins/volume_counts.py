@@ -33,6 +33,11 @@ class VolumeCounts:
         self._claims: Counter[tuple[str, str]] = Counter()
         self.disks: dict[int, Counter[Disk]] = {}
 
+    @property
+    def limited(self) -> bool:
+        """Return whether requests of pods count against limits of volumes."""
+        return bool(self._own)
+
     def know(self, pod: PodRecord, amount: int) -> None:
         """Record that *pod* is known, or with *amount* -1 that it is not known any more."""
         for driver, _ in pod.named_volumes.shared:
