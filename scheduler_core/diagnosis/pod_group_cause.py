@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from scheduler_core.diagnosis import node_refusals, phrases
 from scheduler_core.diagnosis.clauses import clause, clause_for_more, merged
 from scheduler_core.diagnosis.domain_capacity import Held, needed, nodes_of_pods, ranked
+from scheduler_core.diagnosis.volume_reasons import volume_elsewhere
 from scheduler_core.diagnosis.with_pods import assume_pods, rewound
 from scheduler_core.model.nodes import PODS
 from scheduler_core.model.pods import PodRecord, PodShape
@@ -48,6 +49,8 @@ def cause(greedy: Greedy, request: PlacementRequest, parent: Placement) -> PodGr
     clauses = merged([clause(greedy, request, each, need) for each in shown], parent)
     if len(places) > len(shown):
         clauses.append(_others(request, order, len(places)))
+    if outside := volume_elsewhere(greedy.state, request, places):
+        clauses.insert(0, outside)
     return PodGroupCause(f"{_head(greedy.state, request, parent)}: {'; '.join(clauses)}", _refused(greedy, request, order[0]))
 
 

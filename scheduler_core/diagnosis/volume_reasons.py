@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
+
 from scheduler_core.diagnosis import phrases
 from scheduler_core.diagnosis.node_refusals import NodeRefusals
 from scheduler_core.model.decision import VolumeChoice
 from scheduler_core.model.delayed_claims import ClaimRequest
 from scheduler_core.model.nodes import Nodes, NodeTable
 from scheduler_core.model.storage import ClaimOptions, Storage
-from scheduler_core.model.volumes import BIND_CONFLICT, BoundClaim, ClaimState
-from scheduler_core.plugins.volume_binding import NODE_CONFLICT
+from scheduler_core.model.topology import Placement
+from scheduler_core.model.volumes import BIND_CONFLICT, BoundClaim, ClaimState, VolumeNeed
+from scheduler_core.placement.placement_request import PlacementRequest
+from scheduler_core.placement.state import PlacementState
+from scheduler_core.plugins.volume_binding import NODE_CONFLICT, UNBOUND
 from scheduler_core.plugins.volume_picks import NOT_ENOUGH_SPACE
 from scheduler_core.plugins.volume_zone import ZONE_CONFLICT
 
+_BOUND_CONFLICTS = (NODE_CONFLICT, ZONE_CONFLICT)
 _CLAIMS = 2
 """Maximum number of claims in a reason."""
 _VALUES = 3
@@ -34,6 +40,31 @@ def volume_reason(refusals: NodeRefusals, reason: str, count: int, nodes: NodeTa
         bound = _bound((each, " and ".join(_place(*zone) for zone in each.need.zones)) for each in claims if each.need.zones)
         return f"{some} {'is' if single else 'are'} outside the zones of its volumes: {bound}"
     return _missing(refusals) if reason == refusals.pre_filter else ""
+
+
+def volume_elsewhere(state: PlacementState, request: PlacementRequest, places: Sequence[Placement]) -> str:
+    """Return that a bound volume is in none of the domains that the pods of a leaf can use otherwise; empty if none is."""
+    nodes: Nodes = np.concatenate([each.nodes for each in places])
+    group = "pod" if request.entity.name.kind == "Pod" else "group"
+    for pod in {each.shape.serial: each for each in request.entity.waiting if each.bound_claims}.values():
+        others = [mask for _, reason, mask in state.profile.filters_by_plugin(pod.shape, last=False) if reason not in _BOUND_CONFLICTS]
+        usable = nodes[np.logical_and.reduce([np.ones(len(state.nodes), dtype=bool), *others])[nodes]]
+        for claim in pod.bound_claims:
+            for key, values in filter(None, (_label(claim), *claim.need.zones)):
+                confined = _confined(state.nodes, key, usable, values)
+                if confined:
+                    where = f"claim {claim.claim} is bound to volume {claim.volume} {_place(key, values)}"
+                    return f"{where}; the {group} is confined to {_values(confined)}"
+    return ""
+
+
+def _confined(nodes: NodeTable, key: str, usable: Nodes, values: Sequence[str]) -> list[str]:
+    """Return the values of the label *key* on the nodes *usable* if none is in *values*; empty if one is, or is unknown."""
+    column = nodes.column(key)
+    ids = np.unique(column.ids[usable])
+    found = [column.values[number] for number in ids.tolist() if number >= 0]
+    known = len(found) == len(ids) and not {*column.values}.isdisjoint(values)
+    return found if known and {*found}.isdisjoint(values) else []
 
 
 def volumes_not_held(volumes: Mapping[str, VolumeChoice], without: Sequence[str]) -> str:
@@ -72,8 +103,7 @@ def _not_provisioned(claim: str, request: ClaimRequest, options: ClaimOptions, r
     """Return why *claim* has no volume on the nodes *refused*."""
     storage_class, size = f"class {request.storage_class}", phrases.size("memory", request.size or 0)
     if options.lacking[refused[0]]:
-        offered = phrases.size("memory", max(0, int(options.largest[refused].max())))
-        return f"storage {storage_class} offers {offered} for a volume on {some}, {size} needed for claim {claim}"
+        return f"storage {storage_class} {_offered(options, refused[options.lacking[refused]], some)}, {size} needed for claim {claim}"
     if request.reserved:
         return f"{some} cannot use volume {request.reserved}, which is reserved for claim {claim}"
     if options.matches or not options.provisions:
@@ -81,8 +111,23 @@ def _not_provisioned(claim: str, request: ClaimRequest, options: ClaimOptions, r
     return f"{some} {'is' if single else 'are'} outside the allowed topologies of {storage_class}, which claim {claim} uses"
 
 
+def _offered(options: ClaimOptions, refused: Nodes, some: str) -> str:
+    """Return the storage for the largest volume on the nodes *refused*, which are *some* in words."""
+    best = refused[int(options.largest[refused].argmax())]
+    if (limit := int(options.largest[best])) < 0:
+        return f"has no storage capacity for {some}"
+    expressions = options.capacity_nodes[int(options.largest_index[best])] or ()
+    size, several = phrases.size("memory", limit), len(np.unique(options.largest_index[refused])) > 1
+    if len(expressions) == 1 and expressions[0].operator == "In":
+        where = _place(expressions[0].key, expressions[0].values or ())
+        return f"offers at most {size}, {where}" if several else f"offers {size} {where}"
+    return f"offers {'at most ' if several else ''}{size} for a volume on {some}"
+
+
 def _missing(refusals: NodeRefusals) -> str:
-    """Return the reason that excludes all nodes, with the missing object."""
+    """Return the reason that excludes all nodes, with the object that is missing, or that is not ready."""
+    if refusals.pre_filter == UNBOUND:
+        return f"{UNBOUND}: {next(filter(None, map(_unbound_cause, refusals.pod.shape.volumes)))}"
     for need in refusals.pod.shape.volumes:
         if need.state is ClaimState.MISSING:
             name = f"PersistentVolumeClaim {refusals.pod.namespace}/{need.claim}"
@@ -95,20 +140,44 @@ def _missing(refusals: NodeRefusals) -> str:
     return refusals.pre_filter
 
 
+def _unbound_cause(need: VolumeNeed) -> str:
+    """Return why a claim is not bound; empty for a claim that does not need to be."""
+    claim = f"the claim of {need.field.rpartition('.')[0]}"
+    if need.state is ClaimState.BINDING:
+        return f"{claim} names a volume, but its binding is not complete"
+    if need.state is ClaimState.NO_CLASS:
+        return f"there is no StorageClass {need.storage_class}"
+    if need.state is not ClaimState.UNBOUND:
+        return ""
+    if not need.storage_class:
+        return f"{claim} has no StorageClass, and no volume is bound to it"
+    return f"{claim} has no volume, and StorageClass {need.storage_class} does not wait for a pod"
+
+
 def _bound(claims: Iterable[tuple[BoundClaim, str]]) -> str:
     return phrases.listed([f"claim {each.claim} is bound to volume {each.volume} {where}" for each, where in claims], _CLAIMS)
 
 
 def _affinity(claim: BoundClaim) -> str:
     """Return the nodes of a volume: ``on node n1``, ``in zone z1``, or ``with node affinity`` if it is not one simple expression."""
+    label = _label(claim)
+    return _place(*label) if label is not None else "with node affinity"
+
+
+def _label(claim: BoundClaim) -> tuple[str, tuple[str, ...]] | None:
+    """Return the node label and its values that the node affinity of a volume requires; None if it requires something else."""
     terms = (claim.need.affinity and claim.need.affinity.node_selector_terms) or ()
     expressions = terms[0].match_expressions or () if len(terms) == 1 and not terms[0].match_fields else ()
     if len(expressions) == 1 and expressions[0].operator == "In":
-        return _place(expressions[0].key, expressions[0].values or ())
-    return "with node affinity"
+        return expressions[0].key, expressions[0].values or ()
+    return None
 
 
-def _place(key: str, values: tuple[str, ...]) -> str:
+def _place(key: str, values: Sequence[str]) -> str:
     level = phrases.level(key)
+    return f"{'on' if level == 'node' else 'in'} {level} {_values(values)}"
+
+
+def _values(values: Sequence[str]) -> str:
     more = f" or {len(values) - _VALUES} more" if len(values) > _VALUES else ""
-    return f"{'on' if level == 'node' else 'in'} {level} {' or '.join(values[:_VALUES])}{more}"
+    return f"{' or '.join(values[:_VALUES])}{more}"

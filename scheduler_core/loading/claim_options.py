@@ -108,22 +108,26 @@ class _Options:
         provisioner = self._objects.provisioners.get(request.storage_class, Provisioner())
         figures: Ints = np.full(len(self._nodes), -1, dtype=np.int64)
         if not provisioner.provisions:
-            return ClaimOptions(self._nothing, self._nothing, figures, figures)
+            return ClaimOptions(self._nothing, self._nothing, figures, figures, figures)
         allowed = self._allowed(provisioner)
         if request.size is None or provisioner.name not in self._objects.measured:
-            return ClaimOptions(allowed, self._nothing, figures, figures, provisions=True)
-        enough, largest = self._nothing.copy(), figures.copy()
-        for each in self._capacities.get(request.storage_class, ()):
+            return ClaimOptions(allowed, self._nothing, figures, figures, figures, provisions=True)
+        enough, largest, largest_index = self._nothing.copy(), figures.copy(), figures.copy()
+        capacities = self._capacities.get(request.storage_class, ())
+        for number, each in enumerate(capacities):
             if each.nodes is None:
                 continue
             there = self._index.matching(each.nodes)
-            largest[there] = np.maximum(largest[there], each.limit)
+            more = there & (largest < each.limit)
+            largest[more], largest_index[more] = each.limit, number
             if each.limit >= request.size:
                 # A scheduler takes any object that is large enough; the first by name is counted.
                 figures[there & ~enough] = -1 if each.capacity is None else each.capacity
                 enough |= there
-        segments = self._segments(self._capacities.get(request.storage_class, ()))
-        return ClaimOptions(allowed & enough, allowed & ~enough, figures, largest, provisions=True, segments=segments)
+        capacity_nodes = tuple(each.nodes for each in capacities)
+        segments = self._segments(capacities)
+        allowed, lacking = allowed & enough, allowed & ~enough
+        return ClaimOptions(allowed, lacking, figures, largest, largest_index, capacity_nodes, provisions=True, segments=segments)
 
     def _segments(self, capacities: Sequence[StorageCapacity]) -> Segments | None:
         of_node, found = np.full(len(self._nodes), -1, dtype=np.int64), np.zeros(len(self._nodes), dtype=np.int64)

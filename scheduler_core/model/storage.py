@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from scheduler_core.model.delayed_claims import ClaimRequest, FreeVolume
+from scheduler_core.model.delayed_claims import ClaimRequest, Expressions, FreeVolume
 
 _Ints = NDArray[np.int64]
 _Bools = NDArray[np.bool_]
@@ -39,6 +39,8 @@ class ClaimOptions:
         lacking: shape (nodes,): nodes for which a volume could be provisioned if there were more storage capacity.
         capacity: shape (nodes,): bytes of the storage capacity that the score counts; -1 if there is none.
         largest: shape (nodes,): bytes of the largest volume that can be provisioned; -1 if that is not compared.
+        largest_index: shape (nodes,): index into ``capacity_nodes`` of the storage capacity with ``largest``; -1 if there is none.
+        capacity_nodes: node labels that the storage capacities of the class select.
         provisions: whether the class has a provisioner.
         everywhere: free volumes without node affinity, as indices of ``Storage.volumes``, ascending.
         on_node: other free volumes by node, ascending.
@@ -54,6 +56,8 @@ class ClaimOptions:
     lacking: _Bools
     capacity: _Ints
     largest: _Ints
+    largest_index: _Ints
+    capacity_nodes: tuple[Expressions | None, ...] = ()
     provisions: bool = False
     everywhere: tuple[int, ...] = ()
     on_node: Mapping[int, tuple[int, ...]] = dataclasses.field(default_factory=dict)

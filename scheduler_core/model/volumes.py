@@ -37,7 +37,9 @@ class ClaimState(enum.Enum):
     MISSING = "the claim does not exist"
     LOST = "its volume was deleted"
     DELETING = "being deleted"
-    UNBOUND = "not bound, or not completely, and its class does not wait for a pod"
+    UNBOUND = "not bound, and its class does not wait for a pod"
+    NO_CLASS = "not bound, and its class does not exist"
+    BINDING = "it names a volume, but the binding is not complete"
     VOLUME_MISSING = "bound to a volume that does not exist"
     NOT_CREATED = "the claim of an ephemeral volume does not exist yet"
     NOT_OWNED = "the claim of an ephemeral volume belongs to another owner"
@@ -58,6 +60,7 @@ class VolumeNeed:
         pod: name of the pod if the reason in *state* names it, else empty.
         request: specification of the claim if it is DELAYED.
         driver: CSI driver that a node must have; empty if none.
+        storage_class: name of its class if it is UNBOUND or NO_CLASS, else empty.
 
     """
 
@@ -70,6 +73,7 @@ class VolumeNeed:
     pod: str = ""
     request: ClaimRequest | None = None
     driver: str = ""
+    storage_class: str = ""
 
     @property
     def restricts(self) -> bool:
@@ -230,13 +234,20 @@ class VolumeObjects:
         volume = self.volumes.get(claim.volume)
         if not claim.bound and not (self.completes and _reserved(volume, name, claim)):
             delayed = not claim.volume and self.classes.get(claim.storage_class) == "WaitForFirstConsumer"
-            return self._delayed(name, claim, field, shared) if delayed else VolumeNeed(field, ClaimState.UNBOUND)
+            return self._delayed(name, claim, field, shared) if delayed else self._unbound(claim, field)
         driver = volume.key[0] if volume is not None and volume.key else ""
         if driver and self.attach is None:
             return None
         need = _bound(claim, volume, field, self._required(driver))
         # VolumeZone does not read ephemeral volumes.
         return need if need is None or of_pod.template is None else dataclasses.replace(need, zones=())
+
+    def _unbound(self, claim: Claim, field: str) -> VolumeNeed:
+        """Return the requirement of a claim that the PersistentVolume controller must bind first."""
+        if claim.volume:
+            return VolumeNeed(field, ClaimState.BINDING)
+        known = not claim.storage_class or claim.storage_class in self.classes
+        return VolumeNeed(field, ClaimState.UNBOUND if known else ClaimState.NO_CLASS, storage_class=claim.storage_class)
 
     def _delayed(self, name: ClaimName, claim: Claim, field: str, shared: Container[ClaimName]) -> VolumeNeed | None:
         """Return the requirement of a claim that waits for its first consumer; None if it is not modelled."""

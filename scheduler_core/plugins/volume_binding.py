@@ -18,6 +18,7 @@ from scheduler_core.plugins.volume_picks import NOT_ENOUGH_SPACE
 
 NODE_CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
 NO_VOLUME = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
+UNBOUND = "pod has unbound immediate PersistentVolumeClaims"
 _PRE_FILTER = (
     # VolumeRestrictions is called first and needs every claim.
     {ClaimState.MISSING: 'persistentvolumeclaim "{claim}" not found'},
@@ -27,7 +28,7 @@ _PRE_FILTER = (
         ClaimState.NOT_CREATED: 'waiting for ephemeral volume controller to create the persistentvolumeclaim "{claim}"',
         ClaimState.NOT_OWNED: "PVC {claim} was not created for pod {pod} (pod is not owner)",
     },
-    {ClaimState.UNBOUND: "pod has unbound immediate PersistentVolumeClaims"},
+    dict.fromkeys((ClaimState.UNBOUND, ClaimState.NO_CLASS, ClaimState.BINDING), UNBOUND),
 )
 """Reasons by state, in kube-scheduler's order; of the claims with a state in one entry, the first of the pod gives the reason."""
 

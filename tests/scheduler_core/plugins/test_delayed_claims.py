@@ -286,7 +286,7 @@ def gang(count: int, size: str = "500Gi", storage: str = "local", **claims: Any)
         ),
         pytest.param(
             [DYNAMIC, driver(), capacity("cap", "a", capacity="40Gi"), *gang(2, "100Gi", "dyn")],
-            "rack r1 can hold none (storage class dyn offers 40Gi for a volume on both nodes, 100Gi needed for claim c0)",
+            "rack r1 can hold none (storage class dyn offers 40Gi in zone a, 100Gi needed for claim c0)",
             id="storage capacity",
         ),
         pytest.param(
