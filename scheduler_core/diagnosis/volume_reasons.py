@@ -116,12 +116,18 @@ def _offered(options: ClaimOptions, refused: Nodes, some: str) -> str:
     best = refused[int(options.largest[refused].argmax())]
     if (limit := int(options.largest[best])) < 0:
         return f"has no storage capacity for {some}"
-    expressions = options.capacity_nodes[int(options.largest_index[best])] or ()
     size, several = phrases.size("memory", limit), len(np.unique(options.largest_index[refused])) > 1
-    if len(expressions) == 1 and expressions[0].operator == "In":
-        where = _place(expressions[0].key, expressions[0].values or ())
+    if where := segment_place(options, int(best)):
         return f"offers at most {size}, {where}" if several else f"offers {size} {where}"
     return f"offers {'at most ' if several else ''}{size} for a volume on {some}"
+
+
+def segment_place(options: ClaimOptions, node: int) -> str:
+    """Return the nodes of the largest storage capacity of *node*: ``in zone z1``; empty if that is not one simple expression."""
+    _, expressions = options.named_capacities[int(options.largest_index[node])]
+    if expressions and len(expressions) == 1 and expressions[0].operator == "In":
+        return _place(expressions[0].key, expressions[0].values or ())
+    return ""
 
 
 def _missing(refusals: NodeRefusals) -> str:

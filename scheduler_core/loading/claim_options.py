@@ -12,7 +12,7 @@ from scheduler_core.model import selectors
 from scheduler_core.model.delayed_claims import ClaimRequest, Expressions, FreeVolume, Provisioner, StorageCapacity, VolumeOffer
 from scheduler_core.model.nodes import Bools, Ints, NodeTable
 from scheduler_core.model.storage import ClaimOptions, Segments, Storage
-from scheduler_core.model.volumes import VolumeObjects
+from scheduler_core.model.volumes import ClaimName, VolumeObjects
 from scheduler_core.model.wire import LabelSelector, NodeSelector, NodeSelectorTerm
 
 
@@ -88,11 +88,11 @@ class _Options:
         return {index: known[each.affinity] for index, each in enumerate(self._volumes) if each.affinity is not None}
 
     @functools.cached_property
-    def _capacities(self) -> dict[str, list[StorageCapacity]]:
+    def _capacities(self) -> dict[str, list[tuple[ClaimName, StorageCapacity]]]:
         """Return the storage capacities of each class, by name."""
-        capacities: dict[str, list[StorageCapacity]] = {}
-        for _, each in sorted(self._objects.capacities.items()):
-            capacities.setdefault(each.storage_class, []).append(each)
+        capacities: dict[str, list[tuple[ClaimName, StorageCapacity]]] = {}
+        for name, each in sorted(self._objects.capacities.items()):
+            capacities.setdefault(each.storage_class, []).append((name, each))
         return capacities
 
     def _reachable(self, volume: int) -> Bools:
@@ -114,7 +114,7 @@ class _Options:
             return ClaimOptions(allowed, self._nothing, figures, figures, figures, provisions=True)
         enough, largest, largest_index = self._nothing.copy(), figures.copy(), figures.copy()
         capacities = self._capacities.get(request.storage_class, ())
-        for number, each in enumerate(capacities):
+        for number, (_, each) in enumerate(capacities):
             if each.nodes is None:
                 continue
             there = self._index.matching(each.nodes)
@@ -124,10 +124,10 @@ class _Options:
                 # A scheduler takes any object that is large enough; the first by name is counted.
                 figures[there & ~enough] = -1 if each.capacity is None else each.capacity
                 enough |= there
-        capacity_nodes = tuple(each.nodes for each in capacities)
-        segments = self._segments(capacities)
+        named = tuple((name, each.nodes) for name, each in capacities)
+        segments = self._segments([each for _, each in capacities])
         allowed, lacking = allowed & enough, allowed & ~enough
-        return ClaimOptions(allowed, lacking, figures, largest, largest_index, capacity_nodes, provisions=True, segments=segments)
+        return ClaimOptions(allowed, lacking, figures, largest, largest_index, named, provisions=True, segments=segments)
 
     def _segments(self, capacities: Sequence[StorageCapacity]) -> Segments | None:
         of_node, found = np.full(len(self._nodes), -1, dtype=np.int64), np.zeros(len(self._nodes), dtype=np.int64)

@@ -36,7 +36,13 @@ def load(objects: Iterable[Source], profiles: SchedulerProfiles | None = None) -
     a KubeSchedulerConfiguration among *objects*, or else kube-scheduler's defaults.  The result does not depend on the order of
     *objects*.  No input raises: errors are listed in ``problems``.
     """
-    kinds, problems = gather(objects)
+    return load_gathered(*gather(objects), profiles)
+
+
+def load_gathered(
+    kinds: dict[str, list[GatheredObjects]], problems: list[Problem], profiles: SchedulerProfiles | None = None
+) -> ClusterSnapshot:
+    """Return the snapshot of the objects by kind, which are used up; see ``load``."""
     profiles = profiles or configured_profiles(kinds[CONFIGURATION], problems)
     nodes = read_nodes(kinds["Node"], problems)
     classes = read_kind(kinds["PriorityClass"], PriorityClass, problems)

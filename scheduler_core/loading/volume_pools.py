@@ -12,13 +12,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scheduler_core.model.delayed_claims import ClaimRequest
+from scheduler_core.model.delayed_claims import ClaimRequest, written
 from scheduler_core.model.nodes import PODS, Bools, Ints, NodeTable
 from scheduler_core.model.storage import ClaimOptions, PooledClaim, Storage
 
 _MOST_SETS = 64
 """Number of sets of volumes in a pool above which they are not counted."""
-_UNITS = (("Ti", 2**40), ("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10))
 
 
 def count_volumes(table: NodeTable, pods: Sequence[Sequence[ClaimRequest]], known: Storage | None = None) -> None:
@@ -116,12 +115,8 @@ def _name(storage: Storage, volumes: frozenset[int], storage_class: str, size: i
     """Return the name of the row of *volumes*: their class, and the size of the smallest claim that uses them."""
     key = frozenset(storage.volumes[each].name for each in volumes)
     if (name := storage.row_names.get(key)) is None:
-        title = f"volume of class {storage_class} with {_written(size)}"
+        title = f"volume of class {storage_class} with {written(size)}"
         used = {*storage.row_names.values()}
         name = next(each for number in itertools.count(1) if (each := f"{title} ({number})" if number > 1 else title) not in used)
         storage.row_names[key] = name
     return name
-
-
-def _written(size: int) -> str:
-    return next((f"{size // factor}{unit}" for unit, factor in _UNITS if size and not size % factor), str(size))

@@ -89,6 +89,10 @@ class AttachLimits:
         """Return whether *node* has *driver*."""
         return driver in self._drivers.get(node, ())
 
+    def limit(self, node: str, driver: str) -> int | None:
+        """Return the limit of *driver* on *node*; None if there is none."""
+        return self._drivers.get(node, {}).get(driver)
+
     def set_drivers(self, node: str, drivers: Mapping[str, int | None]) -> None:
         """Set the drivers of *node*, each with its limit or None."""
         for each, change in ((self._drivers.pop(node, {}), -1), (drivers, 1)):

@@ -10,6 +10,7 @@ NO_PROVISIONER = "kubernetes.io/no-provisioner"
 """Provisioner of classes whose volumes are created in advance."""
 FILESYSTEM = "Filesystem"
 """Default volume mode."""
+_UNITS = (("Ti", 2**40), ("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10))
 Expressions = tuple[Requirement, ...]
 """Expressions of a label selector that must all match."""
 
@@ -132,3 +133,8 @@ class FreeVolume:
     name: str
     offer: VolumeOffer
     affinity: NodeSelector | None
+
+
+def written(size: int) -> str:
+    """Return *size* in bytes as a quantity, without loss."""
+    return next((f"{size // factor}{unit}" for unit, factor in _UNITS if size and not size % factor), str(size))

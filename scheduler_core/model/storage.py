@@ -16,6 +16,10 @@ _Ints = NDArray[np.int64]
 _Bools = NDArray[np.bool_]
 
 
+NamedCapacity = tuple[tuple[str, str], Expressions | None]
+"""Namespace and name of a storage capacity, and the node labels that it selects."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Segments:
     """Storage capacities of a class.
@@ -39,8 +43,8 @@ class ClaimOptions:
         lacking: shape (nodes,): nodes for which a volume could be provisioned if there were more storage capacity.
         capacity: shape (nodes,): bytes of the storage capacity that the score counts; -1 if there is none.
         largest: shape (nodes,): bytes of the largest volume that can be provisioned; -1 if that is not compared.
-        largest_index: shape (nodes,): index into ``capacity_nodes`` of the storage capacity with ``largest``; -1 if there is none.
-        capacity_nodes: node labels that the storage capacities of the class select.
+        largest_index: shape (nodes,): index into ``named_capacities`` of the storage capacity with ``largest``; -1 if there is none.
+        named_capacities: the storage capacities of the class by namespace and name, with the node labels that they select.
         provisions: whether the class has a provisioner.
         everywhere: free volumes without node affinity, as indices of ``Storage.volumes``, ascending.
         on_node: other free volumes by node, ascending.
@@ -57,7 +61,7 @@ class ClaimOptions:
     capacity: _Ints
     largest: _Ints
     largest_index: _Ints
-    capacity_nodes: tuple[Expressions | None, ...] = ()
+    named_capacities: tuple[NamedCapacity, ...] = ()
     provisions: bool = False
     everywhere: tuple[int, ...] = ()
     on_node: Mapping[int, tuple[int, ...]] = dataclasses.field(default_factory=dict)

@@ -9,7 +9,8 @@ from typing import TypeVar
 import numpy as np
 
 from scheduler_core.loading.claim_options import report_storage
-from scheduler_core.loading.gather import GatheredObjects, gather
+from scheduler_core.loading.gather import CAPACITY_KINDS, VOLUME_KINDS, GatheredObjects, gather
+from scheduler_core.loading.load import load_gathered
 from scheduler_core.loading.priority import Priorities
 from scheduler_core.loading.read_groups import completed, group_priorities, read_kind
 from scheduler_core.loading.read_nodes import images_among, node_table, read_nodes
@@ -22,6 +23,7 @@ from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.whatif.edits.raw_objects import Book
 from validators.lookup import KnownObjects, Lookup
 from validators.model.cluster import Node, PriorityClass
 from validators.model.group import CompositePodGroup, Group, PodGroup
@@ -30,6 +32,8 @@ from validators.model.workload import Workload
 
 T = TypeVar("T")
 _GROUPS = ("PodGroup", "CompositePodGroup")
+STORAGE_KINDS = (*VOLUME_KINDS, *CAPACITY_KINDS, "CSINode")
+"""Kinds on which the requests of pods depend: a snapshot with other objects of them is loaded again."""
 
 
 class _WithReplaced(KnownObjects):
@@ -69,6 +73,17 @@ def applied(snapshot: ClusterSnapshot, steps: Sequence[Step], *, serial: int = 0
     if any(objects[kind] for kind in (*_GROUPS, "Workload")):
         snapshot = _with_groups(snapshot, objects)
     return _with_pods(snapshot, objects["Pod"], serial) if objects["Pod"] else snapshot
+
+
+def reloaded(book: Book, snapshot: ClusterSnapshot, steps: Sequence[Step]) -> ClusterSnapshot:
+    """Return *snapshot*, which was loaded from the objects of *book*, after any *steps*, loaded again."""
+    return load_gathered(book.kinds_after(steps), [], snapshot.profiles)
+
+
+def changes_storage(steps: Sequence[Step]) -> bool:
+    """Return whether *steps* change claims, volumes, classes, storage capacity, or the attach limits of existing nodes."""
+    applied_kinds = {(str(step.apply.get("kind")), str(step.apply["metadata"]["name"])) for step in steps if step.apply is not None}
+    return any(kind in STORAGE_KINDS and not (kind == "CSINode" and ("Node", name) in applied_kinds) for kind, name in applied_kinds)
 
 
 def _with_groups(snapshot: ClusterSnapshot, objects: Mapping[str, list[GatheredObjects]]) -> ClusterSnapshot:
@@ -153,6 +168,7 @@ def _renumbered(pod: PodRecord, new_index: Sequence[int]) -> PodRecord:
         pod.delayed_claims,
         pod.picked,
         pod.named_volumes,
+        pod.controller,
     )
 
 

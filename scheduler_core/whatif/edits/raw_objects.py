@@ -65,6 +65,17 @@ class Book:
         """Return the same objects with those that *steps* apply."""
         return _ChangedBook(self, {key_of(step.apply): dict(step.apply) for step in steps if step.apply is not None})
 
+    def kinds_after(self, steps: Sequence[Step]) -> dict[str, list[GatheredObjects]]:
+        """Return all objects by kind after *steps*."""
+        changes = net_changes(steps)
+        kinds = {kind: [*objects] for kind, objects in self._objects.items()}
+        for kind in {key[0] for key in changes}:
+            kinds[kind] = [each for key, each in self._objects_of_kind(kind).items() if key not in changes]
+        added, _ = gather(step.apply for step in changes.values() if step.apply is not None)
+        for kind, objects in added.items():
+            kinds[kind] += objects
+        return kinds
+
     def _mentioning(self, words: tuple[str, ...]) -> list[GatheredObjects]:
         """Return the pods whose text contains one of *words*: of many pods, only these are parsed."""
         if words not in self._pods_by_words:

@@ -20,6 +20,7 @@ from scheduler_core.whatif.remedies import candidates, conflict
 from scheduler_core.whatif.remedies.conflict import Conflict
 from scheduler_core.whatif.remedies.lower_demands import keep_alike, keep_lowered
 from scheduler_core.whatif.remedies.make_room import MakingRoom
+from scheduler_core.whatif.remedies.provide_storage import ProvidingStorage
 from scheduler_core.whatif.remedies.verified import Finding
 from scheduler_core.whatif.trial.nearly_room import NearlyRoom
 from scheduler_core.whatif.trial.subject import Subject
@@ -68,11 +69,11 @@ def advise(
     if subject is None:
         return Advice(())
     book = objects if isinstance(objects, Book) else Book(objects)
-    trial = Trial(snapshot, options, subject, tries=tries, before=before)
+    trial = Trial(snapshot, options, subject, tries=tries, before=before, book=book)
     conflicting = conflict.find_conflict(trial, subject) if decision.status in conflict.PROVABLE else Conflict()
     trial.refill()
     room = NearlyRoom(trial.cluster.base, subject, book)
-    verified_remedies, note = _Search(Finding(book, trial, subject, why=conflicting), room, evicts=not decision.victims).run()
+    verified_remedies, note = _Search(Finding(book, trial, subject, why=conflicting), room, book, evicts=not decision.victims).run()
     return Advice(verified_remedies, note, conflicting.words)
 
 
@@ -88,12 +89,13 @@ _CUT = "some changes could not be decided within the search limits; there may be
 
 
 class _Search:
-    def __init__(self, finding: Finding, room: NearlyRoom, *, evicts: bool) -> None:
+    def __init__(self, finding: Finding, room: NearlyRoom, book: Book, *, evicts: bool) -> None:
         self._finding = finding
         self._subject = finding.subject
         self._evicts = evicts
         self._room = room
         self._making = MakingRoom(finding, room)
+        self._providing = ProvidingStorage(finding, room, book)
         self._relaxed = candidates.relaxations(room.snapshot, finding.subject)
 
     def run(self) -> tuple[tuple[Remedy, ...], str]:
@@ -133,6 +135,7 @@ class _Search:
             self._making.keep_moved(area)
         for area in areas if self._evicts else ():
             self._making.keep_evicted(area)
+        self._providing.keep(_AREAS)
         self._making.keep_more(areas, _AREAS)
 
     def _paired(self) -> None:

@@ -77,19 +77,19 @@ class NearlyRoom:
         """Return the topology key of the root with the most domains; the root has at least one key."""
         return max(self.subject.keys, key=lambda key: len(self.snapshot.nodes.column(key).values))
 
-    def areas(self, most: int) -> list[RoomInDomain]:
-        """Return the domains with the most capacity, of the root's narrowest and widest key; the cluster without keys."""
+    def areas(self, most: int, shape: PodShape | None = None) -> list[RoomInDomain]:
+        """Return the domains with the most capacity for *shape*, of the root's narrowest and widest key; the cluster without keys."""
         keys = dict.fromkeys((self.narrowest, self.subject.keys[0])) if self.subject.keys else ()
-        return [area for key in keys for area in self.divided(key, self.whole_cluster, most)] or [self.whole_cluster]
+        return [area for key in keys for area in self.divided(key, self.whole_cluster, most, shape)] or [self.whole_cluster]
 
     @property
     def whole_cluster(self) -> RoomInDomain:
         """Return the cluster as one domain."""
         return RoomInDomain("", "", self.snapshot.nodes.everything, int(self.slots(self.subject.shape).sum()))
 
-    def divided(self, key: str, area: RoomInDomain, most: int) -> list[RoomInDomain]:
-        """Return the *most* domains of *key* inside *area* with the most capacity, in that order."""
-        column, slots = self.snapshot.nodes.column(key), self.slots(self.subject.shape)
+    def divided(self, key: str, area: RoomInDomain, most: int, shape: PodShape | None = None) -> list[RoomInDomain]:
+        """Return the *most* domains of *key* inside *area* with the most capacity for *shape*, the root's by default, in that order."""
+        column, slots = self.snapshot.nodes.column(key), self.slots(shape or self.subject.shape)
         ids = column.ids[area.nodes]
         labelled = area.nodes[ids >= 0]
         sums = np.bincount(ids[ids >= 0], weights=slots[labelled], minlength=len(column.values))

@@ -13,8 +13,9 @@ from scheduler_core.model.entity import Entity
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.queueing.queue_order import OrderError
-from scheduler_core.whatif.edits.apply_edits import applied
+from scheduler_core.whatif.edits.apply_edits import applied, changes_storage, reloaded
 from scheduler_core.whatif.edits.edits import Both, Edit, Evicted, Moved
+from scheduler_core.whatif.edits.raw_objects import Book
 from scheduler_core.whatif.trial.prepared_cluster import Placed, PreparedCluster, Tried
 from scheduler_core.whatif.trial.subject import Subject
 
@@ -24,6 +25,8 @@ _EFFORT = 600_000
 """Maximum number of nodes and pods examined in all tries."""
 _PREPARED_AGAIN = 2
 """Cost factor of a try that has to prepare the cluster again."""
+_LOADED_AGAIN = 4
+"""Cost factor of a try that has to load the cluster again."""
 _DECIDED = 500
 """Cost of an earlier root that has to be decided again."""
 STEPS, MORE_STEPS = 2_000, 10_000
@@ -68,8 +71,11 @@ class Trial:
         *,
         tries: int = 0,
         before: Sequence[Decision] | None = None,
+        book: Book | None = None,
     ) -> None:
+        """Prepare the cluster; without *book*, the objects of *snapshot*, steps about volumes cannot be tried."""
         self.root = subject.root
+        self._book = book
         self._others = any(pod.node < 0 and pod.key not in subject.own for pod in snapshot.pods)
         self._tries = tries or MOST
         self._cluster_size = len(snapshot.nodes) + len(snapshot.pods)
@@ -139,9 +145,31 @@ class Trial:
             TrialsSpentError: a limit is reached.
 
         """
+        if changes_storage(steps):
+            decision = self.decision(steps)
+            return None if decision is None else [*decision.assignments.items()]
         adds = any(step.apply is not None and step.apply.get("kind") == "Node" for step in steps)
         self._spend(_PREPARED_AGAIN * self._cluster_size if adds else self._root_size)
         return self._record(self.cluster.try_steps(steps))
+
+    def decision(self, steps: Sequence[Step]) -> Decision | None:
+        """Return the decision on the root of a cycle with *steps*, of any kind, applied; None if it is not placed.
+
+        Raises:
+            TrialsSpentError: a limit is reached.
+
+        """
+        self._spend(_LOADED_AGAIN * self._cluster_size + _DECIDED * self._before)
+        options = dataclasses.replace(self._options, budget=min(self.cluster.steps, self._options.budget))
+        decider, ready = prepared(self._changed(steps), options)
+        for entity in ready:
+            if entity.name != self.root:
+                decider.decide(entity)
+            elif decider.fitting(entity) is not None:
+                return decider.decide(entity)
+            else:
+                break
+        return None
 
     def places_root(self, steps: Sequence[Step]) -> bool:
         """Return whether a whole cycle with *steps* applied places the root.
@@ -151,15 +179,15 @@ class Trial:
 
         """
         self._spend(_PREPARED_AGAIN * self._cluster_size + _DECIDED * self._before)
-        snapshot = applied(self._snapshot, steps)
         try:
+            snapshot = self._changed(steps)
             if self._options.evict or self._options.placing.preempt_for_leftovers:
                 decisions = run_cycle(snapshot, self._options).decisions
                 return (
                     any(each.root == self.root for each in decisions)
                     and [each.status for each in decisions if each.root == self.root][-1] is Status.SUCCESS
                 )
-            return self._placed_in_cycle(apply_feature_gates(snapshot, self._options.gates, self._options.ignore))
+            return self._placed_in_cycle(snapshot)
         except OrderError:
             return False
 
@@ -168,6 +196,14 @@ class Trial:
         if self._options.evict or self._options.placing.preempt_for_leftovers or self._options.order:
             return False
         return not self._others or self.cluster.concerns_none_but_the_root(steps)
+
+    def _changed(self, steps: Sequence[Step]) -> ClusterSnapshot:
+        """Return the cluster after *steps*, with feature gates applied."""
+        if self._book is not None and changes_storage(steps):
+            snapshot = reloaded(self._book, self._snapshot, steps)
+        else:
+            snapshot = applied(self._snapshot, steps)
+        return apply_feature_gates(snapshot, self._options.gates, self._options.ignore)
 
     def _other_pods(self, edit: Edit) -> tuple[list[PodRecord], list[PodRecord]]:
         """Return pods of other roots before *edit*, and those that run after it."""

@@ -275,6 +275,11 @@ def gang(count: int, size: str = "500Gi", storage: str = "local", **claims: Any)
             id="volumes",
         ),
         pytest.param(
+            [LOCAL, *gang(4), volume("pv", "r1-n1", "600Gi"), volume("pv2", "r1-n2", "600Gi")],
+            "rack r1 can hold 2 (short of 2 volumes of class local with 500Gi: 2 free, 4 needed); ",
+            id="several volumes",
+        ),
+        pytest.param(
             [LOCAL, *gang(3), volume("pv", "r1-n1", "600Gi"), volume("wide", "r1-n1", "900Gi"), volume("other", "r1-n1", "7Gi")],
             "rack r2 can hold none (no volume of class local with 500Gi is free)",
             id="volumes that differ",
