@@ -1,4 +1,4 @@
-"""One root of a simulation as text: a line for each group, and below it reasons for pending pods, victims and remedies."""
+"""One root of a simulation as text: a line for each group, and below it volumes, reasons for pending pods, victims and remedies."""
 
 from __future__ import annotations
 
@@ -148,6 +148,8 @@ def _explanation(row: TreeRow, decision: Decision, page: Page) -> Iterator[str]:
     """
     lead, root = f"{row.below}  ", not row.above
     shown = [decision.message, *(text for above in row.above for text in _texts(above))]
+    if root:
+        yield from _volumes(decision, lead, page)
     if root and not decision.message.startswith(BARE):
         yield from folded(decision.message, lead)
     if not row.decision.message.startswith(BARE) and not _is_repeated(row.decision.message, shown):
@@ -162,6 +164,18 @@ def _explanation(row: TreeRow, decision: Decision, page: Page) -> Iterator[str]:
     ):
         yield from (page.paint.dim(line) for line in folded(f"kube-scheduler's message: {by_scheduler}", lead))
     yield from _reasons(row, (*shown, *_texts(row.decision)), lead, page)
+
+
+def _volumes(decision: Decision, lead: str, page: Page) -> Iterator[str]:
+    """Yield the volumes of its claims: on one line, or on a line for each claim if nothing is omitted."""
+    choices = sorted(decision.volumes.items(), key=lambda each: natural(each[0]))
+    named = [printable(f"{bare(claim)} → {each.volume or f'new volume for {each.node}'}") for claim, each in choices]
+    if named and page.every:
+        yield f"{lead}volumes:"
+        yield from (f"{lead}  {each}" for each in named)
+    elif named:
+        head = f"{lead}volumes: "
+        yield f"{head}{fitting(named, max(WIDTH - len(head), LEAST))}"
 
 
 def _texts(group_decision: GroupDecision) -> tuple[str, ...]:

@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from muster.render import answer_text, root_text
 from muster.render.answer import Answer
-from scheduler_core.model.decision import Decision, Status
+from scheduler_core.model.decision import Decision, Status, VolumeChoice
 from scheduler_core.model.problem import Problem
 from tests.muster.simulated import (
     composite,
@@ -61,6 +63,29 @@ def test_a_preemption_tells_who_leaves_and_where_the_pods_go_then():
         "",
         "0 of 1 root placed: 0 pods placed, 2 pending, 3 pods would be evicted",
     ]
+
+
+def with_volumes(count):
+    chosen = {f"default/c{number}": VolumeChoice(volume=f"pv-{number}") for number in range(count)}
+    return dataclasses.replace(placed_tree(), volumes={**chosen, "default/scratch": VolumeChoice(node="n10")})
+
+
+def test_volumes_of_a_root_are_on_one_line():
+    assert shown(with_volumes(2))[:3] == [
+        "✓ CompositePodGroup default/run  zone z1  4/4 pods",
+        "│    volumes: c0 → pv-0, c1 → pv-1, scratch → new volume for n10",
+        "├─ ✓ PodGroup a                  rack r1  2/2 pods  n1 ×2",
+    ]
+    (line,) = [each for each in shown(with_volumes(40)) if "volumes" in each]
+    assert line.startswith("│    volumes: c0 → pv-0, c1 → pv-1, c2 → pv-2")
+    assert line.endswith(" … and 35 more")
+
+
+def test_with_nothing_omitted_each_claim_has_a_line():
+    lines = shown(with_volumes(40), every=True)
+    begin = lines.index("│    volumes:")
+    assert lines[begin + 1 : begin + 12 : 10] == ["│      c0 → pv-0", "│      c10 → pv-10"]
+    assert lines[begin + 41] == "│      scratch → new volume for n10"
 
 
 def test_the_cycle_after_an_eviction_stands_apart():
