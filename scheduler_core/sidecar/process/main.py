@@ -168,8 +168,8 @@ def run(
     answers = unreached_answers(configuration.host)
     with _signals(stopping), _thread_failures(stopping, log) as failed, _served(bind, answers) as address:
         log("info", "listening", {"address": address, "modes": ",".join(sorted(settings.modes))})
-        for problem in settings.scheduler_config.problems() if settings.scheduler_config else ():
-            log("warning", "scheduler-config", {"message": problem.message})
+        for level, message in _configuration_messages(settings):
+            log(level, "scheduler-config", {"message": message})
         minor = _wait_for_minor_version(Api(configuration), stopping, log)
         if minor is not None:
             log("info", "connected", {"server": configuration.host, "kubernetes": f"1.{minor}"})
@@ -178,6 +178,17 @@ def run(
             _work(sidecar, stopping, log)
     if failed:
         raise SystemExit(1)
+
+
+def _configuration_messages(settings: Settings) -> Iterator[tuple[str, str]]:
+    """Yield level and text of each message about the scheduler configuration."""
+    if (configuration := settings.scheduler_config) is None:
+        return
+    for problem in configuration.problems():
+        yield "warning", problem.message
+    if others := sorted({*(configuration.profiles.by_name or ())} - {settings.scheduler_name}):
+        names = f"profile{'s' if len(others) > 1 else ''} {', '.join(others)}"
+        yield "info", f"the sidecar serves the profile {settings.scheduler_name}, not {names}: run one sidecar for each schedulerName"
 
 
 def _work(sidecar: Sidecar, stopping: threading.Event, log: Log) -> None:

@@ -64,6 +64,15 @@ def test_the_cache_is_the_snapshot_with_the_profile():
     assert store.usage.placement_state().requested.sums().sum() == before
 
 
+@pytest.mark.parametrize(("others", "want"), [("a", "profile a"), ("ba", "profiles a, b")])
+def test_profiles_of_other_schedulers_are_named_at_the_start(others, want):
+    profiles = [{"schedulerName": each} for each in ("default-scheduler", *others)]
+    written = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", "profiles": profiles}
+    settings = Settings(lease=None, scheduler_config=read_configuration(written), scheduler_name="default-scheduler")
+    message = f"the sidecar serves the profile default-scheduler, not {want}: run one sidecar for each schedulerName"
+    assert [("info", message)] == [*main._configuration_messages(settings)]
+
+
 @pytest.mark.parametrize("share", [None, 10])
 def test_what_is_not_modelled_is_logged_at_the_start(share, monkeypatch):
     lines: list[tuple[str, str, Mapping[str, Any]]] = []
