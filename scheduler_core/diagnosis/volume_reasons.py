@@ -34,7 +34,7 @@ def volume_reason(refusals: NodeRefusals, reason: str, count: int, nodes: NodeTa
     claims = refusals.pod.bound_claims
     some, single = phrases.some_of(count, len(refusals.nodes)), count == 1
     if reason == NODE_CONFLICT:
-        bound = _bound((each, _affinity(each)) for each in claims if each.need.affinity is not None)
+        bound = _bound((each, _affinity(each)) for each in claims if each.need.affinity or each.need.migrated)
         return f"{some} {'does' if single else 'do'} not match the node affinity of its volumes: {bound}"
     if reason == ZONE_CONFLICT:
         bound = _bound((each, " and ".join(_place(*zone) for zone in each.need.zones)) for each in claims if each.need.zones)
@@ -172,7 +172,8 @@ def _affinity(claim: BoundClaim) -> str:
 
 def _label(claim: BoundClaim) -> tuple[str, tuple[str, ...]] | None:
     """Return the node label and its values that the node affinity of a volume requires; None if it requires something else."""
-    terms = (claim.need.affinity and claim.need.affinity.node_selector_terms) or ()
+    affinity = claim.need.affinity or (claim.need.migrated and claim.need.migrated.affinity)
+    terms = (affinity and affinity.node_selector_terms) or ()
     expressions = terms[0].match_expressions or () if len(terms) == 1 and not terms[0].match_fields else ()
     if len(expressions) == 1 and expressions[0].operator == "In":
         return expressions[0].key, expressions[0].values or ()

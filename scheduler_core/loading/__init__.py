@@ -14,6 +14,7 @@ read_selectors  selectors of Services and of controllers of pods
 read_groups    groups, Workloads, priority classes, disruption budgets
 read_volumes   claims, volumes, and the objects about them
 read_claim_requests  specifications of claims and volumes
+translate_volumes  volumes of in-tree plugins that are migrated to a CSI driver
 claim_options  options of claims that wait for their first consumer
 volume_pools   rows that count interchangeable volumes
 pod_forms      constraints and requests of a pod, shared by equal pods

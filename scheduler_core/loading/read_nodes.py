@@ -43,7 +43,7 @@ def node_table(
 
     At most *most* of the requested resources that no node has get their own rows, the first by name; None: all.
     """
-    attach, requested = attach or AttachLimits(), set(requested)
+    attach, requested = AttachLimits() if attach is None else attach, set(requested)
     volumes = {name for name in requested if driver_of(name)}
     allocated_resources = {name for each in nodes.values() for name in each.allocatable}.difference(BUILT_IN) | volumes
     names = (

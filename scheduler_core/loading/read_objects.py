@@ -68,7 +68,10 @@ def _decode_normalized(gathered: GatheredObjects, model: type[M]) -> M:
     return decoded
 
 
-def name_in(kind: str, metadata: ObjectMeta | wire_volumes.ClaimMeta | wire_volumes.VolumeMeta | wire_workloads.SelectingMeta) -> Name:
+def name_in(
+    kind: str,
+    metadata: ObjectMeta | wire_volumes.ClaimMeta | wire_volumes.VolumeMeta | wire_volumes.NodeMeta | wire_workloads.SelectingMeta,
+) -> Name:
     """Return namespace and name, with the default namespace of the API server.
 
     Raises:

@@ -275,9 +275,10 @@ def _csi_volume(objects: VolumeObjects, name: ClaimName, of_pod: PodClaim) -> Vo
     if (claim := objects.claim(name, of_pod)) is None:
         return None
     if (volume := objects.volumes.get(claim.volume)) is not None:
-        return volume.key
+        # The handle of a migrated volume is not read: each PersistentVolume counts as one volume.
+        return volume.key or ((volume.driver, f"volume {claim.volume}") if volume.driver else None)
     provisioner = objects.provisioners.get(claim.storage_class, Provisioner())
-    return (provisioner.name, f"claim {'/'.join(name)}") if provisioner.name and not provisioner.migrates else None
+    return (provisioner.driver, f"claim {'/'.join(name)}") if provisioner.driver else None
 
 
 def _health(status: wire.PodStatus) -> Health:

@@ -8,8 +8,10 @@ from typing import TypeVar
 from scheduler_core.loading.gather import GatheredObjects, Name
 from scheduler_core.loading.read_claim_requests import claim_request, provisioner, storage_capacity, volume_offer
 from scheduler_core.loading.read_objects import name_in, one_each, typed
+from scheduler_core.loading.translate_volumes import migrated_volume
 from scheduler_core.model.attach_limits import AttachLimits
 from scheduler_core.model.delayed_claims import Provisioner, StorageCapacity
+from scheduler_core.model.migrated_volumes import MIGRATED_DRIVERS
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.volume_users import VolumeKey
 from scheduler_core.model.volumes import ZONE_LABELS, Claim, Volume, VolumeObjects
@@ -87,15 +89,14 @@ def read_volume(gathered: GatheredObjects) -> tuple[Name, Volume]:
     """Return the name of a volume, and the volume.  Raises Unusable."""
     name, volume = _named(gathered, PersistentVolume)
     spec, reference = volume.spec, volume.spec.claim_ref
-    sources = (spec.aws_elastic_block_store, spec.gce_persistent_disk, spec.azure_disk, spec.cinder, spec.portworx_volume)
     return name, Volume(
         affinity=spec.node_affinity.required if spec.node_affinity else None,
         zones=tuple(_zones(volume.metadata.labels or {})),
-        migrates=any(each is not None for each in sources),
         claim=(reference.namespace, reference.name) if reference else None,
         claim_uid=reference.uid if reference else "",
         key=(spec.csi.driver, spec.csi.volume_handle) if spec.csi and spec.csi.driver and spec.csi.volume_handle else None,
         offer=volume_offer(volume),
+        migrated=migrated_volume(spec, volume.metadata.labels or {}),
     )
 
 
@@ -118,9 +119,13 @@ def read_capacity(gathered: GatheredObjects) -> tuple[Name, StorageCapacity]:
 
 
 def read_drivers(gathered: GatheredObjects) -> tuple[Name, dict[str, int | None]]:
-    """Return the name of a node, and its drivers, each with the number of volumes that it can attach, or None.  Raises Unusable."""
+    """Return the name of a node, and its drivers, each with the number of volumes that it can attach, or None.  Raises Unusable.
+
+    In-tree plugins that are migrated on the node are drivers without a number.
+    """
     name, node = _named(gathered, CSINode)
-    return name, {each.name: each.allocatable.count if each.allocatable else None for each in node.spec.drivers or ()}
+    plugins = dict.fromkeys(set((node.metadata.annotations.migrated_plugins or "").split(",")).intersection(MIGRATED_DRIVERS))
+    return name, plugins | {each.name: each.allocatable.count if each.allocatable else None for each in node.spec.drivers or ()}
 
 
 def read_attachment(gathered: GatheredObjects) -> tuple[Name, Attachment]:

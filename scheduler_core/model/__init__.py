@@ -20,6 +20,7 @@ volumes          claims and volumes, and their requirements on nodes
 volume_users     pods that use a volume, and the volumes of a pod whose names matter
 attach_limits    limits of the volumes that nodes can attach, and the volumes that count
 wire_volumes     claims, volumes and storage classes as the API encodes them
+migrated_volumes  in-tree volume plugins that are migrated to a CSI driver
 delayed_claims   specifications of claims that wait for their first consumer, and of what they can get
 storage          options of these claims, by node
 options          options of a cycle

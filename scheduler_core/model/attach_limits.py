@@ -57,7 +57,7 @@ NOTHING = PodAttachments()
 
 
 class AttachLimits:
-    """CSI drivers of the nodes with their limits, and attached volumes.
+    """CSI drivers of the nodes with their limits, in-tree plugins that are migrated there, and attached volumes.
 
     Attributes:
         required: drivers that a node must have to run a pod with their volumes.
@@ -86,7 +86,7 @@ class AttachLimits:
         return tuple(sorted(map(row_name, self._limited)))
 
     def has_driver(self, node: str, driver: str) -> bool:
-        """Return whether *node* has *driver*."""
+        """Return whether *node* has *driver*, or *driver* is an in-tree plugin that is migrated there."""
         return driver in self._drivers.get(node, ())
 
     def limit(self, node: str, driver: str) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from scheduler_core.model.migrated_volumes import MIGRATED_DRIVERS, driver_of_provisioner
 from scheduler_core.model.wire import NodeSelector, Requirement
 
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
@@ -98,8 +99,13 @@ class Provisioner:
 
     @property
     def migrates(self) -> bool:
-        """Return whether a CSI driver with another name can be responsible for it."""
-        return self.provisions and self.name.startswith("kubernetes.io/")
+        """Return whether a CSI driver with another name is responsible for it."""
+        return self.name in MIGRATED_DRIVERS
+
+    @property
+    def driver(self) -> str:
+        """Return the driver whose volumes on a node are counted; empty if there is none."""
+        return driver_of_provisioner(self.name)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

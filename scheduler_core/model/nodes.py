@@ -117,7 +117,7 @@ class NodeTable:
         self.resources = tuple(resources)
         self.allocatable = allocatable
         self.features = (frozenset[str](),) * len(self.names) if features is None else tuple(features)
-        self.attach = attach or AttachLimits()
+        self.attach = AttachLimits() if attach is None else attach
         self.limit_rows = limit_rows(self.resources)
         self.index: dict[str, int] = {name: index for index, name in enumerate(self.names)}
         self.row = Rows({name: row for row, name in enumerate(self.resources)})

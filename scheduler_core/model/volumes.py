@@ -1,7 +1,7 @@
 """PersistentVolumeClaims, PersistentVolumes and StorageClasses, and their requirements on the nodes of a pod.
 
 The requirements are part of a pod's shape; they name neither bound claims nor claims that one pod waits for, so that equal pods share one
-shape.  Claims to volumes that can migrate to a CSI driver are not modelled; they have no requirement here.
+shape.  Claims to volumes that cannot migrate to their CSI driver are not modelled; they have no requirement here.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Container, Iterable, Mapping
 
 from scheduler_core.model.attach_limits import AttachLimits
 from scheduler_core.model.delayed_claims import ClaimRequest, Provisioner, StorageCapacity, VolumeOffer
+from scheduler_core.model.migrated_volumes import MigratedVolume
 from scheduler_core.model.volume_users import VolumeKey, VolumeUsers
 from scheduler_core.model.wire import NodeSelector
 
@@ -61,6 +62,7 @@ class VolumeNeed:
         request: specification of the claim if it is DELAYED.
         driver: CSI driver that a node must have; empty if none.
         storage_class: name of its class if it is UNBOUND or NO_CLASS, else empty.
+        migrated: node affinity of the bound volume where its in-tree plugin is migrated; None if it is the same everywhere.
 
     """
 
@@ -74,11 +76,12 @@ class VolumeNeed:
     request: ClaimRequest | None = None
     driver: str = ""
     storage_class: str = ""
+    migrated: MigratedVolume | None = None
 
     @property
     def restricts(self) -> bool:
         """Return whether it can exclude a node."""
-        return self.state is not ClaimState.BOUND or self.affinity is not None or bool(self.zones or self.driver)
+        return self.state is not ClaimState.BOUND or any((self.affinity, self.zones, self.driver, self.migrated))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -141,21 +144,26 @@ class Volume:
     Attributes:
         affinity: its required node affinity.
         zones: its zone and region labels.
-        migrates: whether a CSI driver can be responsible for its source.
         claim: the claim that it is reserved for; None if none.
         claim_uid: the uid of that claim; empty if not known.
         key: its CSI driver and volume handle; None if it is not a CSI volume.
         offer: what it offers to claims.
+        migrated: its in-tree plugin; None if it has none that is migrated.
 
     """
 
     affinity: NodeSelector | None
     zones: Zones
-    migrates: bool
     claim: ClaimName | None
     claim_uid: str
     key: VolumeKey | None = None
     offer: VolumeOffer = dataclasses.field(default_factory=VolumeOffer)
+    migrated: MigratedVolume | None = None
+
+    @property
+    def driver(self) -> str:
+        """Return its CSI driver, also if it is migrated; empty if there is none."""
+        return self.key[0] if self.key else self.migrated.driver if self.migrated else ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -235,8 +243,9 @@ class VolumeObjects:
         if not claim.bound and not (self.completes and _reserved(volume, name, claim)):
             delayed = not claim.volume and self.classes.get(claim.storage_class) == "WaitForFirstConsumer"
             return self._delayed(name, claim, field, shared) if delayed else self._unbound(claim, field)
-        driver = volume.key[0] if volume is not None and volume.key else ""
-        if driver and self.attach is None:
+        driver = "" if volume is None else volume.driver
+        if driver and (self.attach is None or (volume is not None and volume.migrated and driver in self.attach.required)):
+            # kube-scheduler does not require the driver of a migrated volume on nodes without a CSINode.
             return None
         need = _bound(claim, volume, field, self._required(driver))
         # VolumeZone does not read ephemeral volumes.
@@ -252,7 +261,7 @@ class VolumeObjects:
     def _delayed(self, name: ClaimName, claim: Claim, field: str, shared: Container[ClaimName]) -> VolumeNeed | None:
         """Return the requirement of a claim that waits for its first consumer; None if it is not modelled."""
         provisioner = self.provisioners.get(claim.storage_class, Provisioner())
-        if provisioner.migrates or self.attach is None:
+        if self.attach is None or (provisioner.migrates and provisioner.driver in self.attach.required):
             return None
         used = "/".join(name) if name in shared else ""
         request = dataclasses.replace(claim.request, reserved=self._volume_reserved_for(name, claim), shared=used)
@@ -285,4 +294,7 @@ def _reserved(volume: Volume | None, name: ClaimName, claim: Claim) -> bool:
 def _bound(claim: Claim, volume: Volume | None, field: str, driver: str) -> VolumeNeed | None:
     if volume is None:
         return VolumeNeed(field, ClaimState.VOLUME_MISSING, volume=claim.volume)
-    return None if volume.migrates else VolumeNeed(field, affinity=volume.affinity, zones=volume.zones, driver=driver)
+    if (migrated := volume.migrated) is not None and not migrated.driver:
+        return None
+    migrated = migrated if migrated is not None and migrated.affinity != volume.affinity else None
+    return VolumeNeed(field, affinity=volume.affinity, zones=volume.zones, driver=driver, migrated=migrated)

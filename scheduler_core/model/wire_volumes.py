@@ -134,6 +134,12 @@ class CsiSource(Wire, frozen=True, gc=False):
     volume_handle: str = ""
 
 
+class AzureDisk(Wire, frozen=True, gc=False):
+    """Source of an Azure disk."""
+
+    kind: str | None = None
+
+
 class VolumeSpec(Wire, frozen=True, gc=False):
     """``spec`` of a PersistentVolume: its offer to claims, its node affinity, its claim, its CSI driver, sources that can migrate."""
 
@@ -141,7 +147,7 @@ class VolumeSpec(Wire, frozen=True, gc=False):
     claim_ref: ClaimReference | None = None
     aws_elastic_block_store: Source | None = None
     gce_persistent_disk: Source | None = None
-    azure_disk: Source | None = None
+    azure_disk: AzureDisk | None = None
     cinder: Source | None = None
     portworx_volume: Source | None = None
     csi: CsiSource | None = None
@@ -179,10 +185,24 @@ class NodeDrivers(Wire, frozen=True, gc=False):
     drivers: tuple[NodeDriver, ...] | None = None
 
 
+class NodeAnnotations(Wire, frozen=True, gc=False):
+    """Annotations of a CSINode."""
+
+    migrated_plugins: str | None = msgspec.field(default=None, name="storage.alpha.kubernetes.io/migrated-plugins")
+
+
+class NodeMeta(Wire, frozen=True, gc=False):
+    """``metadata`` of a CSINode."""
+
+    name: str = ""
+    namespace: str = ""
+    annotations: NodeAnnotations = NodeAnnotations()
+
+
 class CSINode(Wire, frozen=True, gc=False):
     """storage.k8s.io/v1 CSINode."""
 
-    metadata: VolumeMeta = VolumeMeta()
+    metadata: NodeMeta = NodeMeta()
     spec: NodeDrivers = NodeDrivers()
 
 

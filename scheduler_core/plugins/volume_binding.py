@@ -12,7 +12,8 @@ from scheduler_core.model.delayed_claims import ClaimRequest
 from scheduler_core.model.nodes import Bools, Ints
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.storage import ClaimOptions
-from scheduler_core.model.volumes import BIND_CONFLICT, ClaimState
+from scheduler_core.model.volumes import BIND_CONFLICT, ClaimState, VolumeNeed
+from scheduler_core.model.wire import NodeSelector
 from scheduler_core.plugins.base import ClusterEvent, Filters, StaticPlugin, StaticScore
 from scheduler_core.plugins.volume_picks import NOT_ENOUGH_SPACE
 
@@ -56,10 +57,21 @@ class VolumeBinding(StaticPlugin):
         filters: Filters = []
         if any(need.state is ClaimState.VOLUME_MISSING for need in shape.volumes):
             filters.append((NO_VOLUME, np.zeros(len(self.nodes), dtype=bool)))
-        masks = [selectors.node_mask(need.affinity, self.nodes, named=False) for need in shape.volumes if need.affinity is not None]
+        masks = [self._reachable(need) for need in shape.volumes if need.affinity or need.migrated]
         if masks:
             filters.append((NODE_CONFLICT, np.logical_and.reduce(masks)))
         return [*filters, *self._unbound_filters(shape)]
+
+    def _reachable(self, need: VolumeNeed) -> Bools:
+        """Return the nodes that match the node affinity of a bound volume; shape (nodes,)."""
+        if need.migrated is None:
+            return self._matching(need.affinity)
+        has_driver, names = self.nodes.attach.has_driver, self.nodes.names
+        migrated: Bools = np.fromiter((has_driver(name, need.migrated.plugin) for name in names), dtype=bool, count=len(names))
+        return np.where(migrated, self._matching(need.migrated.affinity), self._matching(need.affinity))
+
+    def _matching(self, affinity: NodeSelector | None) -> Bools:
+        return np.ones(len(self.nodes), dtype=bool) if affinity is None else selectors.node_mask(affinity, self.nodes, named=False)
 
     def score(self, shape: PodShape) -> StaticScore | None:
         """Return the free percentage of the volumes, or else of the storage capacity; None if all nodes have the same."""

@@ -184,16 +184,17 @@ _NAME_AND_ZONES: Fields = {
     "namespace": NAME,
     "labels": Entries(value=Leaf.ZONES),
     "deletionTimestamp": KEPT,
-    "annotations": _CLAIM_ANNOTATIONS,
+    "annotations": {**_CLAIM_ANNOTATIONS, "storage.alpha.kubernetes.io/migrated-plugins": KEPT},
 }
 VOLUME: Fields = {
     "metadata": _NAME_AND_ZONES,
     "spec": {
-        # Only the presence of the sources is read.
+        # Of the other sources only the presence is read.
         **{each: {} for each in wire_volumes.VolumeSpec.__struct_encode_fields__},
         "nodeAffinity": {"required": {"nodeSelectorTerms": Each(_NODE_TERM)}},
         "claimRef": {"namespace": NAME, "name": NAME, "uid": NAME},
         "csi": {"driver": KEPT, "volumeHandle": NAME},
+        "azureDisk": {"kind": KEPT},
         "capacity": AMOUNTS,
         "accessModes": Each(KEPT),
         "volumeMode": KEPT,

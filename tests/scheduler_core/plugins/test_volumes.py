@@ -162,14 +162,15 @@ def test_zone_of_a_volume(of_volume, of_node, passes):
     assert ({} if passes is None else {NO_ZONE: ["bare", "z"] if passes else ["bare"]}) == found
 
 
+EBS_CLASS, EBS_DRIVER = {**LATE, "provisioner": "kubernetes.io/aws-ebs"}, csi_driver("ebs.csi.aws.com", required=True)
+
+
 @pytest.mark.parametrize(
     "objects",
     [
-        pytest.param([claim(), {**LATE, "provisioner": "kubernetes.io/aws-ebs"}], id="a provisioner that can migrate"),
-        pytest.param(
-            [claim(modes=("ReadWriteOncePod",)), {**LATE, "provisioner": "kubernetes.io/aws-ebs"}], id="the same with ReadWriteOncePod"
-        ),
-        pytest.param([claim(volume="pv"), volume(awsElasticBlockStore={"volumeID": "x"})], id="can migrate to a CSI driver"),
+        pytest.param([claim(), EBS_CLASS, EBS_DRIVER], id="a provisioner whose driver a node must have"),
+        pytest.param([claim(modes=("ReadWriteOncePod",)), EBS_CLASS, EBS_DRIVER], id="the same with ReadWriteOncePod"),
+        pytest.param([claim(volume="pv"), volume(azureDisk={"kind": "Dedicated"})], id="cannot migrate to its CSI driver"),
         pytest.param([claim(volume="pv"), CSI_VOLUME, csi_driver("csi.example", required="x")], id="a CSIDriver that cannot be read"),
         pytest.param([claim(volume="pv"), CSI_VOLUME, csi_node("n2", {"other.example": "many"})], id="a CSINode that cannot be read"),
     ],

@@ -99,7 +99,7 @@ def test_other_change_wakes_no_pod(news):
 def test_claim_that_is_not_modelled_is_never_bound():
     this = scene(claim(), storage_class("Immediate"))
     this.writes()
-    for news in (storage_class("WaitForFirstConsumer"), volume("pv", awsElasticBlockStore={"volumeID": "x"}), claim(volume="pv")):
+    for news in (storage_class("WaitForFirstConsumer"), volume("pv", azureDisk={"kind": "Dedicated"}), claim(volume="pv")):
         this.put(news)
         this.now += 100.0
         assert {} == bound(this.writes())
