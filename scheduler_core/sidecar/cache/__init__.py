@@ -1,7 +1,8 @@
 """Watched objects with the assumed changes applied; imports ``writes`` and ``client``.
 
 cache            facade: takes watch events, returns changes and snapshots
-informers        list and watch of all kinds
+informers        list and watch of all kinds that are needed
+needed_kinds     kinds that are watched once an object can need them
 freshness        filter of outdated events, by uid and resourceVersion
 pod_cache        pods
 group_cache      groups, Workloads, priority classes, disruption budgets

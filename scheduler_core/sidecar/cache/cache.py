@@ -23,6 +23,7 @@ from scheduler_core.sidecar.cache.freshness import Freshness, Stamp, number
 from scheduler_core.sidecar.cache.group_cache import GroupCache, Key, LiveGroup
 from scheduler_core.sidecar.cache.live_snapshot import LiveSnapshots
 from scheduler_core.sidecar.cache.namespace_cache import NamespaceCache
+from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND, NeededKinds
 from scheduler_core.sidecar.cache.node_usage import NodeUsage
 from scheduler_core.sidecar.cache.object_head import read_head
 from scheduler_core.sidecar.cache.pod_cache import LABELS, LivePod, PodReader
@@ -63,7 +64,8 @@ class Cache:
         """
         self._api_versions = {**{kind: hub_of(kind).name for kind in KINDS}, **(versions or {})}
         self._versions = {kind: Freshness() for kind in KINDS}
-        self._unlisted = set(KINDS)
+        self._needed, self._listed = NeededKinds(), set[str]()
+        self._awaited = frozenset(KINDS) - ON_DEMAND
         self._reader = PodReader(membership)
         self._sweep_at = _FEW_FORMS
         self._unusable: dict[Key, str] = {}
@@ -83,8 +85,14 @@ class Cache:
 
     @property
     def synced(self) -> bool:
-        """Return whether every kind is listed or not served."""
-        return not self._unlisted
+        """Return whether every kind that is needed is listed or not served."""
+        return self._awaited <= self._listed
+
+    def newly_needed(self) -> frozenset[str]:
+        """Return the kinds that are needed since the last call; from now on they must be listed."""
+        new = self._needed.needed(self.volumes) - self._awaited
+        self._awaited |= new
+        return new
 
     def mark_unserved(self, kind: str) -> None:
         """Record that the API server does not serve *kind*."""
@@ -98,7 +106,7 @@ class Cache:
                 listed.add(name)
         for name in versions.delete_unlisted(listed, number(resource_version)):
             self._remove(kind, name)
-        self._unlisted.discard(kind)
+        self._listed.add(kind)
 
     def apply(self, kind: str, event: str, raw: wire.Text) -> None:
         """Apply a watch event ADDED, MODIFIED or DELETED; other events and unreadable objects are ignored."""
@@ -231,6 +239,7 @@ class Cache:
         else:
             if isinstance(pod, LivePod):
                 after = pod
+                self._needed.add_pod(pod.draft)
                 self.usage.add_or_update_pod(pod)
             else:
                 self.usage.end(pod)

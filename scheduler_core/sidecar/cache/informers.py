@@ -1,4 +1,4 @@
-"""List and watch of all kinds; events go to a receiver.
+"""List and watch of all kinds that are needed; events go to a receiver.
 
 Edge: the threads of ``apiserver.watch``.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 import msgspec
@@ -16,6 +16,7 @@ from apiserver.api import Api
 from apiserver.discovery import path_of
 from apiserver.watch import Watcher, WatchStatus
 from scheduler_core.loading.gather import ATTACH_KINDS, CAPACITY_KINDS, SELECTING_KINDS, VOLUME_KINDS
+from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND
 from validators.versions.served import Resource, resource
 
 WATCHED = tuple(
@@ -29,7 +30,7 @@ WATCHED = tuple(
     )
 )
 NEEDED = frozenset({"Node", "Pod", "PodGroup"})
-"""Kinds that must be served; all other kinds are optional."""
+"""Kinds that must be served; all other kinds are optional.  See also ``needed_kinds``."""
 UNSERVED = "the API server does not serve {kind} objects: look at its flags --feature-gates (GenericWorkload) and --runtime-config"
 
 
@@ -66,8 +67,9 @@ class Receiver(Protocol):
 
 @dataclasses.dataclass(slots=True)
 class Health:
-    """Status of the informer of one kind."""
+    """Status of the informer of one kind; *watched* is False until the kind is needed."""
 
+    watched: bool = False
     served: bool = True
     listed: bool = False
     last_heard: float = 0.0
@@ -85,16 +87,21 @@ class Informers:
         self._api, self.receiver, self._log, self._silence = api, receiver, log, silence
         self.paths: dict[str, str] = {}
         self.health: dict[str, Health] = {each.kind: Health() for each in WATCHED}
-        self._watchers = tuple(self._watcher(each) for each in WATCHED)
+        self._watchers = {each.kind: self._watcher(each) for each in WATCHED}
 
     def start(self) -> None:
-        """Start to list and watch."""
-        for each in self._watchers:
-            each.start()
+        """Start to list and watch the kinds that are always needed."""
+        self.watch(self._watchers.keys() - ON_DEMAND)
+
+    def watch(self, kinds: Iterable[str]) -> None:
+        """Start to list and watch *kinds*, each for the first time."""
+        for kind in sorted(kinds):
+            self.health[kind].watched = True
+            self._watchers[kind].start()
 
     def stop(self) -> None:
         """Request all watches to stop."""
-        for each in self._watchers:
+        for each in self._watchers.values():
             each.stop()
 
     def unsynced(self) -> tuple[str, ...]:
@@ -102,7 +109,7 @@ class Informers:
         return tuple(
             f"{kind} objects are not listed yet{f': {each.error}' if each.error else ''}" if each.served else each.error
             for kind, each in self.health.items()
-            if not each.listed and (each.served or kind in NEEDED)
+            if each.watched and not each.listed and (each.served or kind in NEEDED)
         )
 
     def silent(self, seconds: float) -> tuple[str, ...]:

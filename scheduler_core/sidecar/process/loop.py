@@ -40,7 +40,8 @@ Log = Callable[[str, str, Mapping[str, Any]], None]
 class Parts:
     """Components of the loop.
 
-    *scheduler* is None if no mode places pods; *term* returns the number of the term as leader, from 1; 0 while not leading.
+    *scheduler* is None if no mode places pods; *term* returns the number of the term as leader, from 1; 0 while not leading; *watch*
+    starts to watch kinds.
     """
 
     cache: Cache
@@ -51,6 +52,7 @@ class Parts:
     metrics: SidecarMetrics
     term: Callable[[], int]
     log: Log
+    watch: Callable[[Iterable[str]], None]
 
 
 class Loop:
@@ -102,6 +104,8 @@ class Loop:
         if not leads or parts.scheduler is None:
             # Changes are not used here, and a new leader starts from the whole cache: without this they would accumulate.
             parts.cache.reporter.pop_changes()
+        if parts.scheduler is not None and (kinds := parts.cache.newly_needed()):
+            parts.watch(kinds)
         if not parts.cache.synced:
             return IDLE_SECONDS
         if not self._frozen:

@@ -84,7 +84,8 @@ class Sidecar:
         cache = Cache(LABELS if settings.by_label else ())
         self._scheduler = Scheduler(cache, options(settings)) if settings.places else None
         controllers = ControllerRunner(tuple(enabled_controllers(settings, cache, self._metrics, minor)))
-        self.loop = Loop(Parts(cache, self._scheduler, controllers, self._dispatcher, self._mailbox, self._metrics, self._term, log))
+        watch = self._informers.watch
+        self.loop = Loop(Parts(cache, self._scheduler, controllers, self._dispatcher, self._mailbox, self._metrics, self._term, log, watch))
 
     def start(self) -> None:
         """Start the watches, the writers and the leader election."""

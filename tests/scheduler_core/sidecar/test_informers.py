@@ -10,6 +10,7 @@ import pytest
 from apiserver.watch import WatchStatus
 from scheduler_core.sidecar.cache.cache import KINDS
 from scheduler_core.sidecar.cache.informers import NEEDED, WATCHED, Changed, Informers, Listed, Unserved
+from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND
 from scheduler_core.sidecar.process.mailbox import Mailbox
 from tests.apiserver.fake import serving
 
@@ -29,7 +30,9 @@ class Watching:
     def __init__(self, api=None):
         self.logged = []
         self.feed = Informers(api, Mailbox(), lambda *told: self.logged.append(told), silence=90.0)
-        self.watchers = {KIND_OF[each._name]: each for each in self.feed._watchers}
+        self.watchers = self.feed._watchers
+        for each in self.feed.health.values():
+            each.watched = True
         self.sinks = {kind: each._sink for kind, each in self.watchers.items()}
 
     def list_all(self, *but):
@@ -44,6 +47,20 @@ class Watching:
 
 def test_every_kind_that_is_kept_is_watched():
     assert set(KINDS) == {each.kind for each in WATCHED}
+    assert KIND_OF == {each._name: kind for kind, each in Watching().watchers.items()}
+
+
+def test_kinds_that_are_not_needed_from_the_start_are_watched_later(monkeypatch):
+    started = []
+    monkeypatch.setattr("apiserver.watch.Watcher.start", lambda watcher: started.append(KIND_OF[watcher._name]))
+    feed = Informers(None, Mailbox(), lambda *_: None, silence=90.0)
+    assert () == feed.unsynced()
+    feed.start()
+    assert set(KINDS) - ON_DEMAND == set(started)
+    assert {f"{kind} objects are not listed yet" for kind in started} == set(feed.unsynced())
+    feed.watch({"ReplicaSet"})
+    assert "ReplicaSet" == started[-1]
+    assert "ReplicaSet objects are not listed yet" in feed.unsynced()
 
 
 def test_news_go_to_the_inbox_in_order_with_their_kind():

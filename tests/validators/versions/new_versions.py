@@ -184,7 +184,7 @@ def test_webhooks_watch(api_version: str, only: Api) -> None:
 
 def test_informers(api_version: str, only: Api) -> None:
     informers = Informers(only, Mailbox(), lambda *_: None, silence=90.0)
-    for watcher in informers._watchers:
+    for watcher in informers._watchers.values():
         watcher._find()
     paths = Paths(informers.paths)
 
