@@ -35,6 +35,8 @@ class Answer:
         pending: every pod without a node, with the reason, by name.
         problems: inputs that could not be used.
         seconds: duration; None if not requested.
+        skipped: objects at PATH that create pods, or may create pods, and were not used; they are among *problems*.
+        notes: what the groups and pods of controllers' objects cannot express, and objects that are taken to create no pods.
         own: the part about PATH, which sets the exit status; None if the whole answer counts.
         fragments: the largest gangs that fitted before anything was placed; None if not requested.
 
@@ -44,6 +46,8 @@ class Answer:
     pending: tuple[tuple[str, str], ...] = ()
     problems: tuple[Problem, ...] = ()
     seconds: float | None = None
+    skipped: tuple[Problem, ...] = ()
+    notes: tuple[Problem, ...] = ()
     own: Share | None = None
     fragments: tuple[Fragment, ...] | None = None
 
@@ -80,7 +84,12 @@ class Answer:
 
     @property
     def exit_status(self) -> int:
-        """Return 0 if every pod has a node in the end, 1 if not, 2 if there were only problems; of ``own`` if that is set."""
+        """Return 0 if every pod has a node in the end, 1 if not; of ``own`` if that is set.
+
+        It is 2 if an object was skipped, or if there were only problems.
+        """
+        if self.skipped:
+            return NOTHING_DECIDED
         counts = self.own or Share(self.roots, self.placed, len(self.pending), len(self.problems))
         if not counts.roots and not counts.pending:
             return NOTHING_DECIDED if counts.problems else ALL_PLACED

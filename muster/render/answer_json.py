@@ -38,6 +38,8 @@ def as_json(answer: Answer) -> dict[str, object]:
         "problems": [{"object": each.object, "message": each.message} for each in answer.problems],
         "summary": summary,
     }
+    if answer.notes:
+        result["notes"] = [{"object": each.object, "message": each.message} for each in answer.notes]
     if answer.fragments is not None:
         result["fragmentation"] = [dataclasses.asdict(each) for each in answer.fragments]
     return result

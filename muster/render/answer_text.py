@@ -11,6 +11,7 @@ from muster.render.root_text import Page, Paint, root_lines
 from muster.render.tree import Kinship
 from scheduler_core.diagnosis.fragmentation import Fragment
 from scheduler_core.model.decision import Decision, Status
+from scheduler_core.model.problem import Problem
 from validators.reports.counts import counted
 from validators.reports.escape import printable
 
@@ -29,7 +30,8 @@ def render(answer: Answer, kinship: Kinship, *, colour: bool = False, every: boo
         lines += _cycle(decisions, page)
     lines += _rootless(answer, page)
     lines += fragmentation_lines(answer.fragments or (), page.paint)
-    lines += _problems(answer, page)
+    lines += _listed("Notes:", answer.notes, page)
+    lines += _listed("Problems in the input:", answer.problems, page)
     lines += folded_summary(answer, page)
     return "\n".join(lines) + "\n"
 
@@ -118,13 +120,13 @@ def fragmentation_lines(fragments: Sequence[Fragment], paint: Paint) -> Iterator
     yield ""
 
 
-def _problems(answer: Answer, page: Page) -> Iterator[str]:
-    """Yield the problems of the input, grouped by message."""
-    if not answer.problems:
+def _listed(heading: str, problems: Sequence[Problem], page: Page) -> Iterator[str]:
+    """Yield *problems* under a heading, grouped by message."""
+    if not problems:
         return
-    yield page.paint.bold("Problems in the input:")
+    yield page.paint.bold(heading)
     alike: dict[str, list[str]] = {}
-    for problem in answer.problems:
+    for problem in problems:
         alike.setdefault(problem.message, []).append(printable(problem.object))
     shown = list(alike.items()) if page.every else list(alike.items())[:PROBLEMS_SHOWN]
     for message, objects in shown:

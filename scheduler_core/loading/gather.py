@@ -51,7 +51,7 @@ class Unusable(ValueError):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GatheredObjects:
-    """Undecoded object of a kind that is read."""
+    """Undecoded object."""
 
     kind: str
     api_version: str
@@ -74,9 +74,11 @@ class GatheredObjects:
             return bytes(self.text)
 
 
-def gather(objects: Iterable[Source]) -> tuple[dict[str, list[GatheredObjects]], list[Problem]]:
-    """Return the objects by kind, with lists opened, and the problems; other kinds are skipped."""
-    sorter = _Sorter()
+def gather(
+    objects: Iterable[Source], others: list[GatheredObjects] | None = None
+) -> tuple[dict[str, list[GatheredObjects]], list[Problem]]:
+    """Return the objects by kind, with lists opened, and the problems; objects of other kinds are added to *others* if given."""
+    sorter = _Sorter(others)
     for each in objects:
         sorter.add_source(each)
     return sorter.kinds, sorter.problems
@@ -90,6 +92,11 @@ def label(kind: str, name: Name) -> str:
 def left_out(kind: str, why: str) -> str:
     """Return the message of a problem for which the object is not used."""
     return f"{why}; the {_NOUNS.get(kind, kind)} is left out"
+
+
+def is_left_out(problem: Problem, nouns: Iterable[str]) -> bool:
+    """Return whether an object was not used, and is called by one of *nouns* (pod, group, object)."""
+    return problem.message.endswith(tuple(f"; the {noun} is left out" for noun in nouns))
 
 
 def written_name(text: wire.Text) -> Name:
@@ -116,7 +123,8 @@ def _content(text: wire.Text) -> dict[str, Json]:
 
 
 class _Sorter:
-    def __init__(self) -> None:
+    def __init__(self, others: list[GatheredObjects] | None) -> None:
+        self.others = others
         self.kinds: dict[str, list[GatheredObjects]] = {kind: [] for kind in (*KINDS, CONFIGURATION)}
         self.problems: list[Problem] = []
 
@@ -147,6 +155,8 @@ class _Sorter:
         group = api_version.rpartition("/")[0]
         if (kind in KINDS and served.serves(group, kind)) or (group, kind) == (_CONFIGURATION_GROUP, CONFIGURATION):
             self.kinds[kind].append(GatheredObjects(kind, api_version, text))
+        elif self.others is not None:
+            self.others.append(GatheredObjects(kind, api_version, text))
         return None
 
 

@@ -90,9 +90,10 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     "workloadbuilder.adapters": (
         frozenset({"shared", "explained"}),
         frozenset({"group_instances", "jobset", "leaderworkerset", "other_schedulers"}),
-        frozenset({"job", "trainjob", "grove"}),
+        frozenset({"job", "trainjob", "grove", "apps", "kubeflow", "ray"}),
+        frozenset({"cronjob"}),
         frozenset({"kinds"}),
-        frozenset({"compiled"}),
+        frozenset({"compiled", "skipped_kinds"}),
     ),
     "apiserver": (
         frozenset({"connect", "api", "election"}),

@@ -43,7 +43,7 @@ def answered(*arguments):
         pytest.param(["nodes.json", "fits.json"], 0, id="all is placed"),
         pytest.param(["nodes.json", "fits.json", "large.json"], 1, id="something is not"),
         pytest.param(["broken.json"], 2, id="nothing can be decided"),
-        pytest.param(["nodes.json", "fits.json", "broken.json"], 0, id="all that could be read is placed"),
+        pytest.param(["nodes.json", "fits.json", "broken.json"], 2, id="all that could be read is placed, a pod was skipped"),
         pytest.param(["nodes.json"], 0, id="nothing to place"),
     ],
 )

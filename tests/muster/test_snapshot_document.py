@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from muster.commands.progress import Progress
 from muster.commands.simulate import simulation
+from muster.commands.simulate.cluster_input import ClusterInput
 from muster.commands.simulate.request import SimulationRequest
 from muster.commands.snapshot import fields
 from muster.commands.snapshot.fields import FIELDS
@@ -47,7 +48,7 @@ VOLUMES = [
 
 
 def told(objects, problems=(), strategy="greedy"):
-    answer, _ = simulation.run(objects, SimulationRequest(CycleOptions(strategy=strategy)), problems, Progress())
+    answer, _ = simulation.run(ClusterInput([*objects], [*problems]), SimulationRequest(CycleOptions(strategy=strategy)), Progress())
     return answer_json.render(answer)
 
 

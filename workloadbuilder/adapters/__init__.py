@@ -6,8 +6,13 @@ jobset            JobSet (jobset.x-k8s.io)
 leaderworkerset   LeaderWorkerSet (leaderworkerset.x-k8s.io)
 trainjob          TrainJob (trainer.kubeflow.org)
 grove             PodCliqueSet (grove.io)
-other_schedulers  PodGroups of scheduler-plugins, Volcano and KAI
+other_schedulers  PodGroups of scheduler-plugins, Volcano and KAI, Volcano's Job
+kubeflow          MPIJob, PyTorchJob, TFJob and others (kubeflow.org)
+ray               RayCluster, RayJob (ray.io)
+cronjob           CronJob (batch/v1)
+apps              Deployment, ReplicaSet, StatefulSet, DaemonSet, ReplicationController
 kinds             kinds that can be compiled, each with its adapter
+skipped_kinds     kinds without an adapter: those that create pods
 compiled          compilation of one object
 group_instances   groups of a tree's leaves, and their pods
 explained         source of each block of a template

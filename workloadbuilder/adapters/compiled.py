@@ -15,6 +15,7 @@ from workloadbuilder.adapters.group_instances import Instance
 from workloadbuilder.adapters.kinds import adapter
 from workloadbuilder.adapters.shared.adapter_result import Link, Loss, Reading
 from workloadbuilder.adapters.shared.known_objects import Known
+from workloadbuilder.blueprint import copied
 from workloadbuilder.builder import Builder, BuildOptions
 from workloadbuilder.errors import BuildError, in_order
 from workloadbuilder.item import WHOLE, Owner
@@ -75,6 +76,10 @@ def _compiled(reading: Reading, options: CompileOptions) -> Compiled:
         if reading.link is not None and not reading.errors:
             objects = _from_link(reading, reading.link, options)
             return dataclasses.replace(result, objects=objects)
+        if reading.pods and options.pods and not reading.errors:
+            further = (group_instances.with_namespace(copied(each), reading.namespace) for each in reading.further)
+            objects = (*further, *group_instances.single_pods(reading.pods, reading.namespace))
+            return dataclasses.replace(result, objects=objects, skipped="" if objects else result.skipped)
     except BuildError as error:
         return dataclasses.replace(result, errors=_once((*reading.errors, *map(reading.relocate, error.errors))))
     return result

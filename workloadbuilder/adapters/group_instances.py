@@ -64,15 +64,28 @@ def pods(instances: Sequence[Instance], plans: Sequence[PodPlan], namespace: str
     by_template: dict[str, list[PodPlan]] = {}
     for plan in plans:
         by_template.setdefault(plan.template, []).append(plan)
-    count = sum(plan.count for each in instances for plan in by_template.get(each.template, ()))
-    if count > MAX_PODS:
-        raise BuildError([field.invalid_struct(WHOLE, f"must make at most {MAX_PODS} pods: it would make {count}")])
+    _limit(sum(plan.count for each in instances for plan in by_template.get(each.template, ())))
     for each in instances:
         for plan in by_template.get(each.template, ()):
             for number in range(plan.count):
-                pod = _with_namespace(plan.make(each.positions, number), namespace)
+                pod = with_namespace(plan.make(each.positions, number), namespace)
                 pod["spec"]["schedulingGroup"] = {"podGroupName": each.name}
                 yield pod
+
+
+def single_pods(plans: Sequence[PodPlan], namespace: str) -> Iterator[dict[str, Json]]:
+    """Yield the pods of an object without groups.
+
+    Raises:
+        BuildError: there would be more than ``MAX_PODS``.
+    """
+    _limit(sum(plan.count for plan in plans))
+    return (with_namespace(plan.make((), number), namespace) for plan in plans for number in range(plan.count))
+
+
+def _limit(count: int) -> None:
+    if count > MAX_PODS:
+        raise BuildError([field.invalid_struct(WHOLE, f"must make at most {MAX_PODS} pods: it would make {count}")])
 
 
 def children(instances: Sequence[Instance], plans: Sequence[ChildPlan], namespace: str) -> Iterator[dict[str, Json]]:
@@ -81,10 +94,10 @@ def children(instances: Sequence[Instance], plans: Sequence[ChildPlan], namespac
     for each in instances:
         if each.template in by_template:
             child = by_template[each.template].make(each.positions, linkage.write(each.template, each.parent))
-            yield _with_namespace(child, namespace)
+            yield with_namespace(child, namespace)
 
 
-def _with_namespace(manifest: dict[str, Json], namespace: str) -> dict[str, Json]:
+def with_namespace(manifest: dict[str, Json], namespace: str) -> dict[str, Json]:
     """Set ``metadata.namespace``, after the name."""
     if namespace:
         metadata = manifest["metadata"]

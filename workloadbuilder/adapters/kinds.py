@@ -20,15 +20,34 @@ KINDS: dict[tuple[str, str], str] = {
     ("scheduling.x-k8s.io", "PodGroup"): "other_schedulers.coscheduling",
     ("scheduling.run.ai", "PodGroup"): "other_schedulers.kai",
     ("grove.io", "PodCliqueSet"): "grove.grove",
+    ("batch.volcano.sh", "Job"): "other_schedulers.volcano_job",
+    ("kubeflow.org", "MPIJob"): "kubeflow.training_job",
+    ("kubeflow.org", "PyTorchJob"): "kubeflow.training_job",
+    ("kubeflow.org", "TFJob"): "kubeflow.training_job",
+    ("kubeflow.org", "XGBoostJob"): "kubeflow.training_job",
+    ("kubeflow.org", "PaddleJob"): "kubeflow.training_job",
+    ("kubeflow.org", "JAXJob"): "kubeflow.training_job",
+    ("ray.io", "RayCluster"): "ray.raycluster",
+    ("ray.io", "RayJob"): "ray.rayjob",
+    ("batch", "CronJob"): "cronjob",
 }
 """Module of this package by API group and kind; it reads all versions of the group."""
+SINGLE: dict[tuple[str, str], str] = {
+    ("apps", "Deployment"): "apps.replicas",
+    ("apps", "ReplicaSet"): "apps.replicas",
+    ("apps", "StatefulSet"): "apps.statefulset",
+    ("", "ReplicationController"): "apps.replicas",
+    ("apps", "DaemonSet"): "apps.daemonset",
+}
+"""The same for kinds whose pods never have a group."""
 
 
 def adapter(api_version: Json, kind: Json) -> Adapter | None:
     """Return the adapter of a kind, imported on first use; None if there is none."""
     if not isinstance(api_version, str) or not isinstance(kind, str):
         return None
-    module = KINDS.get((group_of(api_version), kind))
+    key = (group_of(api_version), kind)
+    module = KINDS.get(key) or SINGLE.get(key)
     if module is None:
         return None
     adapt: Adapter = importlib.import_module(f"{__package__}.{module}").adapt
@@ -36,5 +55,5 @@ def adapter(api_version: Json, kind: Json) -> Adapter | None:
 
 
 def listed() -> str:
-    """Return all kinds as a text for messages."""
+    """Return the kinds with groups as a text for messages."""
     return ", ".join(f"{kind} ({group})" for group, kind in KINDS)

@@ -79,9 +79,12 @@ def compile_(  # noqa: PLR0913 - one parameter an option
 ) -> int:
     """Compile the objects at PATH (files, directories, - for standard input): write the Workload of each to standard output.
 
-    Supported kinds: Jobs, JobSets (scheduling in the Job templates, or in replicatedJobPolicies at the root), LeaderWorkerSets
-    and TrainJobs (with their runtime in PATH or --objects). PodGroups of Volcano, scheduler-plugins and KAI, Grove's
-    PodCliqueSets and Kueue's topology annotations are compiled too, with a list of what is lost. Other kinds are skipped.
+    Supported kinds: Jobs, JobSets (scheduling in the Job templates, or in replicatedJobPolicies at the root), LeaderWorkerSets,
+    TrainJobs (with their runtime in PATH or --objects) and CronJobs (their next Job). PodGroups of Volcano, scheduler-plugins and
+    KAI, Volcano's Jobs, Grove's PodCliqueSets, Kubeflow's MPIJobs, PyTorchJobs, TFJobs, XGBoostJobs, PaddleJobs and JAXJobs,
+    RayClusters, RayJobs and Kueue's topology annotations are compiled too, with a list of what is lost. Pods of Deployments,
+    ReplicaSets, StatefulSets, DaemonSets and ReplicationControllers have no group: only --pods creates them. Objects of other kinds
+    that create pods are skipped and reported.
 
     Errors, warnings and losses are written to standard error, with file and line of the field; --format json also has them in
     the output. The order of the inputs does not change the output. If an object has a uid, names are those of Kubernetes

@@ -14,7 +14,10 @@ from validators.reports.counts import counted
 from validators.rules.base import Operation, Settings, Severity
 from workloadbuilder.adapters import kinds
 from workloadbuilder.adapters.compiled import Compiled, CompileOptions, compile_object
+from workloadbuilder.adapters.shared import object_identity
 from workloadbuilder.adapters.shared.known_objects import group_of
+from workloadbuilder.adapters.shared.pod_sets import ONE_BY_ONE
+from workloadbuilder.adapters.skipped_kinds import skip_reason
 
 _NAME = FieldPath("metadata", "name")
 _WORKLOAD = "Workload"
@@ -49,17 +52,26 @@ class Run:
 
 def run(inputs: CompileInputs, options: CompileOptions, *, minor: int) -> Run:
     """Compile all documents of known kinds; the created objects are validated as in Kubernetes 1.*minor*."""
-    results = []
+    results: list[Result] = []
+    skipped: list[Result] = []
     for document in inputs.documents:
         compiled = compile_object(document.content, inputs.known, options)
         if compiled is not None:
             results.append(Result(document, compiled))
+        elif reason := skip_reason(document.content)[0]:
+            skipped.append(Result(document, _skipped(document, reason)))
     problems = inputs.problems
-    if not results and not problems:
+    if not problems and all(each.compiled.skipped == ONE_BY_ONE for each in results):
         problems = (f"there is nothing to compile among {counted(len(inputs.documents), 'object')}: no {kinds.listed()}",)
+    results += skipped
     results.sort(key=_order)
     settings = Settings(minor=minor, linting=True)
     return Run(tuple(_validated(each, settings) for each in _without_duplicates(results)), problems)
+
+
+def _skipped(document: Document, reason: str) -> Compiled:
+    about, _ = object_identity.read_identity(document.content, [], [])
+    return Compiled(about.owner, about.namespace, skipped=reason)
 
 
 def _order(result: Result) -> tuple[str, str, str, str, str, int]:

@@ -192,7 +192,7 @@ def _place(stage: Stage) -> None:
     with contextlib.chdir(DATA):
         inputs = cluster_input.read_cluster_input(["placement"], (), progress)
     request = SimulationRequest(CycleOptions(strategy="complete"))
-    answer, snapshot = simulation.run(inputs.objects, request, inputs.problems, progress)
+    answer, snapshot = simulation.run(inputs, request, progress)
     progress.end()
     for line in answer_text.render(answer, Kinship.from_snapshot(snapshot), colour=stage.colour).splitlines():
         stage.line(line)

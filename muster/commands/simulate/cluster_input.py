@@ -16,8 +16,10 @@ from typing import BinaryIO
 import click
 
 from muster.commands.progress import Progress
+from muster.commands.simulate import controllers
 from muster.commands.simulate.own_objects import Own
-from muster.commands.simulate.what_if import source
+from muster.commands.simulate.pod_owners import PodOwners
+from muster.commands.simulate.what_if import source, whole_name
 from scheduler_core.loading import gather, json_values
 from scheduler_core.model import wire
 from scheduler_core.model.problem import Problem
@@ -25,7 +27,6 @@ from validators.lint import documents, files
 from validators.lint.documents import Document
 from validators.lint.limits import LARGEST_FILE
 from validators.model.decode import Source
-from validators.model.objects import CLUSTER_SCOPED
 
 LARGEST_JSON = 1024**3
 """Bytes.  150,000 pods as kubectl prints them take some 700 MB without managed fields, 150 MB with only the fields that are read."""
@@ -44,10 +45,14 @@ class ClusterInput:
     files: int = 0
     own: Own | None = None
     """The objects that the answer is about, if further objects were added."""
+    skipped: list[Problem] = dataclasses.field(default_factory=list)
+    """Objects at PATH that create pods, or may create pods, and could not be read; they are in *problems* too."""
+    notes: list[Problem] = dataclasses.field(default_factory=list)
+    """What the groups and pods of controllers' objects cannot express, and objects that are taken to create no pods."""
 
 
 def read_cluster_input(paths: Sequence[str], further: Sequence[str], progress: Progress) -> ClusterInput:
-    """Return the objects at *paths*, and those at *further* with other names.
+    """Return the objects at *paths*, with the pods that controllers create, and those at *further* with other names.
 
     Raises:
         click.UsageError: a path does not exist.
@@ -61,26 +66,45 @@ def read_cluster_input(paths: Sequence[str], further: Sequence[str], progress: P
     inputs = ClusterInput()
     for file in named:
         _read(file, inputs, progress)
-    if more:
-        known = ClusterInput()
-        for file in more:
-            _read(file, known, progress)
-        add(inputs, known.objects, known.problems)
+    inputs.skipped += inputs.problems
+    known = ClusterInput()
+    for file in more:
+        _read(file, known, progress)
+    complete(inputs, known.objects if more else None, known.problems)
     return inputs
 
 
-def add(inputs: ClusterInput, known: Iterable[Source], known_problems: Sequence[Problem] = ()) -> None:
-    """Add those objects of *known* whose names *inputs* does not have.
+def complete(inputs: ClusterInput, known: Sequence[Source] | None, known_problems: Sequence[Problem] = ()) -> None:
+    """Add the groups and pods of controllers' objects to *inputs*, and those objects of *known* that they do not replace.
 
-    The objects that *inputs* had before are those that the answer is about (``own``).
+    If *known* is not None, the objects that *inputs* had before, and those of their controllers, are the objects that the answer is
+    about (``own``).  They replace objects of the same name, and what their controllers created in the cluster.
     """
+    expansion = controllers.expand(inputs.objects, known or ())
+    _replace(inputs, expansion.objects)
+    inputs.skipped += expansion.skipped
+    inputs.notes += expansion.notes
+    inputs.problems += expansion.skipped
+    if known is None:
+        return
     own_names = set(_names(inputs.objects))
-    inputs.own = Own.from_names(own_names, inputs.problems)
+    inputs.own = Own.from_names(own_names, inputs.problems, expansion.origins)
     kinds, problems = gather.gather(known)
     inputs.problems += [*known_problems, *problems]
+    owners = PodOwners(expansion.controllers, kinds)
     for gathered in (each for listed in kinds.values() for each in listed):
-        if _name(gathered) not in own_names:
+        if _name(gathered) not in own_names and owners.owner(gathered) is None:
             inputs.objects.append(source(gathered))
+
+
+def _replace(inputs: ClusterInput, created: Sequence[Source]) -> None:
+    """Add *created* objects, in place of those with the same name."""
+    names = set(_names(created))
+    kinds, problems = gather.gather(inputs.objects) if names else ({}, [])
+    if any(_name(each) in names for listed in kinds.values() for each in listed):
+        inputs.objects = [source(each) for listed in kinds.values() for each in listed if _name(each) not in names]
+        inputs.problems += problems
+    inputs.objects += created
 
 
 def _names(objects: Iterable[Source]) -> Iterator[tuple[str, str, str]]:
@@ -89,8 +113,8 @@ def _names(objects: Iterable[Source]) -> Iterator[tuple[str, str, str]]:
 
 
 def _name(gathered: gather.GatheredObjects) -> tuple[str, str, str]:
-    namespace, name = gather.written_name(gathered.text)
-    return gathered.kind, "" if gathered.kind in CLUSTER_SCOPED else namespace or "default", name
+    namespace, name = whole_name(gathered) or ("", "")
+    return gathered.kind, namespace, name
 
 
 def _files(paths: Iterable[str], leave_out: Iterable[str]) -> list[str]:

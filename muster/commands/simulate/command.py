@@ -112,12 +112,15 @@ def simulate(
     PersistentVolumes, StorageClasses, CSINodes, CSIDrivers, CSIStorageCapacities, VolumeAttachments, Services,
     ReplicationControllers, ReplicaSets and StatefulSets. A file can have 1 GiB of JSON or 64 MiB of YAML.
 
+    Objects of controllers at PATH that have no pods yet (Jobs, JobSets, Deployments, RayClusters and all kinds of muster compile)
+    are replaced by the groups and pods that they create. An object of another kind that creates pods is skipped and reported.
+
     With --batch, a line is {"id": ..., "objects": [...], "options": {"order": [...], "evict": true, ...}}. Its options are those
     of the command line in camel case (addNodes, schedulerName), and override them.
 
-    Exit status: 0 every pod is placed, 1 at least one is not, 2 nothing could be decided or the command line is wrong. With
-    --objects, the exit status is only about the pods and groups at PATH and their trees. For example, muster simulate --objects
-    cluster.json job.yaml tests whether that job fits.
+    Exit status: 0 every pod is placed, 1 at least one is not, 2 nothing could be decided, an object at PATH that creates pods
+    was skipped, or the command line is wrong. With --objects, the exit status is only about the pods and groups at PATH and their
+    trees. For example, muster simulate --objects cluster.json job.yaml tests whether that job fits.
     """
     extras.require("simulate")
     if not paths:
@@ -165,7 +168,7 @@ def _one(
     if not inputs.files:
         click.echo(f"muster simulate: no .yaml, .yml, .json file in {', '.join(paths)}", err=True)
     try:
-        answer, snapshot = simulation.run(inputs.objects, request, inputs.problems, progress, inputs.own)
+        answer, snapshot = simulation.run(inputs, request, progress)
     except (OrderError, WhatIfError, NoProfileError) as error:
         raise click.UsageError(str(error)) from None
     finally:

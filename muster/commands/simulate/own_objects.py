@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from muster.render.answer import Answer, Share
@@ -25,25 +25,39 @@ class Own:
     labels: frozenset[str]
     """All objects at PATH, named as in problems."""
     problems: tuple[Problem, ...] = ()
+    origins: Mapping[Name, str] = dataclasses.field(default_factory=dict)
+    """The controller's object at PATH of each pod and group that was created for it."""
 
     @classmethod
-    def from_names(cls, names: Iterable[tuple[str, str, str]], problems: Iterable[Problem]) -> Own | None:
+    def from_names(
+        cls, names: Iterable[tuple[str, str, str]], problems: Iterable[Problem], origins: Mapping[Name, str] | None = None
+    ) -> Own | None:
         """Return the pods and groups among *names* (kind, namespace, name); None if there are none."""
         own = [*names]
         waiting = frozenset(Name(*each) for each in own if each[0] in _WAITING)
-        return (
-            cls(waiting, frozenset(label(kind, (namespace, name)) for kind, namespace, name in own), tuple(problems)) if waiting else None
-        )
+        if not waiting:
+            return None
+        return cls(waiting, frozenset(label(kind, (namespace, name)) for kind, namespace, name in own), tuple(problems), origins or {})
 
 
 def share(answer: Answer, snapshot: ClusterSnapshot, own: Own) -> Share:
     """Return the part of *answer* about *own*: the roots of its pods and groups, and all pods of these roots."""
-    mine = {each.root for each in answer.decisions if _concerns(each, own)}
+    mine = roots(answer.decisions, own)
     decided = {pod for each in answer.decisions if each.root in mine for pod in each.pending}
     groups = {pod.key: Name("PodGroup", pod.namespace, pod.group) for pod in snapshot.pods}
     pending = [pod for pod, _ in answer.pending if pod in decided or pod_name(pod) in own.names or groups.get(pod) in own.names]
-    problems = [each for each in answer.problems if each in own.problems or each.object in own.labels]
+    problems = [each for each in answer.problems if is_problem_of(own, each)]
     return Share(len(mine), len(mine & answer.placed_roots), len(pending), len(problems))
+
+
+def roots(decisions: Iterable[Decision], own: Own) -> frozenset[Name]:
+    """Return the roots of the pods and groups of *own*."""
+    return frozenset(each.root for each in decisions if _concerns(each, own))
+
+
+def is_problem_of(own: Own, problem: Problem) -> bool:
+    """Return whether a problem is about an object at PATH."""
+    return problem in own.problems or problem.object in own.labels
 
 
 def pod_name(key: str) -> Name:

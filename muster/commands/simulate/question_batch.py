@@ -53,9 +53,8 @@ def _answered(line: bytes, known: ClusterInput, request: SimulationRequest, prog
         head["id"] = _value(fields.get("id"))
         line_request = with_options(request, _value(fields.get("options")))
         inputs = ClusterInput(_objects(fields.get("objects")))
-        if known.objects or known.problems:
-            cluster_input.add(inputs, known.objects, known.problems)
-        result, _ = simulation.run(inputs.objects, line_request, inputs.problems, progress, inputs.own)
+        cluster_input.complete(inputs, known.objects if known.objects or known.problems else None, known.problems)
+        result, _ = simulation.run(inputs, line_request, progress)
     except (BadQuestion, OrderError, WhatIfError, simulation.NoProfileError) as error:
         return {**head, "error": str(error)}, BAD_QUESTION
     finally:

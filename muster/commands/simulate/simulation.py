@@ -5,16 +5,17 @@ from __future__ import annotations
 import dataclasses
 import gc
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from muster.commands.progress import Progress
 from muster.commands.simulate import own_objects, what_if
-from muster.commands.simulate.own_objects import Own
+from muster.commands.simulate.cluster_input import ClusterInput
 from muster.commands.simulate.request import SimulationRequest
 from muster.render.answer import Answer
 from scheduler_core.cycle.run_cycle import run_cycle
 from scheduler_core.diagnosis.fragmentation import fragments
 from scheduler_core.loading.feature_gates import apply_feature_gates
+from scheduler_core.loading.gather import is_left_out
 from scheduler_core.loading.load import load
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.snapshot import ClusterSnapshot
@@ -26,17 +27,13 @@ class NoProfileError(ValueError):
     """The scheduler configuration has no profile for the requested scheduler; the message is for users."""
 
 
-def run(
-    objects: Iterable[Source], request: SimulationRequest, problems: Sequence[Problem], progress: Progress, own: Own | None = None
-) -> tuple[Answer, ClusterSnapshot]:
+def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) -> tuple[Answer, ClusterSnapshot]:
     """Return the answer, and the cluster that it is about.
 
     Args:
-        objects: the cluster with the groups and pods to place.
+        inputs: the cluster with the groups and pods to place.
         request: the options.
-        problems: problems of reading the input.
         progress: receives the number of decided roots.
-        own: the objects that the answer is about, if not all of *objects*.
 
     Raises:
         WhatIfError: a node to drain or to copy does not exist.
@@ -45,7 +42,8 @@ def run(
 
     """
     began = time.monotonic()
-    all_problems = list(problems)
+    objects: Iterable[Source] = inputs.objects
+    all_problems = list(inputs.problems)
     if request.drain or request.additions:
         objects, unsorted = what_if.suppose(objects, request.drain, request.additions)
         all_problems += unsorted
@@ -64,9 +62,19 @@ def run(
     in_order = sorted({*all_problems, *result.problems}, key=lambda each: (each.object, each.message))
     seconds = time.monotonic() - began if request.timings else None
     answer = Answer.from_decisions(decisions, result.pending, in_order, seconds)
-    if own is not None:
-        answer = dataclasses.replace(answer, own=own_objects.share(answer, snapshot, own))
+    answer = dataclasses.replace(answer, skipped=_skipped(inputs, in_order), notes=tuple(dict.fromkeys(inputs.notes)))
+    if inputs.own is not None:
+        answer = dataclasses.replace(answer, own=own_objects.share(answer, snapshot, inputs.own))
     if request.fragmentation:
         cycle = request.cycle
         answer = dataclasses.replace(answer, fragments=fragments(apply_feature_gates(snapshot, cycle.gates, cycle.ignore), cycle.ignore))
     return answer, snapshot
+
+
+def _skipped(inputs: ClusterInput, problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Return the objects at PATH that create pods, or may create pods, and were not used."""
+    skipped = {*inputs.skipped}
+    for each in problems:
+        if is_left_out(each, ("pod", "object")) and (inputs.own is None or own_objects.is_problem_of(inputs.own, each)):
+            skipped.add(each)
+    return tuple(sorted(skipped, key=lambda each: (each.object, each.message)))

@@ -107,7 +107,7 @@ def test_all_groups_of_one_template_are_made_with_its_minimum():
 @pytest.mark.parametrize(
     "content",
     [
-        pytest.param({"apiVersion": "apps/v1", "kind": "Deployment"}, id="another kind"),
+        pytest.param({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress"}, id="another kind"),
         pytest.param({"apiVersion": "example.org/v1", "kind": "Job"}, id="a kind of that name in another group"),
         pytest.param({"apiVersion": 3, "kind": ["Job"]}, id="no kind at all"),
         pytest.param([], id="no object"),

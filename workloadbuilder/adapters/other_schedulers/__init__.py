@@ -1,7 +1,8 @@
-"""Adapters for PodGroups of other schedulers.
+"""Adapters for the groups of other schedulers.
 
 scheduler_groups  common parts: owners, pods, names of topology levels
 coscheduling      scheduler-plugins (scheduling.x-k8s.io)
 volcano           Volcano (scheduling.volcano.sh)
+volcano_job       Job of Volcano (batch.volcano.sh)
 kai               KAI Scheduler (scheduling.run.ai)
 """

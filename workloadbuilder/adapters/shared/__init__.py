@@ -5,6 +5,8 @@ fields             fields of an untrusted object, checked by type
 object_identity    kind, name and owner of an object
 known_objects      objects that adapters look up by name
 pod_template       pods as controllers create them from a template
+pod_sets           objects whose pods are one gang, or have no group
+node_matching      nodes that a DaemonSet selects
 job_spec           a Job's spec
 kueue_annotations  Kueue's annotations as topology constraints
 """

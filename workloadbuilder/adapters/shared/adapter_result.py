@@ -69,7 +69,8 @@ class Reading:
     """One object as read by its adapter.
 
     If *root* is None, no Workload is built: *link* is the group to create from another Workload, *skipped* the reason why nothing
-    is created, *errors* are the errors in the object.  *origins* has the paths of default blocks in the object, by template.
+    is created, *errors* are the errors in the object.  *pods* without a root and a link are scheduled one by one, without a group;
+    *further* are objects that their controller creates with them.  *origins* has the paths of default blocks in the object, by template.
     *relocate* maps an error of the tree to its path in the user's object, if that differs.
     """
 
@@ -78,6 +79,7 @@ class Reading:
     root: WorkloadItem | None = None
     pods: tuple[PodPlan, ...] = ()
     children: tuple[ChildPlan, ...] = ()
+    further: tuple[dict[str, Json], ...] = ()
     link: Link | None = None
     skipped: str = ""
     errors: tuple[FieldError, ...] = ()

@@ -1,0 +1,179 @@
+"""Controllers' objects at PATH as the groups and pods that their controllers create.
+
+An object whose pods are already at PATH, or that is finished, adds nothing.  An object that creates pods and cannot be read is
+skipped, with the reason; the answer is then not about all of PATH.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from muster.commands.simulate.pod_owners import Controller, PodOwners
+from scheduler_core.loading.gather import GatheredObjects, Unusable, gather, label, written_name
+from scheduler_core.model.decision import Name
+from scheduler_core.model.pod_meta import CONTROLLERS
+from scheduler_core.model.problem import Problem
+from validators.field import FieldPath
+from validators.model.decode import Source
+from workloadbuilder.adapters import kinds as adapted
+from workloadbuilder.adapters.compiled import Compiled, CompileOptions, compile_object
+from workloadbuilder.adapters.shared.known_objects import Known
+from workloadbuilder.adapters.skipped_kinds import skip_reason
+
+Content = dict[str, Any]
+Gathered = Mapping[str, Sequence[GatheredObjects]]
+_ENDED = frozenset({"Complete", "Failed", "Completed", "Succeeded"})
+_OPTIONS = CompileOptions(groups=True, pods=True)
+_LOOKED_UP = ("Workload",)
+_NOT_SIMULATED = "; its pods are not simulated"
+_UID = FieldPath("metadata", "uid")
+
+
+@dataclasses.dataclass(slots=True)
+class Expansion:
+    """Created objects, and what was not created.
+
+    Attributes:
+        objects: the groups and pods.
+        origins: the object at PATH of each created group and pod.
+        controllers: the objects at PATH that were read.
+        skipped: objects that create pods and could not be read, with the reason.
+        notes: what the created objects cannot express, and objects that are taken to create no pods.
+
+    """
+
+    objects: list[Content] = dataclasses.field(default_factory=list)
+    origins: dict[Name, str] = dataclasses.field(default_factory=dict)
+    controllers: list[Controller] = dataclasses.field(default_factory=list)
+    skipped: list[Problem] = dataclasses.field(default_factory=list)
+    notes: list[Problem] = dataclasses.field(default_factory=list)
+
+
+def expand(objects: Iterable[Source], cluster: Iterable[Source] = ()) -> Expansion:
+    """Return the objects that controllers create for those of *objects*; *cluster* are further objects to look up."""
+    others: list[GatheredObjects] = []
+    kinds, problems = gather(objects, others)
+    others += [each for kind in CONTROLLERS for each in kinds[kind] if _is_manifest(bytes(each.text))]
+    result = Expansion(skipped=problems)
+    manifests = [content for each in others if (content := _read(each, result)) is not None]
+    if manifests:
+        _expand(manifests, kinds, _known(manifests, kinds, cluster), result)
+    return result
+
+
+def _is_manifest(text: bytes) -> bool:
+    """Return whether an object is more than the selector that a snapshot keeps."""
+    return b'"template"' in text or b'"replicas"' in text
+
+
+def _read(gathered: GatheredObjects, result: Expansion) -> Content | None:
+    try:
+        content = gathered.content()
+    except Unusable as error:
+        result.skipped.append(Problem(label(gathered.kind, written_name(gathered.text)), f"{error}; the object is left out"))
+        return None
+    return content
+
+
+def _known(manifests: Sequence[Content], kinds: Gathered, cluster: Iterable[Source]) -> Known:
+    """Return what adapters look up; of a large cluster only the kinds that the kinds of *manifests* need."""
+    wanted = {*_LOOKED_UP, *(need for each in manifests for need in _NEEDED.get(str(each["kind"]), ()))}
+    others: list[GatheredObjects] = []
+    known, _ = gather(cluster, others)
+    listed = [each for kind in wanted for each in (*kinds[kind], *known[kind])]
+    return Known(manifests, [*_parsed(listed), *_parsed(others)])
+
+
+_NEEDED = {
+    "DaemonSet": ("Node",),
+    "StatefulSet": ("PersistentVolumeClaim",),
+    "PodGroup": ("Pod",),
+}
+"""Kinds that an adapter looks up besides Workloads and custom kinds, by the kind that it reads."""
+
+
+def _parsed(listed: Iterable[GatheredObjects]) -> Iterator[Content]:
+    for each in listed:
+        try:
+            yield each.content()
+        except Unusable:
+            continue
+
+
+def _expand(manifests: Sequence[Content], kinds: Gathered, known: Known, result: Expansion) -> None:
+    read = {_controller(each) for each in manifests if adapted.adapter(each["apiVersion"], each["kind"]) is not None}
+    owners = PodOwners(read, kinds)
+    present = {owner for each in kinds["Pod"] if (owner := owners.owner(each)) is not None}
+    for content in manifests:
+        controller = _controller(content)
+        if _owner(content) in read:
+            continue
+        compiled = compile_object(content, known, _OPTIONS)
+        if compiled is None:
+            reason, makes_pods = skip_reason(content)
+            if makes_pods:
+                result.skipped.append(Problem(controller.label, f"{reason}{_NOT_SIMULATED}"))
+            elif reason:
+                result.notes.append(Problem(controller.label, reason))
+        elif controller not in present and not _is_finished(content):
+            _add(controller, compiled, result)
+            result.controllers.append(controller)
+
+
+def _controller(content: Content) -> Controller:
+    metadata = content.get("metadata")
+    fields = metadata if isinstance(metadata, Mapping) else {}
+    namespace, name = fields.get("namespace"), fields.get("name") or fields.get("generateName")
+    return Controller(str(content.get("kind")), str(namespace or "default"), str(name or "(without a name)"))
+
+
+def _is_finished(content: Content) -> bool:
+    """Return whether an object has run to its end and has no pods any more."""
+    status = content.get("status")
+    if not isinstance(status, Mapping):
+        return False
+    conditions = status.get("conditions")
+    ended = (
+        each
+        for each in (conditions if isinstance(conditions, list) else ())
+        if isinstance(each, Mapping) and each.get("status") == "True" and each.get("type") in _ENDED
+    )
+    return any(True for _ in ended) or status.get("jobDeploymentStatus") in {"Complete", "Failed"}
+
+
+def _add(controller: Controller, compiled: Compiled, result: Expansion) -> None:
+    if compiled.errors:
+        texts = [f"{each.path}: {each}" if each.path.parts else str(each) for each in compiled.errors]
+        result.skipped.append(Problem(controller.label, f"{'; '.join(texts)}{_NOT_SIMULATED}"))
+        return
+    if compiled.skipped:
+        result.skipped.append(Problem(controller.label, f"{compiled.skipped}{_NOT_SIMULATED}"))
+        return
+    objects = [dict(each) for each in compiled.objects]
+    if any(not _has_containers(each) for each in objects if each["kind"] == "Pod"):
+        reason = "a pod template has no containers, so the API server refuses its pods"
+        result.skipped.append(Problem(controller.label, f"{reason}{_NOT_SIMULATED}"))
+        return
+    for each in objects:
+        metadata = each["metadata"]
+        result.origins[Name(each["kind"], metadata.get("namespace") or "default", metadata["name"])] = controller.label
+    result.objects += objects
+    result.notes += [Problem(controller.label, f"{each.path}: {each.detail}") for each in compiled.losses]
+    result.notes += [Problem(controller.label, f"{each.path}: {each}") for each in compiled.warnings if each.path != _UID]
+
+
+def _owner(content: Content) -> Controller | None:
+    """Return the controlling owner of an object."""
+    metadata = content.get("metadata")
+    references = metadata.get("ownerReferences") if isinstance(metadata, Mapping) else None
+    for each in references if isinstance(references, list) else ():
+        if isinstance(each, Mapping) and each.get("controller") is True:
+            return Controller(str(each.get("kind")), _controller(content).namespace, str(each.get("name")))
+    return None
+
+
+def _has_containers(pod: Content) -> bool:
+    containers = pod["spec"].get("containers")
+    return isinstance(containers, list) and bool(containers)

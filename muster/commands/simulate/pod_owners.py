@@ -1,0 +1,162 @@
+"""Pods and groups of a cluster that belong to given controllers: by owner, by label, or by the Workload of the controller."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from scheduler_core.loading.gather import GatheredObjects
+from scheduler_core.model import wire
+from scheduler_core.model.pod_meta import PodMeta
+from validators.model import decode
+
+_LABELS: Mapping[str, tuple[str, str]] = {
+    "JobSet": ("jobset.sigs.k8s.io/jobset-name", "{}"),
+    "TrainJob": ("jobset.sigs.k8s.io/jobset-name", "{}"),
+    "LeaderWorkerSet": ("leaderworkerset.sigs.k8s.io/name", "{}"),
+    "PodCliqueSet": ("app.kubernetes.io/part-of", "{}"),
+    "RayCluster": ("ray.io/cluster", "{}"),
+    "RayJob": ("ray.io/cluster", "{}-(raycluster-)?[a-z0-9]{{5}}"),
+    **dict.fromkeys(("MPIJob", "PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob"), ("training.kubeflow.org/job-name", "{}")),
+}
+"""Label of the pods by kind of the controller, and the pattern of its value by the controller's name."""
+_BETWEEN: Mapping[str, tuple[str, str]] = {
+    "Deployment": ("ReplicaSet", "{}-[a-z0-9]{{1,10}}"),
+    "CronJob": ("Job", "{}-[0-9]+"),
+    "MPIJob": ("Job", "{}-launcher"),
+    "RayJob": ("Job", "{}"),
+}
+"""Kind and name of the objects between a controller and its pods, which a snapshot may lack."""
+_GROUPS = frozenset({"PodGroup", "CompositePodGroup"})
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Controller:
+    """Kind, namespace (never empty) and name of a controller."""
+
+    kind: str
+    namespace: str
+    name: str
+
+    @property
+    def label(self) -> str:
+        """Return its name in messages."""
+        return f"{self.kind} {self.namespace}/{self.name}"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Test:
+    label: str
+    value: re.Pattern[str]
+    kind: str
+    name: re.Pattern[str]
+
+
+class PodOwners:
+    """Test for objects that belong to one of *controllers*, among all the objects *kinds* of a cluster."""
+
+    def __init__(self, controllers: Iterable[Controller], kinds: Mapping[str, Sequence[GatheredObjects]]) -> None:
+        self._controllers: dict[str, list[Controller]] = {}
+        for each in controllers:
+            self._controllers.setdefault(each.namespace, []).append(each)
+        self._direct = {(each.namespace, each.kind, each.name): each for listed in self._controllers.values() for each in listed}
+        self._tests = {each: _test(each) for each in self._direct.values()}
+        self._workloads: dict[tuple[str, str], Controller] = {}
+        self._pod_groups: dict[tuple[str, str], Controller] = {}
+        if self._direct:
+            self._read_groups(kinds)
+
+    def _read_groups(self, kinds: Mapping[str, Sequence[GatheredObjects]]) -> None:
+        for each in kinds["Workload"]:
+            reference = _section(_fields(each.text, "spec"), "controllerRef")
+            owner = self._direct.get((_namespace(each), str(reference.get("kind")), str(reference.get("name"))))
+            if owner is not None:
+                self._workloads[_namespace(each), _name(each)] = owner
+        for each in kinds["PodGroup"]:
+            if self._workloads and (owner := self._by_workload(each)) is not None:
+                self._pod_groups[_namespace(each), _name(each)] = owner
+
+    def owner(self, gathered: GatheredObjects) -> Controller | None:
+        """Return the controller to which an object belongs; None if it belongs to none of them."""
+        if not self._direct:
+            return None
+        if gathered.kind == "Pod":
+            return self._of_pod(gathered)
+        if gathered.kind == "Workload":
+            return self._workloads.get((_namespace(gathered), _name(gathered)))
+        if gathered.kind in _GROUPS:
+            return self._by_workload(gathered)
+        if gathered.kind == "ReplicaSet":
+            meta = _meta(gathered)
+            return None if meta is None else self._owning(meta, meta.namespace or "default")
+        return None
+
+    def _of_pod(self, gathered: GatheredObjects) -> Controller | None:
+        meta = _meta(gathered)
+        if meta is None or (namespace := meta.namespace or "default") not in self._controllers:
+            return None
+        if (owner := self._owning(meta, namespace)) is not None:
+            return owner
+        if self._pod_groups:
+            group = _section(_fields(gathered.text, "spec"), "schedulingGroup").get("podGroupName")
+            return self._pod_groups.get((namespace, str(group)))
+        return None
+
+    def _owning(self, meta: PodMeta, namespace: str) -> Controller | None:
+        references = [each for each in meta.owner_references or () if each.controller]
+        for each in references:
+            if (direct := self._direct.get((namespace, each.kind, each.name))) is not None:
+                return direct
+        labels = meta.labels or {}
+        for controller in self._controllers.get(namespace, ()):
+            test = self._tests[controller]
+            if test.label and test.value.fullmatch(labels.get(test.label, "")):
+                return controller
+            if test.kind and any(each.kind == test.kind and test.name.fullmatch(each.name) for each in references):
+                return controller
+        return None
+
+    def _by_workload(self, gathered: GatheredObjects) -> Controller | None:
+        spec = _fields(gathered.text, "spec")
+        named = _section(spec, "workloadRef").get("workloadName")
+        named = named or _section(_section(spec, "podGroupTemplateRef"), "workload").get("workloadName")
+        return self._workloads.get((_namespace(gathered), str(named)))
+
+
+def _test(controller: Controller) -> _Test:
+    label, value = _LABELS.get(controller.kind, ("", ""))
+    kind, name = _BETWEEN.get(controller.kind, ("", ""))
+    quoted = re.escape(controller.name)
+    return _Test(label, re.compile(value.format(quoted)), kind, re.compile(name.format(quoted)))
+
+
+def _meta(gathered: GatheredObjects) -> PodMeta | None:
+    try:
+        return wire.DECODERS[PodMeta].decode(wire.FIELDS.decode(gathered.text)["metadata"])  # type: ignore[no-any-return]
+    except (ValueError, KeyError, RecursionError):
+        # The reader of the object reports the problem.
+        return None
+
+
+def _fields(text: wire.Text, name: str) -> Mapping[str, object]:
+    try:
+        value = decode.parse(wire.FIELDS.decode(text)[name])
+    except (ValueError, KeyError, RecursionError):
+        return {}
+    return value if isinstance(value, Mapping) else {}
+
+
+def _section(content: Mapping[str, object], name: str) -> Mapping[str, object]:
+    section = content.get(name)
+    return section if isinstance(section, Mapping) else {}
+
+
+def _namespace(gathered: GatheredObjects) -> str:
+    meta = _meta(gathered)
+    return (meta.namespace if meta else "") or "default"
+
+
+def _name(gathered: GatheredObjects) -> str:
+    meta = _meta(gathered)
+    return meta.name if meta else ""

@@ -1,0 +1,175 @@
+"""Kubeflow's jobs, Ray clusters and Volcano's jobs: pods by role, gangs and their minimum."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.workloadbuilder.adapters.compiling import compiled, error_lines, lost_fields, names, pods, root, sound
+
+PODS = "template: {spec: {containers: [{name: main, image: i}]}}"
+PYTORCH = f"""
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {{name: bert, namespace: ml}}
+spec:
+  runPolicy: {{cleanPodPolicy: None}}
+  pytorchReplicaSpecs:
+    Master: {{replicas: 1, restartPolicy: OnFailure, {PODS}}}
+    Worker: {{replicas: 3, restartPolicy: OnFailure, {PODS}}}
+"""
+GANG = PYTORCH.replace("cleanPodPolicy: None", "schedulingPolicy: {}")
+MPI = f"""
+apiVersion: kubeflow.org/v2beta1
+kind: MPIJob
+metadata: {{name: sim, namespace: ml}}
+spec:
+  slotsPerWorker: 2
+  runPolicy: {{schedulingPolicy: {{minAvailable: 3, queue: q}}}}
+  mpiReplicaSpecs:
+    Launcher: {{replicas: 1, {PODS}}}
+    Worker: {{replicas: 4, {PODS}}}
+"""
+RAY = f"""
+apiVersion: ray.io/v1
+kind: RayCluster
+metadata: {{name: tune, namespace: ml, labels: {{}}}}
+spec:
+  headGroupSpec: {{{PODS}}}
+  workerGroupSpecs:
+  - {{groupName: small, replicas: 2, minReplicas: 1, maxReplicas: 5, {PODS}}}
+  - {{groupName: slice, replicas: 1, minReplicas: 0, maxReplicas: 2, numOfHosts: 4, {PODS}}}
+"""
+RAY_GANG = RAY.replace("labels: {}", "labels: {ray.io/gang-scheduling-enabled: 'true'}")
+RAY_JOB = RAY.replace("RayCluster", "RayJob").replace("spec:\n  headGroupSpec", "spec:\n  rayClusterSpec:\n   headGroupSpec")
+RAY_JOB = RAY_JOB.replace("  workerGroupSpecs", "   workerGroupSpecs").replace("  - {groupName", "   - {groupName")
+VOLCANO = f"""
+apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {{name: mnist, namespace: ml}}
+spec:
+  schedulerName: volcano
+  queue: research
+  tasks:
+  - {{name: ps, replicas: 2, {PODS}}}
+  - {{name: worker, replicas: 4, minAvailable: 3, {PODS}}}
+"""
+
+
+def single(text):
+    result = sound(text, pods=True)
+    assert all("schedulingGroup" not in each["spec"] for each in result.objects)
+    return names(result, "Pod")
+
+
+def gang(text):
+    result = sound(text, groups=True, pods=True)
+    (group,) = names(result, "PodGroup")
+    assert {group} == {*pods(result).values()}
+    return root(result)["schedulingPolicy"], [*pods(result)]
+
+
+def test_a_job_without_a_scheduling_policy_has_no_gang():
+    assert ["bert-master-0", "bert-worker-0", "bert-worker-1", "bert-worker-2"] == single(PYTORCH)
+
+
+def test_labels_are_those_of_the_operator():
+    pod = sound(PYTORCH, pods=True).objects[-1]
+    prefix = "training.kubeflow.org"
+    assert {f"{prefix}/job-name": "bert", f"{prefix}/replica-type": "worker", f"{prefix}/replica-index": "2"} == pod["metadata"]["labels"]
+
+
+def test_with_a_scheduling_policy_all_pods_are_a_gang():
+    assert ({"gang": {"minCount": 4}}, ["bert-master-0", "bert-worker-0", "bert-worker-1", "bert-worker-2"]) == gang(GANG)
+
+
+def test_the_minimum_of_an_mpi_job_is_kept_and_its_queue_is_lost():
+    assert ({"gang": {"minCount": 3}}, ["sim-launcher-0", *(f"sim-worker-{number}" for number in range(4))]) == gang(MPI)
+    assert ["spec.runPolicy.schedulingPolicy.queue"] == lost_fields(sound(MPI))
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "roles"),
+    [
+        pytest.param("TFJob", "tfReplicaSpecs", ["Chief", "PS", "Worker"], id="TFJob"),
+        pytest.param("XGBoostJob", "xgbReplicaSpecs", ["Master", "Worker"], id="XGBoostJob"),
+        pytest.param("PaddleJob", "paddleReplicaSpecs", ["Worker"], id="PaddleJob"),
+        pytest.param("JAXJob", "jaxReplicaSpecs", ["Worker"], id="JAXJob"),
+    ],
+)
+def test_roles_by_kind(kind, field, roles):
+    replicas = ", ".join(f"{role}: {{{PODS}}}" for role in roles)
+    text = f"{{apiVersion: kubeflow.org/v1, kind: {kind}, metadata: {{name: j}}, spec: {{{field}: {{{replicas}}}}}}}"
+    assert [f"j-{role.lower()}-0" for role in roles] == single(text)
+
+
+def test_a_ray_cluster_has_a_head_and_workers_of_several_hosts():
+    want = ["tune-head", "tune-small-worker-0", "tune-small-worker-1", *(f"tune-slice-worker-{number}" for number in range(4))]
+    assert want == single(RAY)
+    assert ({"gang": {"minCount": 7}}, want) == gang(RAY_GANG)
+
+
+def test_with_autoscaling_the_gang_is_that_of_the_lower_limits():
+    scaled = RAY_GANG.replace("spec:\n  head", "spec:\n  enableInTreeAutoscaling: true\n  head")
+    policy, found = gang(scaled)
+    assert ({"gang": {"minCount": 2}}, 7) == (policy, len(found))
+    assert ["spec.enableInTreeAutoscaling"] == lost_fields(sound(scaled))
+
+
+@pytest.mark.parametrize(
+    ("group", "want"),
+    [
+        pytest.param("replicas: 9, minReplicas: 1, maxReplicas: 5", 5, id="above the limit"),
+        pytest.param("replicas: 0, minReplicas: 1, maxReplicas: 5", 1, id="below the limit"),
+        pytest.param("minReplicas: 2, maxReplicas: 5", 2, id="absent"),
+        pytest.param("suspend: true, replicas: 2, minReplicas: 1, maxReplicas: 5", 0, id="suspended"),
+    ],
+)
+def test_number_of_workers_is_within_its_limits(group, want):
+    found = single(RAY.replace("replicas: 2, minReplicas: 1, maxReplicas: 5", group))
+    assert want == sum("small" in each for each in found)
+
+
+@pytest.mark.parametrize(("mode", "submits"), [("", True), ("submissionMode: HTTPMode\n  ", False)])
+def test_a_ray_job_has_the_pods_of_its_cluster_and_a_submitter(mode, submits):
+    found = single(RAY_JOB.replace("rayClusterSpec", f"{mode}rayClusterSpec"))
+    assert (8 if submits else 7, submits) == (len(found), "tune-0" in found)
+
+
+def test_a_ray_job_on_another_cluster_has_only_a_submitter():
+    text = "{apiVersion: ray.io/v1, kind: RayJob, metadata: {name: j}, spec: {clusterSelector: {ray.io/cluster: c}}}"
+    (pod,) = sound(text, pods=True).objects
+    assert {"cpu": "500m", "memory": "200Mi"} == pod["spec"]["containers"][0]["resources"]["requests"]
+
+
+def test_the_minimum_of_a_volcano_job_is_the_sum_of_its_tasks():
+    assert ({"gang": {"minCount": 5}}, 6) == (gang(VOLCANO)[0], len(gang(VOLCANO)[1]))
+    assert ["spec.queue"] == lost_fields(sound(VOLCANO))
+    assert {"gang": {"minCount": 6}} == gang(VOLCANO.replace("queue: research", "minAvailable: 6"))[0]
+
+
+def test_claims_of_a_volcano_job_are_volumes_of_all_its_pods():
+    text = VOLCANO.replace("queue: research", "volumes: [{mountPath: /data, volumeClaimName: data}]")
+    result = sound(text, pods=True)
+    (volumes,) = {str(each["spec"]["volumes"]) for each in result.objects if each["kind"] == "Pod"}
+    assert "{'claimName': 'data'}" in volumes
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        pytest.param(PYTORCH.replace("Worker", "Wroker"), "spec.pytorchReplicaSpecs", id="unknown role"),
+        pytest.param(PYTORCH.replace("pytorchReplicaSpecs", "tfReplicaSpecs"), "spec.pytorchReplicaSpecs", id="no replicas"),
+        pytest.param(PYTORCH.replace("replicas: 3", "replicas: many"), "spec.pytorchReplicaSpecs.Worker.replicas", id="no number"),
+        pytest.param(MPI.replace("minAvailable: 3", "minAvailable: 6"), "spec.runPolicy.schedulingPolicy.minAvailable", id="too many"),
+        pytest.param(RAY.replace("headGroupSpec", "head"), "spec.headGroupSpec", id="no head"),
+        pytest.param(RAY.replace("groupName: small, ", ""), "spec.workerGroupSpecs[0].groupName", id="no group name"),
+        pytest.param(RAY.replace("numOfHosts: 4", "numOfHosts: 0"), "spec.workerGroupSpecs[1].numOfHosts", id="no host"),
+        pytest.param(RAY_JOB.replace("spec:\n", "spec:\n  submissionMode: Mail\n", 1), "spec.submissionMode", id="unknown mode"),
+        pytest.param(VOLCANO.replace("queue: research", "minAvailable: 7"), "spec.minAvailable", id="more than its pods"),
+        pytest.param(VOLCANO.replace("tasks:", "jobs:"), "spec.tasks", id="no tasks"),
+    ],
+)
+def test_bad_input_is_an_error_at_its_field(text, want):
+    result = compiled(text, pods=True)
+    assert () == result.objects
+    assert [want] == [each.partition(": ")[0] for each in error_lines(result.errors)]

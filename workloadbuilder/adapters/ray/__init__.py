@@ -1,0 +1,5 @@
+"""KubeRay (ray.io).
+
+raycluster   RayCluster: the head and the groups of workers
+rayjob       RayJob: its RayCluster, and the Job that submits
+"""

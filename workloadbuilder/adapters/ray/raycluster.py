@@ -1,0 +1,93 @@
+"""Adapter for RayCluster (ray.io): the head, and the pods of each group of workers.
+
+With gang scheduling (the label ``ray.io/gang-scheduling-enabled``) all pods are one gang, or those of the lower limits if the
+cluster scales itself; without it they have no group.  A worker of several hosts is that many pods.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from validators import field
+from validators.field import FieldError, FieldPath
+from validators.model.decode import Json
+from workloadbuilder.adapters.shared import kueue_annotations, object_identity, pod_sets, pod_template
+from workloadbuilder.adapters.shared.adapter_result import Loss, Reading
+from workloadbuilder.adapters.shared.fields import Fields
+from workloadbuilder.adapters.shared.known_objects import Known
+from workloadbuilder.adapters.shared.object_identity import Subject
+from workloadbuilder.adapters.shared.pod_sets import Gang, PodSet
+from workloadbuilder.item import Owner
+
+ROOT = "raycluster-root"
+CLUSTER, NODE_TYPE, GROUP = "ray.io/cluster", "ray.io/node-type", "ray.io/group"
+_GANG = "ray.io/gang-scheduling-enabled"
+_MOST = 2**31 - 1
+_SCALED = "the autoscaler changes the number of workers; the pods of the current number are placed"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Ray:
+    """Pods of a Ray cluster; *minimum* is their number at the lower limits, *scaled* is True with autoscaling."""
+
+    sets: tuple[PodSet, ...]
+    minimum: int
+    scaled: bool
+
+
+def adapt(manifest: Json, known: Known) -> Reading:  # noqa: ARG001 - signature of adapters
+    """Read a RayCluster; never raises, for any JSON."""
+    errors: list[FieldError] = []
+    warnings: list[FieldError] = []
+    about, top = object_identity.read_identity(manifest, errors, warnings)
+    spec = top.mapping("spec")
+    if spec.flag("suspend"):
+        detail = "the RayCluster is suspended: its pods are created when it is resumed"
+        warnings.append(field.invalid(spec.path / "suspend", True, detail))  # noqa: FBT003 - the field's value
+    ray = read_ray(spec, about.owner.name)
+    return reading(about, ray.sets, ray, spec.path, errors, warnings)
+
+
+def reading(
+    about: Subject, sets: tuple[PodSet, ...], ray: Ray, path: FieldPath, errors: list[FieldError], warnings: list[FieldError]
+) -> Reading:
+    """Return the reading of an object with the cluster *ray* at *path* and all pods in *sets*."""
+    losses = [*kueue_annotations.queue(about.labels, about.annotations)]
+    if ray.scaled:
+        losses.append(Loss(path / "enableInTreeAutoscaling", _SCALED))
+    if _GANG not in about.labels:
+        return dataclasses.replace(pod_sets.one_by_one(about, sets, errors, warnings), losses=tuple(losses))
+    return pod_sets.gang(about, ray.sets, Gang(ROOT, path, ray.minimum), errors, warnings, losses)
+
+
+def read_ray(spec: Fields, name: str) -> Ray:
+    """Read the *spec* of the cluster named *name*."""
+    head = spec.mapping("headGroupSpec")
+    if "headGroupSpec" not in spec:
+        spec.errors.append(field.required(head.path, "a RayCluster must have a head"))
+    scaled = spec.flag("enableInTreeAutoscaling")
+    workers = [*_workers(spec, name)]
+    minimum = 1 + sum(lower if scaled else each.count for each, lower in workers)
+    labels = {CLUSTER: name, NODE_TYPE: "head", GROUP: "headgroup"}
+    template = pod_template.read_pod_template(head.mapping("template"))
+    return Ray((PodSet(template, f"{name}-head", 1, labels, numbered=False), *(each for each, _ in workers)), minimum, scaled)
+
+
+def _workers(spec: Fields, name: str) -> Iterator[tuple[PodSet, int]]:
+    """Yield the pods of each group of workers, and their number at the group's lower limit."""
+    for entry in spec.each_item("workerGroupSpecs"):
+        group = entry.text("groupName")
+        least, most = entry.number("minReplicas", 0), entry.number("maxReplicas", _MOST)
+        hosts = entry.number("numOfHosts", 1, minimum=1)
+        replicas = 0 if entry.flag("suspend") else min(max(entry.number("replicas", least), least), most)
+        if not group:
+            entry.errors.append(field.required(entry.path / "groupName", "its pods are named after it"))
+        labels = {CLUSTER: name, NODE_TYPE: "worker", GROUP: group}
+        template = pod_template.read_pod_template(entry.mapping("template"))
+        yield PodSet(template, f"{name}-{group}-worker", replicas * hosts, labels), min(least, replicas) * hosts
+
+
+def job_owner(name: str) -> Owner:
+    """Return the Job that submits for the RayJob *name*."""
+    return Owner("batch/v1", "Job", name)

@@ -1,0 +1,60 @@
+"""Adapter for RayJob (ray.io): the RayCluster that it creates, and the pod of the Job that submits to it."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from validators import field
+from validators.field import FieldError
+from validators.model.decode import Json
+from workloadbuilder.adapters.ray import raycluster
+from workloadbuilder.adapters.shared import object_identity, pod_template
+from workloadbuilder.adapters.shared.adapter_result import Reading
+from workloadbuilder.adapters.shared.fields import Fields
+from workloadbuilder.adapters.shared.known_objects import Known
+from workloadbuilder.adapters.shared.pod_sets import PodSet
+
+_BY_JOB = "K8sJobMode"
+_WITHOUT_POD = frozenset({"HTTPMode", "InteractiveMode", "SidecarMode"})
+_DEFAULT_SUBMITTER = {
+    "spec": {
+        "restartPolicy": "Never",
+        "containers": [
+            {
+                "name": "ray-job-submitter",
+                "resources": {"requests": {"cpu": "500m", "memory": "200Mi"}, "limits": {"cpu": "1", "memory": "1Gi"}},
+            }
+        ],
+    }
+}
+"""Pod of the submitter if the RayJob has no template for it."""
+
+
+def adapt(manifest: Json, known: Known) -> Reading:  # noqa: ARG001 - signature of adapters
+    """Read a RayJob; never raises, for any JSON."""
+    errors: list[FieldError] = []
+    warnings: list[FieldError] = []
+    about, top = object_identity.read_identity(manifest, errors, warnings)
+    spec = top.mapping("spec")
+    if spec.flag("suspend"):
+        detail = "the RayJob is suspended: its pods are created when it is resumed"
+        warnings.append(field.invalid(spec.path / "suspend", True, detail))  # noqa: FBT003 - the field's value
+    cluster = spec.mapping("rayClusterSpec")
+    mode = spec.text("submissionMode", _BY_JOB)
+    if mode != _BY_JOB and mode not in _WITHOUT_POD:
+        errors.append(field.not_supported(spec.path / "submissionMode", mode, sorted({_BY_JOB, *_WITHOUT_POD})))
+    submitter = [_submitter(spec, about.owner.name)] if mode == _BY_JOB else []
+    if spec.mapping("clusterSelector").given:
+        ray = raycluster.Ray((), 0, scaled=False)
+        selected = dataclasses.replace(about, labels={})
+        return raycluster.reading(selected, tuple(submitter), ray, cluster.path, errors, warnings)
+    ray = raycluster.read_ray(cluster, about.owner.name)
+    everything = (*ray.sets, *submitter)
+    with_submitter = dataclasses.replace(ray, sets=everything)
+    return raycluster.reading(about, everything, with_submitter, cluster.path, errors, warnings)
+
+
+def _submitter(spec: Fields, name: str) -> PodSet:
+    given = spec.mapping("submitterPodTemplate")
+    template = given if given.given else Fields(_DEFAULT_SUBMITTER, given.path, given.errors)
+    return PodSet(pod_template.read_pod_template(template), name, 1, {"job-name": name}, owner=raycluster.job_owner(name))

@@ -1,0 +1,78 @@
+"""Kinds without an adapter: those that create pods, and those that are taken to create none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from validators.versions import served
+from workloadbuilder.adapters import kinds as adapted
+from workloadbuilder.adapters.shared.known_objects import group_of
+
+_WITHOUT_TEMPLATE = frozenset(
+    {
+        ("argoproj.io", "CronWorkflow"),
+        ("argoproj.io", "Workflow"),
+        ("serving.kserve.io", "InferenceService"),
+        ("serving.kserve.io", "LLMInferenceService"),
+        ("sparkoperator.k8s.io", "ScheduledSparkApplication"),
+        ("sparkoperator.k8s.io", "SparkApplication"),
+        ("nvidia.com", "DynamoGraphDeployment"),
+    }
+)
+"""Kinds that create pods and need not have a pod template."""
+_TEMPLATES_ONLY = frozenset(
+    {
+        ("", "PodTemplate"),
+        ("argoproj.io", "ClusterWorkflowTemplate"),
+        ("argoproj.io", "WorkflowTemplate"),
+        ("serving.kserve.io", "ClusterServingRuntime"),
+        ("serving.kserve.io", "ServingRuntime"),
+        ("trainer.kubeflow.org", "ClusterTrainingRuntime"),
+        ("trainer.kubeflow.org", "TrainingRuntime"),
+    }
+)
+"""Kinds that have a pod template and create no pods."""
+_POLICIES = frozenset({"constraints.gatekeeper.sh", "kyverno.io", "policies.kyverno.io", "templates.gatekeeper.sh"})
+_BUILT_IN = ".k8s.io"
+_DEEPEST = 40
+"""Levels of nesting that are searched for a pod template."""
+
+
+def skip_reason(content: Mapping[str, Any]) -> tuple[str, bool]:
+    """Return the reason why an object of a kind without an adapter is skipped, and whether it creates pods.
+
+    The reason is empty if it is known to create none.
+    """
+    group, kind = group_of(str(content.get("apiVersion"))), str(content.get("kind"))
+    if (group, kind) in _TEMPLATES_ONLY or group in _POLICIES:
+        return "", False
+    groups = sorted(each for each, name in (*adapted.KINDS, *adapted.SINGLE, ("", "Pod")) if name == kind)
+    if groups and (_is_built_in(group) or kind not in _AMBIGUOUS):
+        expected = " or ".join(each or "v1" for each in groups)
+        return f"{kind} is served in {expected}, not in {content.get('apiVersion')}", True
+    if (group, kind) in _WITHOUT_TEMPLATE or _has_pod_template(content, _DEEPEST):
+        return f"{kind} ({group or 'v1'}) is not supported", True
+    if _is_built_in(group) or served.serves(group, kind):
+        return "", False
+    return f"{kind} ({group}) is unknown; it is taken to create no pods", False
+
+
+_AMBIGUOUS = frozenset({"Job", "PodGroup", "Deployment", "DaemonSet"})
+"""Kinds that several projects define."""
+
+
+def _is_built_in(group: str) -> bool:
+    return "." not in group or group.endswith(_BUILT_IN)
+
+
+def _has_pod_template(value: object, levels: int) -> bool:
+    """Return whether a value contains a list of containers."""
+    if not levels:
+        return True
+    if isinstance(value, Mapping):
+        containers = value.get("containers")
+        if isinstance(containers, list) and any(isinstance(each, Mapping) for each in containers):
+            return True
+        return any(_has_pod_template(each, levels - 1) for each in value.values())
+    return isinstance(value, list) and any(_has_pod_template(each, levels - 1) for each in value)
