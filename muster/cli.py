@@ -38,6 +38,7 @@ SUBCOMMANDS = {
     "migrate": Subcommand("muster.commands.migrate.command:migrate", "Convert manifests of retired API versions to current ones."),
     "review": Subcommand("muster.commands.review:review", "Answer recorded AdmissionReviews offline, as the server would."),
     "simulate": Subcommand("muster.commands.simulate.command:simulate", "Place groups on the nodes of a cluster described in files."),
+    "fit": Subcommand("muster.commands.fit.command:fit", "Tell whether Jobs, JobSets and others fit in a cluster, and why not."),
     "snapshot": Subcommand(
         "muster.commands.snapshot.command:snapshot", "Save a cluster, live or from files, as one document for simulate."
     ),

@@ -37,6 +37,17 @@ def named() -> Iterator[None]:
         stream.flush()
 
 
+def is_colourful() -> bool:
+    """Return whether standard output is a terminal that shows colours."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def write(text: str) -> None:
+    """Write *text* as UTF-8 whatever the locale: names can be in any script, and JSON is UTF-8."""
+    sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+    sys.stdout.buffer.flush()
+
+
 class _Output(io.FileIO):
     """File that after an error accepts everything and writes nothing: the flush at the end would fail again."""
 

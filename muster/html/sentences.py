@@ -57,6 +57,8 @@ def _split(text: str, separator: str) -> list[str]:
 
 def verdict(answer: Answer) -> str:
     """Return the result as a heading."""
+    if answer.headline is not None:
+        return answer.headline[1]
     if not answer.decisions and not answer.pending:
         return "Nothing could be decided" if answer.problems else "There are no pending pods"
     latest = {decision.root: decision for decision in answer.decisions}
@@ -70,6 +72,8 @@ def verdict(answer: Answer) -> str:
 
 def sign(answer: Answer) -> str:
     """Return the sign of the verdict: placed, placed after evictions, or not placed."""
+    if answer.headline is not None:
+        return answer.headline[0]
     latest = {decision.root: decision for decision in answer.decisions}
     if len(latest) == 1 and any(decision.victims and decision.status is not Status.SUCCESS for decision in latest.values()):
         return AWAITS

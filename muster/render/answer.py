@@ -38,6 +38,7 @@ class Answer:
         skipped: objects at PATH that create pods, or may create pods, and were not used; they are among *problems*.
         notes: what the groups and pods of controllers' objects cannot express, and objects that are taken to create no pods.
         own: the part about PATH, which sets the exit status; None if the whole answer counts.
+        headline: sign and text of the heading of a page; None: derived from the decisions.
         fragments: the largest gangs that fitted before anything was placed; None if not requested.
 
     """
@@ -49,6 +50,7 @@ class Answer:
     skipped: tuple[Problem, ...] = ()
     notes: tuple[Problem, ...] = ()
     own: Share | None = None
+    headline: tuple[str, str] | None = None
     fragments: tuple[Fragment, ...] | None = None
 
     @classmethod

@@ -23,6 +23,9 @@ from scheduler_core.queueing import scheduling_queue
 from scheduler_core.queueing.scheduling_queue import Forest
 from validators.gates import Gates
 
+MOST_CYCLES = 6
+"""Limit of consecutive cycles."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class CycleOptions:
@@ -88,14 +91,32 @@ def run_cycle(snapshot: ClusterSnapshot, options: CycleOptions | None = None) ->
 
     """
     options = options or CycleOptions()
+    return run_cycles(snapshot, options, lambda decisions: options.evict and any(each.victims for each in decisions), most=2)
+
+
+def run_cycles(
+    snapshot: ClusterSnapshot, options: CycleOptions, again: Callable[[Sequence[Decision]], bool], *, most: int = MOST_CYCLES
+) -> Result:
+    """Run a cycle, and as long as *again* is true for its decisions the next one: victims are removed, and placed pods run.
+
+    There are at most *most* cycles.  The decisions are those of all cycles.
+
+    Raises:
+        ValueError: ``order`` contains a name that is not a root.
+
+    """
     snapshot = apply_feature_gates(snapshot, options.gates, options.ignore)
-    first = _Cycle(snapshot, options)
-    decisions = first.run()
-    if not options.evict or not any(decision.victims for decision in decisions):
-        return Result(decisions, first.forest.pending, snapshot.problems)
-    remaining = first.decider.effects.apply(snapshot, evict=True)
-    later = _Cycle(remaining, dataclasses.replace(options, order=_without_evicted(options.order, decisions, remaining)))
-    return Result((*decisions, *later.run()), later.forest.pending, snapshot.problems)
+    problems = snapshot.problems
+    all_decisions: list[Decision] = []
+    for number in range(most):
+        cycle = _Cycle(snapshot, options)
+        decisions = cycle.run()
+        all_decisions += decisions
+        if number + 1 == most or not again(decisions):
+            break
+        snapshot = cycle.decider.effects.apply(snapshot, evict=True)
+        options = dataclasses.replace(options, order=_without_evicted(options.order, decisions, snapshot))
+    return Result(tuple(all_decisions), cycle.forest.pending, problems)
 
 
 def _without_evicted(order: tuple[str, ...], decisions: tuple[Decision, ...], remaining: ClusterSnapshot) -> tuple[str, ...]:

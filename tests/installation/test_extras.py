@@ -22,8 +22,18 @@ from tests.architecture.tables import EDGES, PACKAGES
 ROOT = Path(__file__).parent.parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 DEVELOPMENT = {"dev"}
-EXTRA_OF = {"simulate": "simulate", "snapshot": "cluster", "serve": "webhooks", "sidecar": "sidecar", "certs": "webhooks", "demo": "all"}
+EXTRA_OF = {
+    "simulate": "simulate",
+    "fit": "simulate",
+    "snapshot": "cluster",
+    "serve": "webhooks",
+    "sidecar": "sidecar",
+    "certs": "webhooks",
+    "demo": "all",
+}
 """Commands that need an extra, each with its extra; ``snapshot`` needs it only for a live cluster."""
+EXTRA_OF_LIVE = {"fit": "cluster"}
+"""Commands that need a further extra for a live cluster."""
 
 
 @functools.cache
@@ -81,6 +91,7 @@ def test_a_command_reaches_no_library_that_its_extra_does_not_install(command: s
     module = cli.SUBCOMMANDS[command].at.partition(":")[0]
 
     allowed = modules_of(PROJECT["dependencies"]) | extras.libraries(EXTRA_OF.get(command, ""))
+    allowed |= extras.libraries(EXTRA_OF_LIVE.get(command, ""))
     assert libraries_reached(tree, module) - allowed == set()
 
 

@@ -52,6 +52,7 @@ def arguments(command: str, directory: Path) -> list[str]:
         "migrate": [MANIFESTS],
         "review": [str(DATA / "reviews.jsonl")],
         "simulate": [PLACEMENT, "--format", "html"],
+        "fit": [PLACEMENT],
         "snapshot": ["--kubeconfig", str(kubeconfig)],
         "serve": ["--bind", "127.0.0.1:0", "--tls-cert", "certs/tls.crt", "--tls-key", "certs/tls.key", "--workers", "1"],
         "sidecar": ["--kubeconfig", str(kubeconfig), "--lease", "none", "--probe-bind", "127.0.0.1:0"],
@@ -70,6 +71,7 @@ def works(made: Environment, command: str) -> None:
     ran = made.muster(*given)
     status, texts = {
         "simulate": (1, "</html>"),
+        "fit": (1, "does not fit"),
         "snapshot": (2, "http://127.0.0.1:1"),
         "certs": (0, "names: 127.0.0.1"),
         "demo": (0, "The server has answered all open requests and stopped."),

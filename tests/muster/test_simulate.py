@@ -9,7 +9,7 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from muster import cli
+from muster import cli, standard_output
 from muster.commands.progress import Progress
 from muster.commands.simulate import command
 from muster.commands.simulate.request import _READERS, SimulationRequest, with_options
@@ -136,7 +136,7 @@ def test_timings_are_told_on_request():
 
 def test_colours_are_for_terminals(monkeypatch):
     assert "\x1b" not in muster("nodes.json", "fits.json").stdout
-    monkeypatch.setattr(command, "_is_colourful", lambda: True)
+    monkeypatch.setattr(standard_output, "is_colourful", lambda: True)
     assert "\x1b[32m✓" in muster("nodes.json", "fits.json").stdout
     assert "\x1b" not in muster("nodes.json", "fits.json", "--no-color").stdout
     assert "\x1b" not in muster("nodes.json", "fits.json", "--format", "json").stdout
@@ -201,7 +201,7 @@ def test_every_option_of_a_question_is_one_of_the_command_line():
     ],
 )
 def test_options_of_the_command_line_are_those_of_a_question(chosen, want):
-    assert with_options(SimulationRequest(), want) == command._request({"gates": (), **chosen})
+    assert with_options(SimulationRequest(), want) == command.request_of({"gates": (), **chosen})
 
 
 def test_long_work_is_told_to_a_terminal_alone(monkeypatch, capsys):

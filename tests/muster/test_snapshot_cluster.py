@@ -112,6 +112,22 @@ def test_a_live_cluster_is_what_its_objects_are_in_files(api):
     assert (0, "", keep_simulated_fields(OBJECTS).document()) == (answer.exit_code, answer.stderr, answer.stdout_bytes)
 
 
+def test_fit_reads_a_live_cluster_by_the_same_requests(api, tmp_path):
+    (tmp_path / "mine.json").write_text(json.dumps(pod("mine")), encoding="utf-8")
+    muster()
+    by_snapshot = api.requests.copy()
+    answer = CliRunner().invoke(cli.main, ["fit", "mine.json", "--cluster", "--kubeconfig", "config"])
+
+    assert (0, "✓ fits: Pod default/mine: 1 pod on n3") == (answer.exit_code, answer.stdout.splitlines()[0])
+    assert by_snapshot == api.requests[len(by_snapshot) :]
+
+
+def test_fit_says_why_a_live_cluster_cannot_be_read(api, tmp_path):
+    (tmp_path / "mine.json").write_text(json.dumps(pod("mine")), encoding="utf-8")
+    answer = CliRunner().invoke(cli.main, ["fit", "mine.json", "--cluster", "--kubeconfig", "config", "--context", "away"])
+    assert (2, "", True) == (answer.exit_code, answer.stdout, "http://127.0.0.1:1" in answer.stderr)
+
+
 def test_the_caller_is_known_by_the_kubeconfig(api):
     muster()
     assert {"Bearer a-token-of-mine"} == {each[2] for each in api.requests}

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from muster import cli
 from tests.webhooks import test_admission_cases
 
-COMMANDS = ("lint", "explain", "compile", "schema", "migrate", "review", "simulate", "snapshot", "serve", "sidecar", "certs", "demo")
+COMMANDS = ("lint", "explain", "compile", "schema", "migrate", "review", "simulate", "fit", "snapshot", "serve", "sidecar", "certs", "demo")
 PROFILES = ("--profile kep", "--profile upstream")
 VERSIONS = ("--kubernetes 1.35", "--kubernetes 1.36", "--kubernetes 1.37", "--kubernetes 1.38")
 NO_COMPOSITES, NO_TOPOLOGY = "--gates CompositePodGroup=false", "--gates CompositePodGroup=false,TopologyAwareWorkloadScheduling=false"

@@ -17,6 +17,7 @@ import click
 
 from muster.commands.progress import Progress
 from muster.commands.simulate import controllers
+from muster.commands.simulate.gangs import Gang
 from muster.commands.simulate.own_objects import Own
 from muster.commands.simulate.pod_owners import PodOwners
 from muster.commands.simulate.what_if import source, whole_name
@@ -51,8 +52,22 @@ class ClusterInput:
     """What the groups and pods of controllers' objects cannot express, and objects that are taken to create no pods."""
 
 
-def read_cluster_input(paths: Sequence[str], further: Sequence[str], progress: Progress) -> ClusterInput:
+def read_cluster_input(
+    paths: Sequence[str],
+    further: Sequence[str],
+    progress: Progress,
+    *,
+    cluster: ClusterInput | None = None,
+    gang: Gang | None = None,
+) -> ClusterInput:
     """Return the objects at *paths*, with the pods that controllers create, and those at *further* with other names.
+
+    Args:
+        paths: the objects that the answer is about, if there are further ones.
+        further: paths of further objects.
+        progress: receives the names of large files.
+        cluster: further objects that are read already.
+        gang: gang to make of controllers' objects that are none.
 
     Raises:
         click.UsageError: a path does not exist.
@@ -67,20 +82,22 @@ def read_cluster_input(paths: Sequence[str], further: Sequence[str], progress: P
     for file in named:
         _read(file, inputs, progress)
     inputs.skipped += inputs.problems
-    known = ClusterInput()
+    known = cluster or ClusterInput()
     for file in more:
         _read(file, known, progress)
-    complete(inputs, known.objects if more else None, known.problems)
+    complete(inputs, known.objects if more or cluster is not None else None, known.problems, gang)
     return inputs
 
 
-def complete(inputs: ClusterInput, known: Sequence[Source] | None, known_problems: Sequence[Problem] = ()) -> None:
+def complete(
+    inputs: ClusterInput, known: Sequence[Source] | None, known_problems: Sequence[Problem] = (), gang: Gang | None = None
+) -> None:
     """Add the groups and pods of controllers' objects to *inputs*, and those objects of *known* that they do not replace.
 
     If *known* is not None, the objects that *inputs* had before, and those of their controllers, are the objects that the answer is
     about (``own``).  They replace objects of the same name, and what their controllers created in the cluster.
     """
-    expansion = controllers.expand(inputs.objects, known or ())
+    expansion = controllers.expand(inputs.objects, known or (), gang)
     _replace(inputs, expansion.objects)
     inputs.skipped += expansion.skipped
     inputs.notes += expansion.notes

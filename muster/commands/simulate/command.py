@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from muster import extras
+from muster import extras, standard_output
 from muster.commands import options, scheduler_config
 from scheduler_core.model.options import COMPLETE, REMEDIES_BY_DEFAULT, STRATEGIES, PlacingOptions
 
@@ -131,7 +129,7 @@ def simulate(
         raise click.UsageError("--certificate is about one cycle: leave out --batch and --evict")
     from muster.commands.progress import Progress
 
-    request, progress = _request(given), Progress()
+    request, progress = request_of(given), Progress()
     if batch:
         from muster.commands.simulate import question_batch
 
@@ -142,7 +140,7 @@ def simulate(
         request,
         progress,
         form=form or "text",
-        colour=not no_color and _is_colourful(),
+        colour=not no_color and standard_output.is_colourful(),
         verbose=verbose,
         certificate=certificate,
     )
@@ -185,20 +183,20 @@ def _one(
     if form == "json":
         from muster.render import answer_json
 
-        _to_stdout(answer_json.render(answer))
+        standard_output.write(answer_json.render(answer))
     elif form == "html":
         from muster.html import page
 
-        _to_stdout(page.render(answer, snapshot, request.cycle))
+        standard_output.write(page.render(answer, snapshot, request.cycle))
     else:
         from muster.render import answer_text
         from muster.render.tree import Kinship
 
-        _to_stdout(answer_text.render(answer, Kinship.from_snapshot(snapshot), colour=colour, every=verbose))
+        standard_output.write(answer_text.render(answer, Kinship.from_snapshot(snapshot), colour=colour, every=verbose))
     return answer.exit_status
 
 
-def _request(arguments: dict[str, Any]) -> SimulationRequest:
+def request_of(arguments: dict[str, Any]) -> SimulationRequest:
     """Return the options of the command line as options of a request, in camel case.
 
     Raises:
@@ -226,13 +224,3 @@ def to_camel(name: str) -> str:
     """Return ``addNodes`` for ``add_nodes``."""
     first, *more = name.split("_")
     return first + "".join(each.capitalize() for each in more)
-
-
-def _is_colourful() -> bool:
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-def _to_stdout(text: str) -> None:
-    # UTF-8 whatever the locale: names can be in any script, and JSON is UTF-8.
-    sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
-    sys.stdout.buffer.flush()

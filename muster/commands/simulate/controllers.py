@@ -10,6 +10,8 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from muster.commands.simulate import gangs
+from muster.commands.simulate.gangs import Gang
 from muster.commands.simulate.pod_owners import Controller, PodOwners
 from scheduler_core.loading.gather import GatheredObjects, Unusable, gather, label, written_name
 from scheduler_core.model.decision import Name
@@ -51,15 +53,20 @@ class Expansion:
     notes: list[Problem] = dataclasses.field(default_factory=list)
 
 
-def expand(objects: Iterable[Source], cluster: Iterable[Source] = ()) -> Expansion:
-    """Return the objects that controllers create for those of *objects*; *cluster* are further objects to look up."""
+def expand(objects: Iterable[Source], cluster: Iterable[Source] = (), gang: Gang | None = None) -> Expansion:
+    """Return the objects that controllers create for those of *objects*; *cluster* are further objects to look up.
+
+    With *gang*, the pods of an object that has no gang are one; Basic PodGroups among *objects* become gangs too.
+    """
     others: list[GatheredObjects] = []
     kinds, problems = gather(objects, others)
     others += [each for kind in CONTROLLERS for each in kinds[kind] if _is_manifest(bytes(each.text))]
     result = Expansion(skipped=problems)
     manifests = [content for each in others if (content := _read(each, result)) is not None]
     if manifests:
-        _expand(manifests, kinds, _known(manifests, kinds, cluster), result)
+        _expand(manifests, kinds, _known(manifests, kinds, cluster), result, gang)
+    if gang is not None:
+        result.objects += gangs.of_basic_groups(_parsed(kinds["PodGroup"]), [*_parsed(kinds["Pod"])], gang)
     return result
 
 
@@ -102,7 +109,7 @@ def _parsed(listed: Iterable[GatheredObjects]) -> Iterator[Content]:
             continue
 
 
-def _expand(manifests: Sequence[Content], kinds: Gathered, known: Known, result: Expansion) -> None:
+def _expand(manifests: Sequence[Content], kinds: Gathered, known: Known, result: Expansion, gang: Gang | None) -> None:
     read = {_controller(each) for each in manifests if adapted.adapter(each["apiVersion"], each["kind"]) is not None}
     owners = PodOwners(read, kinds)
     present = {owner for each in kinds["Pod"] if (owner := owners.owner(each)) is not None}
@@ -118,7 +125,7 @@ def _expand(manifests: Sequence[Content], kinds: Gathered, known: Known, result:
             elif reason:
                 result.notes.append(Problem(controller.label, reason))
         elif controller not in present and not _is_finished(content):
-            _add(controller, compiled, result)
+            _add(controller, compiled, result, gang)
             result.controllers.append(controller)
 
 
@@ -143,7 +150,7 @@ def _is_finished(content: Content) -> bool:
     return any(True for _ in ended) or status.get("jobDeploymentStatus") in {"Complete", "Failed"}
 
 
-def _add(controller: Controller, compiled: Compiled, result: Expansion) -> None:
+def _add(controller: Controller, compiled: Compiled, result: Expansion, gang: Gang | None) -> None:
     if compiled.errors:
         texts = [f"{each.path}: {each}" if each.path.parts else str(each) for each in compiled.errors]
         result.skipped.append(Problem(controller.label, f"{'; '.join(texts)}{_NOT_SIMULATED}"))
@@ -156,6 +163,10 @@ def _add(controller: Controller, compiled: Compiled, result: Expansion) -> None:
         reason = "a pod template has no containers, so the API server refuses its pods"
         result.skipped.append(Problem(controller.label, f"{reason}{_NOT_SIMULATED}"))
         return
+    if gang is not None and not gangs.has_gang(objects):
+        objects = gangs.as_gang(controller.name, objects, gang)
+    elif gang is not None:
+        result.notes.append(Problem(controller.label, "it has gangs of its own, which --gang does not change"))
     for each in objects:
         metadata = each["metadata"]
         result.origins[Name(each["kind"], metadata.get("namespace") or "default", metadata["name"])] = controller.label

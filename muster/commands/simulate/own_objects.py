@@ -42,17 +42,31 @@ class Own:
 
 def share(answer: Answer, snapshot: ClusterSnapshot, own: Own) -> Share:
     """Return the part of *answer* about *own*: the roots of its pods and groups, and all pods of these roots."""
+    part = restricted(answer, snapshot, own)
     mine = roots(answer.decisions, own)
-    decided = {pod for each in answer.decisions if each.root in mine for pod in each.pending}
+    return Share(len(mine), len(mine & answer.placed_roots), len(part.pending), len(part.problems))
+
+
+def restricted(answer: Answer, snapshot: ClusterSnapshot, own: Own) -> Answer:
+    """Return *answer* with only the decisions, pending pods and problems of *own*."""
+    mine = roots(answer.decisions, own)
+    decisions = tuple(each for each in answer.decisions if each.root in mine)
+    decided = {pod for each in decisions for pod in each.pending}
     groups = {pod.key: Name("PodGroup", pod.namespace, pod.group) for pod in snapshot.pods}
-    pending = [pod for pod, _ in answer.pending if pod in decided or pod_name(pod) in own.names or groups.get(pod) in own.names]
-    problems = [each for each in answer.problems if is_problem_of(own, each)]
-    return Share(len(mine), len(mine & answer.placed_roots), len(pending), len(problems))
+    return dataclasses.replace(
+        answer,
+        decisions=decisions,
+        pending=tuple(
+            (pod, why) for pod, why in answer.pending if pod in decided or pod_name(pod) in own.names or groups.get(pod) in own.names
+        ),
+        problems=tuple(each for each in answer.problems if is_problem_of(own, each)),
+        own=None,
+    )
 
 
 def roots(decisions: Iterable[Decision], own: Own) -> frozenset[Name]:
     """Return the roots of the pods and groups of *own*."""
-    return frozenset(each.root for each in decisions if _concerns(each, own))
+    return frozenset(each.root for each in decisions if concerns(each, own))
 
 
 def is_problem_of(own: Own, problem: Problem) -> bool:
@@ -66,7 +80,8 @@ def pod_name(key: str) -> Name:
     return Name("Pod", namespace, name)
 
 
-def _concerns(decision: Decision, own: Own) -> bool:
+def concerns(decision: Decision, own: Own) -> bool:
+    """Return whether a decision is about a pod or group of *own*."""
     if decision.root in own.names or any(each.group in own.names for each in decision.groups):
         return True
     return any(pod_name(pod) in own.names for pods in (decision.assignments, decision.pending, decision.nominations) for pod in pods)

@@ -52,6 +52,8 @@ class SimulationRequest:
     fragmentation: bool = False
     configuration: SchedulerConfiguration | None = None
     """Scheduler configuration; None: one among the objects, or the defaults."""
+    only_own: bool = False
+    """Evict victims, and search remedies, only for the roots of the objects at PATH."""
 
 
 def with_options(request: SimulationRequest, given: object) -> SimulationRequest:

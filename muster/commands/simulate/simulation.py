@@ -5,18 +5,20 @@ from __future__ import annotations
 import dataclasses
 import gc
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from muster.commands.progress import Progress
 from muster.commands.simulate import own_objects, what_if
 from muster.commands.simulate.cluster_input import ClusterInput
+from muster.commands.simulate.own_objects import Own
 from muster.commands.simulate.request import SimulationRequest
 from muster.render.answer import Answer
-from scheduler_core.cycle.run_cycle import run_cycle
+from scheduler_core.cycle.run_cycle import run_cycle, run_cycles
 from scheduler_core.diagnosis.fragmentation import fragments
 from scheduler_core.loading.feature_gates import apply_feature_gates
 from scheduler_core.loading.gather import is_left_out
 from scheduler_core.loading.load import load
+from scheduler_core.model.decision import Decision
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.whatif.remedies.for_decisions import with_remedies
@@ -57,8 +59,11 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
         raise NoProfileError(f"option schedulerName: the scheduler configuration has no profile {name!r}; its profiles are {names}")
     # The snapshot lives to the end, so the garbage collector need not visit it.
     gc.freeze()
-    result = run_cycle(snapshot, dataclasses.replace(request.cycle, progress=progress.roots))
-    decisions = with_remedies(result.decisions, objects, snapshot, request.cycle, request.remedies)
+    cycle = dataclasses.replace(request.cycle, progress=progress.roots)
+    own = inputs.own if request.only_own else None
+    result = run_cycle(snapshot, cycle) if own is None else run_cycles(snapshot, cycle, _unsettled(own))
+    only = None if own is None else own_objects.roots(result.decisions, own)
+    decisions = with_remedies(result.decisions, objects, snapshot, request.cycle, request.remedies, only)
     in_order = sorted({*all_problems, *result.problems}, key=lambda each: (each.object, each.message))
     seconds = time.monotonic() - began if request.timings else None
     answer = Answer.from_decisions(decisions, result.pending, in_order, seconds)
@@ -69,6 +74,15 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
         cycle = request.cycle
         answer = dataclasses.replace(answer, fragments=fragments(apply_feature_gates(snapshot, cycle.gates, cycle.ignore), cycle.ignore))
     return answer, snapshot
+
+
+def _unsettled(own: Own) -> Callable[[Sequence[Decision]], bool]:
+    """Return a test whether the next cycle can place more pods of *own*: after evictions, or pods that a Basic group left over."""
+
+    def more(decisions: Sequence[Decision]) -> bool:
+        return any((each.victims or (each.assignments and each.pending)) and own_objects.concerns(each, own) for each in decisions)
+
+    return more
 
 
 def _skipped(inputs: ClusterInput, problems: Iterable[Problem]) -> tuple[Problem, ...]:

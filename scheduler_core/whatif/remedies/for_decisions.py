@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from scheduler_core.cycle.run_cycle import CycleOptions
-from scheduler_core.model.decision import Decision, Status
+from scheduler_core.model.decision import Decision, Name, Status
 from scheduler_core.model.options import COMPLETE, REMEDIES_BY_DEFAULT
 from scheduler_core.model.snapshot import ClusterSnapshot
 from validators.model.decode import Source
@@ -15,12 +15,21 @@ _HOPELESS = frozenset({Status.SUCCESS, Status.INVALID})
 
 
 def with_remedies(
-    decisions: Sequence[Decision], objects: Iterable[Source], snapshot: ClusterSnapshot, options: CycleOptions, most: int | None
+    decisions: Sequence[Decision],
+    objects: Iterable[Source],
+    snapshot: ClusterSnapshot,
+    options: CycleOptions,
+    most: int | None,
+    only: Container[Name] | None = None,
 ) -> tuple[Decision, ...]:
-    """Return *decisions* with remedies for the first *most* roots that are not placed in the end (None: the default number)."""
+    """Return *decisions* with remedies for the first *most* roots that are not placed in the end (None: the default number).
+
+    With *only*, other roots get no remedies.
+    """
     number = most if most is not None else REMEDIES_BY_DEFAULT if options.strategy == COMPLETE else 0
     last = {decision.root: place for place, decision in enumerate(decisions)}
-    places = [place for place in sorted(last.values()) if decisions[place].status not in _HOPELESS][:number]
+    wanted = (place for root, place in last.items() if only is None or root in only)
+    places = [place for place in sorted(wanted) if decisions[place].status not in _HOPELESS][:number]
     if not places:
         return tuple(decisions)
     # Imported late: not needed if everything is placed.

@@ -1,0 +1,6 @@
+"""``muster fit``: the verdict whether the objects at PATH fit in a cluster.
+
+command   options and exit status
+verdict   the verdict of an answer, and its line
+report    the verdict and its details as text, JSON or a page
+"""

@@ -1,0 +1,177 @@
+"""``muster fit``: the verdict whether the objects at PATH fit in a cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from muster import extras, standard_output
+from muster.commands import options, scheduler_config
+from scheduler_core.model.options import COMPLETE, REMEDIES_BY_DEFAULT, STRATEGIES
+
+if TYPE_CHECKING:
+    from muster.commands.progress import Progress
+    from muster.commands.simulate.cluster_input import ClusterInput
+    from muster.commands.simulate.gangs import Gang
+    from muster.commands.simulate.request import SimulationRequest
+
+FORMATS = ("text", "json", "html")
+
+
+@click.command(
+    short_help="Will it fit? The verdict about Jobs, JobSets, Deployments and more in a cluster.",
+    epilog="Example: muster fit train.yaml --objects cluster.json",
+)
+@click.argument("paths", nargs=-1, metavar="PATH...|-")
+@click.option("--objects", multiple=True, metavar="PATH", help="The cluster: a snapshot or manifests (repeatable).")
+@click.option("--cluster", is_flag=True, help="Read the live cluster of the kubeconfig; nothing is written to it.")
+@click.option("--kubeconfig", metavar="FILE", help="Kubeconfig of the live cluster, with --cluster.  [default: as for kubectl]")
+@click.option("--context", metavar="NAME", help="Context of the kubeconfig, with --cluster.  [default: the current context]")
+@click.option("--gang", is_flag=True, help="Judge the pods of an object without a gang as one gang: all of them, or none.")
+@click.option("--topology", metavar="KEY", help="With --gang: in one domain of this node label, such as topology.kubernetes.io/zone.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default="text",
+    show_default=True,
+    help="Format of standard output; html is one self-contained page.",
+)
+@click.option("--all", "everything", is_flag=True, help="Also show the other pending groups and pods of the cluster.")
+@click.option(
+    "--strategy",
+    type=click.Choice(STRATEGIES),
+    default=COMPLETE,
+    show_default=True,
+    help="greedy: decide as kube-scheduler 1.37; complete: also search where greedy leaves pods without a node.",
+)
+@click.option(
+    "--remedies",
+    type=click.IntRange(0),
+    metavar="ROOTS",
+    help=f"Number of roots at PATH for which changes that help are searched.  [default: {REMEDIES_BY_DEFAULT}; with greedy 0]",
+)
+@click.option("--budget", type=click.IntRange(1), metavar="STEPS", help="Maximum number of search steps for a root.")
+@scheduler_config.option
+@click.option("--ignore", multiple=True, metavar="FIELD", help="Ignore a field that is not modelled (repeatable).")
+@click.option("--plugin", multiple=True, metavar="NAME,...", help="An installed placement plugin (repeatable).")
+@options.gates
+@click.option("--verbose", "-v", is_flag=True, help="List every pod with its node, and omit nothing.")
+@click.option("--no-color", is_flag=True, help="No colours. This is the default if NO_COLOR is set or the output is not a terminal.")
+def fit(  # noqa: PLR0913 - one parameter an option
+    *,
+    paths: tuple[str, ...],
+    objects: tuple[str, ...],
+    cluster: bool,
+    kubeconfig: str | None,
+    context: str | None,
+    gang: bool,
+    topology: str | None,
+    form: str,
+    everything: bool,
+    verbose: bool,
+    no_color: bool,
+    **given: Any,
+) -> int:
+    """Tell whether the objects at PATH (files, directories, - for standard input) fit in a cluster: the verdict in the first line.
+
+    The verdict is one of: fits, and where; fits after evicting pods, and whose; does not fit, why, and the smallest change that was
+    verified to help; undecided, if the search spent its budget. Details about PATH follow, with --all also about the rest.
+
+    PATH has Pods, groups, and objects of the controllers that muster compile reads: Jobs, JobSets, Deployments, RayClusters and
+    others. Their pods are created as the controllers would. What the cluster already has of these objects, with its pods, is
+    replaced. Other pending pods of the cluster are placed in the order of the scheduler's queue.
+
+    Exit status: 0 everything at PATH fits, 1 it fits only after evictions, does not fit, or is undecided, 2 nothing at PATH could
+    be judged, a part of it was skipped (the verdict is about the rest), or the command line is wrong.
+    """
+    extras.require("simulate")
+    if not paths:
+        raise click.UsageError("give at least one PATH: a file, a directory, or - for standard input")
+    if cluster and objects:
+        raise click.UsageError("give --objects or --cluster, not both")
+    if (kubeconfig or context) and not cluster:
+        raise click.UsageError("--kubeconfig and --context need --cluster")
+    if topology is not None and not gang:
+        raise click.UsageError("--topology needs --gang")
+    import dataclasses
+
+    from muster.commands.progress import Progress
+    from muster.commands.simulate.command import request_of
+
+    request, progress = dataclasses.replace(request_of(given), only_own=True), Progress("fit")
+    try:
+        known = _live(kubeconfig, context, progress) if cluster else None
+        inputs = _inputs(paths, objects, known, _gang(gang=gang, topology=topology), progress)
+        return _answered(inputs, request, progress, form=form, everything=everything, verbose=verbose, no_color=no_color)
+    finally:
+        progress.end()
+
+
+def _answered(
+    inputs: ClusterInput, request: SimulationRequest, progress: Progress, *, form: str, everything: bool, verbose: bool, no_color: bool
+) -> int:
+    import dataclasses
+
+    from muster.commands.fit import report, verdict
+    from muster.commands.simulate import own_objects, simulation
+    from muster.render.tree import Kinship
+
+    try:
+        answer, snapshot = simulation.run(inputs, request, progress)
+    except simulation.NoProfileError as error:
+        raise click.UsageError(str(error)) from None
+    progress.end()
+    if answer.decisions and not len(snapshot.nodes):
+        click.echo("muster fit: there is no Node among the inputs: give --objects or --cluster", err=True)
+    own = own_objects.restricted(answer, snapshot, inputs.own or own_objects.Own(frozenset(), frozenset()))
+    own = dataclasses.replace(own, problems=tuple(dict.fromkeys((*own.problems, *own.skipped))))
+    kinship = Kinship.from_snapshot(snapshot)
+    judged = verdict.judge(own, inputs.own, kinship)
+    if form == "json":
+        standard_output.write(report.as_json(judged, own))
+    elif form == "html":
+        from muster.html import page
+
+        standard_output.write(page.render(report.with_headline(judged, answer), snapshot, request.cycle))
+    else:
+        shown = answer if everything else own
+        colour = not no_color and standard_output.is_colourful()
+        standard_output.write(report.as_text(judged, shown, kinship, colour=colour, every=verbose))
+    return judged.exit_status
+
+
+def _inputs(
+    paths: tuple[str, ...], objects: tuple[str, ...], known: ClusterInput | None, gang: Gang | None, progress: Progress
+) -> ClusterInput:
+    from muster.commands.simulate import cluster_input
+
+    cluster = known or cluster_input.ClusterInput()
+    inputs = cluster_input.read_cluster_input(paths, objects, progress, cluster=cluster, gang=gang)
+    if not inputs.files:
+        click.echo(f"muster fit: no .yaml, .yml, .json file in {', '.join(paths)}", err=True)
+    return inputs
+
+
+def _gang(*, gang: bool, topology: str | None) -> Gang | None:
+    from muster.commands.simulate.gangs import Gang
+    from validators import content
+
+    if topology is not None and content.label_key(topology):
+        raise click.BadParameter(f"{topology!r} must be the key of a node label", param_hint="--topology")
+    return Gang(topology or "") if gang else None
+
+
+def _live(kubeconfig: str | None, context: str | None, progress: Progress) -> ClusterInput:
+    """Return the objects of the live cluster."""
+    extras.require("cluster")
+    from muster.commands.simulate.cluster_input import ClusterInput
+    from muster.commands.snapshot import live_cluster
+
+    progress.show("reading the cluster")
+    try:
+        read = live_cluster.list_cluster(kubeconfig, context)
+    except live_cluster.ClusterError as error:
+        raise click.UsageError(str(error)) from None
+    return ClusterInput([*read.lists], [*read.problems])

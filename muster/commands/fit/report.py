@@ -1,0 +1,41 @@
+"""Verdict and its details as text, as JSON, or as a page."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+from muster.commands.fit.verdict import Kind, Verdict
+from muster.render import answer_json, answer_text
+from muster.render.answer import Answer
+from muster.render.root_text import Paint
+from muster.render.tree import Kinship
+from scheduler_core.model.decision import Status
+
+VERSION = 1
+_COLOURS = {Kind.FITS: Status.SUCCESS, Kind.DOES_NOT_FIT: Status.ERROR}
+
+
+def as_text(verdict: Verdict, shown: Answer, kinship: Kinship, *, colour: bool, every: bool) -> str:
+    """Return the line of the verdict, then the details of the answer *shown*."""
+    paint = Paint(colour)
+    status = Status.WAIT if verdict.skipped else _COLOURS.get(verdict.kind, Status.WAIT)
+    line = paint.paint_status(status, f"{verdict.sign} {verdict.line}")
+    if not (shown.decisions or shown.pending or shown.problems or shown.notes):
+        return f"{line}\n"
+    return f"{line}\n\n{answer_text.render(shown, kinship, colour=colour, every=every)}"
+
+
+def as_json(verdict: Verdict, own: Answer) -> str:
+    """Return one JSON document about PATH."""
+    content = answer_json.as_json(own)
+    content["version"] = VERSION
+    head = {"version": VERSION, "verdict": verdict.kind.value, "message": verdict.line}
+    skipped = [{"object": each.object, "reason": each.message} for each in own.skipped]
+    rest = {key: value for key, value in content.items() if key not in head}
+    return json.dumps({**head, "decisions": rest.pop("decisions"), "skipped": skipped, **rest}, ensure_ascii=False, indent=2) + "\n"
+
+
+def with_headline(verdict: Verdict, answer: Answer) -> Answer:
+    """Return *answer* with the verdict as the heading of its page."""
+    return dataclasses.replace(answer, headline=(verdict.sign, verdict.line))

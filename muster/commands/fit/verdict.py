@@ -1,0 +1,187 @@
+"""Verdict about the objects at PATH: the worst result of their roots, in one line."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from muster.commands.simulate.own_objects import Own
+from muster.render.answer import Answer
+from muster.render.phrases import nodes, per_node
+from muster.render.tree import Kinship
+from scheduler_core.diagnosis.phrases import level
+from scheduler_core.model.decision import Decision, Domain, Name, Status, latest
+from validators.reports.counts import counted
+from validators.reports.escape import printable
+
+_WIDTH = 90
+"""Columns of a list of nodes."""
+_NAMED = 4
+"""Maximum number of victims' groups, and of objects, that are named."""
+BUDGET = "budget"
+
+
+class Kind(enum.StrEnum):
+    """Verdict, as in JSON."""
+
+    FITS = "fits"
+    AFTER_EVICTION = "fits-after-eviction"
+    UNDECIDED = "undecided"
+    DOES_NOT_FIT = "does-not-fit"
+    NOTHING = "nothing-to-judge"
+
+
+MARKS = {Kind.FITS: "✓", Kind.AFTER_EVICTION: "→", Kind.UNDECIDED: "?", Kind.DOES_NOT_FIT: "✗", Kind.NOTHING: "○"}
+_ORDER = (Kind.FITS, Kind.AFTER_EVICTION, Kind.UNDECIDED, Kind.DOES_NOT_FIT)
+"""From the best to the worst."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Verdict:
+    """Verdict and its line without the sign."""
+
+    kind: Kind
+    line: str
+    skipped: bool = False
+
+    @property
+    def sign(self) -> str:
+        """Return the sign before the line; a part of PATH does not get that of the whole."""
+        return MARKS[Kind.NOTHING] if self.skipped and self.kind is Kind.FITS else MARKS[self.kind]
+
+    @property
+    def exit_status(self) -> int:
+        """Return 0 if everything fits, 1 if not, 2 if nothing was judged or a part was skipped."""
+        if self.skipped or self.kind is Kind.NOTHING:
+            return 2
+        return 0 if self.kind is Kind.FITS else 1
+
+
+def judge(answer: Answer, own: Own | None, kinship: Kinship) -> Verdict:
+    """Return the verdict of *answer*, which is restricted to PATH."""
+    skipped = bool(answer.skipped)
+    last = latest(answer.decisions)
+    rootless = [(pod, why) for pod, why in answer.pending if not any(pod in each.pending for each in last.values())]
+    if not last and not rootless:
+        return Verdict(Kind.NOTHING, f"nothing to judge: {_nothing(answer, own)}", skipped)
+    case = _Case(answer, own.origins if own is not None else {}, kinship)
+    kinds = {root: case.kind(decision) for root, decision in last.items()}
+    worst = max((*kinds.values(), *((Kind.DOES_NOT_FIT,) if rootless else ())), key=_ORDER.index)
+    concerned = [decision for root, decision in last.items() if kinds[root] is worst]
+    match worst:
+        case Kind.FITS:
+            line = f"fits: {case.where(list(last.values()))}"
+        case Kind.AFTER_EVICTION:
+            line = f"fits after evicting {case.victims()}"
+        case Kind.UNDECIDED:
+            line = f"undecided: the search for {case.named(concerned)} spent its budget of steps; set a larger --budget"
+        case _:
+            line = f"does not fit: {case.reason(concerned, rootless)}"
+    return Verdict(worst, f"{line}{_left_out(answer)}", skipped)
+
+
+def _left_out(answer: Answer) -> str:
+    if not answer.skipped:
+        return ""
+    return f"; {counted(len(answer.skipped), 'object')} at PATH {'was' if len(answer.skipped) == 1 else 'were'} skipped and not judged"
+
+
+def _nothing(answer: Answer, own: Own | None) -> str:
+    if answer.skipped:
+        first = answer.skipped[0]
+        more = f" (and {counted(len(answer.skipped) - 1, 'more object')})" if len(answer.skipped) > 1 else ""
+        return f"{first.object}: {first.message}{more}"
+    if own is not None:
+        return "the pods at PATH have nodes already, or its groups have no pods"
+    return "PATH has no object that creates pods"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Case:
+    answer: Answer
+    origins: Mapping[Name, str]
+    kinship: Kinship
+
+    def kind(self, decision: Decision) -> Kind:
+        """Return the result of one root."""
+        if decision.status is Status.SUCCESS and not decision.pending:
+            return Kind.AFTER_EVICTION if self._evicts(decision.root) else Kind.FITS
+        unsure = decision.status in {Status.UNSCHEDULABLE, Status.UNRESOLVABLE} and decision.search.outcome == BUDGET
+        return Kind.UNDECIDED if unsure else Kind.DOES_NOT_FIT
+
+    def _evicts(self, root: Name) -> bool:
+        return any(each.victims for each in self.answer.decisions if each.root == root)
+
+    def subject(self, root: Name) -> str:
+        """Return the object at PATH to which a root belongs."""
+        return self.origins.get(root) or f"{root.kind} {root.namespace}/{root.name}"
+
+    def named(self, decisions: Sequence[Decision]) -> str:
+        """Return the objects of *decisions*."""
+        subjects = list(dict.fromkeys(self.subject(each.root) for each in decisions))
+        more = len(subjects) - _NAMED
+        return printable(", ".join(subjects[:_NAMED])) + (f" and {counted(more, 'more object')}" if more > 0 else "")
+
+    def where(self, decisions: Sequence[Decision]) -> str:
+        """Return the objects with their pods, domains and nodes."""
+        assigned = {pod: node for each in decisions for pod, node in each.assignments.items()}
+        domains = [*dict.fromkeys(_domains(decisions))]
+        place = f" in {printable(', '.join(domains))}" if 0 < len(domains) <= _NAMED else ""
+        return f"{self.named(decisions)}: {counted(len(assigned), 'pod')}{place} on {nodes(per_node(assigned), _WIDTH)}"
+
+    def victims(self) -> str:
+        """Return the number of victims, and their groups."""
+        pods = sorted({pod for each in self.answer.decisions for pod in each.victims})
+        leaves = Counter(self.kinship.leaf(pod) for pod in pods)
+        parts = [_unit(leaf, number) for leaf, number in sorted(leaves.items(), key=lambda each: (-each[1], str(each[0])))]
+        more = len(parts) - _NAMED
+        return f"{counted(len(pods), 'pod')}: {', '.join(parts[:_NAMED])}{f' and {more:,} more' if more > 0 else ''}"
+
+    def _why(self, decision: Decision) -> str:
+        """Return the first clause of the reason; if some pods of the root are placed, that of the others."""
+        placed = {pod for each in self.answer.decisions if each.root == decision.root for pod in each.assignments}
+        left = len(decision.pending)
+        if placed and left:
+            pods = counted(left + len(placed), "pod")
+            return f"{left:,} of {pods} {'has' if left == 1 else 'have'} no node: {_first_clause(next(iter(decision.pending.values())))}"
+        return _first_clause(decision.message or next(iter(decision.pending.values()), decision.status.value))
+
+    def reason(self, decisions: Sequence[Decision], rootless: Sequence[tuple[str, str]]) -> str:
+        """Return the reason of the first object that does not fit, and the smallest change that helps."""
+        if not decisions:
+            pod, why = rootless[0]
+            more = f" (and {counted(len(rootless) - 1, 'more pod')})" if len(rootless) > 1 else ""
+            return f"Pod {printable(pod)}{more}: {printable(why)}"
+        first = decisions[0]
+        subjects = len({self.subject(each.root) for each in decisions})
+        more = f" (and {counted(subjects - 1, 'more object')})" if subjects > 1 else ""
+        return f"{printable(self.subject(first.root))}{more}: {printable(self._why(first))}{_change(decisions)}"
+
+
+def _domains(decisions: Sequence[Decision]) -> Iterator[str]:
+    for each in decisions:
+        for group in each.groups:
+            if group.domain is not None:
+                yield _place(group.domain)
+
+
+def _place(domain: Domain) -> str:
+    name = level(domain.key)
+    return domain.value if domain.value.startswith(name) else f"{name} {domain.value}"
+
+
+def _unit(leaf: Name, number: int) -> str:
+    name = printable(f"{leaf.kind} {leaf.namespace}/{leaf.name}")
+    return name if leaf.kind == "Pod" else f"{name} ({counted(number, 'pod')})"
+
+
+def _first_clause(text: str) -> str:
+    return text.partition("; ")[0].partition(". ")[0]
+
+
+def _change(decisions: Sequence[Decision]) -> str:
+    if len(decisions) == 1 and decisions[0].remedies:
+        return f"; the smallest change that helps: {printable(decisions[0].remedies[0].change)}"
+    return ""

@@ -1,0 +1,248 @@
+# ruff: noqa: RUF001 - multiplication signs as in the output
+"""``muster fit``: the verdict, its line, its exit status, and what it shows."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from click.testing import CliRunner
+
+from muster import cli
+from tests.muster.simulated import gang, node, pod
+from tests.muster.test_simulate_controllers import FALSE_GREENS, TEMPLATE, deployment, job, manifest, owned
+
+NODES = [node("n1", rack="a"), node("n2", rack="b")]
+LOW = {"priority": -1}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def saved(name, objects):
+    with open(name, "w", encoding="utf-8") as file:  # noqa: PTH123 - in the folder of the test
+        file.write("\n".join(map(json.dumps, objects)))
+    return name
+
+
+def fit(mine, cluster, *options):
+    """Return the exit status and standard output for the objects *mine* in a *cluster*."""
+    arguments = ["fit", saved("mine.json", mine), "--objects", saved("cluster.json", cluster), *options]
+    answer = CliRunner().invoke(cli.main, arguments)
+    assert answer.exception is None or isinstance(answer.exception, SystemExit), answer.exception
+    return answer.exit_code, answer.stdout
+
+
+def judged(mine, cluster, *options):
+    status, text = fit(mine, cluster, "--format", "json", *options)
+    return status, json.loads(text)
+
+
+def first_line(mine, cluster, *options):
+    return fit(mine, cluster, *options)[1].splitlines()[0]
+
+
+def ranked(kind, pods, **spec):
+    """A gang in one rack."""
+    made = job(pods)
+    made["spec"]["scheduling"] = {"schedulingPolicy": {"gang": {}}, "schedulingConstraints": {"topology": [{"key": "rack"}]}}
+    return {**made, "kind": kind, "spec": {**made["spec"], **spec}}
+
+
+LINES = {
+    "fits": (0, [job(2)], NODES, "✓ fits: Job default/train: 2 pods on n1, n2"),
+    "fits in one rack": (0, [ranked("Job", 2)], NODES, "✓ fits: Job default/train: 2 pods in rack a on n1 ×2"),
+    "several fit": (0, [job(1), deployment(2)], NODES, "✓ fits: Job default/train, Deployment default/web: 3 pods on n1 ×2, n2"),
+    "a pod": (0, [pod("p")], NODES, "✓ fits: Pod default/p: 1 pod on n1"),
+    "after an eviction": (
+        1,
+        [job(4)],
+        [*NODES, owned("low-0", "Job", "low", cpu="4", on="n2") | {"spec": {**pod("x", cpu="4", on="n2")["spec"], **LOW}}],
+        "→ fits after evicting 1 pod: Pod default/low-0",
+    ),
+    "after the eviction of a group": (
+        1,
+        [ranked("Job", 2)],
+        [
+            node("n1", rack="a"),
+            {**gang("low", 2), "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}, **LOW}},
+            *(pod(f"low-{number}", on="n1", group="low", **LOW) for number in range(2)),
+        ],
+        "→ fits after evicting 2 pods: PodGroup default/low (2 pods)",
+    ),
+    "does not fit": (
+        1,
+        [ranked("Job", 3)],
+        NODES,
+        (
+            "✗ does not fit: Job default/train: group train-job-root does not fit in any rack (3 pods with 2 cpu each): racks a and b can "
+            "hold 2 each (short of 2 cpu: 4 free, 6 needed); the smallest change that helps: topology constraint rack of PodGroup "
+            "default/train-job-root dropped"
+        ),
+    ),
+    "one of two": (1, [job(1), deployment(4)], NODES, "✗ does not fit: Deployment default/web: "),
+    "waits": (1, [gang("g", 2), pod("g-0", group="g")], NODES, "✗ does not fit: PodGroup default/g: "),
+    "without its group": (1, [pod("p", group="none")], NODES, "✗ does not fit: Pod default/p: "),
+    "nothing": (2, [NODES[0]], NODES, "○ nothing to judge: PATH has no object that creates pods"),
+    "has a node": (2, [pod("p", on="n1")], NODES, "○ nothing to judge: the pods at PATH have nodes already, or its groups have no pods"),
+    "no replicas": (2, [deployment(0)], NODES, "○ nothing to judge: "),
+    "skipped": (
+        2,
+        [manifest("Sandbox", "a.example/v1", template=TEMPLATE)],
+        NODES,
+        "○ nothing to judge: Sandbox default/web: Sandbox (a.example) is not supported; its pods are not simulated",
+    ),
+    "a part is skipped": (
+        2,
+        [job(2), manifest("Sandbox", "a.example/v1", template=TEMPLATE)],
+        NODES,
+        "○ fits: Job default/train: 2 pods on n1, n2; 1 object at PATH was skipped and not judged",
+    ),
+}
+
+
+@pytest.mark.parametrize(("status", "mine", "cluster", "want"), LINES.values(), ids=LINES)
+def test_the_first_line_is_the_verdict(status, mine, cluster, want):
+    answer = fit(mine, cluster)
+    assert (status, want) == (answer[0], answer[1].splitlines()[0][: len(want)])
+
+
+@pytest.mark.parametrize(("mine", "want"), FALSE_GREENS.values(), ids=FALSE_GREENS)
+def test_nothing_that_was_not_judged_fits(mine, want):
+    assert want == fit(mine, NODES)[0]
+
+
+def test_a_search_that_spends_its_budget_is_undecided():
+    cluster = [node("n1", rack="a"), node("n2", rack="a"), node("n3", rack="b"), *(pod(f"low-{on}", on=on, **LOW) for on in ("n1", "n2"))]
+    mine = ranked("Job", 3, template={"spec": {"containers": [{"name": "m", "resources": {"requests": {"cpu": "4"}}}]}})
+
+    assert "does-not-fit" == judged([mine], cluster)[1]["verdict"]
+    status, answer = judged([mine], cluster, "--budget", "1")
+    want = "undecided: the search for Job default/train spent its budget of steps; set a larger --budget"
+    assert (1, "undecided", want) == (status, answer["verdict"], answer["message"])
+
+
+def test_pods_that_a_basic_group_left_over_evict_in_their_next_cycle():
+    """The pods of a Job without a gang: two fit at once, and the others after an eviction."""
+    status, text = fit([job(4)], [*NODES, pod("low", cpu="4", on="n2", **LOW)])
+    assert (1, "→ fits after evicting 1 pod: Pod default/low") == (status, text.splitlines()[0])
+    assert "2 of 4 pods have no node: 0/2 nodes are available: 2 Insufficient cpu." in first_line(
+        [job(4)], [*NODES, pod("p", cpu="4", on="n2")]
+    )
+
+
+def test_json_is_about_path_only():
+    other = deployment(9, name="other")
+    status, answer = judged([job(2), manifest("Sandbox", "a.example/v1", template=TEMPLATE)], [*NODES, pod("other", cpu="9"), other])
+
+    assert ["version", "verdict", "message", "decisions", "skipped"] == [*answer][:5]
+    assert (2, 1, "fits", ["train-job-root"]) == (
+        status,
+        answer["version"],
+        answer["verdict"],
+        [each["root"]["name"] for each in answer["decisions"]],
+    )
+    assert [{"object": "Sandbox default/web", "reason": "Sandbox (a.example) is not supported; its pods are not simulated"}] == answer[
+        "skipped"
+    ]
+    assert ([], {"roots": 1, "placed": 1, "pods": 2}) == (answer["pending"], answer["summary"])
+
+
+def test_nothing_to_judge_in_json():
+    status, answer = judged(NODES, NODES)
+    assert (2, "nothing-to-judge", [], []) == (status, answer["verdict"], answer["decisions"], answer["skipped"])
+
+
+def test_the_rest_of_the_cluster_is_shown_on_request():
+    cluster = [*NODES, pod("large", cpu="9")]
+    assert "large" not in fit([job(2)], cluster)[1]
+    assert "default/large" in fit([job(2)], cluster, "--all")[1]
+    assert 0 == fit([job(2)], cluster, "--all")[0]
+
+
+def test_remedies_are_searched_for_path_only():
+    cluster = [
+        *NODES,
+        *(each for number in range(4) for each in (gang(f"g{number}", 1), pod(f"g{number}-0", cpu="9", group=f"g{number}", priority=9))),
+    ]
+    _, answer = judged([ranked("Job", 3)], cluster)
+    assert answer["decisions"][0]["remedies"]
+
+
+def test_pods_before_it_in_the_queue_take_capacity():
+    first = [pod(f"first-{number}", cpu="4", priority=5) for number in range(2)]
+    assert 1 == fit([job(1)], [*NODES, *first])[0]
+    assert 0 == fit([job(1)], [*NODES, *(pod(f"last-{number}", cpu="4", priority=-5) for number in range(2))])[0]
+
+
+GANGS = {
+    "a gang in one domain": (["--gang", "--topology", "rack"], [job(2)], "in rack a on n1 ×2"),
+    "a gang anywhere": (["--gang"], [job(4)], "4 pods on n1 ×2, n2 ×2"),
+    "a deployment": (["--gang", "--topology", "rack"], [deployment(2)], "in rack a on n1 ×2"),
+    "a group at PATH": (
+        ["--gang", "--topology", "rack"],
+        [{**gang("g", 1), "spec": {"schedulingPolicy": {"basic": {}}}}, pod("g-0", cpu="2", group="g"), pod("g-1", cpu="2", group="g")],
+        "in rack a on n1 ×2",
+    ),
+}
+
+
+@pytest.mark.parametrize(("options", "mine", "want"), GANGS.values(), ids=GANGS)
+def test_gangs_on_request(options, mine, want):
+    assert want in first_line(mine, NODES, *options)
+
+
+def test_a_gang_that_does_not_fit_in_one_domain():
+    assert 0 == fit([job(3)], NODES)[0]
+    line = first_line([job(3)], NODES, "--gang", "--topology", "rack")
+    assert "does not fit in any rack (3 pods with 2 cpu each)" in line
+
+
+def test_gangs_of_an_object_are_kept():
+    _, answer = judged([ranked("Job", 2)], NODES, "--gang")
+    assert ["it has gangs of its own, which --gang does not change"] == [each["message"] for each in answer["notes"]]
+
+
+def test_html_has_the_verdict_as_its_heading():
+    _, text = fit([job(2)], NODES, "--format", "html")
+    heading = re.search(r"<h1>(.*?)</h1>", text, re.DOTALL)
+    assert heading
+    assert "fits: Job default/train: 2 pods on n1, n2" in heading[1]
+    assert "✓" in heading[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "want"),
+    [
+        pytest.param([], "give at least one PATH", id="no path"),
+        pytest.param(["nowhere"], "nowhere", id="no such file"),
+        pytest.param(["mine.json", "--objects", "nowhere"], "nowhere", id="no such cluster"),
+        pytest.param(["mine.json", "--objects", "mine.json", "--cluster"], "give --objects or --cluster", id="two clusters"),
+        pytest.param(["mine.json", "--context", "prod"], "need --cluster", id="a context"),
+        pytest.param(["mine.json", "--topology", "rack"], "--topology needs --gang", id="topology alone"),
+        pytest.param(["mine.json", "--gang", "--topology", "no key"], "must be the key of a node label", id="no label"),
+        pytest.param(["mine.json", "--cluster", "--kubeconfig", "nowhere.yaml"], "nowhere.yaml", id="no kubeconfig"),
+        pytest.param(["mine.json", "--ignore", "spec.x"], "is not a field that can be ignored", id="ignored field"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_2(arguments, want):
+    saved("mine.json", [job(1)])
+    answer = CliRunner().invoke(cli.main, ["fit", *arguments])
+    assert (2, "", 1) == (answer.exit_code, answer.stdout, answer.stderr.count("\n"))
+    assert want in answer.stderr
+
+
+def test_without_nodes_it_says_what_is_missing():
+    saved("mine.json", [job(1)])
+    answer = CliRunner().invoke(cli.main, ["fit", "mine.json"])
+    assert (1, "muster fit: there is no Node among the inputs: give --objects or --cluster\n") == (answer.exit_code, answer.stderr)
+
+
+def test_an_empty_directory_is_nothing_to_judge(folder):
+    (folder / "empty").mkdir()
+    answer = CliRunner().invoke(cli.main, ["fit", "empty", "--objects", saved("cluster.json", NODES)])
+    assert (2, "muster fit: no .yaml, .yml, .json file in empty\n") == (answer.exit_code, answer.stderr)
