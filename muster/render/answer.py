@@ -36,6 +36,7 @@ class Answer:
         problems: inputs that could not be used.
         seconds: duration; None if not requested.
         skipped: objects at PATH that create pods, or may create pods, and were not used; they are among *problems*.
+        refused: objects at PATH whose pods the API server would refuse, with the reason; they are among *notes*.
         notes: what the groups and pods of controllers' objects cannot express, and objects that are taken to create no pods.
         own: the part about PATH, which sets the exit status; None if the whole answer counts.
         headline: sign and text of the heading of a page; None: derived from the decisions.
@@ -48,6 +49,7 @@ class Answer:
     problems: tuple[Problem, ...] = ()
     seconds: float | None = None
     skipped: tuple[Problem, ...] = ()
+    refused: tuple[Problem, ...] = ()
     notes: tuple[Problem, ...] = ()
     own: Share | None = None
     headline: tuple[str, str] | None = None

@@ -26,6 +26,9 @@ SELECTING_KINDS = ("Service", *CONTROLLERS)
 _BASIC_KINDS = ("Node", "Pod", "PodGroup", "CompositePodGroup", "Workload", "PriorityClass", "PodDisruptionBudget", "Namespace")
 KINDS = (*_BASIC_KINDS, *VOLUME_KINDS, *ATTACH_KINDS, *CAPACITY_KINDS, *SELECTING_KINDS)
 """Kinds that are read."""
+ADMISSION_KINDS = ("LimitRange", "ResourceQuota", "RuntimeClass")
+"""Kinds that decide what the API server does to new pods; placement does not read them."""
+_SORTED = frozenset((*KINDS, *ADMISSION_KINDS))
 
 CONFIGURATION, _CONFIGURATION_GROUP = "KubeSchedulerConfiguration", "kubescheduler.config.k8s.io"
 """Kind that is read besides those of a cluster, and its API group."""
@@ -125,7 +128,7 @@ def _content(text: wire.Text) -> dict[str, Json]:
 class _Sorter:
     def __init__(self, others: list[GatheredObjects] | None) -> None:
         self.others = others
-        self.kinds: dict[str, list[GatheredObjects]] = {kind: [] for kind in (*KINDS, CONFIGURATION)}
+        self.kinds: dict[str, list[GatheredObjects]] = {kind: [] for kind in (*KINDS, *ADMISSION_KINDS, CONFIGURATION)}
         self.problems: list[Problem] = []
 
     def add_source(self, source: Source) -> None:
@@ -153,7 +156,7 @@ class _Sorter:
         if kind.endswith("List") and (head.items or kind == "List"):
             return _opened(head.items, api_version, kind)
         group = api_version.rpartition("/")[0]
-        if (kind in KINDS and served.serves(group, kind)) or (group, kind) == (_CONFIGURATION_GROUP, CONFIGURATION):
+        if (kind in _SORTED and served.serves(group, kind)) or (group, kind) == (_CONFIGURATION_GROUP, CONFIGURATION):
             self.kinds[kind].append(GatheredObjects(kind, api_version, text))
         elif self.others is not None:
             self.others.append(GatheredObjects(kind, api_version, text))
@@ -204,7 +207,7 @@ def _opened(items: wire.Text, api_version: str, kind: str) -> _Open | None:
     try:
         texts = wire.ITEMS.decode(items) if items else []
     except (ValueError, RecursionError):
-        if bytes(items) == b"null" or (inner and inner not in KINDS):
+        if bytes(items) == b"null" or (inner and inner not in _SORTED):
             return None
         raise Unusable("items must be a list") from None
     return _Open(iter(texts), api_version, inner)

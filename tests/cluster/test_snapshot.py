@@ -15,10 +15,21 @@ from tests.sampling import WHOLE
 
 GPU = {"nvidia.com/gpu": 4}
 LISTED = {
-    "": ["nodes", "pods", "namespaces", "persistentvolumeclaims", "persistentvolumes", "services", "replicationcontrollers"],
+    "": [
+        "nodes",
+        "pods",
+        "namespaces",
+        "persistentvolumeclaims",
+        "persistentvolumes",
+        "services",
+        "replicationcontrollers",
+        "limitranges",
+        "resourcequotas",
+    ],
     "apps": ["replicasets", "statefulsets"],
     "storage.k8s.io": ["storageclasses", "csinodes", "csidrivers", "csistoragecapacities", "volumeattachments"],
     "scheduling.k8s.io": ["podgroups", "compositepodgroups", "workloads", "priorityclasses"],
+    "node.k8s.io": ["runtimeclasses"],
     "policy": ["poddisruptionbudgets"],
 }
 OF_EVERY_CLUSTER = ("Namespace", "Service")

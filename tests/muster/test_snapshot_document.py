@@ -24,7 +24,7 @@ from muster.commands.snapshot.shapes import Each, IfPresent, Leaf, OrScalar
 from muster.commands.snapshot.snapshot_document import keep_simulated_fields
 from muster.render import answer_json
 from scheduler_core.cycle.run_cycle import CycleOptions
-from scheduler_core.loading.gather import CONFIGURATION, KINDS
+from scheduler_core.loading.gather import ADMISSION_KINDS, CONFIGURATION, KINDS
 from scheduler_core.loading.load import load
 from scheduler_core.model import wire, wire_volumes, wire_workloads
 from scheduler_core.model.cluster_objects import Namespace, Node, PodDisruptionBudget
@@ -59,7 +59,7 @@ def replayed(objects):
 
 
 def test_all_kinds_that_are_read_are_kept():
-    assert {*KINDS, CONFIGURATION} == set(FIELDS)
+    assert {*KINDS, *ADMISSION_KINDS, CONFIGURATION} == set(FIELDS)
 
 
 def structs(hint):

@@ -30,7 +30,10 @@ KINDS: dict[str, type[Object]] = {
     "Node": Node,
 }
 CLUSTER_SCOPED = frozenset(
-    {"PriorityClass", "Node", "Namespace", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "VolumeAttachment"}
+    {
+        *("PriorityClass", "Node", "Namespace", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "VolumeAttachment"),
+        "RuntimeClass",
+    }
 )
 
 

@@ -83,6 +83,9 @@ def fit(  # noqa: PLR0913 - one parameter an option
     others. Their pods are created as the controllers would. What the cluster already has of these objects, with its pods, is
     replaced. Other pending pods of the cluster are placed in the order of the scheduler's queue.
 
+    Pods are changed as the API server admits them (default PriorityClass, LimitRanges, RuntimeClasses). If a LimitRange or a
+    ResourceQuota of the cluster would refuse them, that is the reason why they do not fit.
+
     Exit status: 0 everything at PATH fits, 1 it fits only after evictions, does not fit, or is undecided, 2 nothing at PATH could
     be judged, a part of it was skipped (the verdict is about the rest), or the command line is wrong.
     """

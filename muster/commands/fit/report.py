@@ -32,8 +32,14 @@ def as_json(verdict: Verdict, own: Answer) -> str:
     content["version"] = VERSION
     head = {"version": VERSION, "verdict": verdict.kind.value, "message": verdict.line}
     skipped = [{"object": each.object, "reason": each.message} for each in own.skipped]
+    refused = [{"object": each.object, "reason": each.message} for each in own.refused]
     rest = {key: value for key, value in content.items() if key not in head}
-    return json.dumps({**head, "decisions": rest.pop("decisions"), "skipped": skipped, **rest}, ensure_ascii=False, indent=2) + "\n"
+    return (
+        json.dumps(
+            {**head, "decisions": rest.pop("decisions"), "skipped": skipped, "refused": refused, **rest}, ensure_ascii=False, indent=2
+        )
+        + "\n"
+    )
 
 
 def with_headline(verdict: Verdict, answer: Answer) -> Answer:

@@ -69,6 +69,8 @@ def judge(answer: Answer, own: Own | None, kinship: Kinship) -> Verdict:
     case = _Case(answer, own.origins if own is not None else {}, kinship)
     kinds = {root: case.kind(decision) for root, decision in last.items()}
     worst = max((*kinds.values(), *((Kind.DOES_NOT_FIT,) if rootless else ())), key=_ORDER.index)
+    if answer.refused:
+        return Verdict(Kind.DOES_NOT_FIT, f"does not fit: {_refusal(answer, worst)}{_left_out(answer)}", skipped)
     concerned = [decision for root, decision in last.items() if kinds[root] is worst]
     match worst:
         case Kind.FITS:
@@ -80,6 +82,14 @@ def judge(answer: Answer, own: Own | None, kinship: Kinship) -> Verdict:
         case _:
             line = f"does not fit: {case.reason(concerned, rootless)}"
     return Verdict(worst, f"{line}{_left_out(answer)}", skipped)
+
+
+def _refusal(answer: Answer, otherwise: Kind) -> str:
+    """Return the first reason why the API server would refuse pods, and the verdict without it if that is better."""
+    first = answer.refused[0]
+    more = f" (and {counted(len(answer.refused) - 1, 'more reason')})" if len(answer.refused) > 1 else ""
+    capacity = {Kind.FITS: "; the nodes have capacity", Kind.AFTER_EVICTION: "; the nodes have capacity after evictions"}
+    return f"{printable(first.object)}: {printable(first.message)}{more}{capacity.get(otherwise, '')}"
 
 
 def _left_out(answer: Answer) -> str:

@@ -17,6 +17,8 @@ import click
 
 from muster.commands.progress import Progress
 from muster.commands.simulate import controllers
+from muster.commands.simulate.admission.path import Rest, admit_path, queue_notes
+from muster.commands.simulate.controllers import Expansion
 from muster.commands.simulate.gangs import Gang
 from muster.commands.simulate.own_objects import Own
 from muster.commands.simulate.pod_owners import PodOwners
@@ -48,6 +50,8 @@ class ClusterInput:
     """The objects that the answer is about, if further objects were added."""
     skipped: list[Problem] = dataclasses.field(default_factory=list)
     """Objects at PATH that create pods, or may create pods, and could not be read; they are in *problems* too."""
+    refused: list[Problem] = dataclasses.field(default_factory=list)
+    """Objects at PATH whose pods the API server would refuse, with the reason."""
     notes: list[Problem] = dataclasses.field(default_factory=list)
     """What the groups and pods of controllers' objects cannot express, and objects that are taken to create no pods."""
 
@@ -103,15 +107,31 @@ def complete(
     inputs.notes += expansion.notes
     inputs.problems += expansion.skipped
     if known is None:
+        _admit(inputs, expansion, Rest())
         return
     own_names = set(_names(inputs.objects))
     inputs.own = Own.from_names(own_names, inputs.problems, expansion.origins)
-    kinds, problems = gather.gather(known)
+    others: list[gather.GatheredObjects] = []
+    kinds, problems = gather.gather(known, others)
     inputs.problems += [*known_problems, *problems]
+    inputs.notes += queue_notes(others)
     owners = PodOwners(expansion.controllers, kinds)
+    rest = Rest(kinds)
+    remaining: list[Source] = []
     for gathered in (each for listed in kinds.values() for each in listed):
         if _name(gathered) not in own_names and owners.owner(gathered) is None:
-            inputs.objects.append(source(gathered))
+            remaining.append(source(gathered))
+        elif gathered.kind == "Pod":
+            rest.replaced.append(gathered)
+    _admit(inputs, expansion, rest)
+    inputs.objects += remaining
+
+
+def _admit(inputs: ClusterInput, expansion: Expansion, rest: Rest) -> None:
+    """Change the new pods at PATH as admission does, and report those that would be refused."""
+    admitted = admit_path(expansion, rest)
+    _replace(inputs, admitted.changed)
+    inputs.refused += admitted.refused
 
 
 def _replace(inputs: ClusterInput, created: Sequence[Source]) -> None:

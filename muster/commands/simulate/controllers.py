@@ -41,6 +41,7 @@ class Expansion:
         objects: the groups and pods.
         origins: the object at PATH of each created group and pod.
         controllers: the objects at PATH that were read.
+        kinds: the objects at PATH of the kinds that are read.
         skipped: objects that create pods and could not be read, with the reason.
         notes: what the created objects cannot express, and objects that are taken to create no pods.
 
@@ -49,6 +50,7 @@ class Expansion:
     objects: list[Content] = dataclasses.field(default_factory=list)
     origins: dict[Name, str] = dataclasses.field(default_factory=dict)
     controllers: list[Controller] = dataclasses.field(default_factory=list)
+    kinds: dict[str, list[GatheredObjects]] = dataclasses.field(default_factory=dict)
     skipped: list[Problem] = dataclasses.field(default_factory=list)
     notes: list[Problem] = dataclasses.field(default_factory=list)
 
@@ -61,7 +63,7 @@ def expand(objects: Iterable[Source], cluster: Iterable[Source] = (), gang: Gang
     others: list[GatheredObjects] = []
     kinds, problems = gather(objects, others)
     others += [each for kind in CONTROLLERS for each in kinds[kind] if _is_manifest(bytes(each.text))]
-    result = Expansion(skipped=problems)
+    result = Expansion(kinds=kinds, skipped=problems)
     manifests = [content for each in others if (content := _read(each, result)) is not None]
     if manifests:
         _expand(manifests, kinds, _known(manifests, kinds, cluster), result, gang)

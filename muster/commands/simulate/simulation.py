@@ -67,7 +67,7 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
     in_order = sorted({*all_problems, *result.problems}, key=lambda each: (each.object, each.message))
     seconds = time.monotonic() - began if request.timings else None
     answer = Answer.from_decisions(decisions, result.pending, in_order, seconds)
-    answer = dataclasses.replace(answer, skipped=_skipped(inputs, in_order), notes=tuple(dict.fromkeys(inputs.notes)))
+    answer = dataclasses.replace(answer, skipped=_skipped(inputs, in_order), refused=tuple(inputs.refused), notes=_notes(inputs))
     if inputs.own is not None:
         answer = dataclasses.replace(answer, own=own_objects.share(answer, snapshot, inputs.own))
     if request.fragmentation:
@@ -83,6 +83,11 @@ def _unsettled(own: Own) -> Callable[[Sequence[Decision]], bool]:
         return any((each.victims or (each.assignments and each.pending)) and own_objects.concerns(each, own) for each in decisions)
 
     return more
+
+
+def _notes(inputs: ClusterInput) -> tuple[Problem, ...]:
+    refused = (Problem(each.object, f"the API server would refuse its pods: {each.message}") for each in inputs.refused)
+    return tuple(dict.fromkeys((*refused, *inputs.notes)))
 
 
 def _skipped(inputs: ClusterInput, problems: Iterable[Problem]) -> tuple[Problem, ...]:

@@ -4,6 +4,7 @@ command            options
 live_cluster       objects of a live cluster, page by page
 snapshot_document  the document: a List in JSON
 shapes             shapes of objects: objects, lists, scalars
+selector_fields    parts that several kinds have: metadata, selectors, affinity
 fields             which fields ``simulate`` reads, and which of them name something
 prune, redact      objects with only the fields that are read; names replaced by hashes
 """

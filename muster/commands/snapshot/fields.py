@@ -9,59 +9,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from muster.commands.snapshot.shapes import Each, Entries, Fields, IfPresent, Leaf, OrScalar, Shape, Unread, all_kept
+from muster.commands.snapshot.selector_fields import (
+    AFFINITY,
+    AMOUNTS,
+    KEPT,
+    LABELS,
+    METADATA,
+    NAME,
+    NAMES,
+    NODE_TERM,
+    SELECTOR,
+    SPREAD,
+    TAINTS,
+    TEXT,
+    TOLERATIONS,
+    UNREAD,
+)
+from muster.commands.snapshot.shapes import Each, Entries, Fields, IfPresent, Leaf, OrScalar, Shape, all_kept
 from scheduler_core.loading.configuration.fields import ARGS, PROFILE
 from scheduler_core.model import wire, wire_volumes
 from scheduler_core.model.conditions import INITIALLY_SCHEDULED
 
-KEPT, NAME, TEXT, UNREAD = Leaf.KEPT, Leaf.NAME, Leaf.TEXT, Leaf.UNREAD
-AMOUNTS = Entries()
-LABELS = Entries(value=NAME)
-NAMES = Each(NAME)
-
-METADATA: Fields = {
-    "name": NAME,
-    "namespace": NAME,
-    "creationTimestamp": KEPT,
-    "deletionTimestamp": KEPT,
-    "labels": LABELS,
-    # Name and apiVersion of the controller are read of pods.
-    "ownerReferences": Each({"apiVersion": KEPT, "kind": KEPT, "name": NAME, "controller": KEPT}),
-    "generateName": UNREAD,
-    "uid": UNREAD,
-    "annotations": Unread(dict),
-    "finalizers": Unread(list),
-}
-EXPRESSIONS = Each({"key": KEPT, "operator": KEPT, "values": NAMES})
-SELECTOR: Fields = {"matchLabels": LABELS, "matchExpressions": EXPRESSIONS}
-_NODE_TERM: Fields = {"matchExpressions": EXPRESSIONS, "matchFields": EXPRESSIONS}
-_POD_TERM: Fields = {
-    "topologyKey": KEPT,
-    "labelSelector": SELECTOR,
-    "namespaces": NAMES,
-    "namespaceSelector": SELECTOR,
-    "matchLabelKeys": Each(KEPT),
-    "mismatchLabelKeys": Each(KEPT),
-}
-_REQUIRED, _PREFERRED = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"
-_POD_AFFINITY: Fields = {_REQUIRED: Each(_POD_TERM), _PREFERRED: Each({"weight": KEPT, "podAffinityTerm": _POD_TERM})}
-AFFINITY: Fields = {
-    "nodeAffinity": {
-        _REQUIRED: {"nodeSelectorTerms": Each(_NODE_TERM)},
-        _PREFERRED: Each({"weight": KEPT, "preference": _NODE_TERM}),
-    },
-    "podAffinity": _POD_AFFINITY,
-    "podAntiAffinity": _POD_AFFINITY,
-}
-SPREAD = Each(
-    {
-        **dict.fromkeys(("maxSkew", "topologyKey", "whenUnsatisfiable", "minDomains", "nodeAffinityPolicy", "nodeTaintsPolicy"), KEPT),
-        "labelSelector": SELECTOR,
-        "matchLabelKeys": Each(KEPT),
-    }
-)
-TAINTS = Each({"key": KEPT, "effect": KEPT, "value": NAME})
-TOLERATIONS = Each({"key": KEPT, "operator": KEPT, "value": NAME, "effect": KEPT, "tolerationSeconds": KEPT})
 _RESOURCES: Fields = {"requests": AMOUNTS, "limits": AMOUNTS}
 _MOUNTS = Each({"bindMountOptions": Each(KEPT)}, compact=True)
 _CONTAINERS = Each(
@@ -191,7 +159,7 @@ VOLUME: Fields = {
     "spec": {
         # Of the other sources only the presence is read.
         **{each: {} for each in wire_volumes.VolumeSpec.__struct_encode_fields__},
-        "nodeAffinity": {"required": {"nodeSelectorTerms": Each(_NODE_TERM)}},
+        "nodeAffinity": {"required": {"nodeSelectorTerms": Each(NODE_TERM)}},
         "claimRef": {"namespace": NAME, "name": NAME, "uid": NAME},
         "csi": {"driver": KEPT, "volumeHandle": NAME},
         "azureDisk": {"kind": KEPT},
@@ -271,6 +239,21 @@ _ARGS |= {"addedAffinity": AFFINITY["nodeAffinity"], "defaultConstraints": SPREA
 _PROFILE: Fields = {**{key: all_kept(each) for key, each in PROFILE.items()}, "pluginConfig": Each({"name": KEPT, "args": _ARGS})}
 CONFIGURATION: Fields = {"percentageOfNodesToScore": KEPT, "profiles": Each(_PROFILE), "extenders": Each({})}
 PRIORITY_CLASS: Fields = {"metadata": METADATA, "value": KEPT, "globalDefault": KEPT, "preemptionPolicy": KEPT}
+_NAMED: Fields = {"name": NAME, "namespace": NAME}
+_LIMITS = dict.fromkeys(("default", "defaultRequest", "min", "max", "maxLimitRequestRatio"), AMOUNTS)
+LIMIT_RANGE: Fields = {"metadata": _NAMED, "spec": {"limits": Each({"type": KEPT, **_LIMITS})}}
+# Names of priority classes are selected by scopes.
+_SCOPES: Fields = {"matchExpressions": Each({"scopeName": KEPT, "operator": KEPT, "values": NAMES})}
+QUOTA: Fields = {
+    "metadata": _NAMED,
+    "spec": {"hard": AMOUNTS, "scopes": Each(KEPT), "scopeSelector": _SCOPES},
+    "status": {"hard": AMOUNTS, "used": AMOUNTS},
+}
+RUNTIME_CLASS: Fields = {
+    "metadata": _NAMED,
+    "overhead": {"podFixed": AMOUNTS},
+    "scheduling": {"nodeSelector": LABELS, "tolerations": TOLERATIONS},
+}
 
 FIELDS: Mapping[str, Fields] = {
     kind: {"apiVersion": KEPT, "kind": KEPT, **fields}
@@ -283,6 +266,9 @@ FIELDS: Mapping[str, Fields] = {
         ("PodGroup", GROUP),
         ("PodDisruptionBudget", BUDGET),
         ("Namespace", {"metadata": METADATA}),
+        ("LimitRange", LIMIT_RANGE),
+        ("ResourceQuota", QUOTA),
+        ("RuntimeClass", RUNTIME_CLASS),
         ("CSIDriver", CSI_DRIVER),
         ("CSINode", CSI_NODE),
         ("CSIStorageCapacity", STORAGE_CAPACITY),

@@ -10,7 +10,7 @@ from typing import Any
 from apiserver.api import TRANSPORT, Api, ReplyError
 from apiserver.connect import ConnectError, configuration
 from apiserver.discovery import base_path
-from scheduler_core.loading.gather import KINDS
+from scheduler_core.loading.gather import ADMISSION_KINDS, KINDS
 from scheduler_core.model import wire
 from scheduler_core.model.problem import Problem
 from validators.model import decode
@@ -50,7 +50,7 @@ def list_cluster(kubeconfig: str | None, context: str | None) -> Read:
     lists: list[bytes] = []
     problems: list[Problem] = []
     try:
-        for each in map(served.resource, KINDS):
+        for each in map(served.resource, (*KINDS, *ADMISSION_KINDS)):
             try:
                 lists += cluster.pages(each)
             except ReplyError as error:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from muster.commands.snapshot.fields import KEPT, UNREAD
+from muster.commands.snapshot.selector_fields import KEPT, UNREAD
 from muster.commands.snapshot.shapes import Each, Entries, IfPresent, Leaf, OrScalar, Shape, Unread
 
 Json = Any

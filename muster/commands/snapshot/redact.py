@@ -12,7 +12,8 @@ import hmac
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from muster.commands.snapshot.fields import EXPRESSIONS, FIELDS, TOLERATIONS
+from muster.commands.snapshot.fields import FIELDS
+from muster.commands.snapshot.selector_fields import EXPRESSIONS, TOLERATIONS
 from muster.commands.snapshot.shapes import Each, Entries, IfPresent, Leaf, OrScalar, Shape
 from scheduler_core.model.cluster_objects import has_tag
 from validators.model.cluster import SYSTEM_CLASSES

@@ -1,0 +1,84 @@
+"""Admission of new pods: what the API server sets in them, and the reasons why it would refuse them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from muster.commands.simulate.admission import limit_ranges, pod_defaults, quotas
+from muster.commands.simulate.admission.limit_ranges import section
+from scheduler_core.loading.gather import GatheredObjects, Unusable
+
+Content = dict[str, Any]
+QUOTAS = "ResourceQuota"
+_KINDS = ("LimitRange", "ResourceQuota", "RuntimeClass", "PriorityClass")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Rules:
+    """Objects of a cluster that admission reads: by namespace, or by name."""
+
+    limits: Mapping[str, Sequence[Content]]
+    quotas: Mapping[str, Sequence[Content]]
+    runtimes: Mapping[str, Content]
+    default_class: str
+
+    @classmethod
+    def from_objects(cls, sources: Iterable[Mapping[str, Sequence[GatheredObjects]]]) -> Rules:
+        """Return the rules among *sources*, objects by kind; of objects with one name, that of the first source is used."""
+        read: dict[str, dict[tuple[str, str], Content]] = {kind: {} for kind in _KINDS}
+        for kinds in sources:
+            for kind in _KINDS:
+                for each in kinds[kind]:
+                    if (content := parsed(each)) is not None:
+                        read[kind].setdefault((namespace_of(content), str(section(content, "metadata").get("name"))), content)
+        runtimes = {name: each for (_, name), each in read["RuntimeClass"].items()}
+        default = pod_defaults.default_class(read["PriorityClass"].values())
+        return cls(_by_namespace(read["LimitRange"]), _by_namespace(read[QUOTAS]), runtimes, default)
+
+    def __bool__(self) -> bool:
+        return bool(self.limits or self.quotas or self.runtimes or self.default_class)
+
+    def admit(self, pod: Content) -> list[str]:
+        """Set what admission sets in a new *pod*; return the reasons why it would be refused."""
+        ranges = self.limits.get(namespace_of(pod), ())
+        limit_ranges.set_requests(pod)
+        limit_ranges.set_defaults(pod, ranges)
+        pod_defaults.set_class(pod, self.default_class)
+        refusals = [*pod_defaults.set_runtime(pod, self.runtimes)]
+        return [*refusals, *limit_ranges.violations(pod, ranges)]
+
+
+def parsed(gathered: GatheredObjects) -> Content | None:
+    """Return an object; None if it cannot be read, which its reader reports."""
+    try:
+        return gathered.content()
+    except Unusable:
+        return None
+
+
+def namespace_of(content: Mapping[str, Any]) -> str:
+    """Return the namespace of an object, with its default."""
+    return str(section(content, "metadata").get("namespace") or "default")
+
+
+def quota_shortages(
+    rules: Rules, pods: Sequence[Content], replaced: Iterable[Content], running: Iterable[GatheredObjects]
+) -> Iterator[tuple[str, str]]:
+    """Yield namespace and reason for each quota that leaves too little for the new *pods*."""
+    wanted = {namespace_of(each) for each in pods} & set(rules.quotas)
+    if not wanted:
+        return
+    gone = [*replaced]
+    others = [content for each in running if (content := parsed(each)) is not None and namespace_of(content) in wanted]
+    for namespace in sorted(wanted):
+        mine, theirs, left = ([each for each in group if namespace_of(each) == namespace] for group in (pods, gone, others))
+        yield from ((namespace, reason) for reason in quotas.shortages(rules.quotas[namespace], mine, theirs, left))
+
+
+def _by_namespace(objects: Mapping[tuple[str, str], Content]) -> dict[str, list[Content]]:
+    by_namespace: dict[str, list[Content]] = {}
+    for (namespace, _), each in sorted(objects.items(), key=lambda item: item[0]):
+        by_namespace.setdefault(namespace, []).append(each)
+    return by_namespace

@@ -1,0 +1,91 @@
+"""Admission of the new pods at PATH: those of controllers' objects, and Pods that are not in the cluster yet."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from muster.commands.simulate.admission.admit import Rules, namespace_of, parsed, quota_shortages
+from muster.commands.simulate.admission.limit_ranges import section
+from muster.commands.simulate.controllers import Expansion
+from scheduler_core.loading.gather import GatheredObjects, label
+from scheduler_core.model.decision import Name
+from scheduler_core.model.problem import Problem
+from workloadbuilder.adapters.shared.known_objects import group_of
+
+Content = dict[str, Any]
+_KUEUE, _QUEUE = "kueue.x-k8s.io", "ClusterQueue"
+_NAMED = 4
+"""Maximum number of objects that a reason names."""
+_EXISTS = (b'"uid"', b'"creationTimestamp"', b'"nodeName"')
+"""Fields of a pod that the API server or the scheduler sets."""
+
+
+@dataclasses.dataclass(slots=True)
+class Rest:
+    """The rest of the cluster: its objects by kind, and those of its pods that PATH replaces."""
+
+    kinds: Mapping[str, list[GatheredObjects]] = dataclasses.field(default_factory=lambda: defaultdict(list))
+    replaced: list[GatheredObjects] = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass(slots=True)
+class Admitted:
+    """Pods at PATH that were changed, and the objects whose pods would be refused, with the reason."""
+
+    changed: list[Content] = dataclasses.field(default_factory=list)
+    refused: list[Problem] = dataclasses.field(default_factory=list)
+
+
+def admit_path(expansion: Expansion, rest: Rest) -> Admitted:
+    """Admit the new pods of *expansion*, which are changed in place, and those at PATH."""
+    rules = Rules.from_objects((expansion.kinds, rest.kinds))
+    result = Admitted()
+    if not rules:
+        return result
+    created = [each for each in expansion.objects if each["kind"] == "Pod"]
+    if rules.limits or rules.quotas or rules.runtimes:
+        result.changed += _new_pods(expansion.kinds["Pod"])
+    pods = [*created, *result.changed]
+    reasons: dict[Problem, None] = {}
+    for pod in pods:
+        for reason in rules.admit(pod):
+            reasons.setdefault(Problem(_origin(pod, expansion.origins), reason))
+    replaced = [content for each in rest.replaced if (content := parsed(each)) is not None]
+    running = _running(expansion, rest) if rules.quotas else ()
+    for namespace, reason in quota_shortages(rules, pods, replaced, running):
+        origins = dict.fromkeys(_origin(each, expansion.origins) for each in pods if namespace_of(each) == namespace)
+        named = [*origins]
+        more = f" and {len(named) - _NAMED:,} more" if len(named) > _NAMED else ""
+        reasons.setdefault(Problem(f"{', '.join(named[:_NAMED])}{more}", reason))
+    result.refused += reasons
+    return result
+
+
+def queue_notes(others: Iterable[GatheredObjects]) -> Iterator[Problem]:
+    """Yield a note if the cluster has queues of Kueue."""
+    queues = [each for each in others if each.kind == _QUEUE and group_of(each.api_version) == _KUEUE]
+    if queues:
+        yield Problem(
+            _QUEUE, f"quotas of Kueue are not considered (the cluster has {len(queues):,} {_QUEUE}{'s' if len(queues) > 1 else ''})"
+        )
+
+
+def _new_pods(pods: Iterable[GatheredObjects]) -> Iterator[Content]:
+    for each in pods:
+        if not any(field in bytes(each.text) for field in _EXISTS) and (content := parsed(each)) is not None and section(content, "spec"):
+            yield content
+
+
+def _running(expansion: Expansion, rest: Rest) -> Iterator[GatheredObjects]:
+    """Yield the pods of the cluster and of PATH that are not new or replaced."""
+    replaced = {id(each) for each in rest.replaced}
+    yield from (each for each in rest.kinds["Pod"] if id(each) not in replaced)
+    yield from (each for each in expansion.kinds["Pod"] if any(field in bytes(each.text) for field in _EXISTS))
+
+
+def _origin(pod: Content, origins: Mapping[Name, str]) -> str:
+    namespace, name = namespace_of(pod), str(section(pod, "metadata").get("name"))
+    return origins.get(Name("Pod", namespace, name)) or label("Pod", (namespace, name))

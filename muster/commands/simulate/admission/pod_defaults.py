@@ -1,0 +1,54 @@
+"""Default PriorityClass of a pod, and the overhead and scheduling of its RuntimeClass.
+
+Source: Kubernetes 1.37.1, plugin/pkg/admission/priority and plugin/pkg/admission/runtimeclass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from muster.commands.simulate.admission.limit_ranges import Content, items, section
+
+
+def default_class(classes: Iterable[Content]) -> str:
+    """Return the name of the default among *classes*: of several, that of the lowest value; empty if there is none."""
+    defaults = [each for each in classes if each.get("globalDefault") is True and isinstance(each.get("value"), int)]
+    first = min(defaults, key=lambda each: (each["value"], str(section(each, "metadata").get("name"))), default=None)
+    return "" if first is None else str(section(first, "metadata").get("name"))
+
+
+def set_class(pod: Content, name: str) -> None:
+    """Set the priority class *name* if the pod has neither a class nor a priority."""
+    if name and not pod["spec"].get("priorityClassName") and pod["spec"].get("priority") is None:
+        pod["spec"]["priorityClassName"] = name
+
+
+def set_runtime(pod: Content, classes: Mapping[str, Content]) -> Iterator[str]:
+    """Set what the pod's RuntimeClass says; yield the reasons why the pod would be refused, in the words of the API server.
+
+    Without any RuntimeClass in *classes*, those of the cluster are not known.
+    """
+    spec = pod["spec"]
+    name = spec.get("runtimeClassName")
+    if not isinstance(name, str) or not name or not classes:
+        return
+    if name not in classes:
+        yield f'pod rejected: RuntimeClass "{name}" not found'
+        return
+    overhead = section(section(classes[name], "overhead"), "podFixed")
+    if overhead:
+        if spec.get("overhead") and spec["overhead"] != overhead:
+            yield "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
+            return
+        spec["overhead"] = dict(overhead)
+    scheduling = section(classes[name], "scheduling")
+    selector, own = section(scheduling, "nodeSelector"), section(spec, "nodeSelector")
+    for key in sorted(set(selector) & set(own)):
+        if selector[key] != own[key]:
+            yield f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {selector[key]}; pod.spec.nodeSelector[{key}] = {own[key]}"
+            return
+    if selector:
+        spec["nodeSelector"] = {**own, **selector}
+    if tolerations := items(scheduling, "tolerations"):
+        given = items(spec, "tolerations")
+        spec["tolerations"] = [*given, *(each for each in tolerations if each not in given)]

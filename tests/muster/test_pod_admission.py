@@ -1,0 +1,195 @@
+"""New pods as the API server admits them: recorded answers of a real one, and the verdict of ``muster fit``."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from muster import cli
+from muster.commands.simulate.admission.admit import Rules, quota_shortages
+from scheduler_core.loading.gather import gather
+from tests.muster.simulated import node, pod
+from tests.muster.test_simulate_controllers import TEMPLATE, deployment, job, owned
+
+CASES = json.loads((Path(__file__).parent.parent / "cases" / "pod-admission.json").read_text(encoding="utf-8"))
+NODES = [node("n1", cpu="8"), node("n2", cpu="8")]
+SHOWN = ("overhead", "nodeSelector", "priorityClassName", "tolerations")
+
+
+def shown(admitted):
+    spec = admitted["spec"]
+    containers = [*spec.get("initContainers", ()), *spec["containers"]]
+    resources = [{key: each.get("resources", {}).get(key) or {} for key in ("requests", "limits")} for each in containers]
+    return {"resources": resources, **{key: spec[key] for key in SHOWN if spec.get(key)}}
+
+
+@pytest.mark.parametrize("case", CASES, ids=[each["name"].replace(" ", "-") for each in CASES])
+def test_pods_are_admitted_as_by_the_api_server(case):
+    rules = Rules.from_objects([gather(case["objects"])[0]])
+    admitted = []
+    for given, answer in zip(case["pods"], case["answers"], strict=True):
+        new = {"apiVersion": "v1", "kind": "Pod", **copy.deepcopy(given)}
+        reasons = rules.admit(new)
+        refused = reasons or [reason for _, reason in quota_shortages(rules, [*admitted, new], [], [])]
+        name = given["metadata"]["name"]
+
+        assert (name, bool(refused)) == (name, "refused" in answer)
+        assert [each for each in reasons if each not in answer["refused"]] == []
+        if not refused:
+            assert (name, answer) == (name, shown(new))
+            admitted.append(new)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def fit(mine, cluster, *options):
+    for name, objects in (("mine.json", mine), ("cluster.json", cluster)):
+        Path(name).write_text("\n".join(map(json.dumps, objects)), encoding="utf-8")
+    answer = CliRunner().invoke(cli.main, ["fit", "mine.json", "--objects", "cluster.json", "--format", "json", *options])
+    assert answer.exception is None or isinstance(answer.exception, SystemExit), answer.exception
+    return answer.exit_code, json.loads(answer.stdout)
+
+
+def quota(used=None, **hard):
+    made = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "team-a", "namespace": "default"}, "spec": {"hard": hard}}
+    return made if used is None else {**made, "status": {"hard": hard, "used": used}}
+
+
+def limit_range(**limit):
+    item = {"type": "Container", **limit}
+    return {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "limits", "namespace": "default"}, "spec": {"limits": [item]}}
+
+
+def test_a_quota_is_a_verdict_of_its_own():
+    status, answer = fit([job(4)], [*NODES, quota({"cpu": "2"}, cpu="8")])
+    want = "does not fit: Job default/train: quota default/team-a leaves 6 cpu, 8 needed; the nodes have capacity"
+    assert (1, "does-not-fit", want) == (status, answer["verdict"], answer["message"])
+    assert [{"object": "Job default/train", "reason": "quota default/team-a leaves 6 cpu, 8 needed"}] == answer["refused"]
+    assert ["Success"] == [each["status"] for each in answer["decisions"]]
+
+
+def test_a_quota_that_is_large_enough_is_no_reason():
+    status, answer = fit([job(4)], [*NODES, quota({"cpu": "0"}, cpu="8")])
+    assert (0, []) == (status, answer["refused"])
+
+
+def test_objects_at_path_share_a_quota():
+    _, answer = fit([job(2), deployment(2)], [*NODES, quota({"cpu": "0"}, cpu="6")])
+    assert [{"object": "Job default/train, Deployment default/web", "reason": "quota default/team-a leaves 6 cpu, 8 needed"}] == answer[
+        "refused"
+    ]
+
+
+def test_pods_that_are_replaced_leave_their_share_of_the_quota():
+    running = [owned(f"train-{number}", "Job", "train") for number in range(2)]
+    assert 0 == fit([job(3)], [*NODES, *running, quota({"cpu": "4"}, cpu="6")])[0]
+    assert 1 == fit([job(3, name="other")], [*NODES, *running, quota({"cpu": "4"}, cpu="6")])[0]
+
+
+def test_without_a_status_the_pods_of_the_namespace_count():
+    running = [pod("running", cpu="4", on="n1"), {**pod("done", cpu="4", on="n1"), "status": {"phase": "Succeeded"}}]
+    elsewhere = pod("elsewhere", cpu="8", on="n2")
+    elsewhere["metadata"]["namespace"] = "other"
+    _, answer = fit([job(2)], [*NODES, *running, quota(cpu="6"), elsewhere])
+    assert ["quota default/team-a leaves 2 cpu, 4 needed"] == [each["reason"] for each in answer["refused"]]
+
+
+def test_quotas_of_other_namespaces_do_not_count():
+    other = {**quota({"cpu": "0"}, cpu="1"), "metadata": {"name": "q", "namespace": "other"}}
+    assert 0 == fit([job(2)], [*NODES, other])[0]
+
+
+def test_extended_resources_and_limits_have_their_names():
+    spec = {"containers": [{"name": "m", "resources": {"limits": {"nvidia.com/gpu": "4", "memory": "8Gi"}}}]}
+    mine = {**job(4), "spec": {**job(4)["spec"], "template": {"spec": spec}}}
+    hard = {"requests.nvidia.com/gpu": "12", "limits.memory": "16Gi"}
+    _, answer = fit([mine], [*NODES, quota(dict.fromkeys(hard, "0"), **hard)])
+    want = ["leaves 16Gi memory of limits, 32Gi needed", "leaves 12 nvidia.com/gpu, 16 needed"]
+    assert want == [each["reason"].partition("team-a ")[2] for each in answer["refused"]]
+
+
+def test_defaults_of_a_limit_range_are_requests():
+    bare = job(4)
+    bare["spec"]["template"] = {"spec": {"containers": [{"name": "main"}]}}
+    assert 0 == fit([bare], NODES)[0]
+    status, answer = fit([bare], [*NODES, limit_range(defaultRequest={"cpu": "6"})])
+    assert (1, [], True) == (status, answer["refused"], "6 cpu" in json.dumps(answer["decisions"]))
+
+
+def test_pods_at_path_get_defaults_too():
+    bare = {**pod("p"), "metadata": {"name": "p", "namespace": "default"}}
+    bare["spec"]["containers"] = [{"name": "main"}]
+    assert 1 == fit([bare], [*NODES, limit_range(defaultRequest={"cpu": "9"})])[0]
+    existing = {**bare, "metadata": {**bare["metadata"], "creationTimestamp": "2026-01-01T00:00:00Z"}}
+    assert 0 == fit([existing], [*NODES, limit_range(defaultRequest={"cpu": "9"})])[0]
+
+
+def test_a_limit_that_is_exceeded_is_a_refusal():
+    _, answer = fit([job(1)], [*NODES, limit_range(max={"cpu": "1"})])
+    assert (
+        "does not fit: Job default/train: maximum cpu usage per Container is 1, but request is 2; the nodes have capacity"
+        == answer["message"]
+    )
+
+
+def test_the_overhead_of_a_runtime_counts():
+    runtime = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "kata"}, "handler": "kata"}
+    mine = {**job(2), "spec": {**job(2)["spec"], "template": {"spec": {**TEMPLATE["spec"], "runtimeClassName": "kata"}}}}
+    heavy = {**runtime, "overhead": {"podFixed": {"cpu": "7"}}}
+    assert [0, 0, 1] == [fit([mine], [*NODES, *more])[0] for more in ([], [runtime], [heavy])]
+    _, answer = fit([mine], [*NODES, {**runtime, "metadata": {"name": "other"}}])
+    assert ['pod rejected: RuntimeClass "kata" not found'] == [each["reason"] for each in answer["refused"]]
+
+
+def test_queues_of_kueue_are_named_as_not_considered():
+    queue = {"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "ClusterQueue", "metadata": {"name": "q"}}
+    _, answer = fit([job(1)], [*NODES, queue])
+    assert ["quotas of Kueue are not considered (the cluster has 1 ClusterQueue)"] == [each["message"] for each in answer["notes"]]
+
+
+def test_a_snapshot_has_what_admission_reads(folder):
+    runtime = {
+        "apiVersion": "node.k8s.io/v1",
+        "kind": "RuntimeClass",
+        "metadata": {"name": "kata"},
+        "handler": "kata",
+        "overhead": {"podFixed": {"cpu": "1"}},
+    }
+    cluster = [*NODES, quota({"cpu": "2"}, cpu="8"), limit_range(defaultRequest={"cpu": "1"}, max={"cpu": "4"}), runtime]
+    answers = [fit([job(4)], cluster)]
+    saved = CliRunner().invoke(cli.main, ["snapshot", "cluster.json"])
+    (folder / "saved.json").write_text(saved.stdout, encoding="utf-8")
+    again = CliRunner().invoke(cli.main, ["fit", "mine.json", "--objects", "saved.json", "--format", "json"])
+    assert answers[0] == (again.exit_code, json.loads(again.stdout))
+    assert '"handler"' not in saved.stdout
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {**quota(cpu="1"), "spec": []},
+        {**quota(cpu="1"), "status": "x"},
+        quota({"cpu": "many"}, cpu=[]),
+        {**limit_range(), "spec": {"limits": [3, {"type": "Container", "default": "x", "max": {"cpu": {}}}]}},
+        {
+            "apiVersion": "node.k8s.io/v1",
+            "kind": "RuntimeClass",
+            "metadata": {"name": "kata"},
+            "overhead": 3,
+            "scheduling": {"tolerations": 1},
+        },
+        {"apiVersion": "v1", "kind": "ResourceQuota"},
+    ],
+    ids=["spec", "status", "amounts", "limits", "runtime", "no metadata"],
+)
+def test_odd_objects_do_not_fail(odd):
+    mine = {**job(1), "spec": {**job(1)["spec"], "template": {"spec": {**TEMPLATE["spec"], "runtimeClassName": "kata"}}}}
+    assert fit([mine], [*NODES, odd])[0] in {0, 1}
