@@ -173,6 +173,19 @@ def test_remedies_are_searched_for_path_only():
     assert answer["decisions"][0]["remedies"]
 
 
+def test_remedies_do_not_evict_pods_of_path():
+    _, answer = judged([job(1, name="a"), deployment(4)], NODES)
+    changes = [each["change"] for decision in answer["decisions"] for each in decision["remedies"]]
+    assert changes
+    assert not any("evicted" in each for each in changes)
+
+
+def test_a_group_that_is_placed_in_part_has_no_remedies():
+    """As far as the group requires, it is placed: no change can be verified to place the rest."""
+    _, answer = judged([job(5)], NODES)
+    assert ["does-not-fit", []] == [answer["verdict"], [each for decision in answer["decisions"] for each in decision["remedies"]]]
+
+
 def test_pods_before_it_in_the_queue_take_capacity():
     first = [pod(f"first-{number}", cpu="4", priority=5) for number in range(2)]
     assert 1 == fit([job(1)], [*NODES, *first])[0]

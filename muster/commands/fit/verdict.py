@@ -165,9 +165,14 @@ class _Case:
             more = f" (and {counted(len(rootless) - 1, 'more pod')})" if len(rootless) > 1 else ""
             return f"Pod {printable(pod)}{more}: {printable(why)}"
         first = decisions[0]
+        subject = self.subject(first.root)
         subjects = len({self.subject(each.root) for each in decisions})
         more = f" (and {counted(subjects - 1, 'more object')})" if subjects > 1 else ""
-        return f"{printable(self.subject(first.root))}{more}: {printable(self._why(first))}{_change(decisions)}"
+        alike = [root for root in latest(self.answer.decisions) if self.subject(root) == subject]
+        failed = sum(self.subject(each.root) == subject for each in decisions)
+        noun = "pod" if first.root.kind == "Pod" else "group"
+        number = f"{failed:,} of {counted(len(alike), noun)} {'does' if failed == 1 else 'do'} not fit: " if len(alike) > 1 else ""
+        return f"{printable(subject)}{more}: {number}{printable(self._why(first))}{_change(decisions)}"
 
 
 def _domains(decisions: Sequence[Decision]) -> Iterator[str]:

@@ -18,7 +18,7 @@ import click
 from muster.commands.progress import Progress
 from muster.commands.simulate import controllers
 from muster.commands.simulate.admission.path import Rest, admit_path, queue_notes
-from muster.commands.simulate.controllers import Expansion
+from muster.commands.simulate.controllers import Cluster, Expansion
 from muster.commands.simulate.gangs import Gang
 from muster.commands.simulate.own_objects import Own
 from muster.commands.simulate.pod_owners import PodOwners
@@ -101,7 +101,8 @@ def complete(
     If *known* is not None, the objects that *inputs* had before, and those of their controllers, are the objects that the answer is
     about (``own``).  They replace objects of the same name, and what their controllers created in the cluster.
     """
-    expansion = controllers.expand(inputs.objects, known or (), gang)
+    cluster = Cluster.from_sources(known or ())
+    expansion = controllers.expand(inputs.objects, cluster, gang)
     _replace(inputs, expansion.objects)
     inputs.skipped += expansion.skipped
     inputs.notes += expansion.notes
@@ -111,14 +112,12 @@ def complete(
         return
     own_names = set(_names(inputs.objects))
     inputs.own = Own.from_names(own_names, inputs.problems, expansion.origins)
-    others: list[gather.GatheredObjects] = []
-    kinds, problems = gather.gather(known, others)
-    inputs.problems += [*known_problems, *problems]
-    inputs.notes += queue_notes(others)
-    owners = PodOwners(expansion.controllers, kinds)
-    rest = Rest(kinds)
+    inputs.problems += [*known_problems, *cluster.problems]
+    inputs.notes += queue_notes(cluster.others)
+    owners = PodOwners(expansion.controllers, cluster.kinds)
+    rest = Rest(cluster.kinds)
     remaining: list[Source] = []
-    for gathered in (each for listed in kinds.values() for each in listed):
+    for gathered in (each for listed in cluster.kinds.values() for each in listed):
         if _name(gathered) not in own_names and owners.owner(gathered) is None:
             remaining.append(source(gathered))
         elif gathered.kind == "Pod":

@@ -34,6 +34,22 @@ _UID = FieldPath("metadata", "uid")
 
 
 @dataclasses.dataclass(slots=True)
+class Cluster:
+    """Further objects by kind, and those of other kinds."""
+
+    kinds: dict[str, list[GatheredObjects]] = dataclasses.field(default_factory=dict)
+    others: list[GatheredObjects] = dataclasses.field(default_factory=list)
+    problems: list[Problem] = dataclasses.field(default_factory=list)
+
+    @classmethod
+    def from_sources(cls, objects: Iterable[Source]) -> Cluster:
+        """Return *objects* by kind."""
+        others: list[GatheredObjects] = []
+        kinds, problems = gather(objects, others)
+        return cls(kinds, others, problems)
+
+
+@dataclasses.dataclass(slots=True)
 class Expansion:
     """Created objects, and what was not created.
 
@@ -55,8 +71,8 @@ class Expansion:
     notes: list[Problem] = dataclasses.field(default_factory=list)
 
 
-def expand(objects: Iterable[Source], cluster: Iterable[Source] = (), gang: Gang | None = None) -> Expansion:
-    """Return the objects that controllers create for those of *objects*; *cluster* are further objects to look up.
+def expand(objects: Iterable[Source], cluster: Cluster, gang: Gang | None = None) -> Expansion:
+    """Return the objects that controllers create for those of *objects*; *cluster* has further objects to look up.
 
     With *gang*, the pods of an object that has no gang are one; Basic PodGroups among *objects* become gangs too.
     """
@@ -86,13 +102,11 @@ def _read(gathered: GatheredObjects, result: Expansion) -> Content | None:
     return content
 
 
-def _known(manifests: Sequence[Content], kinds: Gathered, cluster: Iterable[Source]) -> Known:
+def _known(manifests: Sequence[Content], kinds: Gathered, cluster: Cluster) -> Known:
     """Return what adapters look up; of a large cluster only the kinds that the kinds of *manifests* need."""
     wanted = {*_LOOKED_UP, *(need for each in manifests for need in _NEEDED.get(str(each["kind"]), ()))}
-    others: list[GatheredObjects] = []
-    known, _ = gather(cluster, others)
-    listed = [each for kind in wanted for each in (*kinds[kind], *known[kind])]
-    return Known(manifests, [*_parsed(listed), *_parsed(others)])
+    listed = [each for kind in wanted for each in (*kinds[kind], *cluster.kinds.get(kind, ()))]
+    return Known(manifests, [*_parsed(listed), *_parsed(cluster.others)])
 
 
 _NEEDED = {

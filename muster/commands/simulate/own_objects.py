@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from muster.render.answer import Answer, Share
 from scheduler_core.loading.gather import label
-from scheduler_core.model.decision import Decision, Name
+from scheduler_core.model.decision import Decision, Name, Step
 from scheduler_core.model.problem import Problem
 
 if TYPE_CHECKING:
@@ -67,6 +67,23 @@ def restricted(answer: Answer, snapshot: ClusterSnapshot, own: Own) -> Answer:
 def roots(decisions: Iterable[Decision], own: Own) -> frozenset[Name]:
     """Return the roots of the pods and groups of *own*."""
     return frozenset(each.root for each in decisions if concerns(each, own))
+
+
+def without_self_eviction(decision: Decision, own: Own) -> Decision:
+    """Return *decision* without remedies that evict a pod of *own*, which is placed before it."""
+    remedies = tuple(each for each in decision.remedies if not any(_evicted(step) in own.names for step in each.steps))
+    return dataclasses.replace(decision, remedies=remedies) if len(remedies) < len(decision.remedies) else decision
+
+
+def _evicted(step: Step) -> Name | None:
+    """Return the name of the pod that a step deletes, or moves to another node."""
+    if step.delete is not None:
+        named = step.delete
+    elif step.apply is not None and step.apply.get("spec", {}).get("nodeName"):
+        named = {"kind": step.apply.get("kind"), **step.apply.get("metadata", {})}
+    else:
+        return None
+    return Name(str(named.get("kind")), str(named.get("namespace") or "default"), str(named.get("name")))
 
 
 def is_problem_of(own: Own, problem: Problem) -> bool:

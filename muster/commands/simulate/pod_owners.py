@@ -66,6 +66,8 @@ class PodOwners:
         self._pod_groups: dict[tuple[str, str], Controller] = {}
         if self._direct:
             self._read_groups(kinds)
+        names = {*(each.name for each in self._tests), *(name for _, name in self._pod_groups)}
+        self._marks = re.compile(b"|".join(re.escape(name.encode()) for name in sorted(names))) if names else None
 
     def _read_groups(self, kinds: Mapping[str, Sequence[GatheredObjects]]) -> None:
         for each in kinds["Workload"]:
@@ -79,7 +81,8 @@ class PodOwners:
 
     def owner(self, gathered: GatheredObjects) -> Controller | None:
         """Return the controller to which an object belongs; None if it belongs to none of them."""
-        if not self._direct:
+        # The name of the controller, or of its group, is in the object.
+        if self._marks is None or not self._marks.search(gathered.text):
             return None
         if gathered.kind == "Pod":
             return self._of_pod(gathered)

@@ -18,7 +18,7 @@ from scheduler_core.diagnosis.fragmentation import fragments
 from scheduler_core.loading.feature_gates import apply_feature_gates
 from scheduler_core.loading.gather import is_left_out
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Decision
+from scheduler_core.model.decision import Decision, Name
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.whatif.remedies.for_decisions import with_remedies
@@ -62,8 +62,10 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
     cycle = dataclasses.replace(request.cycle, progress=progress.roots)
     own = inputs.own if request.only_own else None
     result = run_cycle(snapshot, cycle) if own is None else run_cycles(snapshot, cycle, _unsettled(own))
-    only = None if own is None else own_objects.roots(result.decisions, own)
+    only = None if own is None else own_objects.roots(result.decisions, own) - _partly_placed(result.decisions)
     decisions = with_remedies(result.decisions, objects, snapshot, request.cycle, request.remedies, only)
+    if own is not None:
+        decisions = tuple(own_objects.without_self_eviction(each, own) for each in decisions)
     in_order = sorted({*all_problems, *result.problems}, key=lambda each: (each.object, each.message))
     seconds = time.monotonic() - began if request.timings else None
     answer = Answer.from_decisions(decisions, result.pending, in_order, seconds)
@@ -83,6 +85,11 @@ def _unsettled(own: Own) -> Callable[[Sequence[Decision]], bool]:
         return any((each.victims or (each.assignments and each.pending)) and own_objects.concerns(each, own) for each in decisions)
 
     return more
+
+
+def _partly_placed(decisions: Iterable[Decision]) -> frozenset[Name]:
+    """Return the roots with a placed pod: they are placed as far as required, so no change can be verified to place the rest."""
+    return frozenset(each.root for each in decisions if each.assignments)
 
 
 def _notes(inputs: ClusterInput) -> tuple[Problem, ...]:
