@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from muster.commands import options
+from validators.reports.counts import counted
 
 if TYPE_CHECKING:
+    from validators.lint.discovery import Discovered, Filters
     from validators.lint.finding import Report
+    from validators.lint.path_patterns import PathPatterns
     from validators.rules.base import Settings
 
 FORMATS = ("text", "json", "sarif", "junit", "github", "markdown")
@@ -30,6 +34,13 @@ _LONG_WORK = 2000
 @options.outputs(FORMATS, "Write a report to a file as well (repeatable).")
 @options.judging
 @options.objects
+@click.option("--exclude", multiple=True, metavar="GLOB", help="Leave out files below a directory, as a line of .gitignore (repeatable).")
+@click.option(
+    "--include",
+    multiple=True,
+    metavar="GLOB",
+    help="Read files below a directory that would be left out or skipped, as a line of .gitignore (repeatable).",
+)
 @click.option("--quiet", "-q", is_flag=True, help="Write nothing to standard output, only set the exit status.")
 @click.option("--no-color", is_flag=True, help="No colours. This is the default if NO_COLOR is set or the output is not a terminal.")
 def lint(  # noqa: PLR0913 - one parameter an option
@@ -42,10 +53,15 @@ def lint(  # noqa: PLR0913 - one parameter an option
     gates: tuple[str, ...],
     rules: tuple[str, ...],
     objects: tuple[str, ...],
+    exclude: tuple[str, ...],
+    include: tuple[str, ...],
     quiet: bool,
     no_color: bool,
 ) -> int:
     """Find mistakes in the manifests at PATH: files, directories (.yaml .yml .json below them), or - for standard input.
+
+    Below a directory, files that git ignores, hidden files, vendor folders and environments are left out. Files of other tools,
+    such as templates of a Helm chart, patches of a kustomization or package.json, are skipped and counted. A file that is named is read.
 
     To hide a finding, add the annotation muster.dev/ignore ("rule-id: reason") to its object, or a comment
     "# muster: ignore[rule-id] reason" on its line or alone on the line above.
@@ -57,30 +73,60 @@ def lint(  # noqa: PLR0913 - one parameter an option
         raise click.UsageError("give at least one PATH: a file, a directory, or - for standard input")
     files = [_output(each) for each in outputs]
     settings = options.settings_of(profile, kubernetes, gates, rules=rules, linting=True)
-    report = _report(paths, objects, settings)
+    filters = _filters(exclude, include)
+    report = _report(_discovered(paths, filters), _discovered(objects, filters).files, settings)
     if not quiet:
+        _print_skipped(report.skipped)
         _to_stdout(_rendered(report, form, in_colour=form == "text" and not no_color and _is_colourful()))
     for name, file in files:
         _to_file(file, _rendered(report, name))
     return report.exit_status
 
 
-def _report(paths: Sequence[str], objects: Sequence[str], settings: Settings) -> Report:
+def _filters(exclude: Sequence[str], include: Sequence[str]) -> Filters:
+    from validators.lint.discovery import Filters
+
+    return Filters(_patterns("--exclude", exclude), _patterns("--include", include))
+
+
+def _patterns(option: str, globs: Sequence[str]) -> tuple[PathPatterns, ...]:
+    from validators.lint import path_patterns
+
+    try:
+        return (path_patterns.patterns(globs, "."),) if globs else ()
+    except path_patterns.PatternError as error:
+        raise click.BadParameter(f"{error}: must be a line of .gitignore", param_hint=option) from None
+
+
+def _discovered(paths: Sequence[str], filters: Filters) -> Discovered:
+    from validators.lint import discovery, files
+
+    try:
+        return discovery.discover(paths, filters)
+    except files.PathError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _report(inputs: Discovered, objects: Sequence[str], settings: Settings) -> Report:
     from validators.lint import files, lint_files
 
     stdin = sys.stdin.buffer
-    try:
-        inputs = files.identities(paths)
-        if len(inputs) >= _LONG_WORK and sys.stderr.isatty():
-            click.echo(f"muster lint: reading {len(inputs):,} files", err=True)
-        manifests = files.read_manifests(paths, stdin)
-        known = files.read_manifests(objects, stdin, leave_out=inputs)
-    except files.PathError as error:
-        raise click.UsageError(str(error)) from None
+    if len(inputs.files) >= _LONG_WORK and sys.stderr.isatty():
+        click.echo(f"muster lint: reading {len(inputs.files):,} files", err=True)
+    manifests = files.read_manifests(inputs.files, stdin)
+    known = files.read_manifests(objects, stdin, leave_out=map(files.identity, inputs.files))
     if not manifests:
         # Not an error, as for other tools; but perhaps the path is wrong.
-        click.echo(f"muster lint: no {', '.join(files.SUFFIXES)} file in {', '.join(paths)}", err=True)
-    return lint_files.run(manifests, known, settings=settings)
+        click.echo(f"muster lint: no {', '.join(files.SUFFIXES)} file in {', '.join(inputs.paths)}", err=True)
+    report = lint_files.run(manifests, known, settings=settings)
+    return dataclasses.replace(report, skipped=inputs.skipped)
+
+
+def _print_skipped(skipped: Mapping[str, int]) -> None:
+    if skipped:
+        tools = ", ".join(f"{tool} {number:,}" for tool, number in sorted(skipped.items()))
+        number = counted(sum(skipped.values()), "file")
+        click.echo(f"muster lint: {number} of other tools skipped ({tools}); name a file, or use --include, to read it", err=True)
 
 
 def _rendered(report: Report, form: str, *, in_colour: bool = False) -> str:

@@ -145,6 +145,7 @@ EDGES: dict[str, tuple[str, ...]] = {
         "scheduler_core/sidecar/*",
     ),
     "jsonschema_rs": ("validators/schema.py",),
+    "pathspec": ("validators/lint/path_patterns.py",),
     "yaml": ("validators/lint/yaml_events.py", "muster/render/yaml_text.py"),
     "flask": ("webhooks/server/routes.py", "scheduler_core/sidecar/process/http.py"),
     "werkzeug": ("webhooks/server/routes.py",),
@@ -165,6 +166,8 @@ EDGES: dict[str, tuple[str, ...]] = {
 
 IMPURE: dict[str, str] = {
     "validators/lint/files.py": "reads manifests",
+    "validators/lint/discovery.py": "lists directories, reads .gitignore and kustomizations",
+    "validators/lint/path_patterns.py": "paths of the system",
     "apiserver/*": "calls the API server",
     "webhooks/server/routes.py": "HTTP",
     "webhooks/lookup/object_cache.py": "a clock, by which what is known grows stale",

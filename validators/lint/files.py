@@ -1,6 +1,6 @@
 """File access of the linter: lists the files of the given paths, reads and parses them.
 
-No other module of the linter accesses the file system.  A file that cannot be read is part of the result; a path that
+``discovery`` selects files below a directory; no other module of the linter accesses the file system.  A file that cannot be read is part of the result; a path that
 does not exist raises an error.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import BinaryIO
 
 from validators.lint import documents
@@ -95,37 +95,51 @@ def display_name(file: str) -> str:
     return os.fsencode(os.path.normpath(file)).decode("utf-8", "backslashreplace").replace(os.sep, "/")
 
 
-def _files(path: str) -> Iterator[str]:
-    if path == STDIN:
-        yield path
-    elif os.path.isdir(path):  # noqa: PTH112 - names are kept as given, and may not be valid text
-        yield from _below(path)
-    elif os.path.lexists(path):
-        yield path
-    else:
+def check_exists(path: str) -> None:
+    """Check that there is something at *path*.
+
+    Raises:
+        PathError: there is nothing.
+
+    """
+    if path != STDIN and not os.path.lexists(path):
         raise PathError(f"{path!r} must be a file or a directory that exists (or '-' for standard input)")
 
 
-def _below(top: str) -> Iterator[str]:
-    """Yield the manifests below a directory; a directory is entered once, even if several links lead to it."""
+def walk(top: str, onerror: Callable[[OSError], None]) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Yield the directories below *top*, and *top*, as ``os.walk``, in order; each once, even if several links lead to it."""
     entered: set[str] = set()
-    errors: list[OSError] = []
-    for folder, folders, names in os.walk(top, followlinks=True, onerror=errors.append):
+    for folder, folders, names in os.walk(top, followlinks=True, onerror=onerror):
         real = os.path.realpath(folder)
         if real in entered:
             folders.clear()
             continue
         entered.add(real)
         folders.sort()
-        for name in sorted(names):
+        yield folder, folders, sorted(names)
+
+
+def _files(path: str) -> Iterator[str]:
+    check_exists(path)
+    if path != STDIN and os.path.isdir(path):  # noqa: PTH112 - names are kept as given, and may not be valid text
+        yield from _below(path)
+    else:
+        yield path
+
+
+def _below(top: str) -> Iterator[str]:
+    """Yield the manifests below a directory."""
+    errors: list[OSError] = []
+    for folder, _, names in walk(top, errors.append):
+        for name in names:
             file = os.path.join(folder, name)  # noqa: PTH118 - as above
-            if name.lower().endswith(SUFFIXES) and _is_file(file):
+            if name.lower().endswith(SUFFIXES) and is_file(file):
                 yield file
     # A directory that cannot be listed is reported as a file that cannot be read.
     yield from (str(error.filename) for error in errors)
 
 
-def _is_file(file: str) -> bool:
+def is_file(file: str) -> bool:
     """Return whether to read a file: not pipes and devices, which would block.  A broken link is read, and reported."""
     try:
         return stat.S_ISREG(os.stat(file).st_mode)  # noqa: PTH116 - as above

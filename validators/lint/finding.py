@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 
 from validators.lint.places import Span
 from validators.rules.base import Severity
@@ -91,6 +92,8 @@ class Report:
     checked: tuple[Checked, ...] = ()
     has_unreadable: bool = False
     """True if a file or a document could not be read."""
+    skipped: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    """Number of skipped files of each other tool."""
 
     @property
     def exit_status(self) -> int:

@@ -72,7 +72,7 @@ def test_json() -> None:
     messages = json.loads(reports.renderer("json")(REPORT))
 
     assert messages["version"] == 1
-    assert messages["summary"] == {"files": 3, "documents": 3, "foreign": 1, "errors": 2, "warnings": 1, "suppressed": 1}
+    assert messages["summary"] == {"files": 3, "documents": 3, "foreign": 1, "errors": 2, "warnings": 1, "suppressed": 1, "skipped": 0}
     assert messages["findings"][1] == {
         "rule": "gang-minimum",
         "severity": "error",

@@ -1,0 +1,204 @@
+"""Discovery of the manifests below a directory of a repository.
+
+Left out are files that git ignores, hidden ones, vendor folders and environments.  Files of other tools are skipped and counted.
+A file or directory that is named explicitly is never left out, and nothing depends on whether a file can be parsed as a manifest.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from validators.lint import files, other_tools, yaml_text
+from validators.lint.limits import LARGEST_FILE
+from validators.lint.path_patterns import PathPatterns, ignores, includes, of_gitignore
+from validators.lint.places import Fault
+
+GIT = ".git"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Filters:
+    """Patterns of the user.  *exclude* leaves files out; *include* reads files that would be left out or skipped."""
+
+    exclude: tuple[PathPatterns, ...] = ()
+    include: tuple[PathPatterns, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Discovered:
+    """Files to read at *paths*, in no particular order, and the number of skipped files of each other tool."""
+
+    paths: tuple[str, ...]
+    files: tuple[str, ...]
+    skipped: Mapping[str, int]
+
+
+def discover(paths: Sequence[str], filters: Filters | None = None) -> Discovered:
+    """Return the manifests at *paths*; ``-`` and files are returned as they are given.
+
+    Raises:
+        files.PathError: a path does not exist.
+
+    """
+    chosen: list[str] = []
+    skipped: dict[str, str] = {}
+    for path in paths:
+        if path != files.STDIN and os.path.isdir(path):  # noqa: PTH112 - names are kept as given, and may not be valid text
+            walk = _Walk(path, filters or Filters())
+            chosen += walk.chosen
+            skipped |= walk.skipped
+        else:
+            files.check_exists(path)
+            chosen.append(path)
+    read = {files.identity(file) for file in chosen}
+    return Discovered(tuple(paths), tuple(chosen), collections.Counter(tool for file, tool in skipped.items() if file not in read))
+
+
+class _Walk:
+    """Walk through one directory."""
+
+    def __init__(self, top: str, filters: Filters) -> None:
+        self._top = top.rstrip(os.sep) or top
+        self._filters = filters
+        self._patterns: dict[str, tuple[PathPatterns, ...]] = {}
+        """The patterns of git that apply in a folder."""
+        self._charts: dict[str, str | None] = {}
+        """The innermost chart around a folder, or the folder itself."""
+        self._not_manifests: set[str] = set()
+        """Identities of files that kustomizations use for other purposes."""
+        self.skipped: dict[str, str] = {}
+        """Identity of each skipped file, with its tool."""
+        self.chosen: list[str] = []
+        candidates = list(self._candidates())
+        for file, chart in candidates:
+            self._choose(file, chart)
+
+    def _choose(self, file: str, chart: str | None) -> None:
+        same = files.identity(file)
+        inside = None if chart is None else os.path.relpath(file, chart).replace(os.sep, "/")
+        tool = other_tools.tool_of(os.path.basename(file), inside)  # noqa: PTH119 - as above
+        if not tool and same in self._not_manifests:
+            tool = other_tools.KUSTOMIZE
+        if tool and not self._is_included(file):
+            self.skipped[same] = tool
+        else:
+            self.chosen.append(file)
+
+    def _candidates(self) -> Iterator[tuple[str, str | None]]:
+        """Yield the files that are not left out, each with the innermost chart around it."""
+        errors: list[OSError] = []
+        for folder, folders, names in files.walk(self._top, errors.append):
+            chain = self._enter(folder, names)
+            if folder != self._top and other_tools.is_environment({*names, *folders}) and not self._filters.include:
+                folders.clear()
+                continue
+            folders[:] = [each for each in folders if self._is_entered(_join(folder, each), each, chain)]
+            for name in names:
+                file = _join(folder, name)
+                if name in other_tools.KUSTOMIZATIONS:
+                    self._read_kustomization(folder, file)
+                if name.lower().endswith(files.SUFFIXES) and self._is_read(file, name, chain):
+                    yield file, self._charts[folder]
+        # A directory that cannot be listed is reported as a file that cannot be read.
+        yield from ((str(error.filename), None) for error in errors)
+
+    def _enter(self, folder: str, names: Sequence[str]) -> tuple[PathPatterns, ...]:
+        above = os.path.dirname(folder)  # noqa: PTH120 - as above
+        self._charts[folder] = folder if other_tools.CHART in names else self._charts.get(above)
+        chain = self._patterns.get(above) if folder != self._top else None
+        chain = _patterns_above(os.path.abspath(folder)) if chain is None else chain  # noqa: PTH100 - links stay as written
+        if ".gitignore" in names:
+            chain = (*chain, *_patterns_in(folder, ".gitignore", folder))
+        self._patterns[folder] = chain
+        return chain
+
+    def _is_entered(self, folder: str, name: str, chain: Sequence[PathPatterns]) -> bool:
+        if name == GIT or self._is_excluded(folder, is_folder=True):
+            return False
+        if self._filters.include:  # a file inside can be included
+            return True
+        return not _is_hidden(name) and name not in other_tools.VENDOR_FOLDERS and not _ignored(chain, folder, is_folder=True)
+
+    def _is_read(self, file: str, name: str, chain: Sequence[PathPatterns]) -> bool:
+        if self._is_excluded(file) or not files.is_file(file):
+            return False
+        if self._is_included(file):
+            return True
+        if self._filters.include and self._is_in_folder_left_out(file):
+            return False
+        return not _is_hidden(name) and not _ignored(chain, file)
+
+    def _is_in_folder_left_out(self, file: str) -> bool:
+        """Return whether a folder between the top and *file* was entered only because of ``--include``."""
+        folder = os.path.dirname(file)  # noqa: PTH120 - as above
+        while len(folder) > len(self._top):
+            name, above = os.path.basename(folder), os.path.dirname(folder)  # noqa: PTH119, PTH120 - as above
+            if _is_hidden(name) or name in other_tools.VENDOR_FOLDERS or _ignored(self._patterns[above], folder, is_folder=True):
+                return True
+            if other_tools.is_environment(os.listdir(folder)):  # noqa: PTH208 - as above
+                return True
+            folder = above
+        return False
+
+    def _is_excluded(self, path: str, *, is_folder: bool = False) -> bool:
+        return bool(self._filters.exclude) and _ignored(self._filters.exclude, path, is_folder=is_folder)
+
+    def _is_included(self, file: str) -> bool:
+        return bool(self._filters.include) and includes(self._filters.include, os.path.abspath(file))  # noqa: PTH100 - as above
+
+    def _read_kustomization(self, folder: str, file: str) -> None:
+        try:
+            values = yaml_text.values(_text(file))
+        except Fault:
+            return
+        for content in values:
+            for name in other_tools.files_of_kustomization(content) if isinstance(content, dict) else ():
+                if "\n" not in name and "\0" not in name:
+                    self._not_manifests.add(files.identity(_join(folder, name)))
+
+
+def _patterns_above(top: str) -> tuple[PathPatterns, ...]:
+    """Return the patterns of git in the directories above *top*, in its repository; none if they ignore *top* itself."""
+    above, folder = [], top
+    while not os.path.exists(_join(folder, GIT)):  # noqa: PTH110 - as above
+        parent = os.path.dirname(folder)  # noqa: PTH120 - as above
+        if parent == folder:
+            return ()
+        folder = parent
+        above.append(folder)
+    chain = _patterns_in(folder, f"{GIT}/info/exclude", folder)
+    for each in reversed(above):
+        chain = (*chain, *_patterns_in(each, ".gitignore", each))
+    parts = Path(os.path.relpath(top, folder)).parts
+    tops = [_join(folder, *parts[:length]) for length in range(1, len(parts) + 1)]
+    return () if top != folder and any(ignores(chain, each, is_folder=True) for each in tops) else chain
+
+
+def _patterns_in(folder: str, name: str, base: str) -> tuple[PathPatterns, ...]:
+    text = _text(_join(folder, name))
+    return (of_gitignore(text, base),) if text else ()
+
+
+def _text(file: str) -> str:
+    """Return the text of a file; empty if it cannot be read."""
+    try:
+        with open(file, encoding="utf-8", errors="replace") as stream:  # noqa: PTH123 - as above
+            return stream.read(LARGEST_FILE)
+    except OSError:
+        return ""
+
+
+def _ignored(chain: Sequence[PathPatterns], path: str, *, is_folder: bool = False) -> bool:
+    return bool(chain) and ignores(chain, os.path.abspath(path), is_folder=is_folder)  # noqa: PTH100 - as above
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith(".")
+
+
+def _join(folder: str, *names: str) -> str:
+    return os.path.join(folder, *names)  # noqa: PTH118 - as above
