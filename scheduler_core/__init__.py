@@ -6,6 +6,7 @@ Except for ``sidecar``, the code is pure and deterministic: the same objects alw
 
 Layers, lowest first; each imports only from those above it in this list:
 
+cel                           device selectors: compiled and evaluated
 model                         snapshot, nodes, pods, trees of groups, topology, resources taken on nodes; decisions
 loading, plugins              objects to a snapshot; filters and scores of kube-scheduler's default profile
 queueing                      trees of groups to entities in the order of the queue; roots that are not tried

@@ -33,6 +33,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"migrate"}),
     ),
     "scheduler_core": (
+        frozenset({"cel"}),
         frozenset({"model"}),
         frozenset({"loading", "plugins"}),
         frozenset({"queueing"}),
