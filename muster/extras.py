@@ -9,10 +9,10 @@ import click
 DISTRIBUTION = "muster-scheduling"
 
 LIBRARIES: dict[str, tuple[str, ...]] = {
-    "simulate": ("jinja2", "numpy"),
+    "simulate": ("cel_expr_python", "jinja2", "numpy", "re2"),
     "cluster": ("kubernetes", "urllib3"),
     "webhooks": ("cryptography", "flask", "gunicorn", "httptools", "prometheus_client", "uvicorn", "uvicorn_worker", "uvloop", "werkzeug"),
-    "sidecar": ("a2wsgi", "flask", "numpy", "prometheus_client", "uvicorn"),
+    "sidecar": ("a2wsgi", "cel_expr_python", "flask", "numpy", "prometheus_client", "re2", "uvicorn"),
 }
 """Modules by extra.  ``webhooks`` and ``sidecar`` include ``cluster``; ``all`` includes all of them."""
 _INCLUDED = {"webhooks": ("cluster",), "sidecar": ("cluster",), "all": tuple(LIBRARIES)}

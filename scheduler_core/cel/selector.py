@@ -2,8 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+import functools
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
+
+from scheduler_core.cel import quantities, versions
+from scheduler_core.cel.attributes import Run
+from scheduler_core.cel.checker import check
+from scheduler_core.cel.plan import PlanFault, plan
+from scheduler_core.cel.reads import Path, paths
+from scheduler_core.cel.scope import CostExceeded, Scope
+from scheduler_core.cel.syntax import SyntaxFault, parse
+from scheduler_core.cel.validation import violations
+from scheduler_core.cel.values import Err, Fault, Map, Value, type_name
+
+MOST_BYTES = 10 * 1024
+"""``CELSelectorExpressionMaxLength`` of resource.k8s.io."""
 
 Scalar = bool | int | str
 """Value of an attribute; a version is a ``Version``."""
@@ -52,13 +66,15 @@ class Selector:
     """A compiled selector."""
 
     expression: str
-    attributes_read: frozenset[tuple[str, ...]]
+    attributes_read: frozenset[Path]
     """Paths below ``device`` that the expression reads: ``("driver",)``, ``("attributes", DOMAIN, NAME)``, ``("capacity", DOMAIN, NAME)``,
     ``("allowMultipleAllocations",)``; a shorter path stands for everything below it."""
+    run: Run = field(repr=False, compare=False)
 
     def equivalence_key(self, device: Device) -> Hashable:
         """Return a value that is equal for two devices only if this selector has the same result for both."""
-        raise NotImplementedError
+        unreadable = next(_unreadable(device), None)
+        return unreadable, *(_read(device, path) for path in sorted(self.attributes_read))
 
     def evaluate(self, device: Device) -> bool:
         """Return whether the selector matches *device*.
@@ -66,13 +82,117 @@ class Selector:
         Raises:
             EvaluationError: it cannot be evaluated for this device.
         """
-        raise NotImplementedError
+        return self.evaluate_with_cost(device)[0]
+
+    def evaluate_with_cost(self, device: Device) -> tuple[bool, int]:
+        """Return whether the selector matches *device*, and the cost in CEL's cost units.
+
+        Raises:
+            EvaluationError: it cannot be evaluated for this device.
+        """
+        unreadable = next(_unreadable(device), None)
+        if unreadable is not None:
+            raise EvaluationError(unreadable)
+        scope = Scope(_as_map(device))
+        try:
+            value = self.run(scope)
+        except CostExceeded:
+            raise EvaluationError("operation cancelled: actual cost limit exceeded") from None
+        if type(value) is Err:
+            raise EvaluationError(value.message)
+        if type(value) is not bool:
+            raise EvaluationError(f"CEL result of type {type_name(value)} could not be converted to bool")
+        return value, scope.cost
 
 
+@functools.lru_cache(maxsize=1024)
 def compile_selector(expression: str) -> Selector:
     """Return the compiled *expression*; equal expressions share one result.
 
     Raises:
         CompileError: it is not valid, or it does not return a bool.
     """
-    raise NotImplementedError
+    try:
+        if len(expression.encode()) > MOST_BYTES:
+            raise CompileError(f"Too long: may not be more than {MOST_BYTES} bytes")
+        parsed = parse(expression)
+    except (SyntaxFault, UnicodeEncodeError) as error:
+        raise CompileError(f"compilation failed: {error}") from None
+    checked = check(parsed)
+    errors = checked.errors or violations(parsed, checked)
+    if errors:
+        raise CompileError("compilation failed: " + "\n".join(errors))
+    result = checked.types[parsed.root.id]
+    if result.name not in {"bool", "dyn"}:
+        raise CompileError(f"must evaluate to bool or the unknown type, not {'null_type' if result.kind == 'null' else result}")
+    try:
+        run = plan(parsed.root, checked)
+    except PlanFault as error:
+        raise CompileError(f"program instantiation failed: {error}") from None
+    return Selector(expression, paths(parsed.root), run)
+
+
+def _qualified(name: str, driver: str) -> tuple[str, str]:
+    """Return the domain and the identifier of an attribute or capacity."""
+    domain, slash, identifier = name.partition("/")
+    return (domain, identifier) if slash else (driver, name)
+
+
+def _unreadable(device: Device) -> Iterator[str]:
+    """Return the errors of versions and quantities that cannot be parsed."""
+    for name, value in device.attributes.items():
+        for each in value if isinstance(value, tuple) else (value,):
+            if isinstance(each, Version):
+                try:
+                    versions.parse(each)
+                except Fault as error:
+                    yield f"attribute {name}: parse semantic version: {error}"
+    for name, amount in device.capacity.items():
+        try:
+            quantities.of_capacity(amount)
+        except Fault as error:
+            yield f"capacity {name}: {error}"
+
+
+def _attribute(value: AttributeValue) -> Value:
+    if isinstance(value, tuple):
+        return [_attribute(each) for each in value]
+    return versions.parse(value) if isinstance(value, Version) else value
+
+
+def _as_map(device: Device) -> Map:
+    """Return the variable ``device``."""
+    attributes: dict[str, Map] = {}
+    for name, value in device.attributes.items():
+        domain, identifier = _qualified(name, device.driver)
+        attributes.setdefault(domain, Map()).set_entry(identifier, _attribute(value))
+    capacity: dict[str, Map] = {}
+    for name, amount in device.capacity.items():
+        domain, identifier = _qualified(name, device.driver)
+        capacity.setdefault(domain, Map()).set_entry(identifier, quantities.of_capacity(amount))
+    return Map(
+        {
+            "driver": device.driver,
+            "allowMultipleAllocations": device.allow_multiple_allocations,
+            "attributes": Map(dict(attributes), default=Map()),
+            "capacity": Map(dict(capacity), default=Map()),
+        }
+    )
+
+
+def _read(device: Device, path: Path) -> Hashable:
+    """Return the values at *path*; values of different types are never equal."""
+    match path:
+        case ("driver",):
+            return device.driver
+        case ("allowMultipleAllocations",):
+            return device.allow_multiple_allocations
+        case ("attributes" | "capacity" as kind, *rest):
+            values = device.attributes if kind == "attributes" else device.capacity
+            named = ((_qualified(name, device.driver), value) for name, value in values.items())
+            return frozenset((name, _tagged(value)) for name, value in named if list(name[: len(rest)]) == rest)
+    return device.driver, device.allow_multiple_allocations, _read(device, ("attributes",)), _read(device, ("capacity",))
+
+
+def _tagged(value: AttributeValue | float) -> Hashable:
+    return tuple(map(_tagged, value)) if isinstance(value, tuple) else (type(value).__name__, value)

@@ -162,6 +162,8 @@ EDGES: dict[str, tuple[str, ...]] = {
     "click": ("muster/*",),
     "numpy": ("scheduler_core/*", "muster/html/*"),
     "jinja2": ("muster/html/*",),
+    "cel_expr_python": ("scheduler_core/cel/syntax.py",),
+    "re2": ("scheduler_core/cel/regexes.py",),
 }
 """Third-party libraries, each with the only files that may import it."""
 

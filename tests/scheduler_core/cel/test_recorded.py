@@ -1,0 +1,57 @@
+"""Selectors have the results, costs and errors of Kubernetes for the recorded cases."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.scheduler_core.cel.recorded import CASES, DEVICES, answer
+
+OWN_WORDING = frozenset(
+    {
+        # The parser is the C++ implementation: a few errors have other words or places.
+        'has({"a":1}["a"])',
+        "has(x)",
+        "",
+        "a.b{} == 1",
+        "kubernetes.Quantity{}",
+        '"\\ud800" == ""',
+        '"%z".format([1]) == "1"',
+        # The order of two errors.
+        "[[1,[2]],[3]].flatten(2) == [1,2,3]",
+        # Go names its own types and functions.
+        'device.attributes["gpu.nvidia.com"].cudaComputeCapability in ["8.0.0"]',
+        'dyn(b"a") in ["a"]',
+        'device.attributes["gpu.nvidia.com"].index',
+        'device.attributes["gpu.nvidia.com"].type',
+        'device.attributes["l.example.com"].nodes',
+        "dyn(1)",
+        'device.attributes["gpu.nvidia.com"].index.startsWith("a")',
+        'device.attributes["l.example.com"].one.exists(x, true)',
+        'ip("x").family() == 4',
+        'cidr("10.0.0.0/255.0.0.0").prefixLength() == 8',
+    }
+)
+"""Expressions whose error has another text than upstream."""
+TEXTS = ("compileError", "evaluationError")
+
+
+@pytest.mark.parametrize("case", CASES, ids=[f"{index}-{case['expression'][:40]}" for index, case in enumerate(CASES)])
+def test_the_answer_is_that_of_kubernetes(case):
+    expected = {key: value for key, value in case.items() if key not in {"device", "expression"}}
+
+    given = answer(case["expression"], DEVICES[case["device"]])
+
+    assert given.keys() == expected.keys()
+    if case["expression"] not in OWN_WORDING:
+        assert given == expected
+
+
+def test_only_errors_have_another_wording():
+    recorded = {case["expression"]: case for case in CASES}
+
+    assert OWN_WORDING <= recorded.keys()
+    for expression in OWN_WORDING:
+        case = recorded[expression]
+        (text,) = (case[key] for key in TEXTS if key in case)
+        ours = answer(expression, DEVICES[case["device"]])
+        assert text not in ours.values(), f"{expression} has the words of Kubernetes now"
