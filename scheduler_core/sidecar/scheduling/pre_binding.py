@@ -13,7 +13,8 @@ from scheduler_core.diagnosis.phrases import counted
 from scheduler_core.loading.gather import Name
 from scheduler_core.model import selectors
 from scheduler_core.model.decision import Decision
-from scheduler_core.model.volumes import Claim
+from scheduler_core.model.volumes import Claim, Volume
+from scheduler_core.model.wire import NodeSelector
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.pod_cache import LivePod
 from scheduler_core.sidecar.queue.root_status import OurPods
@@ -116,7 +117,7 @@ class PreBinder:
         if self._is_bound(name):
             read = self._cache.usage.nodes.nodes.get(node)
             labels = (read.node.metadata.labels if read is not None else None) or {}
-            if not selectors.admits_volume(self._cache.volumes.volumes[claim.volume].affinity, labels):
+            if not selectors.admits_volume(self._affinity(self._cache.volumes.volumes[claim.volume], node), labels):
                 return f"volume {claim.volume} of claim {'/'.join(name)} cannot be used on node {node}"
             return None
         ref = Ref("PersistentVolumeClaim", *name, claim.uid)
@@ -127,6 +128,12 @@ class PreBinder:
             elif ref in state.selected:
                 return f"the provisioner of claim {'/'.join(name)} created no volume for node {write.node}"
         return None
+
+    def _affinity(self, volume: Volume, node: str) -> NodeSelector | None:
+        """Return the node affinity of *volume* that counts on *node*."""
+        attach, migrated = self._cache.volumes.attach, volume.migrated
+        there = migrated is not None and attach is not None and attach.has_driver(node, migrated.plugin)
+        return migrated.affinity if migrated is not None and there else volume.affinity
 
 
 def _selected(claim: Claim) -> str:

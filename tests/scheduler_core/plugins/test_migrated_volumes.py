@@ -8,6 +8,7 @@ import pytest
 
 from muster.commands.snapshot.snapshot_document import keep_simulated_fields
 from scheduler_core.model.decision import Status
+from scheduler_core.sidecar.writes import SelectNode
 from tests.scheduler_core.builders import Json, decided, node, placed
 from tests.scheduler_core.plugins.test_volumes import (
     AFFINITY,
@@ -132,4 +133,16 @@ def test_plugin_that_is_migrated_later_wakes_the_pod():
     assert {} == bound(this.writes())
     this.put(migrated("new", "gce-pd", "aws-ebs"))
     this.now += 100.0
+    assert {"p": "new"} == bound(this.writes())
+
+
+def test_volume_that_is_provisioned_for_the_pod_is_where_the_plugin_is_migrated():
+    objects = [NODES[1], CSI_NODES[1], {**LATE, "provisioner": "kubernetes.io/aws-ebs"}, claim(), using("c", **MUSTER)]
+    this = Scene(*objects, scheduler_name="muster")
+    writes = [each for each in this.writes() if isinstance(each, SelectNode)]
+    selected = claim(volume="pv", annotations={"volume.kubernetes.io/selected-node": "new"})
+    this.put(claim(annotations={"volume.kubernetes.io/selected-node": "new"}))
+    this.end(writes)
+    this.put(volume("pv", on(ZONE, "a"), claimRef={"namespace": "default", "name": "c"}, **EBS), selected)
+    this.now += 1.0
     assert {"p": "new"} == bound(this.writes())
