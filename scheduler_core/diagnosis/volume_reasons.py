@@ -91,11 +91,11 @@ def _unbound(refusals: NodeRefusals, reason: str, count: int, storage: Storage) 
     for claim, request in zip(refusals.pod.delayed_claims, requests, strict=False):
         options, node = storage.options(request), int(refused[0])
         if options.selected not in (-1, node):
-            return f"{some} {'is' if single else 'are'} not the node that is selected for claim {claim}: {request.selected_node}"
+            return f"{some} cannot be used: node {request.selected_node} is selected for claim {claim}"
         if not options.provisioned[node] and (options.reachable is None or not options.reachable[node]):
             return _not_provisioned(claim, request, options, refused, some, single=single)
     if any(each.shared for each in requests):
-        return f"{some} cannot use the volume of a claim that several pods share: the first of them selects its node"
+        return f"{some} cannot use the volume of a claim that several pods share: the first pod selects its node"
     return ""
 
 
@@ -107,7 +107,8 @@ def _not_provisioned(claim: str, request: ClaimRequest, options: ClaimOptions, r
     if request.reserved:
         return f"{some} cannot use volume {request.reserved}, which is reserved for claim {claim}"
     if options.matches or not options.provisions:
-        return f"{some} {'has' if single else 'have'} no free volume of {storage_class} with {size} for claim {claim}"
+        with_size = f" with {size}" if request.size else ""
+        return f"{some} {'has' if single else 'have'} no free volume of {storage_class}{with_size} for claim {claim}"
     return f"{some} {'is' if single else 'are'} outside the allowed topologies of {storage_class}, which claim {claim} uses"
 
 

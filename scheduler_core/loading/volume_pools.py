@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scheduler_core.model.delayed_claims import ClaimRequest, written
+from scheduler_core.model.delayed_claims import ClaimRequest, class_and_size
 from scheduler_core.model.nodes import PODS, Bools, Ints, NodeTable
 from scheduler_core.model.storage import ClaimOptions, PooledClaim, Storage
 
@@ -115,7 +115,7 @@ def _name(storage: Storage, volumes: frozenset[int], storage_class: str, size: i
     """Return the name of the row of *volumes*: their class, and the size of the smallest claim that uses them."""
     key = frozenset(storage.volumes[each].name for each in volumes)
     if (name := storage.row_names.get(key)) is None:
-        title = f"volume of class {storage_class} with {written(size)}"
+        title = f"volume of {class_and_size(storage_class, size)}"
         used = {*storage.row_names.values()}
         name = next(each for number in itertools.count(1) if (each := f"{title} ({number})" if number > 1 else title) not in used)
         storage.row_names[key] = name

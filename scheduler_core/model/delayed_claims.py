@@ -144,3 +144,8 @@ class FreeVolume:
 def written(size: int) -> str:
     """Return *size* in bytes as a quantity, without loss."""
     return next((f"{size // factor}{unit}" for unit, factor in _UNITS if size and not size % factor), str(size))
+
+
+def class_and_size(storage_class: str, size: int) -> str:
+    """Return ``class local with 5Gi``; ``class local`` for claims that request no size (0 bytes)."""
+    return f"class {storage_class} with {written(size)}" if size else f"class {storage_class}"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from scheduler_core.diagnosis import phrases
 from scheduler_core.model.decision import Step
-from scheduler_core.model.delayed_claims import ClaimRequest, written
+from scheduler_core.model.delayed_claims import ClaimRequest, class_and_size, written
 from scheduler_core.model.volumes import ClaimName
 from scheduler_core.whatif.edits.edits import MORE_STORAGE, Weight
 from scheduler_core.whatif.edits.node_templates import HOSTNAME, Content, section
@@ -55,7 +55,7 @@ def more_volumes(volumes: LocalVolumes, where: str) -> ChangedStorage:
     kinds: dict[tuple[str, int], int] = {}
     for _, request in volumes:
         kinds[request.storage_class, request.size or 0] = kinds.get((request.storage_class, request.size or 0), 0) + 1
-    named = [f"{phrases.counted(count, 'more local volume')} of class {name} with {written(size)}" for (name, size), count in kinds.items()]
+    named = [f"{phrases.counted(count, 'more local volume')} of {class_and_size(*each)}" for each, count in kinds.items()]
     nodes = phrases.listed(sorted({node for node, _ in volumes}))
     words = f"{phrases.listed(named)}{f' in {where}' if where else ''}, on {nodes}"
 

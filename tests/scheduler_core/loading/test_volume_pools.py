@@ -34,6 +34,10 @@ def test_volumes_are_counted_by_node():
     assert {"volume of class local with 5Gi": [2, 1]} == rows(using("c"), claim(), LOCAL, taken, *volumes)
 
 
+def test_row_of_a_claim_without_a_size_is_named_by_its_class():
+    assert {"volume of class local": [1, 0]} == rows(using("c"), claim(resources={}), LOCAL, volume("a", "n1"))
+
+
 def test_larger_claims_count_in_the_rows_of_smaller_ones():
     snapshot = load(
         [

@@ -296,7 +296,7 @@ def gang(count: int, size: str = "500Gi", storage: str = "local", **claims: Any)
         ),
         pytest.param(
             [DYNAMIC, *gang(1, storage="dyn", annotations={SELECTED: "gone"})],
-            "both nodes are not the node that is selected for claim c0: gone",
+            "both nodes cannot be used: node gone is selected for claim c0",
             id="selected node",
         ),
         pytest.param(
@@ -314,7 +314,7 @@ def test_shared_claim_is_named_as_the_reason():
     objects = [*NODES, DYNAMIC, leaf("g", 2), claim(storage_class="dyn")]
     objects += [using("c", name=f"p{number}", group="g", cpu="3") for number in range(2)]
     message = decided(objects, strategy="greedy").message
-    assert "2 of 3 nodes cannot use the volume of a claim that several pods share: the first of them selects its node" in message
+    assert "2 of 3 nodes cannot use the volume of a claim that several pods share: the first pod selects its node" in message
     assert "the pods of group g depend on other pods through the volumes that they take" in message
 
 

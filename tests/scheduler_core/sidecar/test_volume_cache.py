@@ -169,7 +169,7 @@ def test_ephemeral_volume_waits_until_its_claim_exists_and_is_bound():
     this.put(claim("p-scratch", **owner))
     this.now += 100.0
     assert {} == bound(this.writes())
-    assert "both nodes have no free volume of class late with 0 for claim p-scratch" in message(this)
+    assert "both nodes have no free volume of class late for claim p-scratch" in message(this)
     this.put(claim("p-scratch", "pv", **owner))
     this.now += 100.0
     assert {"p": "n2"} == bound(this.writes())

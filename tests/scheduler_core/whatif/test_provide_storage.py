@@ -61,6 +61,7 @@ SITUATIONS = {
         "1 more local volume of class local with 1Gi and 1 more local volume of class local with 2Gi, on a1",
     ),
     "a pod by itself": ([LOCAL, claiming("c", group=""), claim()], "1 more local volume of class local with 5Gi, on a1"),
+    "a claim without a size": ([LOCAL, claiming("c", group=""), claim(resources={})], "1 more local volume of class local, on a1"),
     "storage capacity of a domain": (
         [DYNAMIC, driver(), {**capacity("cap", "z1", capacity="40Gi")}, *each_claiming(1, storage="dyn")],
         "storage capacity of class dyn in zone z1 raised from 40Gi to 100Gi",
