@@ -19,6 +19,7 @@ from muster.html.sentences import of_whole, short, tallied
 from muster.html.svg import MOST_SQUARES, Amounts
 from muster.html.topology_areas import Area, identity
 from scheduler_core.diagnosis import phrases
+from scheduler_core.model import resource_names
 from validators.reports.counts import counted
 
 SHELVES, FULL_SHELVES = 240, 96
@@ -104,7 +105,7 @@ class _Surveyor:
         free = self.final.free[row, nodes]
         shut = int(free[self.final.closed[nodes]].sum())
         text = f"{of_whole(name, int(free.sum()), whole)} {name} free"
-        return f"{text}, {phrases.size(name, shut)} of that closed" if shut else text
+        return f"{text}, {resource_names.size(name, shut)} of that closed" if shut else text
 
     def _held(self, area: Area) -> Iterator[CapacityNote]:
         """Yield the capacity of the area for each root that must be in one area of this kind."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from muster.html.failure_figure import Figure, FigureRow, Need
 from muster.html.svg import Stroke, demand, gauge, marks, scale
 from scheduler_core.diagnosis import phrases
+from scheduler_core.model import resource_names
 from validators.reports.counts import counted
 
 KINDS = ("fit", "over", "closed", "short")
@@ -64,7 +65,7 @@ def _need(need: Need, figure: Figure, most: int) -> Gauge:
     text = f"{whole} for {counted(need.pods, 'pod')}"
     if figure.unit:
         text = f"{counted(need.pods, 'pod')} of {phrases.amount(figure.resource, figure.unit)}"
-        text = text if need.pods == 1 else f"{text} = {phrases.size(figure.resource, need.amount)}"
+        text = text if need.pods == 1 else f"{text} = {resource_names.size(figure.resource, need.amount)}"
     title = phrases.listed(need.names)
     note = f"{'each ' if len(need.names) > 1 else ''}{where}"
     if figure.each and figure.each != phrases.amount(figure.resource, figure.unit):
@@ -73,14 +74,14 @@ def _need(need: Need, figure: Figure, most: int) -> Gauge:
 
 
 def _row(row: FigureRow, figure: Figure, areas: Mapping[bytes, int], strokes: Sequence[Stroke]) -> Gauge:
-    size = phrases.size(figure.resource, row.free)
+    size = resource_names.size(figure.resource, row.free)
     over = sum(segment.over for segment in row.segments)
     note = f"{size} free"
     if figure.unit and over >= figure.unit and row.free:
-        part = "all of it" if over == row.free else f"{phrases.size(figure.resource, over)} of it"
+        part = "all of it" if over == row.free else f"{resource_names.size(figure.resource, over)} of it"
         note += f", {part} in parts too small for a pod"
     if row.closed:
-        note += f"; {phrases.size(figure.resource, row.closed)} more on {row.why}"
+        note += f"; {resource_names.size(figure.resource, row.closed)} more on {row.why}"
     if row.stands_for > 1:
         note = f"each: {note}"
     area, need = areas.get(row.nodes.tobytes()) if row.stands_for == 1 else None, figure.needs[0]
@@ -110,7 +111,7 @@ def headline(figures: Sequence[Figure], *, alone: bool) -> str:
 
 
 def _shortage(figure: Figure, need: Need, *, alone: bool) -> str:
-    free, amount = phrases.amount(figure.resource, figure.free), phrases.size(figure.resource, need.amount)
+    free, amount = phrases.amount(figure.resource, figure.free), resource_names.size(figure.resource, need.amount)
     where = f" in one {figure.level}" if figure.level else ""
     besides = " apart from the capacity for nominated pods" if figure.promised else ""
     if figure.free < need.amount:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from muster.render.answer import Answer
 from muster.render.phrases import bare, natural
-from scheduler_core.diagnosis import phrases
+from scheduler_core.model import resource_names
 from scheduler_core.model.decision import Decision, Status
 from scheduler_core.model.problem import Problem
 from validators.reports.counts import counted
@@ -117,7 +117,7 @@ def bare_names(keys: Iterable[str]) -> Iterator[str]:
 
 def of_whole(resource: str, free: int, whole: int) -> str:
     """Return ``8 of 32``; cpu in cores, memory in Gi."""
-    return f"{phrases.size(resource, free)} of {phrases.size(resource, whole)}"
+    return f"{resource_names.size(resource, free)} of {resource_names.size(resource, whole)}"
 
 
 def short(resource: str, all_of_them: Iterable[str]) -> str:

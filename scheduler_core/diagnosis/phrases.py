@@ -5,26 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scheduler_core.model.attach_limits import driver_of
+from scheduler_core.model.resource_names import size
 from scheduler_core.model.topology import Placement
 
 SHOWN = 4
 """Maximum number of domains, groups or reasons in a list; the rest is counted."""
 LONGEST = 1000
 """Maximum length of a message in characters."""
-
-_STORAGE = ("memory", "ephemeral-storage")
-_UNITS = (("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10))
-
-
-def size(resource: str, value: int) -> str:
-    """Return *value* (cpu in millicores, storage in bytes) in cores, Gi or Mi; other resources unchanged."""
-    if resource == "cpu":
-        return _decimal(value, 1000, 3)
-    if resource in _STORAGE or resource.startswith("hugepages-"):
-        for unit, factor in _UNITS:
-            if value >= factor:
-                return f"{_decimal(value, factor, 2)}{unit}"
-    return str(value)
 
 
 def amount(resource: str, value: int) -> str:
@@ -35,13 +22,6 @@ def amount(resource: str, value: int) -> str:
     if value != 1 and name.startswith("volume of class "):
         name = name.replace("volume", "volumes", 1)
     return f"{size(resource, value)} {name}"
-
-
-def _decimal(value: int, unit: int, places: int) -> str:
-    """Truncate instead of rounding, so that an amount below a round number is not shown as that number."""
-    whole, rest = divmod(value, unit)
-    fraction = f"{rest * 10**places // unit:0{places}d}".rstrip("0")
-    return f"{whole}.{fraction}" if fraction else str(whole)
 
 
 def counted(count: int, noun: str) -> str:

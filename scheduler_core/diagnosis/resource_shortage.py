@@ -6,6 +6,7 @@ import numpy as np
 
 from scheduler_core.diagnosis import phrases
 from scheduler_core.diagnosis.node_refusals import NodeRefusals
+from scheduler_core.model import resource_names
 from scheduler_core.model.nodes import Ints, NodeTable
 
 _SHOWN = 3
@@ -36,11 +37,11 @@ def shortages(refusals: NodeRefusals, nodes: NodeTable, missing: int, held: dict
             reasons.append(f"no {name} is free")
         elif requested > largest:
             reasons.append(
-                f"a pod requests {phrases.amount(name, requested)}, more than any node {whose}has ({phrases.size(name, largest)})"
+                f"a pod requests {phrases.amount(name, requested)}, more than any node {whose}has ({resource_names.size(name, largest)})"
             )
         elif (lack := missing * requested - free) > 0:
             own = held.get(row, 0)
-            sums = f"{phrases.size(name, free + own)} free, {phrases.size(name, missing * requested + own)} needed"
+            sums = f"{resource_names.size(name, free + own)} free, {resource_names.size(name, missing * requested + own)} needed"
             reasons.append(f"short of {phrases.amount(name, lack)}: {sums}")
         else:
             pieces.append(index)
@@ -64,4 +65,6 @@ def _fragmented(refusals: NodeRefusals, nodes: NodeTable, pieces: list[int], *, 
     name, requested = each[0]
     free: Ints = np.maximum(refusals.free[pieces[0]][refusals.compared], 0)
     sums = f"{phrases.amount(name, int(free.sum()))} {'more ' if more else ''}{'is' if free.sum() == 1 else 'are'} free"
-    return [f"fragmented: {sums}, but no node has {phrases.size(name, requested)} (at most {phrases.size(name, int(free.max()))})"]
+    return [
+        f"fragmented: {sums}, but no node has {resource_names.size(name, requested)} (at most {resource_names.size(name, int(free.max()))})"
+    ]

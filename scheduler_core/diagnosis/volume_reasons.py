@@ -8,6 +8,7 @@ import numpy as np
 
 from scheduler_core.diagnosis import phrases
 from scheduler_core.diagnosis.node_refusals import NodeRefusals
+from scheduler_core.model import resource_names
 from scheduler_core.model.decision import VolumeChoice
 from scheduler_core.model.delayed_claims import ClaimRequest
 from scheduler_core.model.nodes import Nodes, NodeTable
@@ -101,7 +102,7 @@ def _unbound(refusals: NodeRefusals, reason: str, count: int, storage: Storage) 
 
 def _not_provisioned(claim: str, request: ClaimRequest, options: ClaimOptions, refused: Nodes, some: str, *, single: bool) -> str:
     """Return why *claim* has no volume on the nodes *refused*."""
-    storage_class, size = f"class {request.storage_class}", phrases.size("memory", request.size or 0)
+    storage_class, size = f"class {request.storage_class}", resource_names.size("memory", request.size or 0)
     if options.lacking[refused[0]]:
         return f"storage {storage_class} {_offered(options, refused[options.lacking[refused]], some)}, {size} needed for claim {claim}"
     if request.reserved:
@@ -117,7 +118,7 @@ def _offered(options: ClaimOptions, refused: Nodes, some: str) -> str:
     best = refused[int(options.largest[refused].argmax())]
     if (limit := int(options.largest[best])) < 0:
         return f"has no storage capacity for {some}"
-    size, several = phrases.size("memory", limit), len(np.unique(options.largest_index[refused])) > 1
+    size, several = resource_names.size("memory", limit), len(np.unique(options.largest_index[refused])) > 1
     if where := segment_place(options, int(best)):
         return f"offers at most {size}, {where}" if several else f"offers {size} {where}"
     return f"offers {'at most ' if several else ''}{size} for a volume on {some}"

@@ -14,8 +14,7 @@ import dataclasses
 import functools
 from collections.abc import Callable, Mapping
 
-from scheduler_core.model.nodes import BUILT_IN
-from scheduler_core.model.resource_names import is_extended
+from scheduler_core.model.resource_names import BUILT_IN, is_extended
 from scheduler_core.model.wire import Container, ContainerStatus, Pod, PodSpec, PodStatus, Resources
 from validators.model import quantity
 

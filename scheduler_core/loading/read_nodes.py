@@ -13,8 +13,9 @@ from scheduler_core.loading.read_objects import name_in, one_each, typed
 from scheduler_core.model import cluster_objects, wire
 from scheduler_core.model.attach_limits import AttachLimits, driver_of
 from scheduler_core.model.cluster_objects import ContainerImage
-from scheduler_core.model.nodes import BUILT_IN, OTHERS, Image, NodeTable
+from scheduler_core.model.nodes import OTHERS, Image, NodeTable
 from scheduler_core.model.problem import Problem
+from scheduler_core.model.resource_names import BUILT_IN
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -19,7 +19,6 @@ Nodes = NDArray[np.int64]
 
 CPU, MEMORY, EPHEMERAL, PODS = 0, 1, 2, 3
 """Rows of the resource arrays.  CPU is in millicores, all else in units (bytes, pods, devices).  Extended resources and attach limits follow by name."""
-BUILT_IN = ("cpu", "memory", "ephemeral-storage", "pods")
 OTHERS = "resources that no node has"
 """Shared row of all resources without their own row; no node has any of them."""
 

@@ -1,10 +1,16 @@
-"""Names of resources."""
+"""Names of resources, and amounts of them in their units."""
 
 from __future__ import annotations
 
 import functools
 
 from validators import content
+
+BUILT_IN = ("cpu", "memory", "ephemeral-storage", "pods")
+"""Resources of every node, in the order of the rows of resource arrays."""
+
+_STORAGE = ("memory", "ephemeral-storage")
+_UNITS = (("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10))
 
 
 @functools.lru_cache(maxsize=1024)
@@ -13,3 +19,21 @@ def is_extended(name: str) -> bool:
     if "/" not in name or "kubernetes.io/" in name or name.startswith("requests."):
         return False
     return not content.label_key(f"requests.{name}")
+
+
+def size(resource: str, value: int) -> str:
+    """Return *value* (cpu in millicores, storage in bytes) in cores, Gi or Mi; other resources unchanged."""
+    if resource == "cpu":
+        return _decimal(value, 1000, 3)
+    if resource in _STORAGE or resource.startswith("hugepages-"):
+        for unit, factor in _UNITS:
+            if value >= factor:
+                return f"{_decimal(value, factor, 2)}{unit}"
+    return str(value)
+
+
+def _decimal(value: int, unit: int, places: int) -> str:
+    """Truncate instead of rounding, so that an amount below a round number is not shown as that number."""
+    whole, rest = divmod(value, unit)
+    fraction = f"{rest * 10**places // unit:0{places}d}".rstrip("0")
+    return f"{whole}.{fraction}" if fraction else str(whole)

@@ -17,9 +17,10 @@ from scheduler_core.cycle.run_cycle import CycleOptions, Result, queued, run_cyc
 from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.entity import Entity
-from scheduler_core.model.nodes import BUILT_IN, NodeTable
+from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.model.resource_names import BUILT_IN
 from scheduler_core.model.wire import Taint
 from scheduler_core.placement.extension_points import Plugins
 from scheduler_core.placement.greedy import Greedy

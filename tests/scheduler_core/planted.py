@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from scheduler_core.model.nodes import BUILT_IN, NodeTable
+from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.model.resource_names import BUILT_IN
 from scheduler_core.model.snapshot import ClusterSnapshot
 from validators.lookup import KnownObjects
 from validators.model import decode

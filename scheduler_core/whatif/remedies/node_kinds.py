@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from scheduler_core.model.nodes import BUILT_IN, CPU
+from scheduler_core.model.nodes import CPU
 from scheduler_core.model.pods import PodShape
+from scheduler_core.model.resource_names import BUILT_IN
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.whatif.edits.node_edits import MoreNodes
 from scheduler_core.whatif.edits.node_templates import HOSTNAME, Content

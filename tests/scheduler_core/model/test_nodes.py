@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scheduler_core.model.nodes import BUILT_IN, CPU, EPHEMERAL, MEMORY, PODS, NodeTable
+from scheduler_core.model.nodes import CPU, EPHEMERAL, MEMORY, PODS, NodeTable
+from scheduler_core.model.resource_names import BUILT_IN
 from scheduler_core.model.wire import Taint
 from tests.scheduler_core.builders import table
 

@@ -10,10 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from muster.commands.simulate.admission.limit_ranges import Content, items, section
-from scheduler_core.diagnosis.phrases import size
 from scheduler_core.loading.pod_requests import demand
 from scheduler_core.model import wire
-from scheduler_core.model.resource_names import is_extended
+from scheduler_core.model.resource_names import is_extended, size
 from validators.model import quantity
 
 _REQUESTS, _LIMITS = "requests.", "limits."
