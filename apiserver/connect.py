@@ -15,6 +15,10 @@ _UNUSABLE = (config.ConfigException, _YAML_ERROR, OSError, ValueError, TypeError
 """Exceptions of the client library for a kubeconfig: its own, those of the YAML parser, and those of a file of another shape."""
 
 
+DEFAULT = "~/.kube/config"
+"""Kubeconfig if none is named."""
+
+
 class ConnectError(Exception):
     """No usable kubeconfig and no pod's service account; the text gives the reason."""
 
@@ -31,6 +35,8 @@ def configuration(kubeconfig: str | None = None, context: str | None = None) -> 
     """
     if kubeconfig is None and context is None and "KUBECONFIG" not in os.environ and "KUBERNETES_SERVICE_HOST" in os.environ:
         return service_account()
+    if missing := _missing(kubeconfig):
+        raise ConnectError(missing)
     connection = client.Configuration()
     try:
         config.load_kube_config(kubeconfig, context, connection, persist_config=False)  # type: ignore[no-untyped-call]
@@ -38,6 +44,13 @@ def configuration(kubeconfig: str | None = None, context: str | None = None) -> 
         raise ConnectError(_reason(error)) from None
     connection.retries = False
     return connection
+
+
+def _missing(kubeconfig: str | None) -> str:
+    """Return a text that says which kubeconfig does not exist; empty if one of several does."""
+    listed = kubeconfig or os.environ.get("KUBECONFIG") or DEFAULT
+    paths = [os.path.expanduser(each) for each in listed.split(os.pathsep) if each]  # noqa: PTH111 - names are kept as given
+    return "" if any(map(os.path.exists, paths)) else f"there is no file {listed}"
 
 
 def service_account() -> client.Configuration:

@@ -7,6 +7,7 @@ standard output that cannot be read or written, if no command reports it itself.
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import importlib
 import os
 import sys
@@ -65,6 +66,15 @@ class Subcommands(click.Group):
         if not isinstance(command, click.Command):
             raise TypeError(f"{SUBCOMMANDS[cmd_name].at} is not a command")
         return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that *args* name; an unknown name is a mistake with similar names."""
+        name = args[0]
+        if not name.startswith("-") and name not in SUBCOMMANDS:
+            near = difflib.get_close_matches(name, SUBCOMMANDS, n=2)
+            hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+            ctx.fail(f"No such command {name!r}.{hint}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
         """Write one line for each command, without importing any."""

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 FORMATS = ("text", "json", "sarif", "junit", "github", "markdown")
 _LONG_WORK = 2000
 """Minimum number of files for which progress is printed on a terminal."""
+NOTHING_READ = 2
+"""Exit status if PATH has no manifest."""
 
 
 @click.command(
@@ -31,7 +33,7 @@ _LONG_WORK = 2000
 )
 @click.argument("paths", nargs=-1, metavar="[PATH...|-]")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Format of standard output.")
-@options.outputs(FORMATS, "Write a report to a file as well (repeatable).")
+@options.outputs(FORMATS, "Write a report to a file as well (repeatable); FILE - is standard output.")
 @options.judging
 @options.objects
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Leave out files below a directory, as a line of .gitignore (repeatable).")
@@ -66,8 +68,8 @@ def lint(  # noqa: PLR0913 - one parameter an option
     To hide a finding, add the annotation muster.dev/ignore ("rule-id: reason") to its object, or a comment
     "# muster: ignore[rule-id] reason" on its line or alone on the line above.
 
-    Exit status: 0 no errors (warnings are possible), 1 errors, 2 something could not be read or the command line is wrong,
-    3 both 1 and 2.
+    Exit status: 0 no errors (warnings are possible), 1 errors, 2 something could not be read, PATH has no manifest, or the command line is
+    wrong, 3 both 1 and 2.
     """
     if not paths:
         raise click.UsageError("give at least one PATH: a file, a directory, or - for standard input")
@@ -77,10 +79,11 @@ def lint(  # noqa: PLR0913 - one parameter an option
     report = _report(_discovered(paths, filters), _discovered(objects, filters).files, settings)
     if not quiet:
         _print_skipped(report.skipped)
+    if not quiet and not any(file == options.STDOUT for _, file in files):
         _to_stdout(_rendered(report, form, in_colour=form == "text" and not no_color and _is_colourful()))
     for name, file in files:
         _to_file(file, _rendered(report, name))
-    return report.exit_status
+    return report.exit_status if report.files or report.skipped else NOTHING_READ
 
 
 def _filters(exclude: Sequence[str], include: Sequence[str]) -> Filters:
@@ -116,7 +119,6 @@ def _report(inputs: Discovered, objects: Sequence[str], settings: Settings) -> R
     manifests = files.read_manifests(inputs.files, stdin)
     known = files.read_manifests(objects, stdin, leave_out=map(files.identity, inputs.files))
     if not manifests:
-        # Not an error, as for other tools; but perhaps the path is wrong.
         click.echo(f"muster lint: no {', '.join(files.SUFFIXES)} file in {', '.join(inputs.paths)}", err=True)
     report = lint_files.run(manifests, known, settings=settings)
     return dataclasses.replace(report, skipped=inputs.skipped)
@@ -157,6 +159,9 @@ def _to_stdout(text: str) -> None:
 
 
 def _to_file(file: str, text: str) -> None:
+    if file == options.STDOUT:
+        _to_stdout(text)
+        return
     try:
         Path(file).write_bytes(text.encode("utf-8", "backslashreplace"))
     except OSError as error:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 DEFAULT_KUBERNETES = releases.name(releases.TODAY)
+STDOUT = "-"
+"""Name of standard output in ``--output FORMAT=FILE``."""
 SEVERITIES = tuple(each.value for each in Severity)
 _SWITCHES = {"true": True, "false": False}
 
@@ -49,7 +51,7 @@ def outputs(formats: Sequence[str], text: str) -> Callable[[Command], Command]:
     def complete(_ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
         return [f"{each}=" for each in formats if each.startswith(incomplete)]
 
-    return click.option("--output", "outputs", multiple=True, metavar="FORMAT=FILE", shell_complete=complete, help=text)
+    return click.option("--output", "-o", "outputs", multiple=True, metavar="FORMAT=FILE", shell_complete=complete, help=text)
 
 
 def complete_rule(_ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:

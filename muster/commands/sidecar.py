@@ -90,7 +90,7 @@ def sidecar(**given: Any) -> None:
     try:
         cluster = configuration(settings.kubeconfig, settings.context)
     except ConnectError as error:
-        where = f"{settings.kubeconfig}: " if settings.kubeconfig else ""
+        where = f"{settings.kubeconfig}: " if settings.kubeconfig and settings.kubeconfig not in str(error) else ""
         raise click.UsageError(f"there is no cluster to watch: {where}{error}; give --kubeconfig or --context") from None
     log.capture_libraries()
     try:

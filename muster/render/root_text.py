@@ -22,6 +22,7 @@ _GAP = "  "
 
 _RED, _GREEN, _YELLOW = "31", "32", "33"
 _COLOURS = {Status.SUCCESS: _GREEN, Status.WAIT: _YELLOW}
+_PARTLY = "◐"
 _MARKS = {Status.SUCCESS: "✓", Status.WAIT: "○"}
 
 
@@ -91,7 +92,14 @@ def _cells(row: TreeRow, *, is_root: bool) -> tuple[str, str, str]:
 
 
 def _mark(row: TreeRow) -> str:
-    return "→" if row.awaits else _MARKS.get(row.decision.status, "✗")
+    if row.awaits:
+        return "→"
+    return _PARTLY if _is_partly_placed(row) else _MARKS.get(row.decision.status, "✗")
+
+
+def _is_partly_placed(row: TreeRow) -> bool:
+    """Return whether the minimum of a group is placed, and pods are left over."""
+    return row.decision.status is Status.SUCCESS and row.placed < row.total
 
 
 def _place(domain: Domain) -> str:
@@ -104,7 +112,7 @@ def _group_line(row: TreeRow, cells: Sequence[str], page: Page) -> Iterator[str]
     """Yield the line of a group: the cells, then its nodes or its status."""
     plain, status = _GAP.join(cells), row.decision.status
     lead, mark = row.lead, _mark(row)
-    sign = page.paint.paint_running(mark) if row.awaits else page.paint.paint_status(status, mark)
+    sign = page.paint.paint_running(mark) if row.awaits or mark == _PARTLY else page.paint.paint_status(status, mark)
     head = f"{page.paint.dim(lead)}{sign}{plain[len(lead) + len(mark) :]}"
     note = "" if status is Status.SUCCESS or (row.above and row.above[-1].status is status) else status.value
     if note:

@@ -23,5 +23,6 @@ priority       resolution of priority classes
 v1alpha1       groups of ``v1alpha1``, which has no PodGroup objects
 object_errors  validation errors with field paths
 label_case     labels that differ only in case
+label_suggestions   labels that no node has, with similar ones
 feature_gates  removal of fields and kinds whose feature gate is off
 """

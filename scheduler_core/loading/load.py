@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from scheduler_core.loading import label_case, v1alpha1
+from scheduler_core.loading import label_case, label_suggestions, v1alpha1
 from scheduler_core.loading.claim_options import report_storage
 from scheduler_core.loading.configuration.scheduler_configuration import read_configuration
 from scheduler_core.loading.drafts import requested_rows
@@ -64,6 +64,7 @@ def load_gathered(
     records = Records(table, priorities, problems, profiles)
     pods = tuple(records.record(draft) for draft in drafts)
     problems += label_case.problems(table, groups, pods)
+    problems += label_suggestions.problems(table, groups, pods)
     selectors = read_selectors(kinds, problems)
     namespaces = read_namespaces(kinds["Namespace"], problems)
     problems += missing_namespaces(pods, namespaces)

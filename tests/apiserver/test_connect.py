@@ -110,3 +110,13 @@ def test_a_kubeconfig_that_cannot_be_used_is_one_line_that_says_why(tmp_path, co
 def test_who_is_no_pod_has_no_service_account():
     with pytest.raises(ConnectError, match=r"(?i)service|cluster"):
         service_account()
+
+
+def test_a_kubeconfig_that_does_not_exist_is_named(tmp_path, monkeypatch):
+    with pytest.raises(ConnectError, match=rf"there is no file {tmp_path / 'a'}$"):
+        configuration(str(tmp_path / "a"))
+    monkeypatch.setenv("KUBECONFIG", f"{tmp_path / 'a'}:{tmp_path / 'b'}")
+    with pytest.raises(ConnectError, match=r"there is no file .*a:.*b$"):
+        configuration()
+    kubeconfig(tmp_path / "b", "host")
+    configuration(f"{tmp_path / 'a'}:{tmp_path / 'b'}")

@@ -57,6 +57,8 @@ def test_no_subcommand_is_help_and_a_mistake() -> None:
     ("arguments", "told"),
     [
         pytest.param(["nothing"], "No such command 'nothing'", id="unknown command"),
+        pytest.param(["simulat"], "No such command 'simulat'. Did you mean 'simulate'?", id="misspelt command"),
+        pytest.param(["lint", "--formt", "json"], "Did you mean '--format'", id="misspelt option"),
         pytest.param(["lint", "--nothing"], "--nothing", id="unknown option"),
         pytest.param(["lint", "--format", "xml", "."], "'xml' is not one of", id="unknown choice"),
         pytest.param(["--nothing"], "--nothing", id="unknown option of the whole"),

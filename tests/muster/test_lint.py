@@ -55,11 +55,11 @@ def test_the_exit_status(paths: list[str], want: int) -> None:
     assert (want, "") == (answer.exit_code, answer.stderr)
 
 
-def test_a_folder_without_manifests_is_clean_and_said_to_be_empty(folder: Path) -> None:
+def test_a_folder_without_manifests_is_a_mistake_and_said_to_be_empty(folder: Path) -> None:
     (folder / "empty").mkdir()
     answer = lint("empty")
 
-    assert answer.exit_code == 0
+    assert answer.exit_code == 2
     assert answer.stderr == "muster lint: no .yaml, .yml, .json file in empty\n"
 
 
@@ -170,3 +170,8 @@ def test_colours_are_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_same_input_gives_the_same_output() -> None:
     assert lint(".", "--format", "sarif").stdout == lint("./", "--format", "sarif").stdout
+
+
+def test_standard_output_has_a_report_by_name(folder: Path) -> None:
+    (folder / "one.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n", encoding="utf-8")
+    assert lint("-o", "json=-", "one.yaml").stdout == lint("--format", "json", "one.yaml").stdout

@@ -176,17 +176,24 @@ def test_the_difference_is_a_patch(folder: Path) -> None:
     assert (folder / "pod.yaml").read_text(encoding="utf-8") == POD
 
 
-def test_the_difference_can_be_shown_of_what_is_written(folder: Path) -> None:
+def test_the_difference_in_place_is_shown_and_nothing_is_written(folder: Path) -> None:
+    before = {name: (folder / name).read_bytes() for name in ("pod.yaml", "workload.yaml")}
     answer = migrate("--diff", "--in-place", "pod.yaml", "workload.yaml")
 
-    assert answer.stdout == migrate_output_of(folder)
-    assert answer.stderr.endswith("2 files written\n")
+    assert before == {name: (folder / name).read_bytes() for name in before}
+    assert answer.stdout == migrate("--diff", "pod.yaml", "workload.yaml").stdout
+    assert "written" not in answer.stderr
+    migrate("--in-place", "pod.yaml", "workload.yaml")
+    assert answer.stdout == output.differences([File(name, name, text, (folder / name).read_bytes()) for name, text in before.items()])
 
 
-def migrate_output_of(folder: Path) -> str:
-    """The patch from what the files held to what they hold."""
-    before = {"pod.yaml": POD, "workload.yaml": WORKLOAD}
-    return output.differences([File(name, name, text.encode(), (folder / name).read_bytes()) for name, text in before.items()])
+def test_the_report_on_standard_output_by_name(folder: Path) -> None:
+    by_name = migrate("--in-place", "-o", "json=-", "pod.yaml", "workload.yaml")
+
+    assert json.loads(by_name.stdout)["summary"]["losses"] == 0
+    refused = migrate("-o", "text=-", "pod.yaml")
+    assert (2, "") == (refused.exit_code, refused.stdout)
+    assert "standard output has the manifests or the diff" in refused.stderr
 
 
 def test_the_report_as_json_on_standard_error_and_in_a_file(folder: Path) -> None:
@@ -210,7 +217,8 @@ def test_the_version_that_is_asked_for() -> None:
 def test_a_folder_without_manifests_is_said_to_be_empty(folder: Path) -> None:
     (folder / "empty").mkdir()
 
-    assert migrate("-q", "empty").stderr == "muster migrate: no .yaml, .yml, .json file in empty\n"
+    answer = migrate("-q", "empty")
+    assert (2, "muster migrate: no .yaml, .yml, .json file in empty\n") == (answer.exit_code, answer.stderr)
 
 
 def test_a_report_that_cannot_be_written_is_a_mistake_of_one_line() -> None:

@@ -111,7 +111,7 @@ def test_no_cluster_is_a_mistake(started, tmp_path):
     result = invoke("--kubeconfig", str(tmp_path / "nowhere"))
 
     assert 2 == result.exit_code
-    assert f"there is no cluster to watch: {tmp_path / 'nowhere'}: " in result.output
+    assert f"there is no cluster to watch: there is no file {tmp_path / 'nowhere'}; give" in result.output
 
 
 def test_an_address_that_is_taken_is_a_mistake(kubeconfig, monkeypatch):

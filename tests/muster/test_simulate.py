@@ -150,7 +150,7 @@ def test_a_folder_without_manifests_is_said_to_be_empty(folder):
     (folder / "empty").mkdir()
     answer = muster("empty")
 
-    assert (answer.exit_code, answer.stderr) == (0, "muster simulate: no .yaml, .yml, .json file in empty\n")
+    assert (answer.exit_code, answer.stderr) == (2, "muster simulate: no .yaml, .yml, .json file in empty\n")
 
 
 def test_inputs_without_a_node_are_told():

@@ -186,7 +186,7 @@ def test_a_cluster_that_cannot_be_read_is_one_line_and_exit_2(api, broken, told)
     [
         pytest.param(["--context", "away"], "http://127.0.0.1:1 cannot be read", id="nobody answers"),
         pytest.param(["--context", "nowhere"], "there is no cluster to read", id="no such context"),
-        pytest.param(["--kubeconfig", "nothing"], "there is no cluster to read: nothing: ", id="no kubeconfig"),
+        pytest.param(["--kubeconfig", "nothing"], "there is no cluster to read: there is no file nothing; give a PATH", id="no kubeconfig"),
         pytest.param(["--kubeconfig", "."], "there is no cluster to read: [Errno 21] Is a directory: '.'", id="a kubeconfig that is none"),
     ],
 )
@@ -203,4 +203,4 @@ def test_a_kubeconfig_of_the_environment_that_is_not_there_is_named(monkeypatch,
     answer = CliRunner().invoke(cli.main, ["snapshot"])
 
     assert (2, "", 1) == (answer.exit_code, answer.stdout, answer.stderr.count("\n"))
-    assert f"there is no cluster to read: {tmp_path / 'nothing'}: " in answer.stderr
+    assert f"there is no cluster to read: there is no file {tmp_path / 'nothing'}; " in answer.stderr

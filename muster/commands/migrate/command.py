@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from validators.migrate.outcome import Migration
 
 FORMATS = ("text", "json")
+NOTHING_READ = 2
+"""Exit status if PATH has no manifest."""
 _LONG_WORK = 2000
 """Minimum number of files for which progress is printed on a terminal."""
 
@@ -26,7 +28,7 @@ _LONG_WORK = 2000
 )
 @click.argument("paths", nargs=-1, metavar="[PATH...|-]")
 @click.option("--in-place", "-i", is_flag=True, help="Write the changed files in place: all of them, or none if one cannot be migrated.")
-@click.option("--diff", is_flag=True, help="Write a diff to standard output instead of the manifests.")
+@click.option("--diff", is_flag=True, help="Write a diff to standard output instead of the manifests; with --in-place no file is written.")
 @click.option(
     "--to",
     type=click.Choice(served.WORKLOAD_VERSIONS),
@@ -35,7 +37,7 @@ _LONG_WORK = 2000
     help="API version of Workloads and PodGroups.",
 )
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Format of the report.")
-@options.outputs(FORMATS, "Write the report to a file as well (repeatable).")
+@options.outputs(FORMATS, "Write the report to a file as well (repeatable); FILE - is standard output.")
 @click.option("--quiet", "-q", is_flag=True, help="Write no report, only set the exit status.")
 def migrate(*, paths: tuple[str, ...], in_place: bool, diff: bool, to: str, form: str, outputs: tuple[str, ...], quiet: bool) -> int:
     """Convert the manifests at PATH: files, directories (.yaml .yml .json below them), or - for standard input.
@@ -46,24 +48,30 @@ def migrate(*, paths: tuple[str, ...], in_place: bool, diff: bool, to: str, form
     keeps its bytes: comments, order and layout.
 
     The migrated manifests are written to standard output. A report of changes and losses is written to standard error. With
-    --in-place, only the report is printed, to standard output.
+    --in-place, only the report is printed, to standard output. With --diff no file is written.
 
     Exit status: 0 everything was carried over, 1 something was lost (see the report), 2 something could not be read or
-    migrated and nothing was written, or the command line is wrong, 3 both 1 and 2.
+    migrated and nothing was written, PATH has no manifest, or the command line is wrong, 3 both 1 and 2.
     """
     if not paths:
         raise click.UsageError("give at least one PATH: a file, a directory, or - for standard input")
     if in_place and "-" in paths:
         raise click.UsageError("--in-place needs files: standard input cannot be written in place")
     files = [_output(each) for each in outputs]
+    if _on_standard_output(files) and (diff or not in_place):
+        raise click.UsageError("--output: standard output has the manifests or the diff; give a file, or --in-place without --diff")
     migration = _migrated(paths, to)
     written = _delivered(migration, in_place=in_place, diff=diff)
     if not quiet:
-        stream = sys.stdout if in_place and not diff else sys.stderr
+        stream = sys.stdout if in_place and not diff and not _on_standard_output(files) else sys.stderr
         _write(stream, _rendered(migration, form, written))
     for name, file in files:
         _to_file(file, _rendered(migration, name, written))
-    return migration.exit_status
+    return migration.exit_status if migration.files else NOTHING_READ
+
+
+def _on_standard_output(files: Sequence[tuple[str, str]]) -> bool:
+    return any(file == options.STDOUT for _, file in files)
 
 
 def _migrated(paths: Sequence[str], to: str) -> Migration:
@@ -91,7 +99,7 @@ def _delivered(migration: Migration, *, in_place: bool, diff: bool) -> Collectio
         _write(sys.stdout, output.differences(migration.files))
     if migration.refused:
         return ()  # a part of the manifests, piped into kubectl, would be worse than none
-    if in_place:
+    if in_place and not diff:
         changed = [each for each in migration.files if each.changed]
         try:
             output.replace(changed)
@@ -124,6 +132,9 @@ def _write(stream: TextIO, text: str) -> None:
 
 
 def _to_file(file: str, text: str) -> None:
+    if file == options.STDOUT:
+        _write(sys.stdout, text)
+        return
     try:
         Path(file).write_bytes(text.encode("utf-8", "backslashreplace"))
     except OSError as error:

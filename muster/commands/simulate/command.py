@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from muster.commands.simulate.request import SimulationRequest
 
 FORMATS = ("text", "json", "html")
+NOTHING_DECIDED = 2
+"""Exit status if PATH has no manifest."""
 _PERCENT = click.IntRange(0, 100)
 
 
@@ -194,7 +196,7 @@ def _one(
         from muster.render.tree import Kinship
 
         standard_output.write(answer_text.render(answer, Kinship.from_snapshot(snapshot), colour=colour, every=verbose))
-    return answer.exit_status
+    return answer.exit_status if inputs.files else NOTHING_DECIDED
 
 
 def request_of(arguments: dict[str, Any]) -> SimulationRequest:

@@ -1,0 +1,82 @@
+"""Labels that no node has, in topology keys of groups and node selectors of pending pods, with the similar ones that nodes have.
+
+A label without a similar one is not reported here: the diagnosis of its group or pod names it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+from collections.abc import Iterable, Iterator
+
+from scheduler_core.loading.gather import label
+from scheduler_core.model.nodes import NodeTable
+from scheduler_core.model.pods import PodRecord
+from scheduler_core.model.problem import Problem
+from validators.model.group import Group
+from validators.model.objects import namespace_of
+
+_COMPARED = 1000
+"""Maximum number of labels that are compared with one."""
+_SEARCHES = 50
+"""Maximum number of labels for which a similar one is searched."""
+_SIMILAR = 0.8
+"""Minimum ratio of similarity."""
+
+
+def problems(nodes: NodeTable, groups: Iterable[Group], pods: Iterable[PodRecord]) -> Iterator[Problem]:
+    """Yield a problem for each label that no node has, but a similar one; nothing without nodes."""
+    if not len(nodes):
+        return
+    suggestions = _Suggestions(nodes)
+    for group in groups:
+        constraints = group.spec.scheduling_constraints
+        for each in (constraints and constraints.topology) or ():
+            if near := suggestions.key(each.key):
+                name = label(group.kind, (namespace_of(group), group.metadata.name))
+                yield Problem(name, f'no node has the topology key "{each.key}"; did you mean "{near}"?')
+    pending = {id(pod.shape): pod for pod in reversed([*pods]) if pod.node < 0 and pod.shape.node_selector}
+    for pod in pending.values():
+        for key, value in pod.shape.node_selector:
+            name = label("Pod", (pod.namespace, pod.name))
+            if near := suggestions.key(key):
+                yield Problem(name, f'no node has the label "{key}" of its node selector; did you mean "{near}"?')
+            elif near := suggestions.value(key, value):
+                yield Problem(name, f'no node has the label {key}={value} of its node selector; did you mean "{near}"?')
+
+
+class _Suggestions:
+    def __init__(self, nodes: NodeTable) -> None:
+        self._nodes = nodes
+        self._by_name: dict[str, list[str]] | None = None
+        self._left = _SEARCHES
+
+    def key(self, key: str) -> str:
+        """Return a label key whose name is similar to that of *key*; empty if a node has *key*, or none is similar."""
+        if self._nodes.column(key).values:
+            return ""
+        if self._by_name is None:
+            self._by_name = {}
+            for each in sorted({name for labels in self._nodes.labels for name in labels}):
+                self._by_name.setdefault(_name(each), []).append(each)
+        # Only names are compared: keys with the same long prefix are always similar, and a prefix is often forgotten.
+        return _near(key, self._by_name.get(self._similar(_name(key), self._by_name), ()), 0)
+
+    def value(self, key: str, value: str) -> str:
+        """Return a value of the label *key* that is similar to *value*; empty if a node has it, or none is similar."""
+        values = self._nodes.column(key).values
+        return "" if not values or value in values else self._similar(value, values)
+
+    def _similar(self, name: str, names: Iterable[str]) -> str:
+        self._left -= 1
+        return _near(name, names, _SIMILAR) if self._left >= 0 else ""
+
+
+def _name(key: str) -> str:
+    """Return a label key without its prefix."""
+    return key.rpartition("/")[2]
+
+
+def _near(name: str, names: Iterable[str], cutoff: float) -> str:
+    listed = [*itertools.islice(names, _COMPARED)]
+    return next(iter(difflib.get_close_matches(name, listed, n=1, cutoff=cutoff)), "")

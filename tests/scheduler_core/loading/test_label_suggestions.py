@@ -1,0 +1,59 @@
+"""Labels that no node has: the similar label that nodes have is named."""
+
+from __future__ import annotations
+
+import pytest
+
+from scheduler_core.loading.load import load
+from tests.muster.simulated import gang, node, pod
+
+NODES = [
+    node("n1", **{"example.com/rack": "r1", "topology.kubernetes.io/zone": "us-east-1a"}),
+    node("n2", **{"example.com/rack": "r2", "topology.kubernetes.io/zone": "us-east-1b"}),
+]
+
+
+def group(key):
+    made = gang("g", 1)
+    return {**made, "spec": {**made["spec"], "schedulingConstraints": {"topology": [{"key": key}]}}}
+
+
+def selecting(key, value, **more):
+    return pod("p", nodeSelector={key: value}, **more)
+
+
+@pytest.mark.parametrize(
+    ("object_", "want"),
+    [
+        pytest.param(
+            group("example.com/rck"), 'no node has the topology key "example.com/rck"; did you mean "example.com/rack"?', id="key"
+        ),
+        pytest.param(group("rack"), 'no node has the topology key "rack"; did you mean "example.com/rack"?', id="without its prefix"),
+        pytest.param(group("example.com/rack"), None, id="a key that nodes have"),
+        pytest.param(group("example.com/block"), None, id="a key that is not similar"),
+        pytest.param(
+            selecting("topology.kubernetes.io/zne", "us-east-1a"),
+            'no node has the label "topology.kubernetes.io/zne" of its node selector; did you mean "topology.kubernetes.io/zone"?',
+            id="selected key",
+        ),
+        pytest.param(
+            selecting("topology.kubernetes.io/zone", "us-est-1b"),
+            'no node has the label topology.kubernetes.io/zone=us-est-1b of its node selector; did you mean "us-east-1b"?',
+            id="selected value",
+        ),
+        pytest.param(selecting("topology.kubernetes.io/zone", "us-east-1b"), None, id="a value that a node has"),
+        pytest.param(selecting("topology.kubernetes.io/zone", "mars"), None, id="a value that is not similar"),
+        pytest.param(selecting("topology.kubernetes.io/zone", "us-est-1b", on="n1"), None, id="a running pod"),
+    ],
+)
+def test_similar_labels_are_named(object_, want):
+    assert [want] * bool(want) == [each.message for each in load([*NODES, object_]).problems if "did you mean" in each.message]
+
+
+def test_without_nodes_nothing_is_similar():
+    assert [] == [each for each in load([group("rack")]).problems if "did you mean" in each.message]
+
+
+def test_the_group_and_the_pod_are_named():
+    named = {each.object for each in load([*NODES, group("rack"), selecting("topology.kubernetes.io/zne", "x")]).problems}
+    assert {"PodGroup default/g", "Pod default/p"} <= named
