@@ -259,3 +259,36 @@ def test_an_empty_directory_is_nothing_to_judge(folder):
     (folder / "empty").mkdir()
     answer = CliRunner().invoke(cli.main, ["fit", "empty", "--objects", saved("cluster.json", NODES)])
     assert (2, "muster fit: no .yaml, .yml, .json file in empty\n") == (answer.exit_code, answer.stderr)
+
+
+UNREAD = {
+    "a file": ("kind: [", "broken.yaml:1:8"),
+    "a pod": (json.dumps(pod("low", cpu="x", on="n1")), "Pod default/low"),
+    "an object without a kind": (json.dumps({"apiVersion": "v1", "metadata": {"name": "a"}}), "Object a"),
+}
+
+
+@pytest.mark.parametrize(("text", "named"), UNREAD.values(), ids=UNREAD)
+def test_a_cluster_that_is_read_in_part_is_no_success(folder, text, named):
+    (folder / "broken.yaml").write_text(text, encoding="utf-8")
+    status, answer = judged([job(2)], NODES, "--objects", "broken.yaml")
+
+    assert (2, "fits") == (status, answer["verdict"])
+    assert answer["message"].endswith("; 1 input of the cluster could not be read")
+    assert [named] == [each["object"][: len(named)] for each in answer["problems"]]
+    assert first_line([job(2)], NODES, "--objects", "broken.yaml").startswith("○ fits: ")
+
+
+NO_PODS = {
+    "no replicas": (deployment(0), "Deployment default/web: it creates no pods now"),
+    "a job that has ended": (
+        {**job(2), "status": {"conditions": [{"type": "Complete", "status": "True"}]}},
+        "Job default/train: it has ended and creates no more pods",
+    ),
+}
+
+
+@pytest.mark.parametrize(("mine", "why"), NO_PODS.values(), ids=NO_PODS)
+def test_an_object_without_pods_is_named(mine, why):
+    assert f"○ nothing to judge: {why}" == first_line([mine], NODES)
+    assert [why] == [f"{each['object']}: {each['message']}" for each in judged([mine, pod("p")], NODES)[1]["notes"]]

@@ -87,7 +87,8 @@ def fit(  # noqa: PLR0913 - one parameter an option
     ResourceQuota of the cluster would refuse them, that is the reason why they do not fit.
 
     Exit status: 0 everything at PATH fits, 1 it fits only after evictions, does not fit, or is undecided, 2 nothing at PATH could
-    be judged, a part of it was skipped (the verdict is about the rest), or the command line is wrong.
+    be judged, a part of it was skipped (the verdict is about the rest), a
+    file of the cluster could not be read, or the command line is wrong.
     """
     extras.require("simulate")
     if not paths:
@@ -107,13 +108,21 @@ def fit(  # noqa: PLR0913 - one parameter an option
     try:
         known = _live(kubeconfig, context, progress) if cluster else None
         inputs = _inputs(paths, objects, known, _gang(gang=gang, topology=topology), progress)
-        return _answered(inputs, request, progress, form=form, everything=everything, verbose=verbose, no_color=no_color)
+        return _answered(inputs, request, progress, form=form, live=cluster, everything=everything, verbose=verbose, no_color=no_color)
     finally:
         progress.end()
 
 
 def _answered(
-    inputs: ClusterInput, request: SimulationRequest, progress: Progress, *, form: str, everything: bool, verbose: bool, no_color: bool
+    inputs: ClusterInput,
+    request: SimulationRequest,
+    progress: Progress,
+    *,
+    form: str,
+    live: bool,
+    everything: bool,
+    verbose: bool,
+    no_color: bool,
 ) -> int:
     import dataclasses
 
@@ -126,12 +135,11 @@ def _answered(
     except simulation.NoProfileError as error:
         raise click.UsageError(str(error)) from None
     progress.end()
-    if answer.decisions and not len(snapshot.nodes):
-        click.echo("muster fit: there is no Node among the inputs: give --objects or --cluster", err=True)
     own = own_objects.restricted(answer, snapshot, inputs.own or own_objects.Own(frozenset(), frozenset()))
-    own = dataclasses.replace(own, problems=tuple(dict.fromkeys((*own.problems, *own.skipped))))
+    unread = own_objects.unread(answer, own, inputs.unread)
+    own = dataclasses.replace(own, problems=tuple(dict.fromkeys((*own.problems, *own.skipped, *unread))))
     kinship = Kinship.from_snapshot(snapshot)
-    judged = verdict.judge(own, inputs.own, kinship)
+    judged = verdict.judge(own, inputs.own, kinship, 0 if live else len(unread))
     if form == "json":
         standard_output.write(report.as_json(judged, own))
     elif form == "html":
@@ -142,6 +150,8 @@ def _answered(
         shown = answer if everything else own
         colour = not no_color and standard_output.is_colourful()
         standard_output.write(report.as_text(judged, shown, kinship, colour=colour, every=verbose))
+    if answer.decisions and not len(snapshot.nodes):
+        click.echo("muster fit: there is no Node among the inputs: give --objects or --cluster", err=True)
     return judged.exit_status
 
 
@@ -174,7 +184,7 @@ def _live(kubeconfig: str | None, context: str | None, progress: Progress) -> Cl
 
     progress.show("reading the cluster")
     try:
-        read = live_cluster.list_cluster(kubeconfig, context)
+        read = live_cluster.list_cluster(kubeconfig, context, instead="--objects")
     except live_cluster.ClusterError as error:
         raise click.UsageError(str(error)) from None
     return ClusterInput([*read.lists], [*read.problems])

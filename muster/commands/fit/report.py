@@ -19,7 +19,7 @@ _COLOURS = {Kind.FITS: Status.SUCCESS, Kind.DOES_NOT_FIT: Status.ERROR}
 def as_text(verdict: Verdict, shown: Answer, kinship: Kinship, *, colour: bool, every: bool) -> str:
     """Return the line of the verdict, then the details of the answer *shown*."""
     paint = Paint(colour)
-    status = Status.WAIT if verdict.skipped else _COLOURS.get(verdict.kind, Status.WAIT)
+    status = Status.WAIT if verdict.incomplete else _COLOURS.get(verdict.kind, Status.WAIT)
     line = paint.paint_status(status, f"{verdict.sign} {verdict.line}")
     if not (shown.decisions or shown.pending or shown.problems or shown.notes):
         return f"{line}\n"

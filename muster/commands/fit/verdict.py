@@ -7,6 +7,7 @@ import enum
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from muster.commands.simulate.controllers import CREATES_NO_PODS, HAS_ENDED
 from muster.commands.simulate.own_objects import Own
 from muster.render.answer import Answer
 from muster.render.phrases import nodes, per_node
@@ -44,33 +45,34 @@ class Verdict:
 
     kind: Kind
     line: str
-    skipped: bool = False
+    incomplete: bool = False
+    """A part of PATH was skipped, or a part of the cluster was not read."""
 
     @property
     def sign(self) -> str:
-        """Return the sign before the line; a part of PATH does not get that of the whole."""
-        return MARKS[Kind.NOTHING] if self.skipped and self.kind is Kind.FITS else MARKS[self.kind]
+        """Return the sign before the line; a part does not get that of the whole."""
+        return MARKS[Kind.NOTHING] if self.incomplete and self.kind is Kind.FITS else MARKS[self.kind]
 
     @property
     def exit_status(self) -> int:
-        """Return 0 if everything fits, 1 if not, 2 if nothing was judged or a part was skipped."""
-        if self.skipped or self.kind is Kind.NOTHING:
+        """Return 0 if everything fits, 1 if not, 2 if nothing was judged, or not everything was read."""
+        if self.incomplete or self.kind is Kind.NOTHING:
             return 2
         return 0 if self.kind is Kind.FITS else 1
 
 
-def judge(answer: Answer, own: Own | None, kinship: Kinship) -> Verdict:
-    """Return the verdict of *answer*, which is restricted to PATH."""
-    skipped = bool(answer.skipped)
+def judge(answer: Answer, own: Own | None, kinship: Kinship, unread: int = 0) -> Verdict:
+    """Return the verdict of *answer*, which is restricted to PATH; *unread* is the number of the cluster's inputs that were not read."""
+    incomplete, rest = bool(answer.skipped or unread), _left_out(answer, unread)
     last = latest(answer.decisions)
     rootless = [(pod, why) for pod, why in answer.pending if not any(pod in each.pending for each in last.values())]
     if not last and not rootless:
-        return Verdict(Kind.NOTHING, f"nothing to judge: {_nothing(answer, own)}", skipped)
+        return Verdict(Kind.NOTHING, f"nothing to judge: {_nothing(answer, own)}", incomplete)
     case = _Case(answer, own.origins if own is not None else {}, kinship)
     kinds = {root: case.kind(decision) for root, decision in last.items()}
     worst = max((*kinds.values(), *((Kind.DOES_NOT_FIT,) if rootless else ())), key=_ORDER.index)
     if answer.refused:
-        return Verdict(Kind.DOES_NOT_FIT, f"does not fit: {_refusal(answer, worst)}{_left_out(answer)}", skipped)
+        return Verdict(Kind.DOES_NOT_FIT, f"does not fit: {_refusal(answer, worst)}{rest}", incomplete)
     concerned = [decision for root, decision in last.items() if kinds[root] is worst]
     match worst:
         case Kind.FITS:
@@ -81,7 +83,7 @@ def judge(answer: Answer, own: Own | None, kinship: Kinship) -> Verdict:
             line = f"undecided: the search for {case.named(concerned)} spent its budget of steps; set a larger --budget"
         case _:
             line = f"does not fit: {case.reason(concerned, rootless)}"
-    return Verdict(worst, f"{line}{_left_out(answer)}", skipped)
+    return Verdict(worst, f"{line}{rest}", incomplete)
 
 
 def _refusal(answer: Answer, otherwise: Kind) -> str:
@@ -92,17 +94,16 @@ def _refusal(answer: Answer, otherwise: Kind) -> str:
     return f"{printable(first.object)}: {printable(first.message)}{more}{capacity.get(otherwise, '')}"
 
 
-def _left_out(answer: Answer) -> str:
-    if not answer.skipped:
-        return ""
-    return f"; {counted(len(answer.skipped), 'object')} at PATH {'was' if len(answer.skipped) == 1 else 'were'} skipped and not judged"
+def _left_out(answer: Answer, unread: int) -> str:
+    number = len(answer.skipped)
+    skipped = f"; {counted(number, 'object')} at PATH {'was' if number == 1 else 'were'} skipped and not judged" if number else ""
+    return skipped + (f"; {counted(unread, 'input')} of the cluster could not be read" if unread else "")
 
 
 def _nothing(answer: Answer, own: Own | None) -> str:
-    if answer.skipped:
-        first = answer.skipped[0]
-        more = f" (and {counted(len(answer.skipped) - 1, 'more object')})" if len(answer.skipped) > 1 else ""
-        return f"{first.object}: {first.message}{more}"
+    if reasons := answer.skipped or [each for each in answer.notes if each.message in {CREATES_NO_PODS, HAS_ENDED}]:
+        more = f" (and {counted(len(reasons) - 1, 'more object')})" if len(reasons) > 1 else ""
+        return f"{reasons[0].object}: {reasons[0].message}{more}"
     if own is not None:
         return "the pods at PATH have nodes already, or its groups have no pods"
     return "PATH has no object that creates pods"

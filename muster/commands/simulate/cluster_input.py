@@ -52,6 +52,8 @@ class ClusterInput:
     """Objects at PATH that create pods, or may create pods, and could not be read; they are in *problems* too."""
     refused: list[Problem] = dataclasses.field(default_factory=list)
     """Objects at PATH whose pods the API server would refuse, with the reason."""
+    unread: list[Problem] = dataclasses.field(default_factory=list)
+    """Inputs of the rest of the cluster that could not be read; they are in *problems* too."""
     notes: list[Problem] = dataclasses.field(default_factory=list)
     """What the groups and pods of controllers' objects cannot express, and objects that are taken to create no pods."""
 
@@ -112,7 +114,8 @@ def complete(
         return
     own_names = set(_names(inputs.objects))
     inputs.own = Own.from_names(own_names, inputs.problems, expansion.origins)
-    inputs.problems += [*known_problems, *cluster.problems]
+    inputs.unread += [*known_problems, *cluster.problems]
+    inputs.problems += inputs.unread
     inputs.notes += queue_notes(cluster.others)
     owners = PodOwners(expansion.controllers, cluster.kinds)
     rest = Rest(cluster.kinds)

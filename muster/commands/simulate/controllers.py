@@ -30,7 +30,8 @@ _ENDED = frozenset({"Complete", "Failed", "Completed", "Succeeded"})
 _OPTIONS = CompileOptions(groups=True, pods=True)
 _LOOKED_UP = ("Workload",)
 _NOT_SIMULATED = "; its pods are not simulated"
-_UID = FieldPath("metadata", "uid")
+CREATES_NO_PODS = "it creates no pods now"
+HAS_ENDED = "it has ended and creates no more pods"
 
 
 @dataclasses.dataclass(slots=True)
@@ -140,7 +141,9 @@ def _expand(manifests: Sequence[Content], kinds: Gathered, known: Known, result:
                 result.skipped.append(Problem(controller.label, f"{reason}{_NOT_SIMULATED}"))
             elif reason:
                 result.notes.append(Problem(controller.label, reason))
-        elif controller not in present and not _is_finished(content):
+        elif _is_finished(content):
+            result.notes.append(Problem(controller.label, HAS_ENDED))
+        elif controller not in present:
             _add(controller, compiled, result, gang)
             result.controllers.append(controller)
 
@@ -179,6 +182,8 @@ def _add(controller: Controller, compiled: Compiled, result: Expansion, gang: Ga
         reason = "a pod template has no containers, so the API server refuses its pods"
         result.skipped.append(Problem(controller.label, f"{reason}{_NOT_SIMULATED}"))
         return
+    if controller.kind != "PodGroup" and all(each["kind"] != "Pod" for each in objects):
+        result.notes.append(Problem(controller.label, CREATES_NO_PODS))
     if gang is not None and not gangs.has_gang(objects):
         objects = gangs.as_gang(controller.name, objects, gang)
     elif gang is not None:
@@ -188,7 +193,12 @@ def _add(controller: Controller, compiled: Compiled, result: Expansion, gang: Ga
         result.origins[Name(each["kind"], metadata.get("namespace") or "default", metadata["name"])] = controller.label
     result.objects += objects
     result.notes += [Problem(controller.label, f"{each.path}: {each.detail}") for each in compiled.losses]
-    result.notes += [Problem(controller.label, f"{each.path}: {each}") for each in compiled.warnings if each.path != _UID]
+    result.notes += [Problem(controller.label, f"{each.path}: {each}") for each in compiled.warnings if not _is_uid(each.path)]
+
+
+def _is_uid(path: FieldPath) -> bool:
+    """Return whether *path* is the uid of an object: only names of objects and their deletion depend on it."""
+    return path.parts[-2:] == ("metadata", "uid")
 
 
 def _owner(content: Content) -> Controller | None:

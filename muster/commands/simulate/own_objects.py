@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from muster.render.answer import Answer, Share
-from scheduler_core.loading.gather import label
+from scheduler_core.loading.gather import is_left_out, label
 from scheduler_core.model.decision import Decision, Name, Step
 from scheduler_core.model.problem import Problem
 
@@ -84,6 +84,13 @@ def _evicted(step: Step) -> Name | None:
     else:
         return None
     return Name(str(named.get("kind")), str(named.get("namespace") or "default"), str(named.get("name")))
+
+
+def unread(answer: Answer, part: Answer, inputs: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Return *inputs* of the cluster that could not be read, and its pods that *answer* leaves out; those of *part* are at PATH."""
+    mine = {*part.problems, *part.skipped}
+    left_out = (each for each in answer.problems if is_left_out(each, ("pod", "object")))
+    return tuple(dict.fromkeys(each for each in (*inputs, *left_out) if each not in mine))
 
 
 def is_problem_of(own: Own, problem: Problem) -> bool:

@@ -34,8 +34,10 @@ class Read:
     problems: tuple[Problem, ...]
 
 
-def list_cluster(kubeconfig: str | None, context: str | None) -> Read:
+def list_cluster(kubeconfig: str | None, context: str | None, *, instead: str = "a PATH") -> Read:
     """Return all lists that ``simulate`` reads; kinds that the cluster does not serve are skipped.
+
+    An error names *instead* as another source of objects.
 
     Raises:
         ClusterError: there is no usable kubeconfig, no answer, or no permission to list nodes or pods.
@@ -45,7 +47,7 @@ def list_cluster(kubeconfig: str | None, context: str | None) -> Read:
         api = Api(configuration(kubeconfig, context))
     except ConnectError as error:
         why = _of_file(str(error), kubeconfig or os.environ.get("KUBECONFIG"))
-        raise ClusterError(f"there is no cluster to read: {why}; give a PATH, --kubeconfig or --context") from None
+        raise ClusterError(f"there is no cluster to read: {why}; give {instead}, --kubeconfig or --context") from None
     cluster = _Cluster(api)
     lists: list[bytes] = []
     problems: list[Problem] = []
