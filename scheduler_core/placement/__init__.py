@@ -19,6 +19,7 @@ spread_forecast        many equal pods with such constraints in one step, while 
 interleaved_shapes     places pods of few shapes in many short runs
 pod_by_pod             places any pods one by one
 domain_cache           results of a group in every domain, updated on change
+reachable_domains      rules out domains that static filters close to a group's minimum
 lower_bound            rules out domains that cannot hold a group's minimum
 counters               counts of evaluated candidate placements
 extension_points       interfaces for placement plugins of other packages

@@ -15,6 +15,7 @@ from scheduler_core.placement.outcome import PlacementOutcome
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.placement_score import PlacementScore, amounts_of_pod, proposed_amounts
 from scheduler_core.placement.pod_group import succeeded
+from scheduler_core.placement.reachable_domains import reachable
 from scheduler_core.placement.state import PlacementState
 
 _AT_ONCE = 8
@@ -57,6 +58,7 @@ class DomainCache:
         self._picks: list[Nodes | None] = [None] * size
         self._at: list[tuple[int, ...]] = [()] * size
         self._least: LowerBound | None = None
+        self._reachable = reachable(request, division.members, state.profile)
         self._running = sum(len(leaf.running) for leaf in request.entity.leaves())
         self.score = PlacementScore.of_group(request.entity, state.nodes.scored)
         self._capacities = division.capacities
@@ -65,11 +67,16 @@ class DomainCache:
             self._capacities = np.array([allocatable[:, domain.nodes].sum(axis=1) for domain in division.domains], dtype=np.int64).T
 
     def refresh(self, request: PlacementRequest) -> None:
-        """Evaluate the domains that changed."""
+        """Evaluate the domains that changed; those that static filters exclude are evaluated only when their result is requested."""
         first = self.division.first
         self._state.ledger.grow()
         now = self._state.ledger.versions[first : first + len(self._seen)]
-        stale = (now != self._seen).nonzero()[0]
+        changed = now != self._seen
+        if self._reachable is not None:
+            for row in (changed & ~self._reachable).nonzero()[0].tolist():
+                self._outcomes[row] = None
+            changed &= self._reachable
+        stale = changed.nonzero()[0]
         if len(stale) and is_counted(request):
             self._count(request, stale)
         elif len(stale) >= _AT_ONCE and self._is_simple(request):
@@ -77,7 +84,7 @@ class DomainCache:
         else:
             for row in self._worth_trying(request, stale):
                 self._record(row, self._attempt(request, self.division.domains[row]), request.versions)
-        self._seen[stale] = now[stale]
+        self._seen[:] = now
 
     def outcome(self, request: PlacementRequest, row: int) -> PlacementOutcome:
         """Return the result of the group in the domain *row*, as of the last refresh."""

@@ -48,11 +48,12 @@ def clusters(draw: st.DrawFn) -> list[Json]:
     for rack in range(draw(st.sampled_from([3, 7, 8, 12]))):
         for number in range(draw(st.integers(1, 3))):
             memory = draw(st.sampled_from(["8Gi", "4Gi", ""]))
-            results.append(node(f"r{rack:02}-{number}", draw(st.sampled_from("248")), memory, rack=f"r{rack:02}"))
+            disk = draw(st.sampled_from(["ssd", "hdd"]))
+            results.append(node(f"r{rack:02}-{number}", draw(st.sampled_from("248")), memory, rack=f"r{rack:02}", disk=disk))
     return results
 
 
-KINDS: list[Json] = [{"cpu": "1"}, {"cpu": "500m", "memory": "1Gi"}, {"cpu": ""}]
+KINDS: list[Json] = [{"cpu": "1"}, {"cpu": "500m", "memory": "1Gi"}, {"cpu": ""}, {"cpu": "1", "nodeSelector": {"disk": "ssd"}}]
 steps = st.lists(
     st.tuples(st.sampled_from(["assume", "assume", "hold", "mark", "rewind", "look", "look"]), st.integers(0, 30), st.integers(0, 2)),
     max_size=14,
@@ -174,3 +175,20 @@ def test_a_domain_that_counting_refutes_is_tried_only_when_someone_asks():
     assert (["r1"], [False, True, False]) == (before, board.able.tolist())
     assert Status.UNSCHEDULABLE is board.outcome(request, 2).status
     assert ["r1", "r2"] == attempt.asked
+
+
+def test_the_result_of_a_domain_that_filters_exclude_is_that_of_the_last_refresh():
+    objects = [node("n0", "1", rack="r0", disk="hdd"), node("n1", "4", rack="r1", disk="ssd"), leaf("g", 2, "rack")]
+    objects += [pod("g-0", "g"), pod("g-1", "g", nodeSelector={"disk": "ssd"})]
+    here = state(objects)
+    greedy = Greedy(here)
+    request, attempt = greedy.request(entities(objects)["g"]), Counting(greedy)
+    board = DomainCache(request, here.topology.divide(here.topology.root, "rack"), here, attempt)
+    messages = []
+    for _ in range(2):
+        board.refresh(request)
+        messages.append(board.outcome(request, 0).message)
+        here.ledger.assume((PodLoad(request.runs[0].shape, np.array([0])),), here.ledger.fresh())
+
+    wanted = [f"minCount (2) cannot be satisfied: {scheduled} scheduled, {left} remaining" for scheduled, left in ((1, 0), (0, 1))]
+    assert (wanted, [False, True], ["r1", "r0", "r0"]) == (messages, board.able.tolist(), attempt.asked)

@@ -1,0 +1,154 @@
+"""Domains that static filters exclude: they are not tried, and trying them would not place the group either."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scheduler_core.model.decision import Status
+from scheduler_core.model.topology import Placement
+from scheduler_core.placement.greedy import Greedy
+from scheduler_core.placement.outcome import PlacementOutcome
+from scheduler_core.placement.placement_request import PlacementRequest
+from scheduler_core.placement.reachable_domains import reachable
+from scheduler_core.placement.state import PlacementState
+from tests.sampling import sampled
+from tests.scheduler_core.builders import Json, composite, entities, leaf, node, pod, pods, state
+
+RACKS = ("r0", "r1", "r2")
+DISKS = ("hdd", "ssd", "")
+
+
+def bound_to(zone: str) -> list[Json]:
+    """Return a claim ``data`` and the volume to which it is bound, which only nodes of *zone* reach."""
+    terms = [{"matchExpressions": [{"key": "zone", "operator": "In", "values": [zone]}]}]
+    metadata = {"name": "data", "namespace": "default", "annotations": {"pv.kubernetes.io/bind-completed": "yes"}}
+    affinity = {"nodeAffinity": {"required": {"nodeSelectorTerms": terms}}}
+    return [
+        {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "pv"}, "spec": affinity},
+        {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": {"volumeName": "pv"}},
+    ]
+
+
+MOUNTED: Json = {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}
+
+
+def formed(objects: list[Json]) -> tuple[PlacementState, PlacementRequest]:
+    here = state(objects)
+    return here, Greedy(here).request(entities(objects)["g"])
+
+
+def open_racks(here: PlacementState, request: PlacementRequest) -> list[str]:
+    """Return the racks that are not excluded."""
+    division = here.topology.divide(here.topology.root, "rack")
+    able = reachable(request, division.members, here.profile)
+    return [each.value for number, each in enumerate(division.domains) if able is None or able[number]]
+
+
+def zoned() -> list[Json]:
+    """Return two racks of zone a and one of zone b, two nodes each."""
+    return [node(f"{rack}-{number}", rack=rack, zone=zone) for rack, zone in zip(RACKS, "aab", strict=True) for number in range(2)]
+
+
+class Attempts(Greedy):
+    """Greedy placement that records which racks are tried for the root."""
+
+    def __init__(self, here: PlacementState) -> None:
+        super().__init__(here)
+        self.tried: list[str] = []
+
+    def _try(self, request: PlacementRequest, placement: Placement) -> PlacementOutcome:
+        if request.entity.name.name == "g":
+            self.tried.append(placement.value)
+        return super()._try(request, placement)
+
+
+@st.composite
+def groups(draw: st.DrawFn) -> list[Json]:
+    """Draw a leaf, or a tree of leaves of which each can have a topology key and a Basic policy."""
+    labels = st.sampled_from(DISKS)
+
+    def members(group: str) -> list[Json]:
+        disks = draw(st.lists(labels, min_size=1, max_size=4))
+        return [pod(f"{group}-{number}", group, **selecting(disk)) for number, disk in enumerate(disks)]
+
+    if draw(st.booleans()):
+        own = members("g")
+        return [leaf("g", draw(st.integers(0, len(own))), "rack"), *own]
+    count = draw(st.integers(1, 3))
+    result = [composite("g", draw(st.integers(0, count)), "rack")]
+    for number in range(count):
+        own = members(f"c{number}")
+        result += [leaf(f"c{number}", draw(st.integers(0, len(own))), draw(st.sampled_from(["", "disk"])), "g"), *own]
+    return result
+
+
+def selecting(disk: str) -> Json:
+    return {"nodeSelector": {"disk": disk}} if disk else {}
+
+
+@settings(deadline=None, max_examples=sampled(150))
+@given(st.lists(st.tuples(st.sampled_from("14"), st.sampled_from(RACKS), st.sampled_from(DISKS)), min_size=1, max_size=7), groups())
+def test_a_trial_of_an_excluded_domain_places_nothing_and_is_no_error(nodes, group):
+    objects = [
+        node(f"n{number}", cpu, rack=rack, **({"disk": disk} if disk else {})) for number, (cpu, rack, disk) in enumerate(nodes)
+    ] + group
+    here, request = formed(objects)
+    left = open_racks(here, request)
+
+    for domain in here.topology.divide(here.topology.root, "rack").domains:
+        if domain.value not in left:
+            assert Greedy(here).attempt(request, domain).status not in (Status.SUCCESS, Status.ERROR)
+
+
+@pytest.mark.parametrize(
+    ("group", "want"),
+    [
+        pytest.param([leaf("g", 1, "rack"), *pods("g", 1)], ["r0", "r1", "r2"], id="no volume"),
+        pytest.param([leaf("g", 1, "rack"), *pods("g", 1, **MOUNTED)], ["r2"], id="one pod with the volume"),
+        pytest.param([leaf("g", 2, "rack"), *pods("g", 1, **MOUNTED), pod("g-x", "g")], ["r2"], id="both are needed"),
+        pytest.param([leaf("g", 1, "rack"), *pods("g", 1, **MOUNTED), pod("g-x", "g")], ["r0", "r1", "r2"], id="the other is enough"),
+        pytest.param(
+            [composite("g", 2, "rack"), leaf("a", 1, "", "g"), leaf("b", 1, "", "g"), *pods("a", 1), *pods("b", 1, **MOUNTED)],
+            ["r2"],
+            id="one of two children, both are needed",
+        ),
+        pytest.param(
+            [composite("g", 1, "rack"), leaf("a", 1, "", "g"), leaf("b", 1, "", "g"), *pods("a", 1), *pods("b", 1, **MOUNTED)],
+            ["r0", "r1", "r2"],
+            id="one of two children, one is enough",
+        ),
+        pytest.param(
+            [composite("g", 2, "rack"), leaf("a", 0, "", "g"), leaf("b", 1, "", "g"), *pods("a", 1), *pods("b", 1, **MOUNTED)],
+            ["r2"],
+            id="a Basic child",
+        ),
+    ],
+)
+def test_a_bound_volume_leaves_the_racks_that_hold_the_minimum(group, want):
+    assert want == open_racks(*formed([*zoned(), *bound_to("b"), *group]))
+
+
+@pytest.mark.parametrize("count", [1, 9], ids=["equal pods", "many runs"])
+def test_only_reachable_racks_are_tried(count):
+    members = [pod(f"g-{number}", "g", cpu=f"{100 + number}m", **MOUNTED) for number in range(count)]
+    objects = [*zoned(), *bound_to("b"), leaf("g", count, "rack"), *members]
+    here = state(objects)
+    greedy = Attempts(here)
+    outcome = greedy.place(greedy.request(entities(objects)["g"]))
+
+    assert (Status.SUCCESS, "r2", ["r2"]) == (outcome.status, outcome.placement.value, greedy.tried)
+    assert (3, 1) == (here.looked.generated, here.looked.feasible)
+
+
+def test_a_root_without_a_reachable_rack_has_the_reason_of_the_first_as_if_all_were_tried():
+    objects: list[Any] = [*zoned(), *bound_to("c"), leaf("g", 2, "rack"), *pods("g", 2, **MOUNTED)]
+    here = state(objects)
+    greedy = Attempts(here)
+    outcome = greedy.place(greedy.request(entities(objects)["g"]))
+    want = "0/3 placements are available, first placement status: minCount (2) cannot be satisfied: 0 scheduled, 1 remaining"
+
+    assert (Status.UNSCHEDULABLE, want, 3, ["r0"]) == (outcome.status, outcome.message, outcome.tried, greedy.tried)
