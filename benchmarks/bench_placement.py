@@ -67,7 +67,7 @@ def _spread() -> Iterable[list[str]]:
     ):
         without = _snapshot([*nodes, *clusters.gangs(count, size, key=key)])
         selected = _snapshot([*nodes, *clusters.with_services(clusters.gangs(count, size, key=key))])
-        runs = {"without": lambda each=without: _pods_per_second(each), "with": lambda each=selected: _pods_per_second(each)}
+        runs = {"without": lambda each=without: pods_per_second(each), "with": lambda each=selected: pods_per_second(each)}
         rounds = measure.in_turns(runs, ROUNDS)
         ratio = rounds.ratio("without", "with")
         figures = (_milliseconds(size / rounds.median(each)) for each in ("with", "without"))
@@ -95,7 +95,7 @@ def _strategies() -> Iterable[list[str]]:
         objects = clusters.as_bytes(pods)
         profiles = {name: SchedulerProfiles({"default-scheduler": SchedulerProfile(strategy=each)}) for name, each in kinds.items()}
         snapshots = {name: load(objects, each) for name, each in profiles.items()}
-        rounds = measure.in_turns({name: functools.partial(_pods_per_second, each) for name, each in snapshots.items()}, ROUNDS)
+        rounds = measure.in_turns({name: functools.partial(pods_per_second, each) for name, each in snapshots.items()}, ROUNDS)
         ratios = [rounds.ratio("least", name) for name in ("most", "gpu")]
         yield [
             *(f"{count:,} gangs of {size:,}, {count // 2} of {size // 2} with GPUs", *(f"{rounds.median(name):,.0f}" for name in kinds)),
@@ -125,7 +125,7 @@ def _growth_and_failures() -> Iterable[list[str]]:
 def _ratio_with_claims(objects: list[clusters.Json], local: int) -> float:
     """Return the time for a pod with a claim that waits for it, as a multiple of the time without."""
     plain, claims = _snapshot(objects), _snapshot(clusters.with_claims(objects, local=local))
-    rounds = measure.in_turns({"claims": lambda: _pods_per_second(claims), "plain": lambda: _pods_per_second(plain)}, ROUNDS)
+    rounds = measure.in_turns({"claims": lambda: pods_per_second(claims), "plain": lambda: pods_per_second(plain)}, ROUNDS)
     return rounds.ratio("plain", "claims")
 
 
@@ -138,7 +138,7 @@ def _row(name: str, objects: list[clusters.Json], limit: int, other: int) -> lis
     snapshot = _snapshot(objects)
     roots = len(run_cycle.queued(snapshot, CycleOptions()))
     pods = sum(pod.node < 0 for pod in snapshot.pods)
-    rounds = measure.in_turns({"ours": lambda: _pods_per_second(snapshot), "uncached": lambda: _uncached(snapshot)}, ROUNDS)
+    rounds = measure.in_turns({"ours": lambda: pods_per_second(snapshot), "uncached": lambda: _uncached(snapshot)}, ROUNDS)
     ours = rounds.median("ours")
     ratio = f"{ours / other:,.0f}" if other else ""
     verdict = f"{limit:,}: {measure.verdict(ours, limit, at_least=True)}"
@@ -152,7 +152,8 @@ def _snapshot(objects: Iterable[clusters.Json]) -> ClusterSnapshot:
     return load(clusters.as_bytes(list(objects)))
 
 
-def _pods_per_second(snapshot: ClusterSnapshot) -> float:
+def pods_per_second(snapshot: ClusterSnapshot) -> float:
+    """Return the pods per second of the decisions on all roots, without the preparation of the cluster."""
     decider, roots = run_cycle.prepared(snapshot, CycleOptions())
     gc.freeze()  # as muster simulate does
     started = time.perf_counter()

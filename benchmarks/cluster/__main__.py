@@ -1,4 +1,4 @@
-"""Runner of all or the named tables: ``python -m benchmarks.cluster [--quick] [rates|latency|intake|memory …]``."""
+"""Runner of all or the named tables: ``python -m benchmarks.cluster [--quick] [rates|decisions|latency|intake|memory …]``."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import signal
 import sys
 import time
 
-from benchmarks.cluster import intake, latency, memory, objects, rates
+from benchmarks.cluster import decisions, intake, latency, memory, objects, rates
 from benchmarks.cluster.rates import Case, Testbed
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.programs import MissingError
 
-TABLES = ("rates", "latency", "intake", "memory")
+TABLES = ("rates", "decisions", "latency", "intake", "memory")
 
 
 def main() -> None:
@@ -43,6 +43,8 @@ def _tables(testbed: Testbed, names: tuple[str, ...] | list[str], *, quick: bool
     nodes = 500 if quick else 5000
     if "rates" in names:
         rates.table(testbed, [case for case in _cases(quick=quick) if only in case.name])
+    if "decisions" in names:
+        decisions.table(testbed, nodes, 100 if quick else 750, 10 if quick else 50)
     if "latency" in names:
         latency.table(testbed, nodes, 20 if quick else 100)
     if "intake" in names:

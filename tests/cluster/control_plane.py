@@ -193,16 +193,26 @@ class ControlPlane:
         """Return true if the running kube-scheduler has synced its caches."""
         return self._healthy(self._ports[self.scheduler.name], "/readyz")
 
+    def scheduler_metrics(self) -> str:
+        """Return the metrics of the running kube-scheduler, which must serve them to anybody; empty if it does not answer."""
+        status, content = self._get(self._ports[self.scheduler.name], "/metrics")
+        return content if status == 200 else ""
+
     def _healthy(self, port: int, path: str = "/healthz") -> bool:
+        return self._get(port, path)[0] == 200
+
+    def _get(self, port: int, path: str) -> tuple[int, str]:
+        """Return status and body; the status is 0 without an answer."""
         import ssl
 
         context = ssl.create_default_context(cadata=self.authority.certificate.decode())
         with contextlib.closing(http.client.HTTPSConnection("127.0.0.1", port, timeout=2, context=context)) as connection:
             try:
                 connection.request("GET", path)
-                return connection.getresponse().status == 200
+                response = connection.getresponse()
+                return response.status, response.read().decode()
             except (OSError, http.client.HTTPException):
-                return False
+                return 0, ""
 
     def compact(self) -> int:
         """Compact etcd's history up to now; return the revision.

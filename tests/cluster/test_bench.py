@@ -22,7 +22,7 @@ SECONDS = 270
 def test_rates_and_latency_are_measured_next_to_kube_scheduler(programs, tmp_path):
     names = RATES if WHOLE else RATES[1:2]
     only = [] if WHOLE else ["--only", *names]
-    command = [sys.executable, "-m", "benchmarks.cluster", "--quick", *only, "rates", "latency"]
+    command = [sys.executable, "-m", "benchmarks.cluster", "--quick", *only, "rates", "decisions", "latency"]
     place = {**os.environ, "TMPDIR": str(tmp_path), "KUBEBUILDER_ASSETS": str(programs.folder)}
     done = subprocess.run(command, env=place, cwd=ROOT, capture_output=True, text=True, timeout=SECONDS, check=False)
 
@@ -32,4 +32,6 @@ def test_rates_and_latency_are_measured_next_to_kube_scheduler(programs, tmp_pat
     assert names == [row[0] for row in rates]
     assert all(float(cell.replace(",", "")) > 0 for row in rates for cell in (row[2], row[3], row[5]))
     assert ["sidecar", "kube-scheduler"] == [row[2] for row in latencies]
+    (decisions,) = (line.split("|") for line in done.stdout.splitlines() if line.startswith("| gangs of 4 in one rack, a claim"))
+    assert all(float(cell.replace(",", "")) > 0 for cell in decisions[3:6])
     assert [] == list(tmp_path.iterdir())
