@@ -17,7 +17,7 @@ from scheduler_core.cel.folds import Fold
 from scheduler_core.cel.regexes import compiled
 from scheduler_core.cel.scope import Scope
 from scheduler_core.cel.short_circuits import constant_member, junction, or_else
-from scheduler_core.cel.values import Err, Fault, Map, OptionalValue, TypeValue, Value
+from scheduler_core.cel.values import Err, Fault, Map, OptionalValue, TypeValue, UInt, Value, type_name
 
 _CONVERSIONS = frozenset({"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"})
 _EAGER = frozenset({"format"})
@@ -90,6 +90,8 @@ class _Planner:
         return _attribute(attribute, test=node.test)
 
     def _index(self, operand: Step, index: Step, *, optional: bool) -> Step:
+        if index.constant and type(index.value) not in {bool, int, UInt, float, str}:
+            raise PlanFault(f"invalid qualifier type: {type_name(index.value)}")
         attribute = self._chain(operand)
         key = index.run if index.attribute is None else index.attribute.resolve
         attribute.add(Qualifier(key, optional=optional))

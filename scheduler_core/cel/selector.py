@@ -14,7 +14,7 @@ from scheduler_core.cel.reads import Path, paths
 from scheduler_core.cel.scope import CostExceeded, Scope
 from scheduler_core.cel.syntax import SyntaxFault, parse
 from scheduler_core.cel.validation import violations
-from scheduler_core.cel.values import Err, Fault, Map, Value, type_name
+from scheduler_core.cel.values import Err, Fault, Map, OptionalValue, Value, type_name
 
 MOST_BYTES = 10 * 1024
 """``CELSelectorExpressionMaxLength`` of resource.k8s.io."""
@@ -100,18 +100,28 @@ class Selector:
             raise EvaluationError("operation cancelled: actual cost limit exceeded") from None
         if type(value) is Err:
             raise EvaluationError(value.message)
+        while type(value) is OptionalValue and value.present:
+            value = value.value
+        if type(value) is OptionalValue:
+            raise EvaluationError("CEL result of type optional_type could not be converted to bool: optional.none() dereference")
         if type(value) is not bool:
             raise EvaluationError(f"CEL result of type {type_name(value)} could not be converted to bool")
         return value, scope.cost
 
 
-@functools.lru_cache(maxsize=1024)
 def compile_selector(expression: str) -> Selector:
     """Return the compiled *expression*; equal expressions share one result.
 
     Raises:
-        CompileError: it is not valid, or it does not return a bool.
+        CompileError: it is not a string, it is not valid, or it does not return a bool.
     """
+    if not isinstance(expression, str):
+        raise CompileError(f"must be a string, not {type(expression).__name__}")
+    return _compiled(expression)
+
+
+@functools.lru_cache(maxsize=1024)
+def _compiled(expression: str) -> Selector:
     try:
         if len(expression.encode()) > MOST_BYTES:
             raise CompileError(f"Too long: may not be more than {MOST_BYTES} bytes")

@@ -84,7 +84,11 @@ def _mixed(parsed: nodes.Parsed, checked: Checked, elements: list[tuple[nodes.No
     first: Type | None = None
     for each, optional in elements:
         found = checked.types[each.id]
-        if optional and found.params:
+        if optional:
+            if not found.params:
+                # The API server panics here, and refuses the object.
+                yield parsed.error(each.id, f"expected type 'optional_type' but found '{found}'")
+                return
             found = found.params[0]
         if first is None:
             first = found

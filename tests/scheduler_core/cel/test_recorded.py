@@ -29,6 +29,18 @@ OWN_WORDING = frozenset(
         'device.attributes["l.example.com"].one.exists(x, true)',
         'ip("x").family() == 4',
         'cidr("10.0.0.0/255.0.0.0").prefixLength() == 8',
+        "dyn(device.attributes['gpu.nvidia.com'].?index)",
+        "device.attributes[dyn(null)].a == 1",
+        "{'a': 1}[dyn(b'a')] == 1",
+        "dyn([1])[[0]] == 1",
+        "dyn([1])[{}] == 1",
+        "dyn({'a': 1})[?null].hasValue()",
+        "dyn({'a': 1})[int] == 1",
+        "dyn({'a': 1})[duration('1s')] == 1",
+        # Go panics.
+        "[?dyn(optional.of(1)), 2] == [1, 2]",
+        "{?'a': dyn(1)} == {'a': 1}",
+        "[?device.attributes['gpu.nvidia.com'].index] == [3]",
     }
 )
 """Expressions whose error has another text than upstream."""

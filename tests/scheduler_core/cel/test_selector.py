@@ -157,6 +157,12 @@ def test_expressions_that_cannot_be_parsed_are_errors(expression):
         compile_selector(expression)
 
 
+@pytest.mark.parametrize("expression", [None, 1, True, 1.5, b"true", ["true"], {}])
+def test_only_a_string_is_an_expression(expression):
+    with pytest.raises(CompileError, match=rf"^must be a string, not {type(expression).__name__}$"):
+        compile_selector(expression)
+
+
 def test_protobuf_messages_are_not_supported():
     with pytest.raises(CompileError, match=r"undeclared reference to .google\.protobuf\.Int64Value."):
         compile_selector("google.protobuf.Int64Value{value: 1} == 1")

@@ -43,7 +43,9 @@ func main() {
 	compiler := cel.GetCompiler(cel.Features{EnableConsumableCapacity: true})
 	answers := make([]answer, 0, len(queries))
 	for _, each := range queries {
-		answers = append(answers, evaluate(compiler.CompileCELExpression(each.Expression, cel.Options{DisableCostEstimation: true}), each.Device))
+		answers = append(answers, evaluate(func() cel.CompilationResult {
+			return compiler.CompileCELExpression(each.Expression, cel.Options{DisableCostEstimation: true})
+		}, each.Device))
 	}
 	if err := json.NewEncoder(os.Stdout).Encode(answers); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -51,7 +53,14 @@ func main() {
 	}
 }
 
-func evaluate(compiled cel.CompilationResult, input device) answer {
+func evaluate(compile func() cel.CompilationResult, input device) (result answer) {
+	// Some expressions panic: they are answered as those that cannot be compiled.
+	defer func() {
+		if failure := recover(); failure != nil {
+			result = answer{CompileError: fmt.Sprintf("panic: %v", failure)}
+		}
+	}()
+	compiled := compile()
 	if compiled.Error != nil {
 		return answer{CompileError: compiled.Error.Detail}
 	}
@@ -61,7 +70,6 @@ func evaluate(compiled cel.CompilationResult, input device) answer {
 		Attributes:               input.Attributes,
 		Capacity:                 input.Capacity,
 	})
-	result := answer{}
 	if details != nil {
 		result.Cost = details.ActualCost()
 	}
