@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
 from scheduler_core.cel.operators import timestamp
@@ -63,17 +63,15 @@ def duration_text(value: Duration) -> str:
     return f"{sign}{abs(value.nanoseconds) // _SECOND}{_fraction(abs(value.nanoseconds))}s"
 
 
-def _zone(name: str) -> tzinfo:
+def _local(moment: datetime, name: str) -> datetime:
+    """Return *moment* in a time zone, or with an offset such as ``-02:30``, which cel-go does not limit."""
     hours, colon, minutes = name.partition(":")
     try:
         if not colon:
             from zoneinfo import ZoneInfo
 
-            return ZoneInfo(name or "UTC")
-        offset = timedelta(hours=abs(int(hours)), minutes=int(minutes))
-        if not 0 <= int(minutes) <= 59:
-            raise Fault(f"timezone offset minutes out of range [0, 59]: {name}")
-        return timezone(-offset if hours.startswith("-") else offset)
+            return moment.astimezone(ZoneInfo(name or "UTC"))
+        return moment + timedelta(hours=int(hours), minutes=-int(minutes) if hours.startswith("-") else int(minutes))
     except (KeyError, ValueError, OSError):
         raise Fault(f"unknown time zone {name}") from None
 
@@ -82,7 +80,7 @@ def _part(read: Callable[[datetime], int]) -> Callable[..., int]:
     def getter(value: Timestamp, zone: str = "UTC") -> int:
         moment = _EPOCH + timedelta(microseconds=value.nanoseconds // 1000)
         try:
-            return read(moment.astimezone(_zone(zone)))
+            return read(_local(moment, zone))
         except OverflowError:
             raise Fault("timestamp overflow") from None
 
