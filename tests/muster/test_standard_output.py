@@ -34,6 +34,7 @@ PRINTING = {
     "migrate": [[str(DATA / "manifests")]],
     "review": [[str(DATA / "reviews.jsonl")]],
     "simulate": [[str(DATA / "placement")], [str(DATA / "placement"), "--format", "html"], ["--batch", "questions.jsonl"]],
+    "fit": [[str(DATA / "placement")], [str(DATA / "placement"), "--format", "json"]],
     "snapshot": [[str(DATA / "placement")]],
     "certs": [["issue", "--out", "new", "--name", "localhost"], ["inspect", "pair"]],
     "demo": [["--no-color"]],
