@@ -40,6 +40,7 @@ class CardLine:
         count: number of placed pods, and of all.
         nodes: nodes of its own pods, shortened.
         promised: nominated nodes, shortened.
+        when: when the pods get them.
         why: reasons for its pending pods, unless they are those of the root.
 
     """
@@ -54,6 +55,7 @@ class CardLine:
     count: str
     nodes: str
     promised: str
+    when: str
     why: tuple[str, ...]
 
 
@@ -114,6 +116,7 @@ def _line(row: TreeRow, decision: Decision, locate: Locate) -> CardLine:
         count=count,
         nodes=nodes(per_node(row.assigned), LONGEST) if row.assigned else "",
         promised=nodes(per_node(row.promised), LONGEST) if row.promised else "",
+        when=row.when,
         why=tuple(why),
     )
 

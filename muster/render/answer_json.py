@@ -66,6 +66,8 @@ def decision_json(decision: Decision) -> dict[str, object]:
     }
     if decision.volumes:
         result["volumes"] = {claim: _volume(each) for claim, each in sorted(decision.volumes.items())}
+    if decision.devices:
+        result["devices"] = {claim.label: [str(each) for each in given.devices] for claim, given in decision.devices.items()}
     if decision.conflict:
         result["conflict"] = list(decision.conflict)
     if decision.remedies_note:

@@ -123,7 +123,7 @@ def _group_line(row: TreeRow, cells: Sequence[str], page: Page) -> Iterator[str]
 def _with_nodes(row: TreeRow, head: str, plain: str, page: Page) -> Iterator[str]:
     """Yield *head* with the nodes after it if they fit, else below it."""
     indent = f"{row.below}  "
-    for pods_to_nodes, words in ((row.assigned, ""), (row.promised, "after eviction on ")):
+    for pods_to_nodes, words in ((row.assigned, ""), (row.promised, f"{row.when} on ")):
         if not pods_to_nodes:
             continue
         if page.every:

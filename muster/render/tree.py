@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from scheduler_core.model.decision import Decision, GroupDecision, Name
+from scheduler_core.model.decision import Decision, GroupDecision, Name, Status
 from scheduler_core.model.snapshot import ClusterSnapshot
 from validators.model.objects import namespace_of
 
@@ -63,6 +63,8 @@ class TreeRow:
     """Number of pods to place, in its whole subtree."""
     awaits: bool = False
     """True if a pod of its subtree has a nominated node."""
+    when: str = "after eviction"
+    """When its pods get their nominated nodes."""
 
 
 def rows(decision: Decision, kinship: Kinship) -> list[TreeRow]:
@@ -78,6 +80,9 @@ def rows(decision: Decision, kinship: Kinship) -> list[TreeRow]:
         for child in reversed(below):
             last = child is below[-1]
             stack.append((child, f"{line}{'└─' if last else '├─'} ", f"{line}{'   ' if last else '│  '}", (*above, each)))
+    if decision.status is Status.WAIT:
+        for row in result:
+            row.when = "when its devices are ready"
     _share_out(decision, {row.decision.group: row for row in result}, kinship)
     _sum_up(result, children)
     return result

@@ -7,6 +7,7 @@ import functools
 from collections.abc import Mapping, Sequence
 
 from scheduler_core import diagnosis
+from scheduler_core.cycle.device_decisions import with_devices
 from scheduler_core.cycle.effects import Effects, keeps_nominations
 from scheduler_core.cycle.preemptor import Preemptor, Proposal, Proving
 from scheduler_core.cycle.verdicts import verdicts
@@ -131,7 +132,7 @@ class Decider:
             volumes=volumes,
             message=diagnosis.volumes_not_held(volumes, without),
         )
-        return self._settled(decision)
+        return self._settled(with_devices(decision, pods, self._greedy.state.stateful.plugins, exact=not self._options.sparing))
 
     def _chosen_volumes(
         self, pods: Sequence[tuple[PodRecord, int]], planned: Mapping[ClaimName, int]

@@ -11,6 +11,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from scheduler_core.model.decision import Decision, Name, Status
+from scheduler_core.model.devices import Allocation
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
@@ -35,6 +36,7 @@ class Effects:
         self.nominated: dict[str, int] = {}
         self.victims: set[str] = set()
         self._volumes: dict[str, str] = {}
+        self._devices: dict[str, Allocation] = {}
         self._pending: dict[str, Decision] = {}
         for decision in decisions:
             self.record(decision)
@@ -45,6 +47,7 @@ class Effects:
         self.nominated |= {pod: self._nodes.index[node] for pod, node in decision.nominations.items()}
         self.victims.update(decision.victims)
         self._volumes |= {claim: choice.volume for claim, choice in decision.volumes.items()}
+        self._devices |= {claim.key: allocation for claim, allocation in decision.devices.items()}
         self._pending |= dict.fromkeys(decision.pending, decision)
 
     def nomination(self, pod: PodRecord) -> int:
@@ -62,7 +65,12 @@ class Effects:
         """
         if not (self.placed or self.nominated or self.victims or self._pending):
             return snapshot
-        return dataclasses.replace(snapshot, pods=tuple(self._pods(snapshot.pods, evict=evict, drop_pending=drop_pending)))
+        pods = tuple(self._pods(snapshot.pods, evict=evict, drop_pending=drop_pending))
+        devices = snapshot.devices
+        if devices is not None:
+            released = devices.released(self.victims) if evict else frozenset()
+            devices = devices.with_allocations(self._devices, released)
+        return dataclasses.replace(snapshot, pods=pods, devices=devices)
 
     def _pods(self, before: Iterable[PodRecord], *, evict: bool, drop_pending: bool) -> Iterator[PodRecord]:
         for pod in before:

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 
 from scheduler_core.diagnosis import phrases
+from scheduler_core.model.device_claims import DeviceShortage
+from scheduler_core.model.devices import CANNOT_ALLOCATE
 from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.placement.state import PlacementState
@@ -44,6 +46,7 @@ class NodeRefusals:
         feasible: number of nodes that would take the pod.
         pre_filter: the reason that excludes all nodes without a look at them; empty if there is none.
         filters: all filters with their plugin; masks over ``nodes``.
+        shortage: request for which nodes have too few free devices, if that is a reason.
 
     """
 
@@ -58,6 +61,7 @@ class NodeRefusals:
     feasible: int
     pre_filter: str = ""
     filters: tuple[NamedFilter, ...] = ()
+    shortage: DeviceShortage | None = None
 
     def counts(self) -> list[tuple[str, int]]:
         """Return kube-scheduler's reasons with their number of nodes, most first, then by text."""
@@ -98,9 +102,14 @@ def examine_nodes(state: PlacementState, pod: PodRecord, nodes: Nodes) -> NodeRe
     stateful = state.stateful.filters_by_plugin(pod, nodes) if related else []
     last = [(plugin, reason, mask[nodes]) for plugin, reason, mask in state.profile.filters_by_plugin(pod.shape, last=True)]
     others |= _first_rejections([*stateful, *last], remaining)
-    pre_filter = state.profile.pre_filter(pod.shape) if pod.shape.volumes else ""
+    pre_filter = state.profile.pre_filter(pod.shape) if pod.shape.volumes or pod.shape.devices else ""
     filters = (*first, *ledger, *_row_filters(state, rows, enough), *stateful, *last)
-    return NodeRefusals(pod, nodes, static, others, usable, compared, free, short, int(remaining.sum()), pre_filter, filters)
+    shortage = _device_shortage(state, pod, nodes[others[CANNOT_ALLOCATE]]) if CANNOT_ALLOCATE in others else None
+    return NodeRefusals(pod, nodes, static, others, usable, compared, free, short, int(remaining.sum()), pre_filter, filters, shortage)
+
+
+def _device_shortage(state: PlacementState, pod: PodRecord, nodes: Nodes) -> DeviceShortage | None:
+    return next(filter(None, (plugin.shortage(pod, nodes) for plugin in state.stateful.plugins)), None)
 
 
 def fit_error_message(state: PlacementState, refusals: NodeRefusals) -> str:

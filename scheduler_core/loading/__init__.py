@@ -13,6 +13,10 @@ read_namespaces  labels of namespaces
 read_selectors  selectors of Services and of controllers of pods
 read_groups    groups, Workloads, priority classes, disruption budgets
 read_volumes   claims, volumes, and the objects about them
+read_devices   devices, classes and taints, claims to devices and their templates
+claim_specs    specifications of claims to devices
+pod_devices    claims of pods to devices
+device_gates   claims to devices that are ignored, or whose feature gate is off
 read_claim_requests  specifications of claims and volumes
 translate_volumes  volumes of in-tree plugins that are migrated to a CSI driver
 claim_options  options of claims that wait for their first consumer

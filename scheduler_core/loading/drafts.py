@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Hashable, Iterable, Mapping
 
+from scheduler_core.loading.container_requests import Containers
 from scheduler_core.loading.gather import Name
 from scheduler_core.loading.pod_forms import Images, PodForm
 from scheduler_core.model.attach_limits import row_name
+from scheduler_core.model.device_claims import DeviceClaim, PodEntry
 from scheduler_core.model.pods import Health
 from scheduler_core.model.volume_users import NO_NAMED_VOLUMES, Disk, NamedVolumes, VolumeKey, claim_use
 from scheduler_core.model.volumes import BoundClaim, PodClaim
@@ -50,6 +52,13 @@ class Draft:
     named_volumes: NamedVolumes = NO_NAMED_VOLUMES
     """Its volumes whose names matter."""
     controller: tuple[str, str] = ("", "")
+    """See PodRecord."""
+    containers: Containers = ()
+    """Extended resources of its containers."""
+    entries: tuple[PodEntry, ...] = ()
+    """Its entries of ``spec.resourceClaims``."""
+    device_claims: tuple[DeviceClaim, ...] = ()
+    held: str = ""
     """See PodRecord."""
     unresolved: PodForm | None = None
     """Its form before the requirements of its claims were added; None if ``form`` is this form."""

@@ -16,7 +16,7 @@ from scheduler_core.model.problem import Problem
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.volumes import VolumeNeed
 from validators.defaults.drop import drop_disabled_fields
-from validators.gates import COMPOSITE, GENERIC_WORKLOAD, Gates
+from validators.gates import CLAIMS, COMPOSITE, GENERIC_WORKLOAD, Gates
 from validators.lookup import KnownObjects
 from validators.model.group import CompositePodGroup, Group, PodGroup
 from validators.model.objects import Object, namespace_of
@@ -27,10 +27,12 @@ _OTHERS = ("PriorityClass", "Node")
 def apply_feature_gates(snapshot: ClusterSnapshot, gates: Gates, ignore: Collection[str] = ()) -> ClusterSnapshot:
     """Return *snapshot* as in a cluster with *gates*; dropped fields and objects are listed in its problems.
 
-    Claims in the fields *ignore* that wait for their first consumer require nothing.
+    Claims in the fields *ignore* that wait for their first consumer, and claims to devices there, require nothing.
     """
     if ignore and snapshot.nodes.storage is not None:
         snapshot = without_claims(snapshot, ignore)
+    if snapshot.devices is not None:
+        snapshot = _device_gates(snapshot, gates, ignore)
     if not gates.off:
         return snapshot
     problems = list(snapshot.problems)
@@ -44,6 +46,13 @@ def apply_feature_gates(snapshot: ClusterSnapshot, gates: Gates, ignore: Collect
     known = KnownObjects((*groups, *workloads, *others), complete=False)
     ordered = tuple(sorted(set(problems), key=lambda each: (each.object, each.message)))
     return dataclasses.replace(snapshot, groups=groups, pods=pods, known=known, problems=ordered)
+
+
+def _device_gates(snapshot: ClusterSnapshot, gates: Gates, ignore: Collection[str]) -> ClusterSnapshot:
+    from scheduler_core.loading import device_gates
+
+    snapshot = device_gates.without_ignored_claims(snapshot, ignore) if ignore else snapshot
+    return snapshot if gates.enabled(CLAIMS) else device_gates.without_group_claims(snapshot)
 
 
 def without_claims(snapshot: ClusterSnapshot, ignore: Collection[str]) -> ClusterSnapshot:

@@ -21,10 +21,12 @@ ATTACH_KINDS = ("CSINode", "CSIDriver", "VolumeAttachment")
 """Kinds with limits of the volumes that a node can attach."""
 CAPACITY_KINDS = ("CSIStorageCapacity",)
 """Kinds with the storage that can be provisioned."""
+DEVICE_KINDS = ("DeviceClass", "DeviceTaintRule", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice")
+"""Kinds about devices."""
 SELECTING_KINDS = ("Service", *CONTROLLERS)
 """Kinds whose selectors are the default of topology spread."""
 _BASIC_KINDS = ("Node", "Pod", "PodGroup", "CompositePodGroup", "Workload", "PriorityClass", "PodDisruptionBudget", "Namespace")
-KINDS = (*_BASIC_KINDS, *VOLUME_KINDS, *ATTACH_KINDS, *CAPACITY_KINDS, *SELECTING_KINDS)
+KINDS = (*_BASIC_KINDS, *VOLUME_KINDS, *ATTACH_KINDS, *CAPACITY_KINDS, *DEVICE_KINDS, *SELECTING_KINDS)
 """Kinds that are read."""
 ADMISSION_KINDS = ("LimitRange", "ResourceQuota", "RuntimeClass")
 """Kinds that decide what the API server does to new pods; placement does not read them."""
@@ -41,6 +43,11 @@ _NOUNS |= {
     "StorageClass": "class",
     "Service": "Service",
     "Namespace": "namespace",
+    "ResourceClaim": "claim",
+    "ResourceClaimTemplate": "template",
+    "ResourceSlice": "slice",
+    "DeviceClass": "class",
+    "DeviceTaintRule": "rule",
     **dict.fromkeys(CONTROLLERS, "controller"),
 }
 

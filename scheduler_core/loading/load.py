@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from scheduler_core.loading import label_case, label_suggestions, v1alpha1
 from scheduler_core.loading.claim_options import report_storage
 from scheduler_core.loading.configuration.scheduler_configuration import read_configuration
-from scheduler_core.loading.drafts import requested_rows
-from scheduler_core.loading.gather import CONFIGURATION, GatheredObjects, Unusable, gather, left_out
+from scheduler_core.loading.drafts import Draft, requested_rows
+from scheduler_core.loading.gather import CONFIGURATION, DEVICE_KINDS, GatheredObjects, Unusable, gather, left_out
 from scheduler_core.loading.priority import Priorities
 from scheduler_core.loading.read_groups import completed, group_priorities, read_budgets, read_kind
 from scheduler_core.loading.read_namespaces import missing_namespaces, read_namespaces
 from scheduler_core.loading.read_nodes import NodeRead, images_among, node_table, read_nodes
 from scheduler_core.loading.read_objects import SEVERAL
-from scheduler_core.loading.read_pods import Records, read_pods
+from scheduler_core.loading.read_pods import Reader, Records, read_pods
 from scheduler_core.loading.read_selectors import read_selectors
 from scheduler_core.loading.read_volumes import read_volumes
 from scheduler_core.loading.volume_pools import count_volumes
+from scheduler_core.model.device_claims import DeviceObjects
+from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILES, SchedulerProfiles
 from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.model.volumes import VolumeObjects
 from validators.lookup import KnownObjects
 from validators.model.cluster import Node, PriorityClass
 from validators.model.decode import Source
@@ -51,15 +54,12 @@ def load_gathered(
     composites = read_kind(kinds["CompositePodGroup"], CompositePodGroup, problems)
     priorities = Priorities(classes.good)
     volumes = read_volumes(kinds, problems)
-    drafts = read_pods(kinds.pop("Pod"), nodes, volumes, problems)
+    drafts, reader = read_pods(kinds.pop("Pod"), nodes, volumes, problems)
+    drafts, devices = _with_devices(kinds, drafts, leaves.good, reader, problems)
     named: tuple[Group, ...] = (*leaves.good, *composites.good)
     generated = v1alpha1.join(drafts, workloads.good, named, priorities)
     groups = completed((*named, *generated.groups), priorities, problems)
-    table = node_table(nodes, requested_rows(drafts), problems, volumes.attach)
-    images = {name for each in {draft.images for draft in drafts} for name in each}
-    table.report_images(images_among(each.node.status.images, images) for each in nodes.values())
-    report_storage(table, volumes)
-    count_volumes(table, [draft.form.requests() for draft in drafts if draft.form.volumes])
+    table = _node_table(nodes, drafts, volumes, devices, problems)
     table.score_resources(profiles.scored_resources)
     records = Records(table, priorities, problems, profiles)
     pods = tuple(records.record(draft) for draft in drafts)
@@ -82,7 +82,34 @@ def load_gathered(
         selectors=selectors,
         profiles=profiles,
         namespaces=namespaces,
+        devices=devices,
     )
+
+
+def _node_table(
+    nodes: Mapping[str, NodeRead], drafts: Sequence[Draft], volumes: VolumeObjects, devices: DeviceObjects | None, problems: list[Problem]
+) -> NodeTable:
+    table = node_table(nodes, requested_rows(drafts), problems, volumes.attach)
+    images = {name for each in {draft.images for draft in drafts} for name in each}
+    table.report_images(images_among(each.node.status.images, images) for each in nodes.values())
+    report_storage(table, volumes)
+    if devices is not None:
+        table.back_by_devices(devices.resources)
+    count_volumes(table, [draft.form.requests() for draft in drafts if draft.form.volumes])
+    return table
+
+
+def _with_devices(
+    kinds: Mapping[str, list[GatheredObjects]], drafts: list[Draft], groups: Iterable[PodGroup], reader: Reader, problems: list[Problem]
+) -> tuple[list[Draft], DeviceObjects | None]:
+    """Return *drafts*, with *groups* and read by *reader*, with the requirements of their claims to devices; and the devices, if any."""
+    if not any(kinds[kind] for kind in DEVICE_KINDS) and not any(draft.entries for draft in drafts):
+        return drafts, None
+    from scheduler_core.loading.pod_devices import PodDevices, group_entries
+    from scheduler_core.loading.read_devices import read_devices
+
+    devices = read_devices(kinds, problems)
+    return PodDevices(devices, group_entries(groups)).resolved(drafts, reader.forms), devices
 
 
 def configured_profiles(objects: Iterable[GatheredObjects], problems: list[Problem]) -> SchedulerProfiles:

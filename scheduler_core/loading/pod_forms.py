@@ -6,11 +6,13 @@ import dataclasses
 from collections.abc import Collection, Iterable, Iterator
 
 from scheduler_core.loading import object_errors, pod_requests
+from scheduler_core.loading.container_requests import Containers, extended_requests
 from scheduler_core.loading.read_claim_requests import template_claim
 from scheduler_core.model import wire
 from scheduler_core.model.attach_limits import Amount
 from scheduler_core.model.cluster_objects import has_tag
 from scheduler_core.model.delayed_claims import ClaimRequest
+from scheduler_core.model.device_claims import DeviceNeed, PodEntry
 from scheduler_core.model.pods import Port
 from scheduler_core.model.volumes import PodClaim, VolumeNeed
 from scheduler_core.model.wire import Affinity, Container, Pod, PodSpec, PodStatus, Toleration, TopologySpreadConstraint, Volume
@@ -53,6 +55,7 @@ class PodForm:
     volumes: tuple[VolumeNeed, ...] = ()
     named_volumes: bool = False
     """True if its pods have volumes whose names matter."""
+    devices: tuple[DeviceNeed, ...] = ()
 
     def requests(self) -> list[ClaimRequest]:
         """Return the specifications of the claims that wait for their first consumer."""
@@ -84,22 +87,24 @@ class PodForms:
     """
 
     def __init__(self) -> None:
-        self._by_spec: dict[bytes, tuple[PodForm, Images]] = {}
+        self._by_spec: dict[bytes, tuple[PodForm, Images, Containers]] = {}
         self._by_content: dict[bytes, PodForm] = {}
         self._by_volumes: dict[tuple[PodForm, FormVolumes], PodForm] = {}
+        self._by_devices: dict[tuple[PodForm, tuple[DeviceNeed, ...], int], PodForm] = {}
 
     def __len__(self) -> int:
         """Return the number of cached specs."""
-        return len(self._by_spec) + len(self._by_volumes)
+        return len(self._by_spec) + len(self._by_volumes) + len(self._by_devices)
 
     def retain(self, forms: Collection[PodForm]) -> None:
         """Drop all cached forms except *forms*."""
         self._by_spec = {key: found for key, found in self._by_spec.items() if found[0] in forms}
         self._by_content = {key: form for key, form in self._by_content.items() if form in forms}
         self._by_volumes = {key: form for key, form in self._by_volumes.items() if form in forms}
+        self._by_devices = {key: form for key, form in self._by_devices.items() if form in forms}
 
-    def form_for(self, pod: Pod) -> tuple[PodForm, Images]:
-        """Return the form of *pod*, and its images.
+    def form_for(self, pod: Pod) -> tuple[PodForm, Images, Containers]:
+        """Return the form of *pod*, its images and its extended resources.
 
         Raises:
             ValueError: a quantity is negative or unreadable; the text names the field.
@@ -110,7 +115,7 @@ class PodForms:
         volumes = tuple(each.image.reference for each in spec.volumes or () if each.image is not None)
         key = wire.ENCODER.encode((_spec_fields(spec), _status_fields(pod.status), unmodelled, volumes))
         if (found := self._by_spec.get(key)) is None:
-            found = self._by_spec[key] = self._interned(_form(pod, unmodelled)), _images(spec, volumes)
+            found = self._by_spec[key] = self._interned(_form(pod, unmodelled)), _images(spec, volumes), extended_requests(spec)
         return found
 
     def with_volumes(self, form: PodForm, volumes: FormVolumes) -> PodForm:
@@ -126,6 +131,15 @@ class PodForms:
             resolved = self._by_volumes[key] = self._interned(
                 dataclasses.replace(form, demand=demand, unmodelled=unmodelled, volumes=volumes.needs, named_volumes=volumes.named)
             )
+        return resolved
+
+    def with_devices(self, form: PodForm, needs: tuple[DeviceNeed, ...], entries: int) -> PodForm:
+        """Return *form* with the requirements of the claims in its first *entries* of ``spec.resourceClaims``, which are modelled."""
+        key = form, needs, entries
+        if (resolved := self._by_devices.get(key)) is None:
+            modelled = {f"spec.resourceClaims[{index}]" for index in range(entries)}
+            unmodelled = tuple(field for field in form.unmodelled if field not in modelled)
+            resolved = self._by_devices[key] = self._interned(dataclasses.replace(form, unmodelled=unmodelled, devices=needs))
         return resolved
 
     def _interned(self, form: PodForm) -> PodForm:
@@ -207,6 +221,17 @@ def claims_of(pod: str, spec: PodSpec) -> Iterator[PodClaim]:
             yield PodClaim(index, name)
         elif volume.ephemeral is not None:
             yield PodClaim(index, f"{pod}-{volume.name}", template_claim(volume.ephemeral, f"spec.volumes[{index}].ephemeral"))
+
+
+def entries_of(pod: Pod) -> tuple[PodEntry, ...]:
+    """Return the entries of ``spec.resourceClaims``."""
+    created = {each.name: each.resource_claim_name for each in pod.status.resource_claim_statuses or ()}
+    return tuple(
+        PodEntry(
+            each.name, each.resource_claim_name or "", each.resource_claim_template_name or "", each.name in created, created.get(each.name)
+        )
+        for each in pod.spec.resource_claims or ()
+    )
 
 
 def _constraining_sources(volume: Volume) -> Iterator[str]:

@@ -45,6 +45,7 @@ def shape_of(form: PodForm, images: Images, serial: int, nodes: NodeTable, profi
         picks_volumes=storage is not None and storage.one_by_one(claims),
         counts_volumes=storage is None or storage.counted(claims),
         named_volumes=form.named_volumes,
+        devices=form.devices if form.devices and profile.filters("DynamicResources") else (),
         unchecked=tuple(sorted(unchecked.items())),
         profile=profile,
     )

@@ -7,35 +7,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from scheduler_core.loading import object_errors
 from scheduler_core.loading.gather import DEEP, GatheredObjects, Name, Unusable, label, left_out, written_name
-from scheduler_core.model import wire, wire_volumes, wire_workloads
-from scheduler_core.model.cluster_objects import Namespace, Node, PodDisruptionBudget
+from scheduler_core.model import wire
 from scheduler_core.model.problem import Problem
-from validators.model.meta import ObjectMeta
 from validators.model.objects import CLUSTER_SCOPED
 
 T = TypeVar("T")
-M = TypeVar(
-    "M",
-    wire.Pod,
-    Node,
-    PodDisruptionBudget,
-    Namespace,
-    wire_volumes.PersistentVolumeClaim,
-    wire_volumes.PersistentVolume,
-    wire_volumes.StorageClass,
-    wire_volumes.CSINode,
-    wire_volumes.CSIDriver,
-    wire_volumes.CSIStorageCapacity,
-    wire_volumes.VolumeAttachment,
-    wire_workloads.Service,
-    wire_workloads.ReplicationController,
-    wire_workloads.ReplicaSet,
-    wire_workloads.StatefulSet,
-)
+M = TypeVar("M", bound=wire.Wire)
 
 SEVERAL = "is defined several times with different content; the one that sorts first as JSON is used"
 """Message for different objects of the same name."""
@@ -68,10 +49,7 @@ def _decode_normalized(gathered: GatheredObjects, model: type[M]) -> M:
     return decoded
 
 
-def name_in(
-    kind: str,
-    metadata: ObjectMeta | wire_volumes.ClaimMeta | wire_volumes.VolumeMeta | wire_volumes.NodeMeta | wire_workloads.SelectingMeta,
-) -> Name:
+def name_in(kind: str, metadata: NamedMeta) -> Name:
     """Return namespace and name, with the default namespace of the API server.
 
     Raises:
@@ -79,6 +57,18 @@ def name_in(
 
     """
     return _valid_name(kind, (metadata.namespace, metadata.name))
+
+
+class NamedMeta(Protocol):
+    """``metadata`` of an object."""
+
+    @property
+    def name(self) -> str:
+        """Return the name; empty if it is missing."""
+
+    @property
+    def namespace(self) -> str:
+        """Return the namespace; empty if it is missing."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

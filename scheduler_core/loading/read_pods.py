@@ -9,7 +9,7 @@ from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from scheduler_core.loading.drafts import Draft
 from scheduler_core.loading.gather import GatheredObjects, Name, Unusable, label, left_out
 from scheduler_core.loading.inline_disks import disks_of
-from scheduler_core.loading.pod_forms import FormVolumes, Images, PodForm, PodForms, claims_of
+from scheduler_core.loading.pod_forms import FormVolumes, Images, PodForm, PodForms, claims_of, entries_of
 from scheduler_core.loading.pod_shapes import scored_images, shape_of
 from scheduler_core.loading.priority import Priorities, Rank
 from scheduler_core.loading.read_objects import name_in, one_each, typed
@@ -33,8 +33,8 @@ _MOST_TEXTS = 100_000
 
 def read_pods(
     objects: Iterable[GatheredObjects], nodes: Mapping[str, object], volumes: VolumeObjects, problems: list[Problem]
-) -> list[Draft]:
-    """Return the usable pods that have not finished, sorted by name; the node of a bound pod must exist."""
+) -> tuple[list[Draft], Reader]:
+    """Return the usable pods that have not finished, sorted by name, and their reader; the node of a bound pod must exist."""
     reader = Reader()
     drafts = one_each(objects, reader.read_pod, problems).good
     shared = _shared_claims(drafts.values())
@@ -48,7 +48,7 @@ def read_pods(
         else:
             usable.append(draft)
     # Only after all users of a volume are known.
-    return [reader.resolve_claims(draft, volumes, shared) for draft in usable]
+    return [reader.resolve_claims(draft, volumes, shared) for draft in usable], reader
 
 
 def _shared_claims(drafts: Iterable[Draft | None]) -> frozenset[Name]:
@@ -81,6 +81,8 @@ def record_of(draft: Draft, shape: PodShape, rank: Rank, *, node: int, nominated
         bound_claims=draft.bound_claims,
         delayed_claims=draft.delayed_claims,
         named_volumes=draft.named_volumes,
+        device_claims=draft.device_claims,
+        held=draft.held if draft.held and shape.profile.filters("DynamicResources") else "",
         controller=draft.controller,
     )
 
@@ -137,7 +139,7 @@ class Reader:
 
     def __init__(self, membership: tuple[str, ...] = ()) -> None:
         self._membership = membership
-        self._forms = PodForms()
+        self.forms = PodForms()
         self._texts: dict[str, str] = {}
 
     def read_pod(self, gathered: GatheredObjects) -> tuple[Name, Draft | None]:
@@ -157,7 +159,7 @@ class Reader:
         if pod.status.phase in _ENDED:
             return None
         try:
-            form, images = self._forms.form_for(pod)
+            form, images, containers = self.forms.form_for(pod)
             disks = tuple(disks_of(pod.spec))
             claims = tuple(claims_of(name[1], pod.spec))
         except ValueError as error:
@@ -186,6 +188,8 @@ class Reader:
             claims=claims,
             controller=_controller(meta.owner_references),
             disks=disks,
+            containers=containers,
+            entries=entries_of(pod) if spec.resource_claims else (),
         )
 
     def find_volumes(self, draft: Draft, volumes: VolumeObjects) -> Draft:
@@ -216,7 +220,7 @@ class Reader:
         added = FormVolumes(resolved.needs, resolved.modelled | disks, counted.requests, bool(named))
         return dataclasses.replace(
             draft,
-            form=self._forms.with_volumes(unresolved, added),
+            form=self.forms.with_volumes(unresolved, added),
             bound_claims=resolved.bound,
             delayed_claims=resolved.delayed,
             named_volumes=named,
@@ -225,11 +229,11 @@ class Reader:
 
     def __len__(self) -> int:
         """Return the number of cached specs."""
-        return len(self._forms)
+        return len(self.forms)
 
     def retain(self, forms: Collection[PodForm]) -> None:
         """Drop all cached forms except *forms*."""
-        self._forms.retain(forms)
+        self.forms.retain(forms)
 
     def group(self, pod: wire.Pod) -> str:
         """Return the name of the PodGroup of *pod*; empty if none."""

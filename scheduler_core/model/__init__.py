@@ -19,6 +19,10 @@ nominations      capacity held for pods with a nominated node
 volumes          claims and volumes, and their requirements on nodes
 volume_users     pods that use a volume, and the volumes of a pod whose names matter
 attach_limits    limits of the volumes that nodes can attach, and the volumes that count
+devices          devices that drivers publish, specifications of claims, allocations
+device_claims    claims of pods to devices
+wire_devices     devices, their classes and taints as the API encodes them
+wire_resource_claims  claims to devices as the API encodes them
 wire_volumes     claims, volumes and storage classes as the API encodes them
 migrated_volumes  in-tree volume plugins that are migrated to a CSI driver
 delayed_claims   specifications of claims that wait for their first consumer, and of what they can get

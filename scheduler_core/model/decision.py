@@ -7,6 +7,9 @@ import enum
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from scheduler_core.model.device_claims import DeviceClaim
+from scheduler_core.model.devices import Allocation
+
 
 class Status(enum.StrEnum):
     """Result for a root, or for a group below it."""
@@ -165,6 +168,8 @@ class Decision:
     """None without victims, and with strategy ``greedy``."""
     volumes: Mapping[str, VolumeChoice] = dataclasses.field(default_factory=dict)
     """Choice for each claim, ``namespace/name``, of a placed pod that waited for it."""
+    devices: Mapping[DeviceClaim, Allocation] = dataclasses.field(default_factory=dict)
+    """Devices of the claims of the placed pods."""
 
 
 def latest(decisions: Sequence[Decision]) -> dict[Name, Decision]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,8 @@ Nodes = NDArray[np.int64]
 
 CPU, MEMORY, EPHEMERAL, PODS = 0, 1, 2, 3
 """Rows of the resource arrays.  CPU is in millicores, all else in units (bytes, pods, devices).  Extended resources and attach limits follow by name."""
+UNLIMITED = 2**40
+"""Amount of a resource that another plugin checks."""
 OTHERS = "resources that no node has"
 """Shared row of all resources without their own row; no node has any of them."""
 
@@ -94,6 +96,7 @@ class NodeTable:
         reported: the same by name.
         storage: options of claims that wait for their first consumer, as set by ``report_storage``; None if they are not modelled.
         volume_rows: rows that count volumes, as set by ``count_volumes``.
+        backed: nodes on which devices provide an extended resource, shape (nodes,), by resource; as set by ``back_by_devices``.
         scored: resources that scores count, as set by ``score_resources``.
 
     """
@@ -127,6 +130,7 @@ class NodeTable:
         self.storage: Storage | None = None
         self.volume_rows: frozenset[int] = frozenset()
         self.scored = CPU_AND_MEMORY_ROWS
+        self.backed: dict[str, Bools] = {}
 
     def __len__(self) -> int:
         return len(self.names)
@@ -155,6 +159,13 @@ class NodeTable:
     def report_storage(self, storage: Storage) -> None:
         """Set the options of claims."""
         self.storage = storage
+
+    def back_by_devices(self, names: Container[str]) -> None:
+        """Let devices provide those of *names* that have a row, on each node without any; there NodeResourcesFit does not check them."""
+        for row, name in enumerate(self.resources):
+            if name in names and row > PODS:
+                self.backed[name] = self.allocatable[row] == 0
+                self.allocatable[row][self.backed[name]] = UNLIMITED
 
     def score_resources(self, names: Iterable[str]) -> None:
         """Let scores count the resources *names*, besides cpu and memory; those that no node has do not matter."""

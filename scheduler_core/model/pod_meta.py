@@ -1,4 +1,4 @@
-"""``metadata`` of a pod as the API encodes it."""
+"""``metadata`` of a pod, and its resource claims, as the API encodes them."""
 
 from __future__ import annotations
 
@@ -25,3 +25,18 @@ class PodMeta(ObjectMeta, frozen=True, gc=False):
     """``metadata`` of a pod."""
 
     owner_references: tuple[OwnerReference, ...] | None = None
+
+
+class PodResourceClaim(Struct, frozen=True, gc=False):
+    """core/v1 PodResourceClaim."""
+
+    name: str = ""
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
+
+
+class PodResourceClaimStatus(Struct, frozen=True, gc=False):
+    """core/v1 PodResourceClaimStatus."""
+
+    name: str = ""
+    resource_claim_name: str | None = None

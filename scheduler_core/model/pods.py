@@ -6,6 +6,7 @@ import dataclasses
 import enum
 from collections.abc import Container, Mapping
 
+from scheduler_core.model.device_claims import DeviceClaim, DeviceNeed
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE, SchedulerProfile
 from scheduler_core.model.volume_users import NO_NAMED_VOLUMES, NamedVolumes
 from scheduler_core.model.volumes import BoundClaim, VolumeNeed
@@ -56,6 +57,8 @@ class PodShape:
     """True if its requests say exactly how many volumes it needs, so that it makes no difference which pod takes which."""
     named_volumes: bool = False
     """True if its pods have volumes whose names matter."""
+    devices: tuple[DeviceNeed, ...] = ()
+    """Requirements of claims to devices, in the order of the pod's claims."""
     unchecked: tuple[tuple[int, int], ...] = ()
     """Requests that count on a node but that no filter checks, as ``requests``."""
     profile: SchedulerProfile = DEFAULT_PROFILE
@@ -104,6 +107,10 @@ class PodRecord:
     """The volume of each delayed claim, empty for one that is provisioned, once a decision has placed the pod."""
     named_volumes: NamedVolumes = NO_NAMED_VOLUMES
     """Its volumes whose names matter."""
+    device_claims: tuple[DeviceClaim, ...] = ()
+    """Its claims to devices, in the order of the requirements in its shape."""
+    held: str = ""
+    """The reason of the plugin DynamicResources to keep the pod out of the scheduling queue; empty if there is none."""
     controller: tuple[str, str] = ("", "")
     """Kind and name of its controller if that is a ReplicationController, ReplicaSet or StatefulSet."""
 

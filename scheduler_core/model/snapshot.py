@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
+from scheduler_core.model.device_claims import DeviceObjects
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.problem import Problem
@@ -55,3 +56,5 @@ class ClusterSnapshot:
     """Labels of namespaces by name; None if they are not known."""
     selectors: WorkloadSelectors = dataclasses.field(default_factory=WorkloadSelectors)
     profiles: SchedulerProfiles = DEFAULT_PROFILES
+    devices: DeviceObjects | None = None
+    """Objects about devices; None if there are none."""

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from scheduler_core.model.pod_meta import PodMeta
+from scheduler_core.model.pod_meta import PodMeta, PodResourceClaim, PodResourceClaimStatus
 from validators.model.group import Condition
 from validators.model.pod import PodWorkloadRef, SchedulingGroup
 from validators.model.quantity import Amount
@@ -202,7 +202,7 @@ class Volume(Wire, frozen=True, gc=False):
 
 
 class Named(Wire, frozen=True, gc=False):
-    """Object of which only the name is read: a scheduling gate or a resource claim (DRA)."""
+    """Object of which only the name is read: a scheduling gate."""
 
     name: str = ""
 
@@ -228,7 +228,7 @@ class PodSpec(Wire, frozen=True, gc=False):
     overhead: Amounts | None = None
     resources: Resources | None = None
     volumes: tuple[Volume, ...] | None = None
-    resource_claims: tuple[Named, ...] | None = None
+    resource_claims: tuple[PodResourceClaim, ...] | None = None
     host_network: bool = False
     host_users: bool | None = None
 
@@ -252,6 +252,7 @@ class PodStatus(Wire, frozen=True, gc=False):
     init_container_statuses: tuple[ContainerStatus, ...] | None = None
     allocated_resources: Amounts | None = None
     resources: Resources | None = None
+    resource_claim_statuses: tuple[PodResourceClaimStatus, ...] | None = None
 
 
 class Pod(Wire, frozen=True, gc=False):

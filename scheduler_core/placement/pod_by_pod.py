@@ -12,6 +12,7 @@ from scheduler_core.model.ledger import Ledger
 from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.placement.equal_pods_normalized import bonus_of
+from scheduler_core.placement.extension_points import PluginFailedError
 from scheduler_core.plugins import registry
 from scheduler_core.plugins.base import Floats
 from scheduler_core.plugins.profile import Profile
@@ -62,8 +63,10 @@ class PodByPod:
                 able[:] = False
             # Only the nodes that pass the other filters: bound volumes, for example, exclude most of them.
             left = able.nonzero()[0]
-            for _, mask in self._stateful.filter(pod, self._nodes[left]) if len(left) else ():
-                able[left] &= mask
+            if len(left):
+                able[left], failure = self._stateful.passing(pod, self._nodes[left])
+                if failure:
+                    raise PluginFailedError(failure)
         return able
 
     def _nominated(self, pod: PodRecord, feasible: Ints) -> int:

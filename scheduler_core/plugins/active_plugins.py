@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import numpy as np
+
+from scheduler_core.model.nodes import Bools, Nodes
 from scheduler_core.model.pods import PodRecord
-from scheduler_core.plugins.base import StatefulPlugin
+from scheduler_core.plugins.base import Filters, NamedFilter, StatefulPlugin
 from scheduler_core.plugins.pod_counts import PodCounts
 from scheduler_core.plugins.pod_tally import NodeTally
 from scheduler_core.plugins.spread_score import SoftSpread
@@ -34,6 +37,23 @@ class ActivePlugins:
     def soft(self, pod: PodRecord) -> SoftSpread | None:
         """Return the topology spread constraints of *pod* with ScheduleAnyway; None if it has none."""
         return next(filter(None, (plugin.soft(pod) for plugin in self.plugins)), None)
+
+    def filters(self, pod: PodRecord, nodes: Nodes, within: Nodes | None) -> list[NamedFilter]:
+        """Return the filters for *pod* as ``StatefulPlugins.filters_by_plugin``."""
+        found: list[NamedFilter] = []
+        for plugin in filtering(self.plugins, pod):
+            found += [(plugin.name, *each) for each in _filters(plugin, pod, nodes, [mask for _, _, mask in found], within)]
+        return found
+
+    def passing(self, pod: PodRecord, nodes: Nodes) -> tuple[Bools, str]:
+        """Return the same as ``StatefulPlugins.passing``."""
+        able: Bools = np.ones(len(nodes), dtype=bool)
+        for plugin in filtering(self.plugins, pod):
+            for _, mask in _filters(plugin, pod, nodes, [able]):
+                able = able & mask
+            if failure := plugin.failure(pod):
+                return able, failure
+        return able, ""
 
     def move(self, pod: PodRecord, node: int, amount: int) -> None:
         """Add *pod* on *node*, or (*amount* -1) remove it."""
@@ -64,3 +84,21 @@ class ActivePlugins:
             if any(plugin.used_by(shape) for shape in {pod.shape for pod, _ in pods}):
                 for pod, node in pods:
                     (plugin.add_pod if amount > 0 else plugin.remove_pod)(pod, node)
+
+
+def filtering(plugins: Iterable[StatefulPlugin], pod: PodRecord) -> Iterator[StatefulPlugin]:
+    """Return the plugins whose filter is enabled for *pod*."""
+    return (plugin for plugin in plugins if pod.shape.profile.filters(plugin.name))
+
+
+def _filters(plugin: StatefulPlugin, pod: PodRecord, nodes: Nodes, before: Sequence[Bools], within: Nodes | None = None) -> Filters:
+    """Return the filters of *plugin*; *before* are masks of the plugins before it."""
+    if not plugin.narrows or not before:
+        return plugin.filters(pod, nodes, within)
+    able = np.logical_and.reduce(before)
+    filters: Filters = []
+    for reason, mask in plugin.filters(pod, nodes[able], within):
+        whole: Bools = np.ones(len(nodes), dtype=bool)
+        whole[able] = mask
+        filters.append((reason, whole))
+    return filters

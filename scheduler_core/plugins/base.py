@@ -20,6 +20,8 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from scheduler_core.model.device_claims import DeviceClaim, DeviceShortage
+from scheduler_core.model.devices import Allocation
 from scheduler_core.model.ledger import Ledger
 from scheduler_core.model.nodes import CPU_AND_MEMORY_ROWS, Bools, Ints, Nodes, NodeTable, ScoredRows
 from scheduler_core.model.pods import PodRecord, PodShape
@@ -41,6 +43,7 @@ class ClusterEvent(enum.Enum):
     NODE = "a node was added or changed"
     ROOM = "a pod was removed from a node, or requests less"
     VOLUME = "a claim, volume or storage class was added or changed; on a live cluster, the pods that use it change with it"
+    DEVICE = "a ResourceClaim, ResourceSlice, DeviceClass or DeviceTaintRule was added or changed"
     POD = "a pod was assigned to a node or removed from it, or its labels changed"
 
 
@@ -60,10 +63,7 @@ class Plugin(abc.ABC):
 
     @classmethod
     def resolvable(cls, reason: str) -> bool:
-        """Return whether evicting pods can make a node pass that was refused for *reason*.
-
-        If not, kube-scheduler's status is UnschedulableAndUnresolvable.
-        """
+        """Return whether evictions can make a node pass that was refused for *reason*; if not, it is UnschedulableAndUnresolvable."""
         return cls.about_pods and reason not in cls.unresolvable
 
 
@@ -197,6 +197,8 @@ class StatefulPlugin(Plugin):
     """True if a pod takes what fewest other pods can use, where kube-scheduler's choice can be worse."""
     about_volumes: ClassVar[bool] = False
     """True if its verdict depends only on volumes, which complete search models."""
+    narrows: ClassVar[bool] = False
+    """True if only nodes that the plugins before it accept are filtered: a node can fail."""
 
     def __init__(self, counts: PodCounts) -> None:
         self.counts = counts
@@ -224,14 +226,14 @@ class StatefulPlugin(Plugin):
 
     @abc.abstractmethod
     def filters(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Filters:
-        """Return the filters for *pod*; masks have the shape of *nodes*.
+        """Return the filters for *pod*, which is not counted as running; masks have the shape of *nodes* (indices).
 
-        Args:
-            pod: the incoming pod; it must not be counted as running.
-            nodes: indices of the candidates.
-            within: nodes (ascending) whose pods and domains are counted; None for all nodes, as kube-scheduler.
-
+        *within* are the nodes (ascending) whose pods and domains are counted; None for all nodes, as kube-scheduler.
         """
+
+    def failure(self, pod: PodRecord) -> str:  # noqa: ARG002 - for DynamicResources
+        """Return the error that ends the attempt to place *pod* on the nodes filtered last; empty if there is none."""
+        return ""
 
     def score(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Ints:  # noqa: ARG002 - if it only filters
         """Return the raw scores of *nodes*; called only if the plugin has a weight.  Arguments as for ``filters``."""
@@ -270,6 +272,20 @@ class StatefulPlugin(Plugin):
 
     def free_volumes(self, pod: PodRecord) -> None:
         """Free the existing volumes of *pod*, as kube-scheduler 1.37.1 does when it reserves a pod again."""
+
+    def settle(self) -> None:
+        """Make the claims of assumed pods available to all pods: the decision on their root is made."""
+
+    def allocations(self, pod: PodRecord) -> Sequence[tuple[DeviceClaim, Allocation]]:  # noqa: ARG002 - for DynamicResources
+        """Return the claims of *pod*, which is assumed, with their devices."""
+        return ()
+
+    def shortage(self, pod: PodRecord, nodes: Nodes) -> DeviceShortage | None:
+        """Return a request of *pod* for which *nodes* have too few free devices; None if there is none."""
+
+    def exchanged(self, pod: PodRecord) -> bool:  # noqa: ARG002 - for DynamicResources
+        """Return whether claims of *pod*, which is assumed, have the devices of other claims."""
+        return False
 
     def remove_pod(self, pod: PodRecord, node: int) -> None:
         """Record that *pod* is no longer on *node* (PreFilterExtensions.RemovePod)."""

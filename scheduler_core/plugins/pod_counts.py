@@ -12,6 +12,7 @@ from collections.abc import Set as AbstractSet
 
 import numpy as np
 
+from scheduler_core.model.device_claims import DeviceObjects
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.plugins.pod_kinds import LabelIndex, PodCrowd, PodKind, TermClaim, Watch, join
@@ -24,8 +25,9 @@ from scheduler_core.plugins.volume_counts import VolumeCounts
 class PodCounts:
     """All assigned pods, and the terms of all known pods."""
 
-    def __init__(self, nodes: NodeTable, namespaces: Namespaces = NO_NAMESPACES) -> None:
+    def __init__(self, nodes: NodeTable, namespaces: Namespaces = NO_NAMESPACES, devices: DeviceObjects | None = None) -> None:
         self.nodes = nodes
+        self.devices = devices
         self._namespaces = namespaces
         self._kind_of: dict[PodRecord, PodKind] = {}
         self._kinds: dict[tuple[PodShape, PodCrowd], PodKind] = {}

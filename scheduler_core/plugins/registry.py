@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from scheduler_core.model.pods import PodShape
 from scheduler_core.plugins.base import LedgerPlugin, NodeLocalPlugin, Plugin, StatefulPlugin, StaticPlugin
+from scheduler_core.plugins.dynamic_resources import DeviceAllocation, DynamicResources
 from scheduler_core.plugins.image_locality import ImageLocality
 from scheduler_core.plugins.inter_pod_affinity import InterPodAffinity
 from scheduler_core.plugins.node_affinity import NodeAffinity
@@ -30,12 +31,20 @@ STATIC: tuple[type[StaticPlugin], ...] = (
     NodeVolumeLimits,
     VolumeBinding,
     VolumeZone,
+    DynamicResources,
     ImageLocality,
     NodeDeclaredFeatures,
 )
 LEDGER: tuple[type[LedgerPlugin], ...] = (NodePorts,)
 NODE_LOCAL: type[NodeLocalPlugin] = NodeResources
-STATEFUL: tuple[type[StatefulPlugin], ...] = (VolumeRestrictions, SharedVolumeLimits, VolumeMatching, PodTopologySpread, InterPodAffinity)
+STATEFUL: tuple[type[StatefulPlugin], ...] = (
+    VolumeRestrictions,
+    SharedVolumeLimits,
+    VolumeMatching,
+    PodTopologySpread,
+    InterPodAffinity,
+    DeviceAllocation,
+)
 
 
 _ORDER = (
@@ -51,6 +60,7 @@ _ORDER = (
     "VolumeZone",
     "PodTopologySpread",
     "InterPodAffinity",
+    "DynamicResources",
     "NodeDeclaredFeatures",
 )
 """Plugins in the filter order of kube-scheduler's default profile."""

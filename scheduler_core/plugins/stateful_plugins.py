@@ -7,7 +7,7 @@ only those nodes.  Pods that are only nominated are not counted: the caller assu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.plugins import registry
-from scheduler_core.plugins.active_plugins import ActivePlugins, Batch
+from scheduler_core.plugins.active_plugins import ActivePlugins, Batch, filtering
 from scheduler_core.plugins.base import ClusterEvent, Filters, NamedFilter, StatefulPlugin
 from scheduler_core.plugins.default_spread import NO_TERMS, SYSTEM_DEFAULTS, DefaultSpread, SpreadDefaults
 from scheduler_core.plugins.pod_counts import PodCounts
@@ -128,6 +128,8 @@ class StatefulPlugins:
         """Make everything assumed and removed permanent: later marks start here."""
         self._settled += self._journal
         self._journal.clear()
+        for plugin in self.plugins:
+            plugin.settle()
 
     def give_back(self) -> None:
         """Undo everything, permanent changes included: borrowed counts are as before."""
@@ -178,18 +180,12 @@ class StatefulPlugins:
         """Return the events that can make a node pass that a plugin has refused to *pod*; empty if none applies to it."""
         if not self.touches(pod):
             return frozenset()
-        return frozenset().union(*(plugin.events for plugin in _filtering(self.plugins, pod) if plugin.touches(pod)))
+        return frozenset().union(*(plugin.events for plugin in filtering(self.plugins, pod) if plugin.touches(pod)))
 
     def filter(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Filters:
         """Return the filters for *pod* in kube-scheduler's order; masks have the shape of *nodes*.
 
-        A node that several filters refuse is reported under the first.
-
-        Args:
-            pod: the incoming pod; it must not be counted as running.
-            nodes: indices of the candidates.
-            within: nodes (ascending) whose pods and domains are counted; None for all nodes, as kube-scheduler.
-
+        A node that several filters refuse is reported under the first.  Arguments as for ``StatefulPlugin.filters``.
         """
         return [(reason, mask) for _, reason, mask in self.filters_by_plugin(pod, nodes, within)]
 
@@ -199,7 +195,15 @@ class StatefulPlugins:
             return []
         active = self._activated()
         active.counts.kind(pod)
-        return [(plugin.name, *each) for plugin in _filtering(active.plugins, pod) for each in plugin.filters(pod, nodes, within)]
+        return active.filters(pod, nodes, within)
+
+    def passing(self, pod: PodRecord, nodes: Nodes) -> tuple[Bools, str]:
+        """Return those of *nodes* that pass all filters for *pod*, as a mask; and the error that ends the attempt, empty if none."""
+        if not self.touches(pod):
+            return np.ones(len(nodes), dtype=bool), ""
+        active = self._activated()
+        active.counts.kind(pod)
+        return active.passing(pod, nodes)
 
     def skipped(self, pod: PodRecord) -> frozenset[str]:
         """Return the plugins whose PreFilter in kube-scheduler skips *pod* in the present state."""
@@ -219,7 +223,7 @@ class StatefulPlugins:
         if not self._active and not self._is_used_by(pod):
             return nodes
         able: Bools = np.ones(len(nodes), dtype=bool)
-        for plugin in _filtering(self._activated().plugins, pod):
+        for plugin in filtering(self._activated().plugins, pod):
             for reason, passing in plugin.filters(pod, nodes):
                 if not plugin.resolvable(reason):
                     able &= passing
@@ -272,7 +276,7 @@ class StatefulPlugins:
         return self._active
 
     def _new_counts(self) -> PodCounts:
-        counts = PodCounts(self._snapshot.nodes, self._snapshot.namespaces or {})
+        counts = PodCounts(self._snapshot.nodes, self._snapshot.namespaces or {}, self._snapshot.devices)
         for pod in self._snapshot.pods:
             if pod.node >= 0:
                 counts.count(pod, pod.node)
@@ -291,8 +295,3 @@ class StatefulPlugins:
                 for plugin in with_state:
                     plugin.add_pod(pod, pod.node)
         return ActivePlugins(counts, plugins, with_state)
-
-
-def _filtering(plugins: Iterable[StatefulPlugin], pod: PodRecord) -> Iterator[StatefulPlugin]:
-    """Return the plugins whose filter is enabled for *pod*."""
-    return (plugin for plugin in plugins if pod.shape.profile.filters(plugin.name))

@@ -49,8 +49,8 @@ def decision(tree: Tree, trees: Trees, why: PreEnqueueRefusal, conditions: Condi
 
 
 def gate_message(pod: PodRecord) -> str:
-    """Return kube-scheduler's message for a pod with scheduling gates; empty for a pod without gates."""
-    return f"waiting for scheduling gates: [{' '.join(pod.gates)}]" if pod.gates else ""
+    """Return kube-scheduler's message for a pod with scheduling gates, or without one of its resource claims; empty for other pods."""
+    return f"waiting for scheduling gates: [{' '.join(pod.gates)}]" if pod.gates else pod.held
 
 
 def stray(pod: PodRecord, trees: Trees) -> str:
@@ -87,10 +87,11 @@ def _held_back(tree: Tree, trees: Trees) -> PreEnqueueRefusal | None:
     if missing := quorum.shortages(tree, trees):
         own.update((each.group, str(each)) for each in missing)
         reasons.append(f"{quorum.waiting_for(tree)}: {listed([str(each) for each in missing], longest=600)}")
-    if gated := _gates(tree, trees):
+    for message_of, gated in ((_members_gate_message, _gates(tree, trees)), (_members_claim_message, _held(tree, trees))):
         for leaf, pods in gated.items():
-            own[leaf] = "; ".join(filter(None, (own.get(leaf), _members_gate_message(pods))))
-        reasons.append(_members_gate_message(list(chain.from_iterable(gated.values()))))
+            own[leaf] = "; ".join(filter(None, (own.get(leaf), message_of(pods))))
+        if gated:
+            reasons.append(message_of(list(chain.from_iterable(gated.values()))))
     return PreEnqueueRefusal(Status.WAIT, cut("; ".join(reasons)), own) if reasons else None
 
 
@@ -101,6 +102,20 @@ def _gates(tree: Tree, trees: Trees) -> dict[Name, list[str]]:
         if pods:
             gated[name_of(node.group)] = pods
     return gated
+
+
+def _held(tree: Tree, trees: Trees) -> dict[Name, list[str]]:
+    """Return the reasons of the members without one of their resource claims, by PodGroup."""
+    held: dict[Name, list[str]] = {}
+    for node in tree.nodes:
+        reasons = [f"{pod.key} [{pod.held}]" for pod in trees.members(node).waiting if pod.held and not pod.gates]
+        if reasons:
+            held[name_of(node.group)] = reasons
+    return held
+
+
+def _members_claim_message(pods: Sequence[str]) -> str:
+    return f"waiting for resource claims of members: {listed(pods, joint=', ', longest=400)}"
 
 
 def _members_gate_message(pods: Sequence[str]) -> str:

@@ -68,7 +68,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"process"}),
     ),
     "scheduler_core.cycle": (
-        frozenset({"verdicts", "preemptor", "effects"}),
+        frozenset({"verdicts", "preemptor", "effects", "device_decisions"}),
         frozenset({"decider"}),
         frozenset({"run_cycle"}),
         frozenset({"proofs"}),
@@ -139,6 +139,8 @@ EDGES: dict[str, tuple[str, ...]] = {
     "msgspec": (
         "validators/model/*",
         "scheduler_core/model/wire.py",
+        "scheduler_core/model/wire_devices.py",
+        "scheduler_core/model/wire_resource_claims.py",
         "scheduler_core/model/wire_volumes.py",
         "webhooks/admission/review.py",
         "webhooks/lookup/watched.py",

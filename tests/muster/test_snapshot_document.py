@@ -20,13 +20,13 @@ from muster.commands.simulate.cluster_input import ClusterInput
 from muster.commands.simulate.request import SimulationRequest
 from muster.commands.snapshot import fields
 from muster.commands.snapshot.fields import FIELDS
-from muster.commands.snapshot.shapes import Each, IfPresent, Leaf, OrScalar
+from muster.commands.snapshot.shapes import Each, Entries, IfPresent, Leaf, OrScalar
 from muster.commands.snapshot.snapshot_document import keep_simulated_fields
 from muster.render import answer_json
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.gather import ADMISSION_KINDS, CONFIGURATION, KINDS
 from scheduler_core.loading.load import load
-from scheduler_core.model import wire, wire_volumes, wire_workloads
+from scheduler_core.model import wire, wire_devices, wire_resource_claims, wire_volumes, wire_workloads
 from scheduler_core.model.cluster_objects import Namespace, Node, PodDisruptionBudget
 from scheduler_core.model.pods import Health
 from tests.muster.simulated import gang, node, pod
@@ -72,7 +72,7 @@ def structs(hint):
 def absent(model, shape, path, depth=0):
     """Fields of a model that a shape does not have."""
     hints = typing.get_type_hints(model)
-    shape = shape.of if isinstance(shape, Each) else shape
+    shape = shape.of if isinstance(shape, Each) else shape.value if isinstance(shape, Entries) else shape
     shape = shape.fields if isinstance(shape, (OrScalar, IfPresent)) else shape
     for field, name in zip(model.__struct_fields__, model.__struct_encode_fields__, strict=True):
         if name not in shape:
@@ -97,6 +97,11 @@ def absent(model, shape, path, depth=0):
         wire_volumes.CSIDriver,
         wire_volumes.CSIStorageCapacity,
         wire_volumes.VolumeAttachment,
+        wire_devices.DeviceClass,
+        wire_devices.DeviceTaintRule,
+        wire_devices.ResourceSlice,
+        wire_resource_claims.ResourceClaim,
+        wire_resource_claims.ResourceClaimTemplate,
         wire_workloads.Service,
         wire_workloads.ReplicationController,
         wire_workloads.ReplicaSet,
@@ -135,7 +140,7 @@ def test_nothing_that_is_not_read_leaves():
         "volumes": [{"name": SECRET, "secret": {"secretName": SECRET}}, {"name": "c", "persistentVolumeClaim": {"claimName": "data"}}],
         "containers": [{"name": "c", "command": [SECRET], "env": [{"name": "TOKEN", "value": SECRET}]}],
         "imagePullSecrets": [{"name": SECRET}],
-        "resourceClaims": [{"name": SECRET}],
+        "resourceClaims": [{"name": "gpu", "parameters": SECRET}],
     }
     secretive["status"] = {"conditions": [{"type": "Ready", "message": SECRET}], "message": SECRET, "podIP": SECRET}
     machine = node("n1")

@@ -191,3 +191,61 @@ def test_hashed_images_are_found_on_the_same_nodes(of_pod, of_node, want):
     assert [names[("n0", "n1").index(want)]] == [*after.assignments.values()]
     assert of_pod not in json.dumps(hidden)
     assert of_node not in json.dumps(hidden)
+
+
+DRIVER = "gpu.example"
+
+
+def device(name, **attributes):
+    return {"name": name, "attributes": {key: {"string": value} for key, value in attributes.items()}}
+
+
+def device_objects(expression):
+    spec = {"driver": DRIVER, "pool": {"name": "pool-n1", "generation": 1, "resourceSliceCount": 1}, "nodeName": "n1"}
+    spec["devices"] = [device("dev-a", model="A100", site="north"), device("dev-b", model="B200", site="south")]
+    selectors = [{"cel": {"expression": expression}}]
+    claims = [{"name": "entry", "resourceClaimTemplateName": "template"}]
+    request = {"name": "r", "exactly": {"deviceClassName": "the-class", "selectors": selectors}}
+    return [
+        node("n1"),
+        {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "the-class"}},
+        {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "slice"}, "spec": spec},
+        {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "ResourceClaimTemplate",
+            "metadata": {"name": "template", "namespace": "default"},
+            "spec": {"spec": {"devices": {"requests": [request]}}},
+        },
+        pod("p", resourceClaims=claims),
+    ]
+
+
+MODEL = f'device.attributes["{DRIVER}"].model'
+
+
+@pytest.mark.parametrize(
+    ("expression", "kept"),
+    [
+        pytest.param(f'{MODEL} == "B200"', (), id="equal"),
+        pytest.param(f'device.driver == "{DRIVER}" && {MODEL} in ["B200", "C300"]', (), id="one of several"),
+        pytest.param(f'{MODEL}.startsWith("B2")', ("A100", "B200", "B2"), id="a part of the value"),
+        pytest.param(f'device.capacity["{DRIVER}"].memory.compareTo(quantity("10Gi")) >= 0', ("10Gi", "A100", "B200"), id="an amount"),
+    ],
+)
+def test_devices_and_their_attributes_are_hashed(expression, kept):
+    text = json.dumps(redacted(device_objects(expression)))
+    hidden = {"pool-n1", "dev-a", "dev-b", "the-class", "slice", "template", "entry", "C300"}
+    hidden |= set() if "compareTo" in expression else {"A100", "B200", "north", "south"} - set(kept)
+    assert [] == [each for each in sorted(hidden) if each in text]
+    assert [] == [each for each in kept if each not in text and "compareTo" not in expression]
+    assert DRIVER in text
+
+
+@pytest.mark.parametrize("expression", [f'{MODEL} == "B200"', f'{MODEL} in ["B200", "C300"]', f'{MODEL}.startsWith("B2")'])
+def test_redacted_selectors_select_the_same_devices(expression):
+    objects = device_objects(expression)
+    (before,), (after,) = (run_cycle(load(each), CycleOptions(strategy="greedy")).decisions for each in (objects, redacted(objects)))
+    assert [["b"], [True]] == [
+        [given.id[2][-1] for allocation in before.devices.values() for given in allocation.devices],
+        [given.id[2] != "dev-b" for allocation in after.devices.values() for given in allocation.devices],
+    ]

@@ -19,7 +19,7 @@ from tests.scheduler_core.oracle.strategies import TINY, clusters
 
 CASES = [
     case
-    for name in ("placement", "bound-claims", "delayed-claims", "volume-limits", "spread")
+    for name in ("placement", "bound-claims", "delayed-claims", "volume-limits", "spread", "devices")
     for case in json.loads((Path(__file__).parent.parent / "cases" / f"{name}.json").read_text(encoding="utf-8"))
 ]
 SCENARIOS = [
@@ -143,6 +143,22 @@ def test_claims_get_the_volumes_of_kube_scheduler(case):
         for claim, each in decision["volumes"].items()
     }
     assert {} == {claim: chosen.get(claim) for claim, want in case["expect"]["volumes"].items() if chosen.get(claim) not in want}
+
+
+@pytest.mark.parametrize("case", [case for case in SCENARIOS if case["expect"].get("allocations")], ids=lambda case: case["id"])
+def test_claims_get_the_devices_of_kube_scheduler(case):
+    given = {claim: devices for decision in answered(case, "greedy")["decisions"] for claim, devices in decision.get("devices", {}).items()}
+    wanted = {claim: each["devices"] for claim, each in case["expect"]["allocations"].items() if each and each.get("devices")}
+    assert wanted == {claim: given.get(claim, given.get(f"default/{claim}")) for claim in wanted}
+
+
+@pytest.mark.parametrize("case", [case for case in SCENARIOS if case["expect"].get("domainOf")], ids=lambda case: case["id"])
+def test_groups_are_in_the_domains_of_kube_scheduler(case):
+    labels = {node["name"]: node.get("labels") or {} for node in case["nodes"]}
+    bound = {pod: labels[on] for decision in answered(case, "greedy")["decisions"] for pod, on in short(decision["assignments"]).items()}
+    for rule in case["expect"]["domainOf"]:
+        found = {bound.get(pod, {}).get(rule["key"]) for pod in rule["pods"]}
+        assert {rule["value"]} == found if rule.get("value") else len(found) == 1
 
 
 @RANDOM

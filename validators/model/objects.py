@@ -33,6 +33,7 @@ CLUSTER_SCOPED = frozenset(
     {
         *("PriorityClass", "Node", "Namespace", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "VolumeAttachment"),
         "RuntimeClass",
+        *("ResourceSlice", "DeviceClass", "DeviceTaintRule"),
     }
 )
 

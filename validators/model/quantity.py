@@ -54,6 +54,16 @@ def milli_value(written: Amount) -> int:
     return _whole(_parse(written), 3)
 
 
+@functools.lru_cache(maxsize=8192, typed=True)
+def exact(written: Amount) -> decimal.Decimal:
+    """Return the amount, rounded to billionths.
+
+    Raises:
+        ValueError: *written* is not a quantity.
+    """
+    return _parse(written)
+
+
 def _whole(amount: decimal.Decimal, places: int) -> int:
     scaled = amount.scaleb(places, _CONTEXT)
     return max(-LARGEST, min(LARGEST, int(scaled.to_integral_value(decimal.ROUND_UP, _CONTEXT))))

@@ -55,6 +55,14 @@ class ApiVersion:
 V1ALPHA1 = Form(v1alpha1.to_hub, v1alpha1.from_hub, v1alpha1.written_path, templates_fixed=True)
 V1ALPHA2 = Form(v1alpha2.to_hub, v1alpha2.from_hub, v1alpha2.written_path, templates_fixed=True)
 
+_DEVICES = tuple(ServedKind(kind, 34, hub=True) for kind in ("ResourceClaim", "ResourceClaimTemplate", "ResourceSlice", "DeviceClass"))
+
+
+def _served(kinds: tuple[ServedKind, ...], since: int) -> tuple[ServedKind, ...]:
+    """Return *kinds* of an older version."""
+    return tuple(ServedKind(each.kind, since) for each in kinds)
+
+
 TABLE: tuple[ApiVersion, ...] = (
     ApiVersion(SCHEDULING, "v1", (ServedKind("PriorityClass", 14, hub=True),)),
     ApiVersion(
@@ -101,6 +109,10 @@ TABLE: tuple[ApiVersion, ...] = (
         ),
     ),
     ApiVersion("node.k8s.io", "v1", (ServedKind("RuntimeClass", 20, hub=True),)),
+    ApiVersion("resource.k8s.io", "v1", (*_DEVICES, ServedKind("DeviceTaintRule", 37, hub=True))),
+    ApiVersion("resource.k8s.io", "v1beta2", (*_served(_DEVICES, 33), ServedKind("DeviceTaintRule", 36))),
+    ApiVersion("resource.k8s.io", "v1beta1", _served(_DEVICES, 32)),
+    ApiVersion("resource.k8s.io", "v1alpha3", (ServedKind("DeviceTaintRule", 33),)),
     ApiVersion("batch", "v1", (ServedKind("Job", 2, hub=True),)),
     ApiVersion("jobset.x-k8s.io", "v1alpha2", (ServedKind("JobSet", hub=True),), custom=True),
     ApiVersion("policy", "v1", (ServedKind("PodDisruptionBudget", 21, hub=True),)),

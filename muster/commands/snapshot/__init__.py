@@ -5,6 +5,8 @@ live_cluster       objects of a live cluster, page by page
 snapshot_document  the document: a List in JSON
 shapes             shapes of objects: objects, lists, scalars
 selector_fields    parts that several kinds have: metadata, selectors, affinity
+device_fields      the same of devices and claims to them
 fields             which fields ``simulate`` reads, and which of them name something
+selector_texts     values in device selectors
 prune, redact      objects with only the fields that are read; names replaced by hashes
 """

@@ -1,14 +1,14 @@
 """Fields of cluster objects that ``simulate`` reads, and those of them that contain names.
 
-A field that is not listed is never in a snapshot: not an environment variable, not the name of a Secret or
-of a resource claim, and of annotations only those about the binding of volumes.
-Field names are those of the JSON, including those of retired versions of the groups.
+A field that is not listed is never in a snapshot: not an environment variable, not the name of a Secret, and of annotations only those
+about volumes and extended resources.  Field names are those of the JSON, including those of retired versions of the groups.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from muster.commands.snapshot import device_fields
 from muster.commands.snapshot.selector_fields import (
     AFFINITY,
     AMOUNTS,
@@ -102,7 +102,7 @@ POD: Fields = {
         "overhead": AMOUNTS,
         "resources": _RESOURCES,
         "volumes": Each(_ANY_VOLUME),
-        "resourceClaims": Each({"name": UNREAD}),
+        "resourceClaims": device_fields.ENTRIES,
         "hostNetwork": KEPT,
         "hostUsers": KEPT,
     },
@@ -115,6 +115,7 @@ POD: Fields = {
         "initContainerStatuses": _STATUSES,
         "allocatedResources": AMOUNTS,
         "resources": _RESOURCES,
+        "resourceClaimStatuses": device_fields.CREATED,
     },
 }
 NODE: Fields = {
@@ -196,7 +197,6 @@ ATTACHMENT: Fields = {
 _NAME: Fields = {"name": NAME, "namespace": NAME}
 SERVICE: Fields = {"metadata": _NAME, "spec": {"selector": LABELS}}
 CONTROLLER: Fields = {"metadata": _NAME, "spec": {"selector": SELECTOR}}
-_CLAIM: Fields = {"name": NAME, "resourceClaimName": NAME, "resourceClaimTemplateName": NAME}
 _POLICY: Fields = {"basic": {"desiredCount": KEPT}, "gang": {"minCount": KEPT, "minGroupCount": KEPT}}
 _LEVEL: Fields = {
     "schedulingPolicy": _POLICY,
@@ -205,7 +205,7 @@ _LEVEL: Fields = {
     "priorityClassName": NAME,
     "priority": KEPT,
     "preemptionPolicy": KEPT,
-    "resourceClaims": Each(_CLAIM),
+    "resourceClaims": device_fields.ENTRIES,
 }
 GROUP: Fields = {
     "metadata": METADATA,
@@ -218,7 +218,7 @@ GROUP: Fields = {
     },
     "status": {
         "conditions": Each(_CONDITION, only=frozenset(INITIALLY_SCHEDULED.values())),
-        "resourceClaimStatuses": Each({"name": NAME, "resourceClaimName": NAME}),
+        "resourceClaimStatuses": device_fields.CREATED,
     },
 }
 _TEMPLATE: dict[str, Shape] = {**_LEVEL, "name": NAME}
@@ -276,6 +276,7 @@ FIELDS: Mapping[str, Fields] = {
         ("StorageClass", STORAGE_CLASS),
         ("PersistentVolume", VOLUME),
         ("PersistentVolumeClaim", CLAIM),
+        *device_fields.KINDS,
         ("Service", SERVICE),
         ("ReplicationController", SERVICE),
         ("ReplicaSet", CONTROLLER),

@@ -48,7 +48,7 @@ def _of(value: Json, shape: Shape) -> Json:
         case Each() if isinstance(value, list):
             result = _list(value, shape)
         case Entries() if isinstance(value, dict):
-            result = {key: _scalar(each, shape.value) for key, each in value.items()}
+            result = {key: _of(each, shape.value) for key, each in value.items()}
         case OrScalar():
             result = pruned(value, shape.fields) if isinstance(value, dict) else _scalar(value, KEPT)
         case Unread():

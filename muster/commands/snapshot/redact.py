@@ -12,9 +12,11 @@ import hmac
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from muster.commands.snapshot import selector_texts
 from muster.commands.snapshot.fields import FIELDS
 from muster.commands.snapshot.selector_fields import EXPRESSIONS, TOLERATIONS
 from muster.commands.snapshot.shapes import Each, Entries, IfPresent, Leaf, OrScalar, Shape
+from scheduler_core.loading.gather import DEVICE_KINDS
 from scheduler_core.model.cluster_objects import has_tag
 from validators.model.cluster import SYSTEM_CLASSES
 from validators.model.objects import CLUSTER_SCOPED
@@ -35,7 +37,7 @@ def redacted(objects: Sequence[Mapping[str, Json]], salt: bytes) -> list[dict[st
     texts: set[str] = set()
     for each in whole:
         _changed(each, FIELDS[each["kind"]], _noting(texts))
-    names = _hashes(texts - _NOT_NAMES - _compared(whole), salt)
+    names = _hashes(texts - _NOT_NAMES - _compared(whole) - _of_devices(whole), salt)
     names |= {f"{pod}-{volume}": f"{names.get(pod, pod)}-{names.get(volume, volume)}" for pod, volume in _ephemeral_volumes(whole)}
     return [_changed(each, FIELDS[each["kind"]], lambda text: names.get(text, text)) for each in whole]
 
@@ -103,6 +105,33 @@ def _compared(objects: Iterable[Mapping[str, Json]]) -> set[str]:
     return {text for text in values | {value for key, value in pairs if key in keys} if text.lstrip("+-").isdigit()}
 
 
+def _of_devices(objects: Sequence[Mapping[str, Json]]) -> set[str]:
+    """Return drivers, and values of attributes of which a selector reads parts."""
+    leaves = [leaf for each in objects if each["kind"] in DEVICE_KINDS for leaf in _leaves(each, FIELDS[each["kind"]])]
+    selectors = {str(value) for _, value, leaf in leaves if leaf is Leaf.SELECTOR}
+    parts = [each for each in selectors if selector_texts.compares_parts(each)]
+    words = frozenset().union(*map(selector_texts.words, parts))
+    kept = {text for each in parts for text in selector_texts.all_texts(each)}
+    kept |= {str(value) for name, value, leaf in leaves if leaf is Leaf.ATTRIBUTE and (name in words or name.rpartition("/")[2] in words)}
+    return kept | {str(value) for name, value, _ in leaves if name == "driver"}
+
+
+def _leaves(value: Json, shape: Shape, name: str = "") -> Iterator[tuple[str, Json, Leaf]]:
+    """Yield the scalars of *value*, each with its key; the value of an attribute with the name of the attribute."""
+    match shape:
+        case Leaf():
+            yield name, value, shape
+        case Each() if isinstance(value, list):
+            for each in value:
+                yield from _leaves(each, shape.of, name)
+        case Entries() if isinstance(value, dict):
+            for key, each in value.items():
+                yield from _leaves(each, shape.value, key)
+        case dict() if isinstance(value, dict):
+            for key, each in value.items():
+                yield from _leaves(each, shape[key], name if shape[key] is Leaf.ATTRIBUTE else key)
+
+
 def _pairs(node: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
     metadata, spec = node.get("metadata"), node.get("spec")
     labels = metadata.get("labels") if isinstance(metadata, Mapping) else None
@@ -138,7 +167,7 @@ def _changed(value: Json, shape: Shape, rename: Callable[[str], str]) -> Json:
         case Each() if isinstance(value, list):
             return [_changed(each, shape.of, rename) for each in value]
         case Entries() if isinstance(value, dict):
-            return {_leaf(key, shape.key, rename): _leaf(each, shape.value, rename) for key, each in value.items()}
+            return {_leaf(key, shape.key, rename): _changed(each, shape.value, rename) for key, each in value.items()}
         case OrScalar() if isinstance(value, dict):
             return _changed(value, shape.fields, rename)
         case dict() if isinstance(value, dict):
@@ -150,12 +179,19 @@ def _changed(value: Json, shape: Shape, rename: Callable[[str], str]) -> Json:
 def _leaf(value: Json, leaf: Leaf, rename: Callable[[str], str]) -> Json:
     if not isinstance(value, str):
         return value
-    if leaf is Leaf.TEXT:
-        return ""
-    if leaf is Leaf.POD_IMAGE:
-        return rename(value if has_tag(value) else f"{value}:latest") + _TAG
-    if leaf is Leaf.NODE_IMAGE:
-        return rename(value) + (_TAG if has_tag(value) else "")
-    if leaf is Leaf.ZONES:
-        return "__".join(map(rename, value.split("__")))
-    return rename(value) if leaf is Leaf.NAME else value
+    match leaf:
+        case Leaf.TEXT:
+            result = ""
+        case Leaf.SELECTOR:
+            result = selector_texts.renamed(value, rename)
+        case Leaf.POD_IMAGE:
+            result = rename(value if has_tag(value) else f"{value}:latest") + _TAG
+        case Leaf.NODE_IMAGE:
+            result = rename(value) + (_TAG if has_tag(value) else "")
+        case Leaf.ZONES:
+            result = "__".join(map(rename, value.split("__")))
+        case Leaf.NAME | Leaf.ATTRIBUTE:
+            result = rename(value)
+        case _:
+            result = value
+    return result

@@ -15,6 +15,8 @@ class Leaf(enum.Enum):
     POD_IMAGE = "an image in a pod, which is hashed like a name; without a tag it has the tag latest"
     NODE_IMAGE = "an image on a node, which is hashed like a name"
     ZONES = "names separated by __, each hashed on request"
+    ATTRIBUTE = "the value of a device attribute, which is hashed on request"
+    SELECTOR = "a device selector, in which the values are hashed on request"
     TEXT = "prose, left out if names are hashed"
     UNREAD = "left out; only a value of the wrong type is kept, because it makes the object unusable"
 
@@ -33,7 +35,7 @@ class Entries:
     """An object with any keys."""
 
     key: Leaf = Leaf.KEPT
-    value: Leaf = Leaf.KEPT
+    value: Shape = Leaf.KEPT
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -87,7 +87,7 @@ class Facts:
         shapes: list[PodShape] = []
         self._read(request, shapes)
         # A certificate is about the allocatable resources of nodes, so rows that count volumes are left out.
-        left_out = state.nodes.volume_rows.union(state.nodes.limit_rows)
+        left_out = state.nodes.volume_rows.union(state.nodes.limit_rows, (state.nodes.row[name] for name in state.nodes.backed))
         self.requests = [{row: amount for row, amount in shape.requests if row not in left_out} for shape in shapes]
         self.free = self._free_amounts(request, empty=empty)
         self.eligible = [self._admits(shape) for shape in shapes]

@@ -49,8 +49,8 @@ WEIGHTS: Mapping[str, int] = {"TaintToleration": 3, **dict.fromkeys(("NodeAffini
 }
 """Default weights of scores other than 1."""
 _REMOVED = frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"})
-_NOT_MODELLED = "DynamicResources"
-"""Default plugin that is not modelled: nothing changes if it is disabled."""
+_WHOLE = "DynamicResources"
+"""Default plugin that does nothing if its filter is disabled."""
 _STAY_ENABLED = {
     "filter": frozenset({"NodeResourcesFit"}),
     "score": frozenset[str](),
@@ -155,7 +155,12 @@ def _notes(sets: Mapping[str, Any], at: Mapping[str, tuple[str, ...]], path: Fie
     for point in POINTS:
         always = _STAY_ENABLED.get(point)
         for name, points in PLUGINS.items():
-            if point not in points or name in at[point] or name == _NOT_MODELLED or (always is not None and name not in always):
+            if (
+                point not in points
+                or name in at[point]
+                or (name == _WHOLE and name not in at["filter"])
+                or (always is not None and name not in always)
+            ):
                 continue
             # Filters and scores without their preparing step fail in kube-scheduler.
             prepared = {"preFilter": "filter", "preScore": "score"}.get(point)

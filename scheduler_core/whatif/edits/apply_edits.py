@@ -9,16 +9,18 @@ from typing import TypeVar
 import numpy as np
 
 from scheduler_core.loading.claim_options import report_storage
+from scheduler_core.loading.drafts import Draft
 from scheduler_core.loading.gather import CAPACITY_KINDS, VOLUME_KINDS, GatheredObjects, gather
 from scheduler_core.loading.load import load_gathered
 from scheduler_core.loading.priority import Priorities
 from scheduler_core.loading.read_groups import completed, group_priorities, read_kind
 from scheduler_core.loading.read_nodes import images_among, node_table, read_nodes
 from scheduler_core.loading.read_objects import one_each
-from scheduler_core.loading.read_pods import Records, read_pods
+from scheduler_core.loading.read_pods import Reader, Records, read_pods
 from scheduler_core.loading.read_volumes import read_drivers
 from scheduler_core.loading.volume_pools import count_volumes
 from scheduler_core.model.decision import Step
+from scheduler_core.model.device_claims import DeviceObjects
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.problem import Problem
@@ -109,7 +111,10 @@ def _with_pods(snapshot: ClusterSnapshot, objects: list[GatheredObjects], serial
     first = max(serial, 1 + max((pod.shape.serial for pod in snapshot.pods), default=0))
     shapes: dict[int, PodShape] = {}
     volumes = dataclasses.replace(snapshot.volumes, users=snapshot.volumes.users.copied())
-    for draft in read_pods(objects, snapshot.nodes.index, volumes, problems):
+    drafts, reader = read_pods(objects, snapshot.nodes.index, volumes, problems)
+    if snapshot.devices is not None and any(draft.entries or draft.containers for draft in drafts):
+        drafts = _resolve_devices(drafts, snapshot, reader)
+    for draft in drafts:
         record = records.record(draft)
         if (shape := shapes.get(record.shape.serial)) is None:
             shape = shapes[record.shape.serial] = dataclasses.replace(record.shape, serial=first + record.shape.serial)
@@ -117,6 +122,14 @@ def _with_pods(snapshot: ClusterSnapshot, objects: list[GatheredObjects], serial
         # The group of a v1alpha1 pod was generated when it was loaded.
         before[record.key] = dataclasses.replace(record, shape=shape, group=known.group if known else record.group)
     return dataclasses.replace(snapshot, pods=tuple(before[key] for key in sorted(before)), volumes=volumes)
+
+
+def _resolve_devices(drafts: list[Draft], snapshot: ClusterSnapshot, reader: Reader) -> list[Draft]:
+    """Return *drafts*, read by *reader*, with the requirements of their claims to the devices of *snapshot*."""
+    from scheduler_core.loading.pod_devices import PodDevices, group_entries
+
+    groups = group_entries(group for group in snapshot.groups if isinstance(group, PodGroup))
+    return PodDevices(snapshot.devices or DeviceObjects(), groups).resolved(drafts, reader.forms)
 
 
 def _with_drivers(snapshot: ClusterSnapshot, objects: list[GatheredObjects]) -> ClusterSnapshot:
@@ -168,6 +181,8 @@ def _renumbered(pod: PodRecord, new_index: Sequence[int]) -> PodRecord:
         pod.delayed_claims,
         pod.picked,
         pod.named_volumes,
+        pod.device_claims,
+        pod.held,
         pod.controller,
     )
 
@@ -195,6 +210,7 @@ def _joined(nodes: NodeTable, more: NodeTable) -> tuple[NodeTable, list[int]]:
     )
     table.report_images(both(nodes.images, more.images))
     table.scored = nodes.scored
+    table.backed = {name: np.array(both(mask.tolist(), [False] * len(more)), dtype=bool) for name, mask in nodes.backed.items()}
     return table, [table.index[name] for name in nodes.names]
 
 

@@ -31,7 +31,6 @@ SUCCESS, UNSCHEDULABLE = Status.SUCCESS, Status.UNSCHEDULABLE
             "spec.volumes[1].azureFile",
             id="an Azure file share",
         ),
-        pytest.param({"resourceClaims": [{"name": "gpu", "resourceClaimName": "c"}]}, "spec.resourceClaims", id="a device"),
     ],
 )
 def test_a_field_that_is_not_modelled_refuses_the_pod_and_can_be_ignored(spec, field):

@@ -172,7 +172,7 @@ class TestShapes:
             ],
             pytest.param({"volumes": [{"csi": {"driver": "secrets"}}]}, (), id="an inline csi volume constrains nothing"),
             pytest.param({"volumes": [{"configMap": {}}, {"hostPath": {}}, {"nfs": {}}]}, (), id="nor do others"),
-            pytest.param({"resourceClaims": [{"name": "gpu"}]}, ("spec.resourceClaims[0]",), id="resource claim"),
+            pytest.param({"resourceClaims": [{"name": "gpu", "resourceClaimName": "c"}]}, (), id="resource claims are modelled"),
             pytest.param(
                 {
                     "topologySpreadConstraints": [

@@ -1,0 +1,103 @@
+"""Devices of a decision: of each claim; of pods that wait for their devices; faults of kube-scheduler with claims that pods share."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from scheduler_core.model.decision import Decision, Status
+from scheduler_core.model.device_claims import DeviceClaim
+from scheduler_core.model.devices import Allocation
+from scheduler_core.model.pods import PodRecord
+from scheduler_core.model.wording import listed
+from scheduler_core.plugins.base import StatefulPlugin
+
+Assigned = tuple[PodRecord, int]
+_LISTED = 3
+"""Maximum number of faults in a message."""
+
+
+def with_devices(decision: Decision, pods: Sequence[Assigned], plugins: Sequence[StatefulPlugin], *, exact: bool) -> Decision:
+    """Return *decision*, which places *pods*, with their devices; if *exact*, also with the faults of kube-scheduler 1.37.1."""
+    if not any(pod.device_claims for pod, _ in pods):
+        return decision
+    faults = _device_faults(pods, plugins) if exact else ""
+    message = ". ".join(filter(None, (decision.message, faults)))
+    decision = dataclasses.replace(decision, message=message, devices=_chosen_devices(pods, plugins))
+    decision = _with_waiting_pods(decision, (pod for pod, _ in pods))
+    return _without_unreserved_pods(decision, pods) if exact else decision
+
+
+def _chosen_devices(pods: Sequence[Assigned], plugins: Sequence[StatefulPlugin]) -> dict[DeviceClaim, Allocation]:
+    """Return the devices of the claims of the placed *pods*; of a claim of several pods, as the first of them wrote it."""
+    chosen: dict[DeviceClaim, Allocation] = {}
+    for pod, _ in pods:
+        if not pod.device_claims:
+            continue
+        for claim, need in zip(pod.device_claims, pod.shape.devices, strict=False):
+            if need.allocated is not None:
+                chosen.setdefault(claim, need.allocated)
+        for claim, allocation in _taken(pod, plugins):
+            chosen.setdefault(claim, allocation)
+    return dict(sorted(chosen.items(), key=lambda each: each[0].label))
+
+
+def _device_faults(pods: Sequence[Assigned], plugins: Sequence[StatefulPlugin]) -> str:
+    """Return a warning about claims of the placed *pods* that kube-scheduler 1.37.1 does not bind as decided; empty if there are none."""
+    with_claims = [pod for pod, _ in pods if pod.device_claims]
+    wrong = [
+        f"claims of pod {pod.name} get the devices of each other, because a claim that the pod shares is listed before a new one"
+        for pod in with_claims
+        if any(plugin.exchanged(pod) for plugin in plugins)
+    ]
+    users = Counter(claim for pod in with_claims for claim, _ in _taken(pod, plugins))
+    if shared := [claim.label.rpartition("/")[2] for claim, count in users.items() if count > 1]:
+        claims = f"claim{'s' if len(shared) > 1 else ''} {listed(shared, joint=', ', longest=200)}"
+        wrong.append(f"of the pods that share {claims}, the first is bound at once, and the others one by one after a failed attempt")
+    return f"kube-scheduler 1.37.1 binds this otherwise: {'; '.join(wrong[:_LISTED])}" if wrong else ""
+
+
+def _with_waiting_pods(decision: Decision, pods: Iterable[PodRecord]) -> Decision:
+    """Return *decision*, which places *pods*, without the pods that wait for binding conditions; they are nominated."""
+    if not any(device.waits for allocation in decision.devices.values() for device in allocation.devices):
+        return decision
+    waits = {claim.key for claim, allocation in decision.devices.items() if any(device.waits for device in allocation.devices)}
+    waiting = {pod.key: decision.assignments[pod.key] for pod in pods if waits.intersection(claim.key for claim in pod.device_claims)}
+    messages = {pod: f"waiting for binding conditions for device on node {node}" for pod, node in sorted(waiting.items())}
+    return dataclasses.replace(
+        decision,
+        status=Status.WAIT,
+        message="; ".join(filter(None, (decision.message, listed([f"pod {pod}: {text}" for pod, text in messages.items()], longest=400)))),
+        assignments={pod: node for pod, node in decision.assignments.items() if pod not in waiting},
+        nominations={**decision.nominations, **waiting},
+        pending={**decision.pending, **messages},
+    )
+
+
+def _without_unreserved_pods(decision: Decision, pods: Iterable[Assigned]) -> Decision:
+    """Return *decision*, which places *pods*, without the pods whose claims kube-scheduler 1.37.1 cannot reserve.
+
+    It adds the time to an allocation that another scheduler wrote without it; the API server refuses to change an allocation.
+    """
+    failed: dict[str, str] = {}
+    for pod, _ in pods:
+        claims = zip(pod.device_claims, pod.shape.devices, strict=False)
+        if untimed := [claim.key for claim, need in claims if need.untimed]:
+            failed[pod.key] = (
+                f"add reservation to claim {untimed[0]}: status.allocation: field cannot be modified once set: another scheduler has"
+                " allocated the claim without allocationTimestamp"
+            )
+    if not failed:
+        return decision
+    return dataclasses.replace(
+        decision,
+        status=Status.ERROR if decision.root.kind == "Pod" else decision.status,
+        message="; ".join(filter(None, (decision.message, *sorted(set(failed.values()))))),
+        assignments={pod: node for pod, node in decision.assignments.items() if pod not in failed},
+        pending={**decision.pending, **failed},
+    )
+
+
+def _taken(pod: PodRecord, plugins: Iterable[StatefulPlugin]) -> Iterator[tuple[DeviceClaim, Allocation]]:
+    return (each for plugin in plugins for each in plugin.allocations(pod))

@@ -1,0 +1,46 @@
+"""Claims for extended resources that device classes provide (Kubernetes 1.37.1, createRequestsAndMappings)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from scheduler_core.loading.container_requests import Containers
+from scheduler_core.model.devices import Alternative, ExtendedSpec, Request
+
+_Classes = Mapping[str, tuple[str, tuple[str, ...]]]
+
+
+class ExtendedSpecs:
+    """Requests for the containers of pods; *classes* are the device class and its selectors by extended resource."""
+
+    def __init__(self, classes: _Classes) -> None:
+        self._classes = classes
+        self._specs: dict[Containers, ExtendedSpec | None] = {}
+
+    def find(self, containers: Containers) -> ExtendedSpec | None:
+        """Return the requests of *containers*; None if no class provides any of their resources."""
+        if containers not in self._specs:
+            names = sorted({name for each in containers for _, name, _ in each.amounts if name in self._classes})
+            requests = tuple((name, tuple(self._requests(name, containers))) for name in names)
+            self._specs[containers] = ExtendedSpec(requests) if requests else None
+        return self._specs[containers]
+
+    def _requests(self, name: str, containers: Containers) -> Iterator[Request]:
+        """Yield the requests for one resource: containers that end use the devices of later ones, and share one request for the rest."""
+        wanted = [next(((index, amount) for index, each, amount in one.amounts if each == name), (0, 0)) for one in containers]
+        lasting = [0 if one.ends else amount for one, (_, amount) in zip(containers, wanted, strict=True)]
+        most = 0, ""
+        for number, (one, (index, amount)) in enumerate(zip(containers, wanted, strict=True)):
+            if one.ends and (rest := amount - sum(lasting[number:])) > most[0]:
+                most = rest, f"container-{number}-request-{index}"
+        if most[0]:
+            yield self._request(name, most[1], most[0])
+        for number, amount in enumerate(lasting):
+            if amount:
+                yield self._request(name, f"container-{number}-request-{wanted[number][0]}", amount)
+
+    def _request(self, resource: str, name: str, count: int) -> Request:
+        device_class, selectors = self._classes[resource]
+        return Request(
+            name, (Alternative("", device_class, selectors, (), every=False, count=count, admin=False, tolerations=(), capacity={}),)
+        )

@@ -1,0 +1,155 @@
+"""Claims of pods to devices: the ResourceClaims that exist, and those that are still to be created from templates."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+
+from scheduler_core.loading.drafts import Draft
+from scheduler_core.loading.extended_resources import ExtendedSpecs
+from scheduler_core.loading.gather import Name
+from scheduler_core.loading.pod_forms import PodForm, PodForms
+from scheduler_core.model.device_claims import DeviceClaim, DeviceNeed, DeviceObjects, KnownClaim, PodEntry, spec_of
+from validators.model.group import PodGroup
+
+GroupEntries = Mapping[Name, Mapping[PodEntry, str | None]]
+"""Entries of the PodGroups by namespace and name: each without its index, with the claim that was created for it."""
+
+
+class _HeldError(Exception):
+    """A claim that keeps the pod out of the scheduling queue; the message is kube-scheduler's."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Claim:
+    """Claim of a pod: the index of its entry, its identity, and the object if it exists."""
+
+    index: int
+    identity: DeviceClaim
+    name: str
+    known: KnownClaim | None
+    template: Name = ("", "")
+    draft: Draft | None = None
+    """The pod, for its extended resources."""
+    users: frozenset[tuple[str, str]] = frozenset()
+    """The pod and its PodGroup, as a claim is reserved for them."""
+
+
+def group_entries(groups: Iterable[PodGroup]) -> dict[Name, dict[PodEntry, str | None]]:
+    """Return the entries of *groups*."""
+    found: dict[Name, dict[PodEntry, str | None]] = {}
+    for group in groups:
+        created = {each.name: each.resource_claim_name for each in group.status.resource_claim_statuses or ()}
+        found[group.metadata.namespace, group.metadata.name] = {
+            PodEntry(each.name, each.resource_claim_name or "", each.resource_claim_template_name or ""): created.get(each.name)
+            for each in group.spec.resource_claims or ()
+        }
+    return found
+
+
+class PodDevices:
+    """Resolves the claims of pods."""
+
+    def __init__(self, objects: DeviceObjects, groups: GroupEntries) -> None:
+        self._objects = objects
+        self._groups = groups
+        self._extended = ExtendedSpecs(objects.resources)
+        self._of_extended = {
+            (namespace, claim.owner[1]) for (namespace, _), claim in objects.claims.items() if claim.extended and claim.owner[0] == "Pod"
+        }
+
+    def resolved(self, drafts: Sequence[Draft], forms: PodForms) -> list[Draft]:
+        """Return *drafts* with the requirements of their claims."""
+        found: dict[int, list[_Claim]] = {}
+        held: dict[int, str] = {}
+        for number, draft in enumerate(drafts):
+            if not draft.entries and not self._has_extended(draft):
+                continue
+            try:
+                found[number] = [] if draft.node else [*self._claims(draft), *self._extended_claims(draft)]
+            except _HeldError as error:
+                held[number], found[number] = str(error), []
+        uses = Counter(key for claims in found.values() for key in {each.identity.key for each in claims})
+        shared = frozenset(key for key, count in uses.items() if count > 1)
+        return [
+            dataclasses.replace(
+                draft,
+                form=self._form(draft, found[number], forms, shared),
+                device_claims=tuple(each.identity for each in found[number]),
+                held=held.get(number, ""),
+            )
+            if number in found
+            else draft
+            for number, draft in enumerate(drafts)
+        ]
+
+    def _form(self, draft: Draft, claims: Sequence[_Claim], forms: PodForms, shared: Container[str]) -> PodForm:
+        needs = tuple(self._need(each, shared) for each in claims)
+        return forms.with_devices(draft.form, needs, len(draft.entries))
+
+    def _has_extended(self, draft: Draft) -> bool:
+        return bool(draft.containers) and not draft.node and self._extended.find(draft.containers) is not None
+
+    def _extended_claims(self, draft: Draft) -> Iterator[_Claim]:
+        """Yield the claim for the extended resources of a pod, if it has any."""
+        if self._has_extended(draft):
+            label = f"pod/{draft.name[1]}/<extended-resources>"
+            yield _Claim(-1, DeviceClaim(f"{draft.name[0]}:{label}", label), label, None, draft=draft)
+
+    def _need_of_extended(self, draft: Draft) -> DeviceNeed:
+        # kube-scheduler deletes a claim of an earlier attempt first.
+        refusal = "cannot schedule extended resource claim" if draft.name in self._of_extended else ""
+        return DeviceNeed("spec.containers", extended=self._extended.find(draft.containers), refusal=refusal)
+
+    def _need(self, claim: _Claim, shared: Container[str]) -> DeviceNeed:
+        if claim.draft is not None:
+            return self._need_of_extended(claim.draft)
+        field = f"spec.resourceClaims[{claim.index}]"
+        if claim.known is not None and claim.known.allocation is not None:
+            known = claim.known
+            untimed = not known.timed and not claim.users.intersection(known.consumers)
+            return DeviceNeed(field, allocated=known.allocation, unavailable=known.failed, untimed=untimed)
+        written = self._objects.templates[claim.template] if claim.known is None else claim.known.spec
+        spec, refusal = spec_of(written)
+        return DeviceNeed(field, spec, refusal=refusal, shared=claim.identity.key if claim.identity.key in shared else "")
+
+    def _claims(self, draft: Draft) -> Iterator[_Claim]:
+        """Yield the claims of a pod; an entry for which no claim is needed has none.  Raises _HeldError."""
+        namespace, pod = draft.name
+        entries = self._groups.get((namespace, draft.group), {})
+        for index, each in enumerate(draft.entries):
+            of_group = PodEntry(each.name, each.claim, each.template) in entries
+            label = f"podgroup/{draft.group}/{each.name}" if of_group else f"pod/{pod}/{each.name}"
+            if not each.claim and not each.template:
+                raise _HeldError(f'pod "{namespace}/{pod}", spec.resourceClaim "{each.name}": none of the supported fields are set')
+            if each.claim:
+                yield self._existing(index, draft, each.claim, f"{namespace}/{each.claim}")
+                continue
+            created = entries.get(PodEntry(each.name, each.claim, each.template)) if of_group and not each.known else each.created
+            if created:
+                claim = self._existing(index, draft, created, label)
+                self._check_owner(draft, claim)
+                yield claim
+            elif not each.known:
+                if (namespace, each.template) not in self._objects.templates:
+                    raise _HeldError(f'pod "{namespace}/{pod}": ResourceClaim not created yet')
+                yield _Claim(index, DeviceClaim(f"{namespace}:{label}", label), label, None, (namespace, each.template))
+
+    def _existing(self, index: int, draft: Draft, name: str, label: str) -> _Claim:
+        namespace = draft.name[0]
+        key = f"{namespace}/{name}"
+        if (known := self._objects.claims.get((namespace, name))) is None:
+            raise _HeldError(f'could not find ResourceClaim "{key}"')
+        if known.deleting:
+            raise _HeldError(f'resourceclaim "{name}" is being deleted')
+        users = frozenset({("pods", draft.name[1]), ("podgroups", draft.group)})
+        return _Claim(index, DeviceClaim(key, label), name, known, users=users)
+
+    def _check_owner(self, draft: Draft, claim: _Claim) -> None:
+        owner = claim.known.owner if claim.known is not None else ("", "")
+        namespace, pod = draft.name
+        if owner == ("Pod", pod) or (draft.group and owner == ("PodGroup", draft.group)):
+            return
+        why = f"neither Pod nor PodGroup {draft.group} is the owner" if draft.group else "Pod is not owner"
+        raise _HeldError(f"ResourceClaim {namespace}/{claim.name} was not created for Pod {namespace}/{pod} ({why})")

@@ -1,0 +1,184 @@
+"""ResourceSlices, device classes, taint rules, claims and templates of claims, unique by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
+
+from scheduler_core.loading.claim_specs import ClaimSpecs
+from scheduler_core.loading.gather import GatheredObjects, Name, Unusable
+from scheduler_core.loading.read_objects import name_in, one_each, typed
+from scheduler_core.model.device_claims import DeviceObjects, KnownClaim
+from scheduler_core.model.devices import Allocation, ClaimSpec, DeviceSlice, GivenDevice, PublishedDevice
+from scheduler_core.model.problem import Problem
+from scheduler_core.model.wire_devices import (
+    Device,
+    DeviceClass,
+    DeviceContent,
+    DeviceTaintRule,
+    DeviceTaintRuleSpec,
+    ResourceSlice,
+    with_taints,
+)
+from scheduler_core.model.wire_resource_claims import (
+    AllocatedDevice,
+    AllocationResult,
+    ResourceClaim,
+    ResourceClaimStatus,
+    ResourceClaimTemplate,
+)
+from validators.model import quantity
+
+D = TypeVar("D", ResourceSlice, DeviceClass, DeviceTaintRule, ResourceClaim, ResourceClaimTemplate)
+_Rules = tuple[DeviceTaintRuleSpec, ...]
+
+
+def read_devices(kinds: Mapping[str, list[GatheredObjects]], problems: list[Problem]) -> DeviceObjects:
+    """Return the usable slices, claims and templates, of the objects by kind."""
+    classes = one_each(kinds["DeviceClass"], _read_class, problems).good
+    rules = one_each(kinds["DeviceTaintRule"], _read_rule, problems).good
+    slices = one_each(kinds["ResourceSlice"], _read_slice, problems).good
+    specs = ClaimSpecs({name: each for (_, name), each in classes.items()})
+
+    def read_claim(gathered: GatheredObjects) -> tuple[Name, KnownClaim]:
+        name, claim = _named(gathered, ResourceClaim)
+        return name, known_claim(claim, specs.spec("/".join(name), claim.spec))
+
+    def read_template(gathered: GatheredObjects) -> tuple[Name, ClaimSpec | str]:
+        name, template = _named(gathered, ResourceClaimTemplate)
+        return name, specs.spec(f"{name[0]}/of template {name[1]}", template.spec.spec)
+
+    claims = one_each(kinds["ResourceClaim"], read_claim, problems).good
+    templates = one_each(kinds["ResourceClaimTemplate"], read_template, problems).good
+    tainting = tuple(each for _, each in sorted(rules.items()))
+    published = (_published(name, each, tainting) for (_, name), each in sorted(slices.items()))
+    return DeviceObjects(
+        resources=specs.resources(),
+        slices=tuple(each for each in published if each is not None),
+        claims=claims,
+        templates=templates,
+        allocated={"/".join(name): each.allocation for name, each in claims.items() if each.allocation is not None},
+    )
+
+
+def known_claim(claim: ResourceClaim, spec: ClaimSpec | str) -> KnownClaim:
+    """Return *claim*, which has the specification *spec*.  Raises Unusable."""
+    status, metadata = claim.status, claim.metadata
+    failed, ready = _binding(status)
+    controller = next((each for each in metadata.owner_references or () if each.controller), None)
+    return KnownClaim(
+        spec=spec,
+        allocation=None if status.allocation is None else _allocation(status.allocation, waits=not ready),
+        deleting=metadata.deletion_timestamp is not None,
+        owner=("", "") if controller is None else (controller.kind, controller.name),
+        failed=failed,
+        timed=status.allocation is None or status.allocation.allocation_timestamp is not None,
+        extended=metadata.annotations.extended_resource_claim == "true",
+        consumers=tuple((each.resource, each.name) for each in status.reserved_for or ()),
+    )
+
+
+def _read_class(gathered: GatheredObjects) -> tuple[Name, DeviceClass]:
+    return _named(gathered, DeviceClass)
+
+
+def _read_rule(gathered: GatheredObjects) -> tuple[Name, DeviceTaintRuleSpec]:
+    name, rule = _named(gathered, DeviceTaintRule)
+    return name, rule.spec
+
+
+def _read_slice(gathered: GatheredObjects) -> tuple[Name, ResourceSlice]:
+    name, published = _named(gathered, ResourceSlice)
+    try:
+        _check_amounts(published)
+    except ValueError as error:
+        raise Unusable(str(error)) from None
+    return name, published
+
+
+def _check_amounts(published: ResourceSlice) -> None:
+    """Raise ValueError if a capacity or counter cannot be read."""
+    for counters in published.spec.shared_counters or ():
+        for counter in (counters.counters or {}).values():
+            quantity.exact(counter.value)
+    for device in published.spec.devices or ():
+        content = device.basic or device
+        for capacity in (content.capacity or {}).values():
+            quantity.exact(capacity.value)
+        for use in content.consumes_counters or ():
+            for counter in (use.counters or {}).values():
+                quantity.exact(counter.value)
+
+
+def _named(gathered: GatheredObjects, model: type[D]) -> tuple[Name, D]:
+    decoded = typed(gathered, model)
+    return name_in(gathered.kind, decoded.metadata), decoded
+
+
+def _published(name: str, published: ResourceSlice, rules: _Rules) -> DeviceSlice | None:
+    """Return a slice; None if kube-scheduler 1.37 ignores it: a device has compatibility groups, whose gate is off."""
+    spec = published.spec
+    devices = tuple(_device(spec.driver, spec.pool.name, each, rules) for each in spec.devices or ())
+    if any(use.compatibility_groups for each in devices for use in each.content.consumes_counters or ()):
+        return None
+    return DeviceSlice(
+        name=name,
+        driver=spec.driver,
+        pool=spec.pool.name,
+        generation=spec.pool.generation,
+        count=spec.pool.resource_slice_count,
+        node=spec.node_name,
+        selector=spec.node_selector,
+        everywhere=spec.all_nodes,
+        by_device=spec.per_device_node_selection,
+        devices=devices,
+        counters=spec.shared_counters or (),
+    )
+
+
+def _device(driver: str, pool: str, device: Device, rules: _Rules) -> PublishedDevice:
+    content: DeviceContent = device.basic or device
+    taints = tuple(each.taint for each in rules if _is_tainted(each, (driver, pool, device.name)))
+    if taints:
+        content = with_taints(content, taints)
+    return PublishedDevice(device.name, content)
+
+
+def _is_tainted(rule: DeviceTaintRuleSpec, device: tuple[str, str, str]) -> bool:
+    """Return whether *rule* selects a device; a rule without selector selects none."""
+    if (selector := rule.device_selector) is None:
+        return False
+    wanted = selector.driver, selector.pool, selector.device
+    return all(each in (None, name) for each, name in zip(wanted, device, strict=True))
+
+
+def _allocation(result: AllocationResult, *, waits: bool) -> Allocation:
+    return Allocation(tuple(_given(each, waits=waits) for each in result.devices.results or ()), result.node_selector)
+
+
+def _given(device: AllocatedDevice, *, waits: bool) -> GivenDevice:
+    try:
+        consumed = tuple((name, quantity.exact(each)) for name, each in sorted((device.consumed_capacity or {}).items()))
+    except ValueError as error:
+        raise Unusable(str(error)) from None
+    name = device.driver, device.pool, device.device
+    needs_binding = waits and bool(device.binding_conditions)
+    return GivenDevice(device.request, name, device.admin_access, device.share_id is not None, consumed, needs_binding)
+
+
+def _binding(status: ResourceClaimStatus) -> tuple[bool, bool]:
+    """Return whether the binding of the devices of a claim failed, and whether it is complete."""
+    results: Iterable[AllocatedDevice] = status.allocation.devices.results or () if status.allocation is not None else ()
+    for device in results:
+        if not device.binding_conditions:
+            continue
+        names = device.driver, device.pool, device.device
+        found = next((each for each in status.devices or () if (each.driver, each.pool, each.device) == names), None)
+        if found is None:
+            return False, False
+        true = {each.type for each in found.conditions or () if each.status == "True"}
+        if true.intersection(device.binding_failure_conditions or ()):
+            return True, False
+        if not true.issuperset(device.binding_conditions):
+            return False, False
+    return False, True

@@ -1,0 +1,156 @@
+"""Claims of pods to devices: those that exist, and those that are still to be created from templates."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+
+from scheduler_core.model.devices import Allocation, ClaimSpec, DeviceSlice, ExtendedSpec
+
+ClaimName = tuple[str, str]
+"""Namespace and name."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DeviceNeed:
+    """Requirement of one claim of a pod.
+
+    Attributes:
+        field: the pod's field, such as ``spec.resourceClaims[0]``.
+        spec: specification of a claim that is not allocated.
+        extended: extended resources; a node provides each of them either by itself or by devices.
+        refusal: kube-scheduler's reason to exclude all nodes; empty if there is none.
+        allocated: the allocation of the claim.
+        untimed: True if kube-scheduler cannot reserve the claim, because its allocation has no timestamp.
+        unavailable: True if the binding of the allocated devices failed.
+        shared: the claim if several pods use it, else empty.
+
+    """
+
+    field: str
+    spec: ClaimSpec | None = None
+    extended: ExtendedSpec | None = None
+    refusal: str = ""
+    allocated: Allocation | None = None
+    unavailable: bool = False
+    untimed: bool = False
+    shared: str = ""
+
+    @property
+    def allocates(self) -> bool:
+        """Return whether devices must be found for it."""
+        return self.spec is not None or self.extended is not None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DeviceClaim:
+    """Claim of a pod.
+
+    Attributes:
+        key: identity of the claim: ``namespace/name``, or for one that does not exist yet, ``label`` after the namespace and a colon.
+        label: its name in decisions.
+
+    """
+
+    key: str
+    label: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PodEntry:
+    """Entry of ``spec.resourceClaims`` of a pod or PodGroup.
+
+    Attributes:
+        claim: the ResourceClaim that it names; empty if none.
+        template: the ResourceClaimTemplate that it names; empty if none.
+        known: True if the pod's status has an entry of this name.
+        created: the claim that this status names; None if none is needed.
+
+    """
+
+    name: str
+    claim: str = ""
+    template: str = ""
+    known: bool = False
+    created: str | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class KnownClaim:
+    """A ResourceClaim.
+
+    Attributes:
+        spec: its specification, or the reason why no pod can use it.
+        owner: kind and name of its controller.
+        failed: True if the binding of its devices failed.
+        consumers: uid, or kind and name, of the pods and PodGroups that it is reserved for.
+
+    """
+
+    spec: ClaimSpec | str
+    allocation: Allocation | None = None
+    deleting: bool = False
+    owner: tuple[str, str] = ("", "")
+    failed: bool = False
+    timed: bool = True
+    """True if the allocation has a timestamp."""
+    consumers: tuple[tuple[str, str], ...] = ()
+    extended: bool = False
+    """True if it was created for extended resources of a pod."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DeviceShortage:
+    """Request for which some nodes have too few free devices.
+
+    Attributes:
+        claim: label of the claim.
+        free: number of free devices of the class that match, at most on a node.
+        needed: number of devices; 0 for all.
+
+    """
+
+    claim: str
+    device_class: str
+    free: int
+    needed: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class DeviceObjects:
+    """Objects about devices.
+
+    Attributes:
+        slices: published devices, by name of the slice.
+        claims: claims by namespace and name.
+        templates: specifications, or the reason why no pod can use them, by namespace and name.
+        allocated: allocations of the claims, by key.
+        resources: device class and its selectors, by extended resource.
+
+    """
+
+    slices: tuple[DeviceSlice, ...] = ()
+    claims: Mapping[ClaimName, KnownClaim] = dataclasses.field(default_factory=dict)
+    templates: Mapping[ClaimName, ClaimSpec | str] = dataclasses.field(default_factory=dict)
+    allocated: Mapping[str, Allocation] = dataclasses.field(default_factory=dict)
+    resources: Mapping[str, tuple[str, tuple[str, ...]]] = dataclasses.field(default_factory=dict)
+
+    def with_allocations(self, allocations: Mapping[str, Allocation], released: frozenset[str] = frozenset()) -> DeviceObjects:
+        """Return the same after *allocations* by key, without those of the claims in *released*."""
+        allocated = {key: each for key, each in {**self.allocated, **allocations}.items() if key not in released}
+        return dataclasses.replace(self, allocated=allocated)
+
+    def released(self, pods: Iterable[str]) -> frozenset[str]:
+        """Return the keys of allocated claims that are reserved for some of *pods* (``namespace/name``) and for no other consumer."""
+        gone = set(pods)
+        found = set()
+        for (namespace, name), claim in self.claims.items():
+            users = {f"{namespace}/{consumer}" if kind == "pods" else "" for kind, consumer in claim.consumers}
+            if users and users <= gone:
+                found.add(f"{namespace}/{name}")
+        return frozenset(found)
+
+
+def spec_of(specs: ClaimSpec | str) -> tuple[ClaimSpec | None, str]:
+    """Return a specification, or None and the reason why no pod can use it."""
+    return (None, specs) if isinstance(specs, str) else (specs, "")

@@ -1,0 +1,168 @@
+"""Devices that drivers publish, specifications of claims to them, and allocations (dynamic resource allocation).
+
+The specification of a claim is part of a pod's shape, without the name of the claim; only a claim that several pods use is named there.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import decimal
+from collections.abc import Container, Mapping
+from typing import TYPE_CHECKING
+
+from scheduler_core.model.wire import NodeSelector
+
+if TYPE_CHECKING:
+    # Clusters without devices do not load the types of their objects.
+    from scheduler_core.model.wire_devices import CounterSet, DeviceContent, DeviceToleration
+
+DeviceId = tuple[str, str, str]
+"""Driver, pool, device."""
+Amounts = Mapping[str, decimal.Decimal]
+"""Amounts by name."""
+UNAVAILABLE = "resourceclaim not available on the node"
+"""Reason of kube-scheduler for a node that cannot use the devices of an allocated claim."""
+CANNOT_ALLOCATE = "cannot allocate all claims"
+"""Reason of kube-scheduler for a node without devices for the claims of a pod."""
+MOST_DEVICES = 32
+"""Maximum number of devices of one claim."""
+MOST_ALTERNATIVES = 8
+"""Maximum number of alternatives of a request."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class PublishedDevice:
+    """Device of a slice, with the taints of the DeviceTaintRules."""
+
+    name: str
+    content: DeviceContent
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class DeviceSlice:
+    """A ResourceSlice.
+
+    Attributes:
+        node: name of the only node that reaches its devices; empty if it is not one node.
+        selector: nodes that reach its devices.
+        everywhere: True if all nodes reach its devices.
+        by_device: True if each device says which nodes reach it.
+        count: number of slices in the generation of the pool.
+
+    """
+
+    name: str
+    driver: str
+    pool: str
+    generation: int
+    count: int
+    node: str
+    selector: NodeSelector | None
+    everywhere: bool
+    by_device: bool
+    devices: tuple[PublishedDevice, ...]
+    counters: tuple[CounterSet, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Alternative:
+    """Alternative of a request, or the request itself if it has no alternatives.
+
+    Attributes:
+        name: empty if the request has no alternatives.
+        class_selectors: selectors of the device class.
+        every: True if all matching devices are requested.
+        count: number of devices, unless all are requested.
+        admin: True for devices that may be in use (admin access).
+        capacity: requested amounts.
+
+    """
+
+    name: str
+    device_class: str
+    class_selectors: tuple[str, ...]
+    selectors: tuple[str, ...]
+    every: bool
+    count: int
+    admin: bool
+    tolerations: tuple[DeviceToleration, ...]
+    capacity: Amounts
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Request:
+    """Request of a claim; one of its alternatives is allocated."""
+
+    name: str
+    alternatives: tuple[Alternative, ...]
+
+    def written(self, alternative: Alternative) -> str:
+        """Return the name of the request in an allocation: ``request`` or ``request/alternative``."""
+        return f"{self.name}/{alternative.name}" if alternative.name else self.name
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AttributeConstraint:
+    """Devices must have the same value of an attribute, or (*distinct*) all different values.
+
+    Attributes:
+        requests: names of requests that it applies to; empty for all.
+
+    """
+
+    attribute: str
+    requests: tuple[str, ...]
+    distinct: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class ClaimSpec:
+    """Specification of a claim; equal specifications share one object."""
+
+    requests: tuple[Request, ...]
+    constraints: tuple[AttributeConstraint, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class ExtendedSpec:
+    """Requests for the extended resources of a pod that device classes provide, by resource; equal ones share one object."""
+
+    requests: tuple[tuple[str, tuple[Request, ...]], ...]
+
+    def spec(self, resources: Container[str]) -> ClaimSpec | None:
+        """Return the claim for *resources*; None if none of its resources is among them."""
+        requests = [each for name, of_name in self.requests if name in resources for each in of_name]
+        return ClaimSpec(tuple(sorted(requests, key=lambda each: each.name)), ()) if requests else None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GivenDevice:
+    """Device of an allocation.
+
+    Attributes:
+        request: name of the request, or ``request/alternative``.
+        admin: True if other claims can use it at the same time (admin access).
+        shared: True if it is a share of a device.
+        consumed: capacity of the share.
+        waits: True if binding conditions must be met before the pod is bound.
+
+    """
+
+    request: str
+    id: DeviceId
+    admin: bool = False
+    shared: bool = False
+    consumed: tuple[tuple[str, decimal.Decimal], ...] = ()
+    waits: bool = False
+
+    def __str__(self) -> str:
+        """Return ``request=pool/device``."""
+        return f"{self.request}={self.id[1]}/{self.id[2]}"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Allocation:
+    """Devices of a claim, and the nodes that can use them; None for all nodes."""
+
+    devices: tuple[GivenDevice, ...]
+    nodes: NodeSelector | None = None

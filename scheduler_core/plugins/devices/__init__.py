@@ -1,0 +1,16 @@
+"""Allocation of devices to the claims of a pod, as the structured allocator of Kubernetes 1.37.1; imports ``model``, ``cel``.
+
+pools                  pools of devices, as one node sees them
+device_usage           devices in use, and consumed capacity
+selection              selectors of classes and requests, evaluated for devices
+tolerations            taints of devices and the requests that tolerate them
+attribute_constraints  equal or different values of an attribute
+consumable_capacity    capacity that a request consumes
+shared_counters        counters that the devices of a pool share
+chosen_devices         choices of the search so far
+allocator              the search for one pod on one node
+attributes_read        attributes that some selector or constraint reads
+node_state             state of the devices of a node, equal for nodes with equal results
+node_allocations       results of the search, by shape and state
+assumed_claims         claims of assumed pods
+"""

@@ -1,0 +1,155 @@
+"""Devices for the claims of a pod on one node: the first solution of a depth-first search, in the order of kube-scheduler 1.37.1.
+
+Claims are tried in the order of the pod, requests in the order of the claim, devices in the order of the pools.  The search tries other
+devices for the claims of one pod, but never gives other devices to pods that already have theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from scheduler_core.model.devices import CANNOT_ALLOCATE, MOST_DEVICES, Alternative
+from scheduler_core.plugins.devices.chosen_devices import Choice, ChosenDevices, NamedSpec, Wanted
+from scheduler_core.plugins.devices.device_usage import DeviceUsage
+from scheduler_core.plugins.devices.pools import DevicePools, NodePool, PoolDevice
+from scheduler_core.plugins.devices.selection import AllocationError, Selection
+
+INVALID_POOLS = "invalid resource pools were encountered"
+Solution = tuple[tuple[Choice, ...], ...]
+"""Choices for each claim."""
+_START = (0, 0)
+
+
+class _TooManyDevices(Exception):
+    """A claim would have more devices than allowed."""
+
+
+class Allocator:
+    """Search for the claims of one pod on one node."""
+
+    def __init__(self, claims: Sequence[NamedSpec], pools: DevicePools, node: int, usage: DeviceUsage, selection: Selection) -> None:
+        self._claims = claims
+        self._pools = pools
+        self._node = node
+        self._selection = selection
+        self._views = pools.on(node)
+        self._chosen = ChosenDevices(claims, usage)
+        self._every: dict[tuple[int, Alternative], list[tuple[NodePool, PoolDevice]]] = {}
+
+    def allocate(self) -> Solution | str:
+        """Return the devices of the claims, or kube-scheduler's reason why the node has none.
+
+        Raises:
+            AllocationError: the attempt ends with an error.
+
+        """
+        for number in range(len(self._claims)):
+            self._check(number)
+        try:
+            found = self._request(0, 0)
+        except _TooManyDevices:
+            found = False
+        if found:
+            return tuple(map(tuple, self._chosen.of_claim))
+        return INVALID_POOLS if any(pool.invalid for pool in self._views) else CANNOT_ALLOCATE
+
+    def free(self, wanted: Wanted) -> int:
+        """Return the number of free devices that match *wanted*; 0 if a selector cannot be evaluated."""
+        try:
+            return sum(
+                self._is_candidate(wanted, device) and self._chosen.tolerates(wanted, device)
+                for pool in self._views
+                for device in pool.devices
+            )
+        except AllocationError:
+            return 0
+
+    def _check(self, claim: int) -> None:
+        """Find the devices of requests for all devices, and check that a claim does not need too many devices."""
+        named, least = self._claims[claim], 0
+        for request in named.spec.requests:
+            counts = []
+            for each in request.alternatives:
+                if each.every:
+                    self._every[claim, each] = list(self._all_devices(Wanted(claim, request, each)))
+                counts.append(len(self._every[claim, each]) if each.every else each.count)
+            if (needed := min(counts)) > MOST_DEVICES - least:
+                message = f"adding {needed} devices exceeds the claim limit of {MOST_DEVICES}, with {least} already accounted for"
+                raise AllocationError(f"claim {named.name}, request {request.name}: {message}")
+            least += needed
+
+    def _all_devices(self, wanted: Wanted) -> Iterator[tuple[NodePool, PoolDevice]]:
+        for pool in self._views:
+            if not pool.usable:
+                state, name = "being updated" if pool.incomplete else "invalid", "/".join(pool.name)
+                own = wanted.alternative.name or wanted.request.name
+                message = f"asks for all devices, but resource pool {name} is currently {state}"
+                raise AllocationError(f"claim {self._claims[wanted.claim].name}, request {own}: {message}")
+            for device in pool.devices:
+                if self._is_selectable(wanted, device) and self._chosen.fits(wanted, device, unused=True):
+                    yield pool, device
+
+    def _request(self, claim: int, request: int) -> bool:
+        """Allocate from this request on, and return whether a solution is found."""
+        if claim == len(self._claims):
+            return True
+        requests = self._claims[claim].spec.requests
+        if request == len(requests):
+            try:
+                return self._request(claim + 1, 0)
+            except _TooManyDevices:
+                return False
+        wanted = [Wanted(claim, requests[request], each) for each in requests[request].alternatives]
+        if len(wanted) == 1 and not wanted[0].alternative.name:
+            return self._devices(wanted[0], request, 0, _START)
+        exceeded = 0
+        for each in wanted:
+            try:
+                if self._devices(each, request, 0, _START):
+                    return True
+            except _TooManyDevices:
+                exceeded += 1
+        if exceeded == len(wanted):
+            raise _TooManyDevices
+        return False
+
+    def _devices(self, wanted: Wanted, request: int, number: int, start: tuple[int, int]) -> bool:
+        """Choose the device *number* of a request and all that follow; *start* is the first pool and device to try."""
+        every = self._every.get((wanted.claim, wanted.alternative))
+        if every is not None and not every:
+            return False
+        count = wanted.alternative.count if every is None else len(every)
+        if number >= count:
+            return self._request(wanted.claim, request + 1)
+        if count - number > MOST_DEVICES - len(self._chosen.of_claim[wanted.claim]):
+            raise _TooManyDevices
+        if every is not None:
+            return self._try(wanted, request, number, *every[number], _START, must=True)
+        for at, pool in enumerate(self._views[start[0] :], start[0]):
+            first = start[1] if at == start[0] else 0
+            for position, device in enumerate(pool.devices[first:], first):
+                if self._is_candidate(wanted, device) and self._try(wanted, request, number, pool, device, (at, position + 1), must=False):
+                    return True
+        return False
+
+    def _is_candidate(self, wanted: Wanted, device: PoolDevice) -> bool:
+        chosen = self._chosen
+        return not chosen.is_blocked(wanted, device) and self._is_selectable(wanted, device) and chosen.fits(wanted, device)
+
+    def _is_selectable(self, wanted: Wanted, device: PoolDevice) -> bool:
+        claim = self._claims[wanted.claim].name
+        return self._selection.selects(wanted.alternative, claim, device) and self._pools.reaches(device, self._node)
+
+    def _try(
+        self, wanted: Wanted, request: int, number: int, pool: NodePool, device: PoolDevice, following: tuple[int, int], *, must: bool
+    ) -> bool:
+        """Choose *device*, and continue with the next; if that finds no solution, give it back."""
+        if (undo := self._chosen.choose_device(wanted, pool, device, must=must)) is None:
+            return False
+        done = False
+        try:
+            done = self._devices(wanted, request, number + 1, following)
+        finally:
+            if not done:
+                undo()
+        return done

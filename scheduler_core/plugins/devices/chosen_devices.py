@@ -1,0 +1,170 @@
+"""Devices that the search has chosen for the claims of a pod so far."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+
+from scheduler_core.model.devices import Alternative, ClaimSpec, DeviceId, Request
+from scheduler_core.plugins.devices.attribute_constraints import ConstraintState
+from scheduler_core.plugins.devices.consumable_capacity import CapacityError, consumed_capacity, is_allowed
+from scheduler_core.plugins.devices.device_usage import DeviceUsage
+from scheduler_core.plugins.devices.pools import NodePool, PoolDevice
+from scheduler_core.plugins.devices.selection import AllocationError
+from scheduler_core.plugins.devices.shared_counters import CounterState
+from scheduler_core.plugins.devices.tolerations import tolerated
+from validators.model import quantity
+
+_NOTHING = Decimal(0)
+Undo = Callable[[], None]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """Device for a request, with the capacity that it consumes if it is a share."""
+
+    request: str
+    device: PoolDevice
+    admin: bool
+    consumed: tuple[tuple[str, Decimal], ...] = ()
+
+    @property
+    def shared(self) -> bool:
+        """Return whether other claims can have shares of the device."""
+        return self.device.content.allow_multiple_allocations
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NamedSpec:
+    """Specification of a claim to allocate; messages name the claim."""
+
+    name: str
+    spec: ClaimSpec
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Wanted:
+    """Alternative of a request of a claim."""
+
+    claim: int
+    request: Request
+    alternative: Alternative
+
+    @property
+    def name(self) -> str:
+        """Return the name in an allocation."""
+        return self.request.written(self.alternative)
+
+
+class ChosenDevices:
+    """Choices for each claim, with what they consume."""
+
+    def __init__(self, claims: Sequence[NamedSpec], usage: DeviceUsage) -> None:
+        self._claims = claims
+        self._usage = usage
+        self._constraints = [[ConstraintState(each) for each in claim.spec.constraints] for claim in claims]
+        self.of_claim: list[list[Choice]] = [[] for _ in claims]
+        self._taken: defaultdict[DeviceId, Counter[int]] = defaultdict(Counter)
+        self._shares: Counter[DeviceId] = Counter()
+        self._consumed: defaultdict[DeviceId, defaultdict[str, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
+        self._counters = CounterState(usage)
+
+    def is_blocked(self, wanted: Wanted, device: PoolDevice) -> bool:
+        """Return whether *device* is in use; with admin access only the same claim matters."""
+        if wanted.alternative.admin:
+            return device.id in self._taken and self._taken[device.id][wanted.claim] > 0
+        return self._usage.is_taken(device.id) or (device.id in self._taken and self._taken[device.id].total() > 0)
+
+    def tolerates(self, wanted: Wanted, device: PoolDevice) -> bool:
+        """Return whether the request tolerates the taints of *device*."""
+        return tolerated(device.content.taints, wanted.alternative.tolerations)
+
+    def fits(self, wanted: Wanted, device: PoolDevice, *, unused: bool = False) -> bool:
+        """Return whether the capacity of *device* suffices, or would if it were *unused*.
+
+        Raises:
+            AllocationError: kube-scheduler cannot represent an amount.
+
+        """
+        capacity = device.content.capacity
+        if not capacity:
+            return not wanted.alternative.capacity
+        try:
+            consumed = consumed_capacity(wanted.alternative.capacity, capacity)
+        except CapacityError as error:
+            claim, name = self._claims[wanted.claim].name, "/".join(device.id)
+            raise AllocationError(f"claim {claim}, request {wanted.name}: checking capacity for device {name}: {error}") from None
+        if consumed is None:
+            return False
+        for name, amount in consumed.items():
+            before = _NOTHING if unused else self._usage.consumed(device.id, name) + self._consumed_now(device.id, name)
+            if not is_allowed(amount, capacity[name].request_policy) or before + amount > quantity.exact(capacity[name].value):
+                return False
+        return True
+
+    def choose_device(self, wanted: Wanted, pool: NodePool, device: PoolDevice, *, must: bool) -> Undo | None:
+        """Choose *device*, which is selectable, and return how to undo that; None if it cannot be chosen.
+
+        Raises:
+            AllocationError: *must*, and a constraint excludes the device.
+
+        """
+        shared = device.content.allow_multiple_allocations
+        if self.is_blocked(wanted, device) and not (shared and wanted.alternative.admin):
+            return None
+        undone: list[Undo] = []
+        # A further share of a device consumes no counters.
+        if device.content.consumes_counters and not (shared and (self._usage.is_shared(device.id) or self._shares[device.id])):
+            if not self._counters.consume(pool, device):
+                return None
+            undone.append(lambda: self._counters.restore_counters(pool, device))
+        able = self.tolerates(wanted, device) and self._constrain(wanted, device, undone, must=must)
+        if not able or not self.fits(wanted, device):
+            _undo(undone)
+            return None
+        self._record(wanted, device, undone)
+        return lambda: _undo(undone)
+
+    def _constrain(self, wanted: Wanted, device: PoolDevice, undone: list[Undo], *, must: bool) -> bool:
+        names = wanted.request.name, wanted.alternative.name
+        for each in self._constraints[wanted.claim]:
+            if each.add(*names, device):
+                undone.append(lambda constraint=each: constraint.remove(*names))  # type: ignore[misc]
+            elif must:
+                _undo(undone)
+                claim, name = self._claims[wanted.claim].name, "/".join(device.id)
+                reason = "because a claim constraint would not be satisfied"
+                own = wanted.alternative.name or wanted.request.name
+                raise AllocationError(f"claim {claim}, request {own}: cannot add device {name} {reason}")
+            else:
+                return False
+        return True
+
+    def _record(self, wanted: Wanted, device: PoolDevice, undone: list[Undo]) -> None:
+        chosen = self.of_claim[wanted.claim]
+        consumed: tuple[tuple[str, Decimal], ...] = ()
+        if device.content.allow_multiple_allocations:
+            amounts = consumed_capacity(wanted.alternative.capacity, device.content.capacity) or {}
+            consumed = tuple(sorted(amounts.items()))
+            self._share(device.id, consumed, 1)
+            undone.append(lambda: self._share(device.id, consumed, -1))
+        else:
+            self._taken[device.id][wanted.claim] += 1
+            undone.append(lambda: self._taken[device.id].subtract((wanted.claim,)))
+        chosen.append(Choice(wanted.name, device, wanted.alternative.admin, consumed))
+        undone.append(lambda: (chosen.pop(), None)[1])
+
+    def _share(self, device: DeviceId, consumed: tuple[tuple[str, Decimal], ...], amount: int) -> None:
+        self._shares[device] += amount
+        for name, value in consumed:
+            self._consumed[device][name] += amount * value
+
+    def _consumed_now(self, device: DeviceId, capacity: str) -> Decimal:
+        return self._consumed[device][capacity] if device in self._consumed else _NOTHING
+
+
+def _undo(undone: list[Undo]) -> None:
+    while undone:
+        undone.pop()()

@@ -1,0 +1,111 @@
+"""Capacity that a request consumes of a device (Kubernetes 1.37.1, consumable_capacity of the incubating allocator)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from decimal import ROUND_CEILING, ROUND_DOWN, Decimal
+
+from scheduler_core.model.wire_devices import Capacity, CapacityPolicy, CapacityRange
+from validators.model import quantity
+
+_LARGEST = Decimal(2**63 - 1)
+_MILLI = Decimal("0.001")
+
+
+class CapacityError(ValueError):
+    """A request that kube-scheduler cannot represent; it ends the attempt."""
+
+
+def consumed_capacity(requested: Mapping[str, Decimal], offered: Mapping[str, Capacity] | None) -> dict[str, Decimal] | None:
+    """Return the amount of each capacity of a device that a request consumes; None if the device lacks a capacity.
+
+    Raises:
+        CapacityError: an amount is negative or cannot be represented.
+
+    """
+    offered = offered or {}
+    if not requested.keys() <= offered.keys():
+        return None
+    return {name: _checked(name, requested.get(name), capacity) for name, capacity in sorted(offered.items())}
+
+
+def is_allowed(consumed: Decimal, policy: CapacityPolicy | None) -> bool:
+    """Return whether *policy* allows to consume an amount."""
+    if policy is None or (policy.default is not None and consumed == quantity.exact(policy.default)):
+        return True
+    if policy.valid_range is not None:
+        return _is_in_range(consumed, policy.valid_range)
+    return not policy.valid_values or any(consumed == quantity.exact(each) for each in policy.valid_values)
+
+
+def _checked(name: str, requested: Decimal | None, capacity: Capacity) -> Decimal:
+    try:
+        consumed = _consumed(requested, capacity)
+    except CapacityError as error:
+        raise CapacityError(f'capacity "{name}": {error}') from None
+    if consumed < 0:
+        raise CapacityError(f'capacity "{name}": capacity value is negative')
+    return consumed
+
+
+def _consumed(requested: Decimal | None, capacity: Capacity) -> Decimal:
+    policy = capacity.request_policy
+    if requested is None:
+        default = policy.default if policy is not None else None
+        return quantity.exact(capacity.value if default is None else default)
+    if policy is None:
+        return requested
+    if policy.valid_range is not None and policy.valid_range.min is not None:
+        return _rounded_up(requested, policy.valid_range, quantity.exact(policy.valid_range.min))
+    values = (quantity.exact(each) for each in policy.valid_values or ())
+    return next((each for each in values if requested <= each), requested)
+
+
+def _rounded_up(requested: Decimal, allowed: CapacityRange, least: Decimal) -> Decimal:
+    if requested <= least:
+        return least
+    if allowed.step is None:
+        return requested
+    unit = _unit(allowed)
+    if unit == _MILLI and requested != requested.quantize(_MILLI, rounding=ROUND_DOWN):
+        raise CapacityError(f"{_NOT_REPRESENTABLE}: request {requested} is not a representable milli value")
+    if unit == 1 and requested > _LARGEST:
+        raise CapacityError(f"{_NOT_REPRESENTABLE}: request {requested} exceeds MaxInt64")
+    step, start = _units(quantity.exact(allowed.step), unit), _units(least, unit)
+    missing = _units(requested, unit) - start
+    steps = missing // step + bool(missing % step) if step else 0
+    if (total := start + steps * step) > _LARGEST:
+        raise CapacityError(f"{_NOT_REPRESENTABLE}: rounding request {requested} up to the next step passes MaxInt64")
+    return total * unit
+
+
+_NOT_REPRESENTABLE = "capacity request cannot be represented in the device's range arithmetic"
+
+
+def _is_in_range(consumed: Decimal, allowed: CapacityRange) -> bool:
+    if allowed.max is not None and consumed > quantity.exact(allowed.max):
+        return False
+    if allowed.step is None:
+        return True
+    unit = _unit(allowed)
+    if unit == _MILLI and consumed != consumed.quantize(_MILLI, rounding=ROUND_DOWN):
+        return False
+    least = Decimal(0) if allowed.min is None else quantity.exact(allowed.min)
+    step = _units(quantity.exact(allowed.step), unit)
+    return not step or (_units(consumed, unit) - _units(least, unit)) % step == 0
+
+
+def _unit(allowed: CapacityRange) -> Decimal:
+    """Return the unit in which kube-scheduler computes: thousandths if all amounts are whole thousandths, else whole units."""
+    amounts = list(_amounts(allowed))
+    exact = all(each == each.quantize(_MILLI, rounding=ROUND_DOWN) for each in amounts)
+    return _MILLI if exact and all(abs(each) * 1000 <= _LARGEST for each in amounts) else Decimal(1)
+
+
+def _amounts(allowed: CapacityRange) -> Iterator[Decimal]:
+    return (quantity.exact(each) for each in (allowed.min, allowed.max, allowed.step) if each is not None)
+
+
+def _units(amount: Decimal, unit: Decimal) -> Decimal:
+    """Return *amount* in *unit*, rounded away from zero as kube-scheduler rounds amounts."""
+    return (amount / unit).to_integral_value(ROUND_CEILING)

@@ -1,0 +1,144 @@
+"""Devices for the claims of pods on nodes.
+
+The search runs once for nodes whose devices are alike and in use alike; its result is translated to the devices of each node.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Hashable, Iterable, Sequence
+
+from scheduler_core.model.device_claims import DeviceObjects, DeviceShortage
+from scheduler_core.model.devices import Allocation, DeviceId, GivenDevice
+from scheduler_core.model.nodes import NodeTable
+from scheduler_core.model.wire import NodeSelector, NodeSelectorTerm, Requirement
+from scheduler_core.plugins.devices.allocator import Allocator
+from scheduler_core.plugins.devices.attributes_read import AttributesRead
+from scheduler_core.plugins.devices.chosen_devices import Choice, NamedSpec, Wanted
+from scheduler_core.plugins.devices.device_usage import DeviceUsage
+from scheduler_core.plugins.devices.node_state import NodeStates
+from scheduler_core.plugins.devices.pools import DevicePools, NodePool, PoolDevice
+from scheduler_core.plugins.devices.selection import AllocationError, Selection
+
+_EXAMINED = 64
+"""Maximum number of nodes whose free devices are counted for a message."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Failed:
+    """Error that ends the attempt to place a pod."""
+
+    message: str
+
+    def __str__(self) -> str:
+        return self.message
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class _Placed:
+    """Choice by position: index of the pool on the node, index of the device in the pool."""
+
+    pool: int
+    device: int
+    choice: Choice
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class FreshClaims:
+    """Claims of a pod to allocate on a node.
+
+    Attributes:
+        positions: their positions among the claims of the pod.
+        resources: extended resources that devices provide on the node.
+        specs: their specifications.
+
+    """
+
+    positions: tuple[int, ...]
+    resources: tuple[str, ...]
+    specs: Sequence[NamedSpec]
+
+
+_Solution = tuple[tuple[_Placed, ...], ...]
+Result = _Solution | str | Failed
+"""Devices by claim, the reason why there are none, or an error."""
+
+
+class NodeAllocations:
+    """Results of the search, by shape of the pod and state of the node."""
+
+    def __init__(self, nodes: NodeTable, objects: DeviceObjects) -> None:
+        self._nodes = nodes
+        self._pools = DevicePools(nodes, objects.slices)
+        self._selection = Selection()
+        self.usage = DeviceUsage(objects.allocated.values())
+        self._states = NodeStates(self._pools, self.usage, AttributesRead(objects))
+        self._results: dict[tuple[int, tuple[int, ...], tuple[str, ...], Hashable], Result] = {}
+
+    def on(self, serial: int, claims: FreshClaims, node: int) -> Result:
+        """Return the result for *claims* of a pod whose shape has the number *serial*, on *node*."""
+        at = serial, claims.positions, claims.resources, self._states.state(node)
+        if (known := self._results.get(at)) is None:
+            known = self._results[at] = self._search(claims.specs, node)
+        return known
+
+    def allocations(self, serial: int, claims: FreshClaims, node: int) -> list[Allocation] | None:
+        """Return the allocations of *claims*, as in ``on``; None if there are none."""
+        result = self.on(serial, claims, node)
+        if isinstance(result, str | Failed):
+            return None
+        pools = self._pools.on(node)
+        return [self._allocation([(each.choice, pools[each.pool].devices[each.device]) for each in placed], node) for placed in result]
+
+    def shortage(self, claim: str, specs: Sequence[NamedSpec | None], nodes: Sequence[int]) -> DeviceShortage | None:
+        """Return the first request of *claim* for which all *nodes*, with their *specs*, have too few free devices."""
+        known = [(each, node) for each, node in zip(specs, nodes, strict=True) if each is not None]
+        for request in known[0][0].spec.requests if known else ():
+            for each in request.alternatives[-1:]:
+                wanted = Wanted(0, request, each)
+                free = max(
+                    Allocator([named], self._pools, node, self.usage, self._selection).free(wanted) for named, node in known[:_EXAMINED]
+                )
+                if free < (1 if each.every else each.count):
+                    return DeviceShortage(claim, each.device_class, free, 0 if each.every else each.count)
+        return None
+
+    def _search(self, claims: Sequence[NamedSpec], node: int) -> Result:
+        try:
+            found = Allocator(claims, self._pools, node, self.usage, self._selection).allocate()
+        except AllocationError as error:
+            return Failed(str(error))
+        if isinstance(found, str):
+            return found
+        positions = _positions(self._pools.on(node))
+        return tuple(tuple(_Placed(*positions[each.device.id], each) for each in choices) for choices in found)
+
+    def _allocation(self, chosen: Iterable[tuple[Choice, PoolDevice]], node: int) -> Allocation:
+        chosen = list(chosen)
+        given = (
+            GivenDevice(each.request, device.id, each.admin, each.shared, each.consumed, bool(device.content.binding_conditions))
+            for each, device in chosen
+        )
+        return Allocation(tuple(given), _node_selector((device for _, device in chosen), self._nodes.names[node]))
+
+
+def _positions(pools: Sequence[NodePool]) -> dict[DeviceId, tuple[int, int]]:
+    return {device.id: (at, number) for at, pool in enumerate(pools) for number, device in enumerate(pool.devices)}
+
+
+def _node_selector(devices: Iterable[PoolDevice], node: str) -> NodeSelector | None:
+    """Return the nodes that can use *devices*, which are allocated on *node*; None for all nodes."""
+    fields: list[Requirement] = []
+    expressions: list[Requirement] = []
+    for device in devices:
+        source = device.content if device.published.by_device else None
+        name = (source.node_name or "") if source is not None else device.published.node
+        if name or device.content.binds_to_node:
+            return NodeSelector((NodeSelectorTerm(match_fields=(Requirement("metadata.name", "In", (node,)),)),))
+        selector = source.node_selector if source is not None else device.published.selector
+        for term in (selector.node_selector_terms or ())[:1] if selector is not None else ():
+            fields += [each for each in term.match_fields or () if each not in fields]
+            expressions += [each for each in term.match_expressions or () if each not in expressions]
+    if not fields and not expressions:
+        return None
+    return NodeSelector((NodeSelectorTerm(tuple(expressions) or None, tuple(fields) or None),))

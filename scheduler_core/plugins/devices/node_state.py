@@ -1,0 +1,61 @@
+"""State of the devices of a node, equal for nodes on which a search has the same result by position."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from scheduler_core.model import wire
+from scheduler_core.model.wire_devices import unnamed
+from scheduler_core.plugins.devices.attributes_read import AttributesRead
+from scheduler_core.plugins.devices.device_usage import DeviceUsage
+from scheduler_core.plugins.devices.pools import DevicePools, NodePool, PoolDevice
+
+
+class NodeStates:
+    """States of nodes, kept until a device of a pool that the node reaches is taken or given back."""
+
+    def __init__(self, pools: DevicePools, usage: DeviceUsage, read: AttributesRead) -> None:
+        self._pools = pools
+        self._usage = usage
+        self._read = read
+        self._structures: dict[NodePool, int] = {}
+        self._numbers: dict[Hashable, int] = {}
+        self._reach: dict[tuple[NodePool, int], Hashable] = {}
+        self._known: dict[NodePool, tuple[int, Hashable]] = {}
+
+    def state(self, node: int) -> Hashable:
+        """Return the state of the devices of *node*."""
+        pools = self._pools.on(node)
+        return tuple([(self._state(pool), self._reached(pool, node) if pool.selective else None) for pool in pools])
+
+    def _state(self, pool: NodePool) -> Hashable:
+        version = self._usage.versions[pool.name]
+        known = self._known.get(pool)
+        if known is None or known[0] != version:
+            known = self._known[pool] = version, self._computed(pool)
+        return known[1]
+
+    def _computed(self, pool: NodePool) -> Hashable:
+        if (structure := self._structures.get(pool)) is None:
+            key = self._structure(pool)
+            structure = self._structures[pool] = self._numbers.setdefault(key, len(self._numbers))
+        devices = (*pool.devices, *pool.elsewhere)
+        used = tuple((number, state) for number, each in enumerate(devices) if (state := self._usage.state(each.id)) is not None)
+        return structure, used
+
+    def _structure(self, pool: NodePool) -> Hashable:
+        """Return the same for pools that differ in names only."""
+        counters = tuple((name, tuple(sorted(values.items()))) for name, values in sorted(pool.counters.items()))
+        # The name of an unusable pool is in the message.
+        name = pool.name if not pool.usable else pool.name[0]
+        return name, tuple(map(self._content, pool.devices)), tuple(map(self._content, pool.elsewhere)), counters, pool.incomplete
+
+    def _content(self, device: PoolDevice) -> Hashable:
+        kept = {name: value for name, value in (device.content.attributes or {}).items() if self._read.reads(device.id[0], name)}
+        return wire.ENCODER.encode(unnamed(device.content, kept))
+
+    def _reached(self, pool: NodePool, node: int) -> Hashable:
+        at = pool, node
+        if (known := self._reach.get(at)) is None:
+            known = self._reach[at] = tuple(self._pools.reaches(device, node) for device in pool.devices)
+        return known

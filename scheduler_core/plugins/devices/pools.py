@@ -1,0 +1,195 @@
+"""Pools of devices, as one node sees them (Kubernetes 1.37.1, GatherPools of the incubating allocator).
+
+Pools are ordered by driver and name, those with binding conditions last; slices by name; devices as in the slice.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+
+from scheduler_core.model import selectors
+from scheduler_core.model.devices import DeviceId, DeviceSlice
+from scheduler_core.model.nodes import Bools, NodeTable
+from scheduler_core.model.wire import NodeSelector
+from scheduler_core.model.wire_devices import CounterSet, DeviceContent
+from validators.model import quantity
+
+PoolName = tuple[str, str]
+"""Driver and pool."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class PoolDevice:
+    """Device of a pool."""
+
+    id: DeviceId
+    content: DeviceContent
+    published: DeviceSlice
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class NodePool:
+    """Pool as some nodes see it.
+
+    Attributes:
+        incomplete: True if slices are missing; the pool has no usable devices then.
+        invalid: the reason why the pool has no usable devices; empty if there is none.
+        devices: devices of slices that reach the nodes.
+        elsewhere: devices of other slices of the pool.
+        counters: values of the shared counters, by set and name.
+        selective: True if some of the devices reach only some of these nodes.
+
+    """
+
+    name: PoolName
+    incomplete: bool = False
+    invalid: str = ""
+    devices: tuple[PoolDevice, ...] = ()
+    elsewhere: tuple[PoolDevice, ...] = ()
+    counters: Mapping[str, Mapping[str, Decimal]] = dataclasses.field(default_factory=dict)
+    selective: bool = False
+
+    @property
+    def usable(self) -> bool:
+        """Return whether its devices can be allocated."""
+        return not self.incomplete and not self.invalid
+
+
+class DevicePools:
+    """Pools of all nodes, computed for a node when it is needed first."""
+
+    def __init__(self, nodes: NodeTable, slices: Iterable[DeviceSlice]) -> None:
+        self._nodes = nodes
+        self._slices = tuple(slices)
+        self._of_pool: dict[PoolName, list[int]] = {}
+        self._local: dict[str, list[int]] = {}
+        self._common: list[int] = []
+        for number, each in enumerate(self._slices):
+            self._of_pool.setdefault((each.driver, each.pool), []).append(number)
+            if each.node:
+                self._local.setdefault(each.node, []).append(number)
+            else:
+                self._common.append(number)
+        self._on: dict[int, tuple[NodePool, ...]] = {}
+        self._views: dict[tuple[PoolName, tuple[int, ...]], NodePool | None] = {}
+        self._masks: dict[NodeSelector, Bools] = {}
+
+    def on(self, node: int) -> tuple[NodePool, ...]:
+        """Return the pools that *node* reaches, in the order in which they are tried."""
+        if (found := self._on.get(node)) is None:
+            found = self._on[node] = tuple(self._found(node))
+        return found
+
+    def nodes_of(self, pool: PoolName) -> Iterable[int] | None:
+        """Return the nodes that reach devices of *pool*; None if any node may."""
+        slices = [self._slices[each] for each in self._of_pool.get(pool, ())]
+        if any(not each.node for each in slices):
+            return None
+        return [self._nodes.index[each.node] for each in slices if each.node in self._nodes.index]
+
+    def reaches(self, device: PoolDevice, node: int) -> bool:
+        """Return whether *node* reaches *device*, whose slice it reaches."""
+        content = device.content
+        if not device.published.by_device:
+            return True
+        return self._matches(content.node_name or "", content.node_selector, node, everywhere=content.all_nodes)
+
+    def _found(self, node: int) -> list[NodePool]:
+        numbers: dict[PoolName, list[int]] = {}
+        for number in (*self._local.get(self._nodes.names[node], ()), *(each for each in self._common if self._reached(each, node))):
+            each = self._slices[number]
+            numbers.setdefault((each.driver, each.pool), []).append(number)
+        views = [self._view(name, each) for name, each in sorted(numbers.items())]
+        found = [each for each in views if each is not None]
+        return sorted(found, key=_has_binding_conditions)
+
+    def _reached(self, number: int, node: int) -> bool:
+        """Return whether *node* reaches the slice *number*, which is not that of one node."""
+        each = self._slices[number]
+        if each.everywhere or each.selector is not None:
+            return self._matches("", each.selector, node, everywhere=each.everywhere)
+        if not each.by_device:
+            return False
+        contents = (device.content for device in each.devices)
+        return any(self._matches(one.node_name or "", one.node_selector, node, everywhere=one.all_nodes) for one in contents)
+
+    def _matches(self, name: str, selector: NodeSelector | None, node: int, *, everywhere: bool) -> bool:
+        if name:
+            return self._nodes.names[node] == name
+        if everywhere or selector is None:
+            return everywhere
+        return bool(self.matching(selector)[node])
+
+    def matching(self, selector: NodeSelector) -> Bools:
+        """Return the nodes that match *selector*; shape (nodes,)."""
+        if (mask := self._masks.get(selector)) is None:
+            mask = self._masks[selector] = selectors.node_mask(selector, self._nodes)
+        return mask
+
+    def _view(self, name: PoolName, numbers: Sequence[int]) -> NodePool | None:
+        """Return the pool of which the slices *numbers* reach a node; None if a newer generation exists."""
+        generation = max(self._slices[each].generation for each in numbers)
+        newest = tuple(each for each in numbers if self._slices[each].generation == generation)
+        at = name, newest
+        if at not in self._views:
+            self._views[at] = self._new_view(name, newest, generation)
+        return self._views[at]
+
+    def _new_view(self, name: PoolName, numbers: tuple[int, ...], generation: int) -> NodePool | None:
+        """Return the same; the slices *numbers* are of one generation."""
+        count = self._slices[numbers[0]].count
+        others: list[DeviceSlice] = []
+        if len(numbers) != count:
+            known = self._of_pool[name]
+            if any(self._slices[each].generation > generation for each in known):
+                return None
+            same = [each for each in known if self._slices[each].generation == generation]
+            if len(same) != count:
+                return NodePool(name, incomplete=True)
+            others = [self._slices[each] for each in same if each not in numbers]
+        return _pool(name, [self._slices[each] for each in numbers], others)
+
+
+def _pool(name: PoolName, slices: list[DeviceSlice], others: list[DeviceSlice]) -> NodePool:
+    """Return a complete pool; slices with counters have no devices."""
+    slices.sort(key=lambda each: each.name)
+    devices = _devices(each for each in slices if not each.counters)
+    elsewhere = _devices(each for each in others if not each.counters)
+    names = [each.id[2] for each in devices]
+    if repeated := next((each for each, count in Counter(names).items() if count > 1), ""):
+        return NodePool(name, invalid=f"duplicate device name {repeated}")
+    sets = [counters for each in (*slices, *others) for counters in each.counters]
+    invalid = _counter_error(sets, (*devices, *elsewhere))
+    if invalid:
+        return NodePool(name, invalid=invalid)
+    values = {each.name: {key: quantity.exact(counter.value) for key, counter in (each.counters or {}).items()} for each in sets}
+    selective = any(each.by_device for each in slices)
+    return NodePool(name, devices=devices, elsewhere=elsewhere, counters=values, selective=selective)
+
+
+def _devices(slices: Iterable[DeviceSlice]) -> tuple[PoolDevice, ...]:
+    return tuple(PoolDevice((each.driver, each.pool, device.name), device.content, each) for each in slices for device in each.devices)
+
+
+def _counter_error(sets: Sequence[CounterSet], devices: Iterable[PoolDevice]) -> str:
+    """Return the reason why the counters of a pool are invalid; empty if they are valid."""
+    known: dict[str, CounterSet] = {}
+    for each in sets:
+        if each.name in known:
+            return f"duplicate counter set name {each.name}"
+        known[each.name] = each
+    for device in devices:
+        for use in device.content.consumes_counters or ():
+            if use.counter_set not in known:
+                return f"counter set {use.counter_set} not found"
+            for counter in use.counters or {}:
+                if counter not in (known[use.counter_set].counters or {}):
+                    return f"counter {counter} not found in counter set {use.counter_set}"
+    return ""
+
+
+def _has_binding_conditions(pool: NodePool) -> bool:
+    return any(device.content.binding_conditions is not None for device in pool.devices)

@@ -1,0 +1,82 @@
+"""Selectors of device classes and requests, evaluated for devices."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+
+from scheduler_core.cel.selector import AttributeValue, CompileError, Device, Selector, SelectorError, Version, compile_selector
+from scheduler_core.model.devices import Alternative
+from scheduler_core.model.wire_devices import Attribute
+from scheduler_core.plugins.devices.pools import PoolDevice
+
+
+class AllocationError(Exception):
+    """Error with which kube-scheduler ends the attempt to place a pod, also if other nodes fit."""
+
+
+class Selection:
+    """Devices that requests select; each selector is compiled once, and evaluated once for equal devices."""
+
+    def __init__(self) -> None:
+        self._devices: dict[PoolDevice, Device] = {}
+        self._results: dict[tuple[str, Hashable], bool | SelectorError] = {}
+        self._selected: dict[tuple[Alternative, PoolDevice], bool] = {}
+
+    def selects(self, alternative: Alternative, claim: str, device: PoolDevice) -> bool:
+        """Return whether the selectors of the class and of the request of *claim* match *device*.
+
+        Raises:
+            AllocationError: a selector cannot be compiled or evaluated.
+
+        """
+        at = alternative, device
+        if (known := self._selected.get(at)) is None:
+            of_class = self._all(f"class {alternative.device_class}", alternative.class_selectors, device)
+            known = self._selected[at] = of_class and self._all(f"claim {claim}", alternative.selectors, device)
+        return known
+
+    def _all(self, owner: str, expressions: Iterable[str], device: PoolDevice) -> bool:
+        for index, expression in enumerate(expressions):
+            try:
+                if not self._matches(compile_selector(expression), device):
+                    return False
+            except CompileError as error:
+                raise AllocationError(f"{owner}: selector #{index}: CEL compile error: {error}") from None
+            except SelectorError as error:
+                name = "/".join(device.id)
+                raise AllocationError(f"{owner}: selector #{index} on device {name}: CEL runtime error: {error}") from None
+        return True
+
+    def _matches(self, selector: Selector, device: PoolDevice) -> bool:
+        if (read := self._devices.get(device)) is None:
+            read = self._devices[device] = _readable(device)
+        at = selector.expression, selector.equivalence_key(read)
+        if (result := self._results.get(at)) is None:
+            try:
+                result = selector.evaluate(read)
+            except SelectorError as error:
+                result = error
+            self._results[at] = result
+        if isinstance(result, SelectorError):
+            raise result
+        return result
+
+
+def _readable(device: PoolDevice) -> Device:
+    """Return the parts of *device* that selectors can read."""
+    content = device.content
+    attributes = ((name, _value(each)) for name, each in (content.attributes or {}).items())
+    return Device(
+        device.id[0],
+        {name: value for name, value in attributes if value is not None},
+        {name: each.value for name, each in (content.capacity or {}).items()},
+        content.allow_multiple_allocations,
+    )
+
+
+def _value(attribute: Attribute) -> AttributeValue | None:
+    """Return the value of an attribute; None if it has a type that 1.37 does not read."""
+    if attribute.version is not None:
+        return Version(attribute.version)
+    found = (each for each in (attribute.integer, attribute.boolean, attribute.string) if each is not None)
+    return next(found, None)

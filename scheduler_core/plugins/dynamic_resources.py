@@ -1,0 +1,136 @@
+"""DynamicResources: claims of pods to devices.
+
+Claims that are allocated, and claims that no node can satisfy, depend on the pod alone.  Devices for other claims are found pod by pod: a
+device that an earlier pod has taken is not free for later pods.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scheduler_core.model import selectors
+from scheduler_core.model.device_claims import DeviceClaim, DeviceShortage
+from scheduler_core.model.devices import UNAVAILABLE, Allocation
+from scheduler_core.model.nodes import Bools, Ints, Nodes
+from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.plugins.base import ClusterEvent, Filters, StatefulPlugin, StaticPlugin, normalised
+
+if TYPE_CHECKING:
+    # Clusters without devices do not load the allocator.
+    from scheduler_core.plugins.devices.assumed_claims import AssumedClaims
+
+NAME = "DynamicResources"
+WEIGHT = 2
+
+
+class DynamicResources(StaticPlugin):
+    """Claims that exclude all nodes, and nodes that can use the devices of allocated claims."""
+
+    name = NAME
+    weight = WEIGHT
+    events = frozenset({ClusterEvent.NODE, ClusterEvent.DEVICE})
+
+    def pre_filter(self, shape: PodShape) -> str:
+        """Return the reason why a claim excludes all nodes; empty if none does."""
+        return next((need.refusal for need in shape.devices if need.refusal), "")
+
+    def filters(self, shape: PodShape) -> Filters:
+        """Return one filter if a claim is allocated to some nodes only, or to devices that cannot be used."""
+        masks: list[Bools] = []
+        for need in shape.devices:
+            if need.unavailable:
+                masks.append(np.zeros(len(self.nodes), dtype=bool))
+            elif need.allocated is not None and need.allocated.nodes is not None:
+                masks.append(selectors.node_mask(need.allocated.nodes, self.nodes))
+        return [(UNAVAILABLE, np.logical_and.reduce(masks))] if masks else []
+
+
+class DeviceAllocation(StatefulPlugin):
+    """Devices for claims that are not allocated.  A device is not free again when its pod is evicted."""
+
+    name = NAME
+    weight = WEIGHT
+    events = frozenset({ClusterEvent.NODE, ClusterEvent.DEVICE})
+    about_pods = False
+    narrows = True
+
+    @functools.cached_property
+    def _claims(self) -> AssumedClaims | None:
+        if self.counts.devices is None:
+            return None
+        from scheduler_core.plugins.devices.assumed_claims import AssumedClaims
+
+        return AssumedClaims(self.counts.nodes, self.counts.devices, exact=not self.sparing)
+
+    @classmethod
+    def used_by(cls, shape: PodShape) -> bool:
+        """Return whether devices must be found for pods of *shape*."""
+        return any(need.allocates for need in shape.devices)
+
+    def touches(self, pod: PodRecord) -> bool:
+        """Return whether devices must be found for *pod*."""
+        return self.used_by(pod.shape)
+
+    def filters(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Filters:  # noqa: ARG002 - devices are counted everywhere
+        """Return the filters for *pod*, each with the nodes that it is the first to exclude; masks have the shape of *nodes*."""
+        if self._claims is None or not self.touches(pod):
+            return []
+        reasons = self._claims.reasons(pod, nodes)
+        found = dict.fromkeys(filter(None, reasons))
+        return [(reason, np.array([each != reason for each in reasons], dtype=bool)) for reason in found]
+
+    def failure(self, pod: PodRecord) -> str:
+        """Return the error that ends the attempt to place *pod* on the nodes filtered last; empty if there is none."""
+        error = self._claims.error if self._claims is not None and self.touches(pod) else ""
+        return f'running "{NAME}" filter plugin: {error}' if error else ""
+
+    def score(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Ints:  # noqa: ARG002 - as in ``filters``
+        """Return the preference of the alternatives that the pod gets on *nodes*."""
+        specs = [need.spec for need in pod.shape.devices if need.spec is not None]
+        if self._claims is None or not any(each.name for spec in specs for request in spec.requests for each in request.alternatives):
+            return np.zeros(len(nodes), dtype=np.int64)
+        return np.array([self._claims.score(pod, node) for node in nodes.tolist()], dtype=np.int64)
+
+    def normalise(self, raw: Ints) -> Ints:
+        """Return the scores scaled to 0-100 by the largest."""
+        return normalised(raw) if len(raw) else raw
+
+    def binds(self, pod: PodRecord, other: PodRecord) -> bool:
+        """Return whether the devices of *pod* can be missing for *other*; an eviction frees no device."""
+        return pod.node < 0 and self.touches(pod) and self.touches(other)
+
+    @property
+    def keeps_state(self) -> bool:
+        """Return whether devices or claims are known."""
+        return self.counts.devices is not None
+
+    def add_pod(self, pod: PodRecord, node: int) -> None:
+        """Take the devices of *pod* on *node*; those of a running pod are in its claims."""
+        if self._claims is not None and pod.node < 0 and self.touches(pod):
+            self._claims.assume(pod, node)
+
+    def remove_pod(self, pod: PodRecord, node: int) -> None:  # noqa: ARG002 - it is known
+        """Give back the devices of *pod*, unless it is evicted."""
+        if self._claims is not None and pod.node < 0 and self.touches(pod):
+            self._claims.forget(pod)
+
+    def shortage(self, pod: PodRecord, nodes: Nodes) -> DeviceShortage | None:
+        """Return a request of *pod* for which *nodes* have too few free devices; None if there is none."""
+        return self._claims.shortage(pod, nodes) if self._claims is not None and self.touches(pod) else None
+
+    def exchanged(self, pod: PodRecord) -> bool:
+        """Return whether claims of *pod*, which is assumed, have the devices of other claims."""
+        return self._claims is not None and self._claims.exchanged(pod)
+
+    def settle(self) -> None:
+        """Treat the claims of all assumed pods as allocated."""
+        if self._claims is not None:
+            self._claims.settle()
+
+    def allocations(self, pod: PodRecord) -> Sequence[tuple[DeviceClaim, Allocation]]:
+        """Return the claims of *pod*, which is assumed, that are allocated."""
+        return () if self._claims is None or not pod.device_claims else self._claims.allocations(pod)

@@ -1,0 +1,212 @@
+"""Devices that are counted in parts: extended resources, shared counters and consumable capacity."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from scheduler_core.loading.load import load
+from scheduler_core.model.decision import Status
+from scheduler_core.model.wire_devices import Capacity, CapacityPolicy, CapacityRange
+from scheduler_core.plugins.devices.consumable_capacity import CapacityError, consumed_capacity, is_allowed
+from tests.scheduler_core.builders import GPU, Json, leaf, node, placed, pod
+from tests.scheduler_core.plugins.device_objects import device, device_class, device_slice, request, resource_claim, template, wanting
+from tests.scheduler_core.plugins.test_dynamic_resources import BASE, given, greedy
+
+IMPLICIT = "deviceclass.resource.kubernetes.io/"
+BACKED = device_class(extendedResourceName=GPU)
+
+
+def container(amount: int, name: str = GPU, **more: Any) -> Json:
+    return {"name": "c", "resources": {"requests": {"cpu": "1", **({name: str(amount)} if amount else {})}}, **more}
+
+
+def extended(name: str, *containers: Json, init: tuple[Json, ...] = (), **more: Any) -> Json:
+    written = pod(name, **more)
+    written["spec"] |= {"containers": list(containers) or [container(1)], **({"initContainers": list(init)} if init else {})}
+    return written
+
+
+CLAIM = "pod/p/<extended-resources>"
+
+
+@pytest.mark.parametrize(
+    ("pending", "expected"),
+    [
+        pytest.param(extended("p", container(2)), {"container-0-request-1": 2}, id="one container"),
+        pytest.param(extended("p", container(1), container(2)), {"container-0-request-1": 1, "container-1-request-1": 2}, id="two"),
+        pytest.param(
+            extended("p", container(1), init=(container(3), container(2))),
+            {"container-0-request-1": 2, "container-2-request-1": 1},
+            id="the largest init container takes the rest",
+        ),
+        pytest.param(
+            extended("p", container(2), init=(container(1),)), {"container-1-request-1": 2}, id="an init container uses later ones"
+        ),
+        pytest.param(
+            extended("p", container(1), init=(container(1, restartPolicy="Always"),)),
+            {"container-0-request-1": 1, "container-1-request-1": 1},
+            id="a sidecar",
+        ),
+        pytest.param(extended("p", container(5)), {}, id="too many"),
+        pytest.param(
+            extended("p", container(1, "deviceclass.resource.kubernetes.io/gpu")),
+            {"container-0-request-1": 1},
+            id="the resource of each class",
+        ),
+    ],
+)
+def test_devices_for_extended_resources(pending, expected):
+    decision = greedy([node("n1"), BACKED, device_slice("n1", "a", "b", "c", "d"), pending])
+    found = [each.partition("=")[0] for each in given(decision).get(CLAIM, [])]
+    assert expected == {name: found.count(name) for name in found}
+    assert bool(expected) == (decision.status is Status.SUCCESS)
+
+
+def test_a_node_that_has_the_resource_itself_needs_no_devices():
+    objects = [node("n1", gpu="1"), node("n2"), BACKED, device_slice("n2", "a")]
+    gang = [leaf("g", 2), *(extended(name, group="g") for name in ("p", "q"))]
+    decision = greedy([*objects, *gang])
+    assert {"n1", "n2"} == set(placed(decision).values())
+    assert 1 == len(decision.devices)
+    assert greedy([*objects, leaf("g", 3), *(extended(name, group="g") for name in ("p", "q", "r"))]).status is Status.UNSCHEDULABLE
+
+
+def test_of_two_classes_with_one_resource_the_newer_counts():
+    classes = [device_class("a", extendedResourceName=GPU), device_class("b", extendedResourceName=GPU)]
+    classes[1]["metadata"]["creationTimestamp"] = "2026-08-01T00:00:00Z"
+    devices = load([node("n1"), *classes]).devices
+    assert devices is not None
+    assert {GPU: "b", f"{IMPLICIT}a": "a", f"{IMPLICIT}b": "b"} == {name: used for name, (used, _) in devices.resources.items()}
+
+
+def test_a_claim_of_an_earlier_attempt_excludes_all_nodes():
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "p", "controller": True}
+    annotations = {"resource.kubernetes.io/extended-resource-claim": "true"}
+    left = resource_claim("p-extended", ownerReferences=[owner], annotations=annotations)
+    decision = greedy([node("n1"), BACKED, device_slice("n1", "a"), left, extended("p")])
+    assert "cannot schedule extended resource claim" in decision.pending["default/p"]
+
+
+def counters(amount: str, name: str = "memory") -> Json:
+    return {"counterSet": "set", "counters": {name: {"value": amount}}}
+
+
+SETS = [{"name": "set", "counters": {"memory": {"value": "80Gi"}}}]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "used", "expected"),
+    [
+        pytest.param(2, [], ["half-0", "half-1"], id="two halves"),
+        pytest.param(3, [], [], id="halves leave nothing for the whole"),
+        pytest.param(1, ["gpu=n1/whole"], [], id="the whole is used"),
+        pytest.param(1, ["gpu=n1/half-0"], ["half-1"], id="one half is used"),
+        pytest.param(2, ["gpu=n1/half-0"], [], id="one half is left"),
+    ],
+)
+def test_shared_counters(wanted, used, expected):
+    parts = [device(f"half-{index}", consumesCounters=[counters("40Gi")]) for index in range(2)]
+    published = device_slice("n1", *parts, device("whole", consumesCounters=[counters("80Gi")]), count=2)
+    shared = device_slice("n1", name="counters", count=2, sharedCounters=SETS)
+    objects = [*BASE, published, shared, template("t", request(count=wanted)), wanting("p", "g:t")]
+    decision = greedy([*objects, *([resource_claim("used", devices=used)] if used else [])])
+    assert [f"gpu=n1/{name}" for name in expected] == given(decision).get("pod/p/g", [])
+
+
+@pytest.mark.parametrize(
+    ("sets", "use"),
+    [
+        pytest.param([], counters("1"), id="no set"),
+        pytest.param(SETS, counters("1", "cores"), id="no such counter"),
+        pytest.param([*SETS, *SETS], counters("1"), id="two sets of one name"),
+    ],
+)
+def test_a_pool_with_invalid_counters_cannot_be_used(sets, use):
+    published = device_slice("n1", device("a", consumesCounters=[use]), count=2)
+    shared = device_slice("n1", name="counters", count=2, **({"sharedCounters": sets} if sets else {}))
+    decision = greedy([*BASE, published, shared, wanting()])
+    assert "invalid resource pools were encountered" in decision.pending["default/p"]
+
+
+def test_a_device_with_compatibility_groups_makes_its_pool_incomplete():
+    use = {**counters("1"), "compatibilityGroups": ["x"]}
+    shared = device_slice("n1", name="counters", count=2, sharedCounters=SETS)
+    decision = greedy([*BASE, device_slice("n1", device("a", consumesCounters=[use]), count=2), shared, wanting()])
+    assert "cannot allocate all claims" in decision.pending["default/p"]
+
+
+def shareable(name: str, amount: str = "80Gi", **policy: Any) -> Json:
+    capacity = {"memory": {"value": amount, **({"requestPolicy": policy} if policy else {})}}
+    return device(name, allowMultipleAllocations=True, capacity=capacity)
+
+
+def part(amount: str | None) -> Json:
+    return template("t", request(**({"capacity": {"requests": {"memory": amount}}} if amount else {})))
+
+
+@pytest.mark.parametrize(
+    ("amount", "count", "fits"),
+    [("40Gi", 2, True), ("40Gi", 3, False), ("30Gi", 2, True), ("30Gi", 3, False), (None, 1, True), (None, 2, False)],
+)
+def test_shares_of_a_device(amount, count, fits):
+    members = [wanting(f"p{index}", "g:t", group="g") for index in range(count)]
+    decision = greedy([*BASE, device_slice("n1", shareable("a")), part(amount), leaf("g", count), *members])
+    assert (Status.SUCCESS if fits else Status.UNSCHEDULABLE) is decision.status
+
+
+def test_shares_of_running_pods_count():
+    share = {"shareID": "x", "consumedCapacity": {"memory": "50Gi"}}
+    used = resource_claim("used", devices=["gpu=n1/a"], results=share)
+    objects = [*BASE, device_slice("n1", shareable("a")), used]
+    assert {"p": "n1"} == placed(greedy([*objects, part("30Gi"), wanting("p", "g:t")]))
+    assert {} == placed(greedy([*objects, part("31Gi"), wanting("p", "g:t")]))
+
+
+def test_a_device_without_the_requested_capacity_is_left_out():
+    other = device("a", allowMultipleAllocations=True, capacity={"cores": {"value": "8"}})
+    decision = greedy([*BASE, device_slice("n1", other, shareable("b")), part("1Gi"), wanting("p", "g:t")])
+    assert {"pod/p/g": ["gpu=n1/b"]} == given(decision)
+
+
+TENS = CapacityRange(min="10", max="50", step="10")
+
+
+@pytest.mark.parametrize(
+    ("policy", "requested", "consumed", "allowed"),
+    [
+        pytest.param(None, None, 80, True, id="nothing requested: all"),
+        pytest.param(CapacityPolicy(default="20"), None, 20, True, id="the default"),
+        pytest.param(CapacityPolicy(default="20", valid_range=TENS), 5, 10, True, id="at least the minimum"),
+        pytest.param(CapacityPolicy(default="20", valid_range=TENS), 21, 30, True, id="the next step"),
+        pytest.param(CapacityPolicy(default="20", valid_range=TENS), 30, 30, True, id="a step"),
+        pytest.param(CapacityPolicy(default="20", valid_range=TENS), 51, 60, False, id="above the maximum"),
+        pytest.param(CapacityPolicy(default="20", valid_values=("20", "40")), 30, 40, True, id="the next value"),
+        pytest.param(CapacityPolicy(default="20", valid_values=("20", "40")), 41, 41, False, id="above all values"),
+        pytest.param(
+            CapacityPolicy(default="1", valid_range=CapacityRange(min="500m", step="250m")),
+            Decimal("0.6"),
+            Decimal("0.75"),
+            True,
+            id="parts",
+        ),
+    ],
+)
+def test_consumed_capacity(policy, requested, consumed, allowed):
+    wanted = {} if requested is None else {"memory": Decimal(requested)}
+    assert {"memory": Decimal(consumed)} == consumed_capacity(wanted, {"memory": Capacity("80", policy)})
+    assert allowed == is_allowed(Decimal(consumed), policy)
+
+
+def test_amounts_that_cannot_be_represented_are_errors():
+    steps = CapacityPolicy(default="1", valid_range=CapacityRange(min="1", step="2"))
+    with pytest.raises(CapacityError, match="cannot be represented"):
+        consumed_capacity({"memory": Decimal(2) ** 63}, {"memory": Capacity("80", steps)})
+    with pytest.raises(CapacityError, match="negative"):
+        consumed_capacity({"memory": Decimal(-1)}, {"memory": Capacity("80")})
+    decision = greedy(
+        [*BASE, device_slice("n1", shareable("a", default="1", validRange={"min": "1", "step": "2"})), part("9Ei"), wanting("p", "g:t")]
+    )
+    assert decision.status is Status.ERROR

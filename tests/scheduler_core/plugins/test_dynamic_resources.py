@@ -1,0 +1,426 @@
+"""DynamicResources: which devices a pod gets, which nodes its claims exclude, and claims that pods share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scheduler_core.loading.load import load
+from scheduler_core.model.decision import Decision, Status
+from tests.scheduler_core.builders import Json, composite, decided, leaf, node, placed, pod, racks, run
+from tests.scheduler_core.plugins.device_objects import (
+    API,
+    CLASS,
+    DRIVER,
+    device,
+    device_class,
+    device_slice,
+    only_on,
+    request,
+    resource_claim,
+    template,
+    wanting,
+)
+from validators.gates import Gates
+
+NODES = [node("n1"), node("n2")]
+BASE = [node("n1"), device_class(), template()]
+NO_SOLUTION = "cannot allocate all claims"
+TAINT = {"key": "broken", "value": "yes", "effect": "NoSchedule"}
+
+
+def given(decision: Decision) -> dict[str, list[str]]:
+    """Return the devices of each claim."""
+    return {claim.label: [str(each) for each in allocation.devices] for claim, allocation in decision.devices.items()}
+
+
+def greedy(objects: list[Json], **options: Any) -> Decision:
+    return decided(objects, strategy="greedy", **options)
+
+
+def of_pod(objects: list[Json], claim: str = "pod/p/g") -> list[str]:
+    """Return the devices that the only pod gets; empty if it is not placed."""
+    return given(greedy(objects)).get(claim, [])
+
+
+@pytest.mark.parametrize(
+    ("slices", "expected"),
+    [
+        pytest.param([device_slice("n1", "b", "a")], "n1/b", id="in the order of the slice"),
+        pytest.param([device_slice("n1", "a", pool="z"), device_slice("n1", "b", pool="y", name="t")], "y/b", id="pools by name"),
+        pytest.param([device_slice("n1", "a", name="t", count=2), device_slice("n1", "b", name="s", count=2)], "n1/b", id="slices by name"),
+        pytest.param([device_slice("n1", "a"), device_slice("n1", "b", pool="z", name="t", driver="a")], "z/b", id="drivers by name"),
+        pytest.param(
+            [device_slice("n1", device("a", bindingConditions=["x"]), pool="a"), device_slice("n1", "b", pool="z", name="t")],
+            "z/b",
+            id="pools with binding conditions last",
+        ),
+        pytest.param(
+            [device_slice("n1", "a", count=2), device_slice("n1", "b", name="t", generation=2)], "n1/b", id="the newest generation"
+        ),
+        pytest.param([device_slice("n1", "a", count=2)], "", id="an incomplete pool"),
+        pytest.param([device_slice("n1", "a", "a")], "", id="two devices of one name"),
+        pytest.param([device_slice(None, "a", pool="x", allNodes=True)], "x/a", id="all nodes"),
+        pytest.param([device_slice(None, "a", pool="x", nodeSelector=only_on("n1"))], "x/a", id="a node selector"),
+        pytest.param([device_slice(None, "a", pool="x", nodeSelector=only_on("n2"))], "", id="a node selector for another node"),
+        pytest.param(
+            [
+                device_slice(
+                    None,
+                    device("a", nodeName="n2"),
+                    device("b", nodeSelector=only_on("n2")),
+                    device("c", allNodes=True),
+                    pool="x",
+                    perDeviceNodeSelection=True,
+                )
+            ],
+            "x/c",
+            id="each device says which nodes reach it",
+        ),
+        pytest.param([device_slice("n1", device("a", taints=[TAINT]), "b")], "n1/b", id="a device with a taint"),
+        pytest.param([device_slice("n1", device("a", taints=[{**TAINT, "effect": "None"}]))], "n1/a", id="a taint without effect"),
+        pytest.param([device_slice("n2", "a")], "", id="on another node"),
+        pytest.param([], "", id="no slice"),
+    ],
+)
+def test_the_first_device_in_kube_schedulers_order_is_taken(slices, expected):
+    assert [f"gpu={expected}"] * bool(expected) == of_pod([*BASE, *slices, wanting()])
+
+
+def test_a_newer_generation_that_does_not_reach_the_node_hides_the_pool_only_if_slices_are_missing():
+    newer = device_slice("n2", "b", pool="x", generation=2, name="t")
+    complete, missing = device_slice("n1", "a", pool="x"), device_slice("n1", "a", pool="x", count=2)
+    assert ["gpu=x/a"] == of_pod([*BASE, complete, newer, wanting()])
+    assert [] == of_pod([*BASE, missing, newer, wanting()])
+
+
+@pytest.mark.parametrize(
+    ("requests", "expected"),
+    [
+        pytest.param([request(count=2)], ["gpu=n1/a", "gpu=n1/b"], id="two devices"),
+        pytest.param([request(count=4)], [], id="too many"),
+        pytest.param([request(allocationMode="All")], ["gpu=n1/a", "gpu=n1/b", "gpu=n1/c"], id="all devices"),
+        pytest.param([request("x"), request("y")], ["x=n1/a", "y=n1/b"], id="two requests"),
+        pytest.param([request(adminAccess=True), request("y", count=3)], [], id="a claim needs a device twice"),
+        pytest.param(
+            [
+                {
+                    "name": "r",
+                    "firstAvailable": [{"name": "big", "deviceClassName": CLASS, "count": 4}, {"name": "s", "deviceClassName": CLASS}],
+                }
+            ],
+            ["r/s=n1/a"],
+            id="the second alternative",
+        ),
+    ],
+)
+def test_requests(requests, expected):
+    assert expected == of_pod([*BASE, device_slice("n1", "a", "b", "c"), template("t", *requests), wanting("p", "g:t")])
+
+
+def test_devices_of_other_claims_are_in_use_except_with_admin_access():
+    used = resource_claim("used", devices=["gpu=n1/a"])
+    objects = [*BASE, device_slice("n1", "a", "b"), used]
+    assert ["gpu=n1/b"] == of_pod([*objects, wanting()])
+    assert ["gpu=n1/a"] == of_pod([*objects, template("t", request(adminAccess=True)), wanting("p", "g:t")])
+    assert [] == of_pod([*objects, template("t", request(allocationMode="All")), wanting("p", "g:t")])
+    admin = resource_claim("used", devices=["gpu=n1/a"], results={"adminAccess": True})
+    assert ["gpu=n1/a"] == of_pod([*BASE, device_slice("n1", "a", "b"), admin, wanting()])
+
+
+NUMA = f"{DRIVER}/numa"
+
+
+@pytest.mark.parametrize(
+    ("constraint", "devices", "expected"),
+    [
+        pytest.param({"matchAttribute": NUMA}, [{"numa": 0}, {"numa": 1}, {"numa": 1}], ["b", "c"], id="equal values"),
+        pytest.param({"matchAttribute": NUMA}, [{NUMA: 0}, {"numa": 0}, {}], ["a", "b"], id="with and without domain"),
+        pytest.param({"matchAttribute": NUMA}, [{"numa": 0}, {"numa": "0"}, {}], [], id="values of different types"),
+        pytest.param({"matchAttribute": "other/numa"}, [{"numa": 0}, {"numa": 0}, {}], [], id="another domain"),
+        pytest.param({"distinctAttribute": NUMA}, [{"numa": 0}, {"numa": 0}, {"numa": 1}], ["a", "c"], id="different values"),
+        pytest.param({"distinctAttribute": NUMA}, [{"numa": 0}, {}, {"numa": 0}], [], id="no different values"),
+        pytest.param({"matchAttribute": NUMA, "requests": ["none"]}, [{}, {}, {}], ["a", "b"], id="of another request"),
+        pytest.param({"matchAttribute": NUMA, "requests": ["gpu"]}, [{}, {"numa": 1}, {"numa": 1}], ["b", "c"], id="of the request"),
+    ],
+)
+def test_constraints(constraint, devices, expected):
+    published = device_slice("n1", *(device(name, attributes) for name, attributes in zip("abc", devices, strict=True)))
+    constrained = template("t", request(count=2), constraints=[constraint])
+    assert [f"gpu=n1/{each}" for each in expected] == of_pod([*BASE, published, constrained, wanting("p", "g:t")])
+
+
+def test_a_request_for_all_devices_that_a_constraint_divides_is_an_error():
+    published = device_slice("n1", device("a", {"numa": 0}), device("b", {"numa": 1}))
+    constrained = template("t", request(allocationMode="All"), constraints=[{"matchAttribute": NUMA}])
+    decision = greedy([*BASE, published, constrained, wanting("p", "g:t")])
+    assert decision.status is Status.ERROR
+    assert "because a claim constraint would not be satisfied" in decision.message
+
+
+@pytest.mark.parametrize("on", ["n1", "n2"])
+def test_an_error_on_a_node_ends_the_attempt_only_if_the_node_passes_the_other_filters(on):
+    broken = device_slice("n1", "a", pool="x", count=2)
+    every = template("t", request(allocationMode="All"))
+    pending = wanting("p", "g:t", nodeSelector={"kubernetes.io/hostname": on})
+    decision = greedy([*NODES, device_class(), broken, device_slice("n2", "b"), every, pending])
+    assert (Status.ERROR if on == "n1" else Status.SUCCESS) is decision.status
+    assert ("but resource pool gpu.example/x is currently being updated" in decision.message) == (on == "n1")
+
+
+def test_tolerations_of_the_request():
+    tolerating = template("t", request(tolerations=[{"key": "broken", "operator": "Exists"}]))
+    equal = template("u", request(tolerations=[{"key": "broken", "value": "no"}]))
+    objects = [*BASE, device_slice("n1", device("a", taints=[TAINT])), tolerating, equal]
+    assert ["gpu=n1/a"] == of_pod([*objects, wanting("p", "g:t")])
+    assert [] == of_pod([*objects, wanting("p", "g:u")])
+
+
+@pytest.mark.parametrize(
+    ("selector", "expected"),
+    [
+        ({"driver": DRIVER}, []),
+        ({"pool": "n1", "device": "a"}, ["gpu=n1/b"]),
+        ({"pool": "n2"}, ["gpu=n1/a"]),
+        ({}, []),
+        (None, ["gpu=n1/a"]),
+    ],
+)
+def test_taint_rules(selector, expected):
+    spec = {"taint": TAINT, **({} if selector is None else {"deviceSelector": selector})}
+    rule = {"apiVersion": API, "kind": "DeviceTaintRule", "metadata": {"name": "r"}, "spec": spec}
+    assert expected == of_pod([*BASE, device_slice("n1", "a", "b"), rule, wanting()])
+
+
+def test_a_node_with_an_earlier_alternative_scores_more():
+    choices = [{"name": "two", "deviceClassName": CLASS, "count": 2}, {"name": "one", "deviceClassName": CLASS}]
+    objects = [
+        *NODES,
+        device_class(),
+        device_slice("n1", "a"),
+        device_slice("n2", "b", "c"),
+        template("t", {"name": "r", "firstAvailable": choices}),
+    ]
+    decision = greedy([*objects, wanting("p", "g:t")])
+    assert {"pod/p/g": ["r/two=n2/b", "r/two=n2/c"]} == given(decision)
+
+
+def test_a_missing_class_excludes_all_nodes():
+    choices = [{"name": "good", "deviceClassName": "gone"}, {"name": "fine", "deviceClassName": CLASS}]
+    decision = greedy([*BASE, device_slice("n1", "a"), template("t", {"name": "r", "firstAvailable": choices}), wanting("p", "g:t")])
+    assert "request r/good: device class gone does not exist" in decision.pending["default/p"]
+
+
+def test_claims_of_a_gang_get_different_devices():
+    decision = greedy([*BASE, device_slice("n1", "a", "b"), leaf("g", 2), wanting("p0", group="g"), wanting("p1", group="g")])
+    assert {"pod/p0/g": ["gpu=n1/a"], "pod/p1/g": ["gpu=n1/b"]} == given(decision)
+    failed = greedy([*BASE, device_slice("n1", "a"), leaf("g", 2), wanting("p0", group="g"), wanting("p1", group="g")])
+    assert failed.status is Status.UNSCHEDULABLE
+    assert NO_SOLUTION in failed.pending["default/p1"]
+
+
+def test_members_share_a_claim_on_the_node_of_its_device():
+    objects = [*NODES, device_class(), device_slice("n1", "a"), device_slice("n2", "b"), resource_claim("c"), leaf("g", 2)]
+    small = greedy([*objects, wanting("p0", "x=c", group="g"), wanting("p1", "x=c", group="g")])
+    assert 1 == len(set(placed(small).values()))
+    assert ["default/c"] == [claim.label for claim in small.devices]
+    wide = [wanting(name, "x=c", group="g", cpu="3") for name in ("p0", "p1")]
+    assert greedy([*objects, *wide]).status is Status.UNSCHEDULABLE
+
+
+def test_roots_share_a_claim_one_after_the_other():
+    objects = [*NODES, device_class(), device_slice("n1", "a"), device_slice("n2", "b"), resource_claim("c")]
+    result = run([*objects, wanting("p0", "x=c"), wanting("p1", "x=c")], strategy="greedy")
+    (first,), (second,) = (placed(each).values() for each in result.decisions)
+    assert first == second
+
+
+@pytest.mark.parametrize("strategy", ["greedy", "complete"])
+def test_only_kube_scheduler_keeps_a_claim_from_the_other_groups_of_a_tree(strategy):
+    objects = [*BASE, device_slice("n1", "a"), resource_claim("c"), composite("t", 2), leaf("g1", 1, parent="t"), leaf("g2", 1, parent="t")]
+    decision = decided([*objects, wanting("p0", "x=c", group="g1"), wanting("p1", "x=c", group="g2")], strategy=strategy)
+    assert (Status.SUCCESS if strategy == "complete" else Status.UNSCHEDULABLE) is decision.status
+    if strategy == "greedy":
+        assert "resource claim default/c is in the process of being allocated" in str(decision.pending)
+
+
+def crossing() -> list[Json]:
+    fabric = device_slice(None, "f", pool="fabric", driver="fabric.example", allNodes=True)
+    claims = [resource_claim("shared", request("r", "fabric")), template("own", request("r"))]
+    members = [wanting(name, "s=shared", "o:own", group="g") for name in ("p0", "p1")]
+    return [*BASE, device_class("fabric"), fabric, device_slice("n1", "a", "b"), *claims, leaf("g", 2), *members]
+
+
+def test_greedy_exchanges_the_devices_of_a_shared_claim_and_of_a_new_one_as_kube_scheduler_does():
+    exchanged, right = (given(decided(crossing(), strategy=strategy)) for strategy in ("greedy", "complete"))
+    assert exchanged["default/shared"] == right["default/shared"]
+    assert exchanged["pod/p1/o"] == right["default/shared"]
+    assert exchanged["pod/p1/o"] != right["pod/p1/o"]
+
+
+def test_allocated_claims_keep_pods_on_their_nodes():
+    claim = resource_claim("c", devices=["gpu=n2/a"], nodes=only_on("n2"))
+    decision = greedy([*NODES, device_class(), claim, wanting("p", "x=c")])
+    assert {"p": "n2"} == placed(decision)
+    assert {"default/c": ["gpu=n2/a"]} == given(decision)
+    elsewhere = wanting("p", "x=c", nodeSelector={"kubernetes.io/hostname": "n1"})
+    refused = greedy([*NODES, device_class(), claim, elsewhere])
+    assert "resourceclaim not available on the node" in refused.pending["default/p"]
+
+
+@pytest.mark.parametrize(("users", "status"), [((), Status.ERROR), (("p",), Status.SUCCESS)])
+def test_kube_scheduler_cannot_reserve_an_allocation_without_timestamp(users, status):
+    claim = resource_claim("c", devices=["gpu=n1/a"], users=users)
+    del claim["status"]["allocation"]["allocationTimestamp"]
+    objects = [*BASE, claim, wanting("p", "x=c")]
+    decision = greedy(objects)
+    assert status is decision.status
+    assert ("field cannot be modified once set" in decision.message) == (status is Status.ERROR)
+    assert {"p": "n1"} == placed(decided(objects, strategy="complete"))
+
+
+CONDITIONS = {"bindingConditions": ["ready"], "bindingFailureConditions": ["failed"]}
+
+
+@pytest.mark.parametrize(
+    ("conditions", "status"),
+    [
+        pytest.param([], Status.WAIT, id="not yet"),
+        pytest.param([{"type": "ready", "status": "True"}], Status.SUCCESS, id="met"),
+        pytest.param([{"type": "failed", "status": "True"}], Status.UNSCHEDULABLE, id="failed"),
+    ],
+)
+def test_binding_conditions_of_an_allocated_claim(conditions, status):
+    claim = resource_claim("c", devices=["gpu=x/a"], results=CONDITIONS)
+    claim["status"]["devices"] = [{"driver": DRIVER, "pool": "x", "device": "a", "conditions": conditions}]
+    decision = greedy([node("n1"), device_class(), claim, wanting("p", "x=c")])
+    assert status is decision.status
+    assert ({"default/p": "n1"} if status is Status.WAIT else {}) == decision.nominations
+    assert ({"p": "n1"} if status is Status.SUCCESS else {}) == placed(decision)
+
+
+@pytest.mark.parametrize(
+    ("objects", "reason"),
+    [
+        pytest.param([wanting("p", "g:gone")], 'pod "default/p": ResourceClaim not created yet', id="no template"),
+        pytest.param([wanting("p", "x=gone")], 'could not find ResourceClaim "default/gone"', id="no claim"),
+        pytest.param(
+            [resource_claim("c", deletionTimestamp="2026-08-01T00:00:00Z"), wanting("p", "x=c")],
+            'resourceclaim "c" is being deleted',
+            id="being deleted",
+        ),
+        pytest.param([pod("p", resourceClaims=[{"name": "x"}])], "none of the supported fields are set", id="neither claim nor template"),
+    ],
+)
+def test_a_pod_without_its_claim_waits(objects, reason):
+    decision = greedy([*BASE, device_slice("n1", "a"), *objects])
+    assert decision.status is Status.WAIT
+    assert reason in decision.pending["default/p"]
+    assert {"p": "n1"} == placed(greedy([*BASE, *objects], ignore=frozenset({"spec.resourceClaims"})))
+
+
+@pytest.mark.parametrize(("owner", "fits"), [("p", True), ("q", False)])
+def test_a_generated_claim_belongs_to_its_pod(owner, fits):
+    reference = {"apiVersion": "v1", "kind": "Pod", "name": owner, "uid": owner, "controller": True}
+    pending = wanting()
+    pending["status"] = {"resourceClaimStatuses": [{"name": "g", "resourceClaimName": "p-g-1"}]}
+    decision = greedy([*BASE, device_slice("n1", "a"), resource_claim("p-g-1", ownerReferences=[reference]), pending])
+    assert (Status.SUCCESS if fits else Status.WAIT) is decision.status
+    assert ("ResourceClaim default/p-g-1 was not created for Pod default/p (Pod is not owner)" in str(decision.pending)) != fits
+
+
+def test_an_entry_for_which_no_claim_is_needed_counts_nothing():
+    pending = wanting()
+    pending["status"] = {"resourceClaimStatuses": [{"name": "g"}]}
+    assert {"p": "n1"} == placed(greedy([*BASE, pending]))
+
+
+def test_pods_of_a_group_share_the_claim_of_the_group_unless_the_gate_is_off():
+    group = leaf("g", 2, resourceClaims=[{"name": "g", "resourceClaimTemplateName": "one"}])
+    objects = [*BASE, device_slice("n1", "a"), group, wanting("p0", group="g"), wanting("p1", group="g")]
+    assert {"podgroup/g/g": ["gpu=n1/a"]} == given(greedy(objects))
+    off = greedy(objects, gates=Gates({"DRAWorkloadResourceClaims": False}))
+    assert off.status is Status.UNSCHEDULABLE
+
+
+def test_the_old_versions_are_read():
+    slices = device_slice("n1", {"name": "a", "basic": {"attributes": {"numa": {"int": 1}}, "taints": [TAINT]}}, "b")
+    flat = template("t", {"name": "r", "deviceClassName": CLASS})
+    old = [{**each, "apiVersion": "resource.k8s.io/v1beta1"} for each in (slices, flat, device_class())]
+    rule = {"apiVersion": "resource.k8s.io/v1alpha3", "kind": "DeviceTaintRule", "metadata": {"name": "r"}, "spec": {"taint": TAINT}}
+    assert ["r=n1/b"] == of_pod([node("n1"), *old, rule, wanting("p", "g:t")])
+
+
+def test_unusable_objects_are_problems():
+    objects = [*BASE, device_slice("n1", device("a", capacity={"m": {"value": "many"}})), wanting()]
+    (problem,) = run(objects, strategy="greedy").problems
+    assert "ResourceSlice s-n1" == problem.object
+    assert "the slice is left out" in problem.message
+
+
+def test_shapes_have_the_specification_of_claims_and_only_shared_claims_their_name():
+    objects = [*BASE, template("same"), wanting("p0"), wanting("p1", "x:same"), resource_claim("c"), wanting("p2", "x=c")]
+    shapes = {each.name: each.shape for each in load(objects).pods}
+    assert 1 == len(set(shapes.values()))
+    shared = {each.name: each.shape for each in load([*objects, wanting("p3", "x=c")]).pods}
+    assert shared["p0"] is shared["p1"]
+    assert shared["p2"] is shared["p3"] is not shared["p0"]
+
+
+def test_victims_do_not_free_devices_in_the_same_cycle_and_their_claims_do_later():
+    victim = wanting("v", "x=used", on="n1", priority=0, cpu="4")
+    used = resource_claim("used", devices=["gpu=n1/a"], users=["v"])
+    objects = [*BASE, device_slice("n1", "a"), used, victim]
+    assert () == greedy([*objects, wanting("p", priority=10)]).victims
+    both = [*BASE, device_slice("n1", "a", "b"), used, victim, wanting("p", cpu="4", priority=10)]
+    first, second = run(both, strategy="greedy", evict=True).decisions
+    assert ("default/v",) == first.victims
+    assert {"pod/p/g": ["gpu=n1/a"]} == given(second)
+
+
+def test_a_claim_that_a_root_took_is_taken_for_the_next_cycle():
+    objects = [*racks({"r1": 1}), device_class(), template(), device_slice("r1-0", "a")]
+    victim = pod("v", cpu="2", on="r1-0", priority=0)
+    first, *later = run([*objects, victim, wanting("p0", priority=5), pod("big", cpu="3", priority=4), wanting("p1")], evict=True).decisions
+    assert {"pod/p0/g": ["gpu=r1-0/a"]} == given(first)
+    assert [] == [each for each in later if each.devices]
+
+
+def test_a_pod_without_claims_does_not_activate_the_plugin():
+    snapshot = load([*BASE, device_slice("n1", "a"), pod("p")])
+    assert snapshot.devices is not None
+    assert () == snapshot.pods[0].shape.devices
+    assert load([node("n1"), pod("p")]).devices is None
+
+
+@pytest.mark.parametrize(
+    ("objects", "message"),
+    [
+        pytest.param([device_slice("n1"), wanting()], "its only node has no free device of class gpu for claim g", id="no device"),
+        pytest.param(
+            [device_slice("n1", "a"), template("t", request(count=2)), wanting("p", "g:t")],
+            "its only node has at most 1 free device of class gpu for claim g, 2 needed",
+            id="too few",
+        ),
+        pytest.param(
+            [device_slice("n1", "a"), template("t", request("x"), request("y")), wanting("p", "g:t")],
+            "the free devices of its only node do not satisfy all claims together",
+            id="one device for two requests",
+        ),
+        pytest.param(
+            [resource_claim("c", devices=["gpu=n2/a"], nodes=only_on("n2")), wanting("p", "x=c")],
+            "its only node cannot use the devices of a claim that is allocated",
+            id="allocated elsewhere",
+        ),
+    ],
+)
+def test_the_message_names_claim_class_and_number(objects, message):
+    assert message in greedy([*BASE, *objects]).message
+
+
+def test_the_message_names_faults_of_kube_scheduler():
+    message = greedy(crossing()).message
+    assert "claims of pod p1 get the devices of each other" in message
+    assert "of the pods that share claim shared, the first is bound at once" in message
+    assert not decided(crossing(), strategy="complete").message
