@@ -31,7 +31,7 @@ WIDE, WIDEST = 25, 60
 """Limits of cells in a row: with several areas, and with one area only."""
 _AMOUNTS_IN_UNITS = frozenset({"cpu", "memory", "ephemeral-storage"})
 _HARD = frozenset({"NoSchedule", "NoExecute"})
-_WORDS = {State.PLACED: "placed", State.LEAVING: "would be evicted", State.PROMISED: "nominated"}
+_WORDS = {State.PLACED: "placed", State.VICTIM: "would be evicted", State.NOMINATED: "nominated"}
 _KINDS = (*(state.value for state in State), svg.LINE, svg.FREE, svg.CLOSED, svg.NONE)
 
 

@@ -24,9 +24,9 @@ class State(enum.StrEnum):
     """Role of a pod on a node in this simulation."""
 
     RUNNING = "running"
-    LEAVING = "leaving"
+    VICTIM = "leaving"
     PLACED = "placed"
-    PROMISED = "promised"
+    NOMINATED = "promised"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +55,7 @@ class FinalPlacement:
     @property
     def free(self) -> Ints:
         """Return the free capacity, shape (resources, nodes); victims of the last cycle still use theirs."""
-        taken = self.used[State.RUNNING] + self.used[State.LEAVING] + self.used[State.PLACED]
+        taken = self.used[State.RUNNING] + self.used[State.VICTIM] + self.used[State.PLACED]
         return np.maximum(self.nodes.allocatable - taken, 0)
 
 
@@ -74,9 +74,9 @@ def locate_pods(snapshot: ClusterSnapshot, answer: Answer, profile: Profile) -> 
         if pod.key in placed:
             state, place = State.PLACED, placed[pod.key]
         elif pod.key in last.nominated:
-            state, place = State.PROMISED, last.nominated[pod.key]
+            state, place = State.NOMINATED, last.nominated[pod.key]
         if place >= 0:
-            seats.setdefault(place, []).append((State.LEAVING if pod.key in last.victims else state, pod))
+            seats.setdefault(place, []).append((State.VICTIM if pod.key in last.victims else state, pod))
     pending = tuple(pods[key] for key, _ in answer.pending if key in pods)
     waited = {pods[key].shape for key in placed if key in pods} | {pod.shape for pod in pending}
     return FinalPlacement(nodes, pods, seats, _used(nodes, seats), _closed(nodes, profile, waited), pending, evicted)

@@ -27,7 +27,7 @@ _LEAST_BLOCK = 5.0
 _BEYOND = 3
 """Largest ratio of a scale to the demand."""
 FREE, CLOSED, NONE, LINE = "free", "closed", "none", "line"
-_ORDER = (State.RUNNING, State.LEAVING, State.PLACED)
+_ORDER = (State.RUNNING, State.VICTIM, State.PLACED)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -123,15 +123,15 @@ def squares(amounts: Amounts) -> list[Stroke]:
     for place in _promised(states, amounts):
         left, radius = place * SQUARE_STEP + 4, 3
         ring = f"M{left} {SQUARE // 2 + 1}a{radius} {radius} 0 1 1 {2 * radius} 0a{radius} {radius} 0 1 1-{2 * radius} 0z"
-        kinds[State.PROMISED.value] = kinds.get(State.PROMISED.value, "") + ring
+        kinds[State.NOMINATED.value] = kinds.get(State.NOMINATED.value, "") + ring
     return _strokes(kinds)
 
 
 def _promised(states: Sequence[str], amounts: Amounts) -> list[int]:
     """Return the squares of nominated pods: free ones first, then those of victims."""
     places = [place for place, kind in enumerate(states) if kind in {FREE, CLOSED}]
-    places += [place for place, kind in enumerate(states) if kind == State.LEAVING.value]
-    return sorted(places[: amounts.taken.get(State.PROMISED, 0)])
+    places += [place for place, kind in enumerate(states) if kind == State.VICTIM.value]
+    return sorted(places[: amounts.taken.get(State.NOMINATED, 0)])
 
 
 def bar(amounts: Amounts) -> list[Stroke]:
@@ -142,7 +142,7 @@ def bar(amounts: Amounts) -> list[Stroke]:
         begin, at = at, min(at + amounts.taken.get(state, 0), amounts.whole)
         left, right = BAR_WIDTH * begin / max(1, amounts.whole), BAR_WIDTH * at / max(1, amounts.whole)
         kinds[state.value] = _rectangle(left, 0, right, BAR_HEIGHT)
-    if promised := min(amounts.taken.get(State.PROMISED, 0), amounts.whole):
+    if promised := min(amounts.taken.get(State.NOMINATED, 0), amounts.whole):
         width = BAR_WIDTH * promised / amounts.whole
         kinds[LINE] = f"M{_number(BAR_WIDTH - width)} {BAR_HEIGHT + BAR_LINE // 2}H{BAR_WIDTH}"
     return _strokes(kinds)
@@ -150,7 +150,7 @@ def bar(amounts: Amounts) -> list[Stroke]:
 
 def cells(nodes: Sequence[Amounts], columns: int) -> list[Stroke]:
     """Draw a cell for each node, filled from below by usage; a cross if it is closed, a dash without the resource."""
-    kinds: dict[str, list[str]] = {kind: [] for kind in (FREE, *(state.value for state in _ORDER), State.PROMISED.value, CLOSED, NONE)}
+    kinds: dict[str, list[str]] = {kind: [] for kind in (FREE, *(state.value for state in _ORDER), State.NOMINATED.value, CLOSED, NONE)}
     for place, amounts in enumerate(nodes):
         left, top = place % columns * CELL_STEP_X + 1, place // columns * CELL_STEP_Y + 1
         if not amounts.whole:
@@ -159,8 +159,8 @@ def cells(nodes: Sequence[Amounts], columns: int) -> list[Stroke]:
         kinds[FREE].append(f"M{left} {top}h{CELL_WIDTH}v{CELL_HEIGHT}h-{CELL_WIDTH}z")
         for state, bottom, height in _levels(amounts):
             kinds[state.value].append(f"M{left} {top + bottom}h{CELL_WIDTH}v-{height}h-{CELL_WIDTH}z")
-        if amounts.taken.get(State.PROMISED, 0):
-            kinds[State.PROMISED.value].append(f"M{left + 3} {top + 7}a2.5 2.5 0 1 1 5 0a2.5 2.5 0 1 1-5 0z")
+        if amounts.taken.get(State.NOMINATED, 0):
+            kinds[State.NOMINATED.value].append(f"M{left + 3} {top + 7}a2.5 2.5 0 1 1 5 0a2.5 2.5 0 1 1-5 0z")
         if amounts.closed:
             kinds[CLOSED].append(f"M{left + 2} {top + 4}l7 7m0-7l-7 7")
     return _strokes({kind: "".join(parts) for kind, parts in kinds.items()})

@@ -135,7 +135,7 @@ class DomainCache:
     def _all_at_once(self, request: PlacementRequest, stale: Ints) -> None:
         state, run = self._state, request.runs[0]
         filled = equal_pods_by_domain.fill_domains(
-            run, state.profile.compile(run.shape), self.division.members[stale], state.ledger, state.room, whole=state.whole
+            run, state.profile.compile(run.shape), self.division.members[stale], state.ledger, state.capacity, whole=state.whole
         )
         self._record_number(request, stale, filled.placed, filled.scored)
         for row, nodes, possible in zip(stale.tolist(), filled.nodes, self.able[stale].tolist(), strict=True):

@@ -22,7 +22,7 @@ def fill(
     local: NodeLocalPlugin,
     count: int,
     slots: Ints,
-    room: Floats,
+    capacity: Floats,
     scored: Ints,
     used: Ints,
     *,
@@ -35,7 +35,7 @@ def fill(
         local: node-local plugin of their shape.
         count: number of pods.
         slots: shape (nodes,): number of pods that fit on each node.
-        room: shape (resources, nodes), as for ``NodeLocalPlugin.ladder``.
+        capacity: shape (resources, nodes), as for ``NodeLocalPlugin.ladder``.
         scored: likewise.
         used: likewise.
         whole: likewise.
@@ -49,9 +49,9 @@ def fill(
     if not len(able):
         return _NOTHING
     if len(able) < len(slots):
-        slots, room, scored, used = slots[able], room[:, able], scored[:, able], used[:, able]
+        slots, capacity, scored, used = slots[able], capacity[:, able], scored[:, able], used[:, able]
         bonus = None if bonus is None else bonus[able]
-    heads = local.ladder(room, scored, used, 1, whole=whole)[:, 0]
+    heads = local.ladder(capacity, scored, used, 1, whole=whole)[:, 0]
     if bonus is not None:
         heads += bonus
     if len(able) > count:
@@ -60,13 +60,13 @@ def fill(
             return able[chosen]
         chosen.sort()
         able, slots = able[chosen], slots[chosen]
-        room, scored, used = room[:, chosen], scored[:, chosen], used[:, chosen]
+        capacity, scored, used = capacity[:, chosen], scored[:, chosen], used[:, chosen]
         heads = heads[chosen]
         bonus = None if bonus is None else bonus[chosen]
     depth = min(count, int(slots.max()))
     if depth == 1:
         return able[np.argsort(-heads, kind="stable")[:count]]
-    steps = local.ladder(room, scored, used, depth, whole=whole)
+    steps = local.ladder(capacity, scored, used, depth, whole=whole)
     if bonus is not None:
         steps += bonus[:, None]
     order = merge(steps, slots, wide=local.wide)

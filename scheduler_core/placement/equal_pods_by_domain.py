@@ -29,7 +29,7 @@ class Filled:
     scored: Ints
 
 
-def fill_domains(run: Run, profile: ShapeProfile, members: Nodes, ledger: Ledger, room: Floats, *, whole: bool) -> Filled:
+def fill_domains(run: Run, profile: ShapeProfile, members: Nodes, ledger: Ledger, capacity: Floats, *, whole: bool) -> Filled:
     """Return the nodes of the pods of *run* in each domain, each domain by itself.
 
     Args:
@@ -37,7 +37,7 @@ def fill_domains(run: Run, profile: ShapeProfile, members: Nodes, ledger: Ledger
         profile: profile of their shape, which must be plain.
         members: shape (domains, widest): nodes of each domain, ascending, padded with -1.
         ledger: resources taken.
-        room: shape (resources, all nodes): allocatable amounts of the resources that scores count.
+        capacity: shape (resources, all nodes): allocatable amounts of the resources that scores count.
         whole: as for ``NodeLocalPlugin.ladder``.
 
     """
@@ -46,10 +46,10 @@ def fill_domains(run: Run, profile: ShapeProfile, members: Nodes, ledger: Ledger
     flat = np.where(there, members, 0).ravel()
     slots = _slots(profile, flat, ledger).reshape(members.shape)
     slots[~there] = 0
-    scored, used, rooms = ledger.scored.take(flat, axis=1), ledger.used[scored_rows].take(flat, axis=1), room.take(flat, axis=1)
+    scored, used, capacities = ledger.scored.take(flat, axis=1), ledger.used[scored_rows].take(flat, axis=1), capacity.take(flat, axis=1)
     counted = scored if len(used) == len(scored) else np.concatenate((scored, used[len(scored) :]))
     sums = np.where(there, counted.reshape(-1, *members.shape), 0).sum(axis=2)
-    heads = local.ladder(rooms, scored, used, 1, whole=whole)[:, 0]
+    heads = local.ladder(capacities, scored, used, 1, whole=whole)[:, 0]
     bonus = profile.bonus_at(flat)
     heads = (heads if bonus is None else heads + bonus).reshape(members.shape)
     heads[slots <= 0] = -1
@@ -57,7 +57,7 @@ def fill_domains(run: Run, profile: ShapeProfile, members: Nodes, ledger: Ledger
     cells = (chosen + np.arange(len(members))[:, None] * members.shape[1]).ravel()
     slots = slots.ravel()[cells].reshape(chosen.shape)
     depth = max(1, min(count, int(slots.max(initial=0))))
-    steps = local.ladder(rooms[:, cells], scored[:, cells], used[:, cells], depth, whole=whole)
+    steps = local.ladder(capacities[:, cells], scored[:, cells], used[:, cells], depth, whole=whole)
     if bonus is not None:
         steps += bonus[cells, None]
     order = _merge(steps.reshape(*chosen.shape, depth), slots, wide=local.wide)[:, :count]

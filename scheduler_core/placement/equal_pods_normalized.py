@@ -24,7 +24,16 @@ def bonus_of(profile: ShapeProfile, nodes: Nodes) -> Ints:
 
 
 def fill_soft(  # noqa: PLR0913 - the arguments of fill, and the nodes
-    shape: PodShape, profile: ShapeProfile, nodes: Nodes, count: int, slots: Ints, room: Floats, scored: Ints, used: Ints, *, whole: bool
+    shape: PodShape,
+    profile: ShapeProfile,
+    nodes: Nodes,
+    count: int,
+    slots: Ints,
+    capacity: Floats,
+    scored: Ints,
+    used: Ints,
+    *,
+    whole: bool,
 ) -> Nodes:
     """Do the same as ``fill`` on *nodes* (indices) with the static scores of *profile*; the given arrays are not modified."""
     slots, scored, used = np.maximum(slots, 0), scored.copy(), used.copy()
@@ -36,7 +45,7 @@ def fill_soft(  # noqa: PLR0913 - the arguments of fill, and the nodes
             break
         bonus: Ints = np.zeros(len(slots), dtype=np.int64)
         bonus[able] = bonus_of(profile, nodes[able])
-        picks = fill(profile.local, count, slots, room, scored, used, whole=whole, bonus=bonus)
+        picks = fill(profile.local, count, slots, capacity, scored, used, whole=whole, bonus=bonus)
         picks = picks[: _valid(profile, nodes, able, slots, picks)]
         taken.append(picks)
         count -= len(picks)

@@ -41,14 +41,14 @@ class NodesInUse:
 
     nodes: Nodes
     slots: Ints
-    room: Floats
+    capacity: Floats
     scored: Ints
     used: Ints
     whole: bool
 
     def part(self, positions: Ints) -> NodesInUse:
         """Return a copy of the nodes at *positions*."""
-        arrays = (self.room[:, positions], self.scored[:, positions], self.used[:, positions])
+        arrays = (self.capacity[:, positions], self.scored[:, positions], self.used[:, positions])
         return NodesInUse(self.nodes[positions], self.slots[positions], *arrays, self.whole)
 
     def with_pods(self, run: Run, profile: ShapeProfile, picks: Nodes) -> NodesInUse:
@@ -181,7 +181,7 @@ class _Fill:
     def _codes_of(self, nodes: Ints, depth: int) -> Ints:
         """Return the codes of *nodes* for the first pods on each, shape (nodes, depth)."""
         at, local = self._at if nodes is self._everything else self._at.part(nodes), self._profile.local
-        steps = local.ladder(at.room, at.scored, at.used, depth, whole=at.whole)
+        steps = local.ladder(at.capacity, at.scored, at.used, depth, whole=at.whole)
         return (_TOP - self._bonus[nodes, None] - steps) * self._size + nodes[:, None]
 
     def _look_ahead(self, node: int, depth: int) -> list[int]:

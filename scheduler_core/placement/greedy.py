@@ -132,7 +132,7 @@ class Greedy:
         if cache.failed.any():
             return cache.outcome(request, int(cache.failed.argmax()))
         feasible = cache.able.nonzero()[0]
-        self.state.looked.add(len(division.domains), len(feasible))
+        self.state.evaluated.add(len(division.domains), len(feasible))
         if not len(feasible):
             return self._infeasible(len(division.domains), lambda row: cache.outcome(request, row))
         feasible = self._considered(request, division.domains, feasible)
@@ -173,7 +173,7 @@ class Greedy:
         if (failed := next((each for each in outcomes if each.status is Status.ERROR), None)) is not None:
             return failed
         able = np.array([number for number, outcome in enumerate(outcomes) if outcome.success], dtype=np.int64)
-        self.state.looked.add(len(places), len(able))
+        self.state.evaluated.add(len(places), len(able))
         if not len(able):
             return self._infeasible(len(outcomes), outcomes.__getitem__)
         feasible = self._considered(request, places, able).tolist()

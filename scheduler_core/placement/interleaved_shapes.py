@@ -39,8 +39,10 @@ class InterleavedShapes:
     Every node must have cpu and memory, and every shape profile must be plain.
     """
 
-    def __init__(self, runs: Sequence[tuple[Run, ShapeProfile]], nodes: Nodes, room: Floats, free: Ints, scored: Ints, used: Ints) -> None:
-        self._room: list[list[float]] = room.T.tolist()
+    def __init__(
+        self, runs: Sequence[tuple[Run, ShapeProfile]], nodes: Nodes, capacity: Floats, free: Ints, scored: Ints, used: Ints
+    ) -> None:
+        self._capacity: list[list[float]] = capacity.T.tolist()
         self._free: list[list[int]] = free.T.tolist()
         self._scored: list[list[int]] = scored.T.tolist()
         self._used: list[list[int]] = used.T.tolist()
@@ -52,7 +54,7 @@ class InterleavedShapes:
                 mask = None if profile.mask is None else profile.mask[nodes]
                 slots = slots_of(free[profile.rows], profile.amounts, mask)
                 able = (slots > 0).nonzero()[0]
-                heads = profile.local.ladder(room[:, able], scored[:, able], used[:, able], 1, whole=True)[:, 0]
+                heads = profile.local.ladder(capacity[:, able], scored[:, able], used[:, able], 1, whole=True)[:, 0]
                 bonus = profile.bonus_at(nodes)
                 if bonus is not None:
                     heads += bonus[able]
@@ -81,7 +83,7 @@ class InterleavedShapes:
         taken = self._taken[node] = self._taken.get(node, 0) + 1
         for each in self._heaps.values():
             if (each.able is None or each.able[node]) and each.local.holds(free):
-                score = each.local.score(self._room[node], scored, used) + (each.bonus[node] if each.bonus else 0)
+                score = each.local.score(self._capacity[node], scored, used) + (each.bonus[node] if each.bonus else 0)
                 heapq.heappush(each.entries, (-score, node, taken))
 
 

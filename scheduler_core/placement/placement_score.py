@@ -51,18 +51,18 @@ class PlacementScore:
                 weights[scored.position[name]] += weight
         return cls(fit, count, weights, np.array([[name not in _EVERY_POD] for name in scored.position], dtype=bool))
 
-    def tightness(self, room: Ints, taken: Ints, proposed: Ints) -> Ints:
+    def tightness(self, capacity: Ints, taken: Ints, proposed: Ints) -> Ints:
         """Return the use of each placement in percent; *proposed* is the part of *taken* that is not running yet."""
         if self.weights is None or self.requested is None:
-            return tightness(room, taken)
-        return tightness(np.where(self.requested & (proposed <= 0), 0, room), taken, self.weights)
+            return tightness(capacity, taken)
+        return tightness(np.where(self.requested & (proposed <= 0), 0, capacity), taken, self.weights)
 
     def tightness_at(self, nodes: Nodes, proposed: Ints, ledger: Ledger) -> int:
         """Return the use of one placement in percent, with the amounts *proposed* on its *nodes*."""
         table = ledger.topology.nodes
-        room: Ints = table.allocatable[table.scored.rows][:, nodes].sum(axis=1)
+        capacity: Ints = table.allocatable[table.scored.rows][:, nodes].sum(axis=1)
         taken = ledger.scored_sums(nodes) + proposed
-        return int(self.tightness(room[:, None], taken[:, None], proposed[:, None])[0])
+        return int(self.tightness(capacity[:, None], taken[:, None], proposed[:, None])[0])
 
     def choose(self, feasible: Ints, tight: Ints, counts: Ints, holds: Bools | None = None) -> int:
         """Return the best of the *feasible* placements; see the function of this name."""
@@ -88,11 +88,11 @@ def proposed_amounts(loads: Iterable[PodLoad], scored: ScoredRows) -> Ints:
     return total
 
 
-def tightness(room: Ints, taken: Ints, weights: Ints | None = None) -> Ints:
+def tightness(capacity: Ints, taken: Ints, weights: Ints | None = None) -> Ints:
     """Return the use of each placement in percent.
 
     Args:
-        room: shape (resources, placements): allocatable amounts.
+        capacity: shape (resources, placements): allocatable amounts.
         taken: shape (resources, placements): running and proposed pods, as scores count them.
         weights: shape (resources, 1): weight of each resource; 1 by default.
 
@@ -100,17 +100,17 @@ def tightness(room: Ints, taken: Ints, weights: Ints | None = None) -> Ints:
         Shape (placements,).
 
     """
-    counted: Ints | Bools = room > 0
-    each = np.where(counted, 100 * np.minimum(taken, room) // np.maximum(room, 1), 0)
+    counted: Ints | Bools = capacity > 0
+    each = np.where(counted, 100 * np.minimum(taken, capacity) // np.maximum(capacity, 1), 0)
     if weights is not None:
         each, counted = weights * each, weights * counted
     total = counted.sum(axis=0)
     return np.where(total > 0, each.sum(axis=0) // np.maximum(total, 1), 0)
 
 
-def tightness_of(room: tuple[int, int], taken: tuple[int, int]) -> int:
+def tightness_of(capacity: tuple[int, int], taken: tuple[int, int]) -> int:
     """Return the use of one placement in percent."""
-    each = [100 * min(used, size) // size for size, used in zip(room, taken, strict=True) if size > 0]
+    each = [100 * min(used, size) // size for size, used in zip(capacity, taken, strict=True) if size > 0]
     return sum(each) // len(each) if each else 0
 
 

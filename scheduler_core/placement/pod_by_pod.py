@@ -22,13 +22,13 @@ from scheduler_core.plugins.stateful_plugins import StatefulPlugins
 class PodByPod:
     """Placement under construction; the ledger is not modified, the pods are assumed in the stateful plugins."""
 
-    def __init__(self, profile: Profile, ledger: Ledger, stateful: StatefulPlugins, room: Floats, nodes: Nodes) -> None:
+    def __init__(self, profile: Profile, ledger: Ledger, stateful: StatefulPlugins, capacity: Floats, nodes: Nodes) -> None:
         self._profile = profile
         self._ledger = ledger
         self._ledger_plugins = tuple(plugin(ledger) for plugin in registry.LEDGER)
         self._stateful = stateful
         self._nodes = nodes
-        self._room = room[:, nodes]
+        self._capacity = capacity[:, nodes]
         self._scored_rows = profile.nodes.scored.rows
         self._used = ledger.used[:, nodes]
         self._scored = ledger.scored[:, nodes]
@@ -78,7 +78,7 @@ class PodByPod:
     def _scores(self, pod: PodRecord, feasible: Ints) -> Ints:
         profile = self._profile.compile(pod.shape)
         used = self._used[self._scored_rows][:, feasible]
-        scores = profile.local.ladder(self._room[:, feasible], self._scored[:, feasible], used, 1)[:, 0]
+        scores = profile.local.ladder(self._capacity[:, feasible], self._scored[:, feasible], used, 1)[:, 0]
         nodes = self._nodes[feasible]
         if not profile.plain or profile.bonus is not None:
             scores = scores + bonus_of(profile, nodes)

@@ -79,7 +79,7 @@ class _RunByRun:
         self._state = state
         self._nodes = nodes
         self._used, self._scored = ledger.used[:, nodes], ledger.scored[:, nodes]
-        self._room, self._allocatable = state.room[:, nodes], state.nodes.allocatable[:, nodes]
+        self._capacity, self._allocatable = state.capacity[:, nodes], state.nodes.allocatable[:, nodes]
         if ledger.holding:
             self._allocatable = self._allocatable - ledger.held[:, nodes]
         self._last: tuple[Run, Nodes] | None = None
@@ -92,14 +92,14 @@ class _RunByRun:
         profile = self._state.profile.compile(run.shape)
         mask = None if profile.mask is None else profile.mask[self._nodes]
         slots = slots_of(self._allocatable[profile.rows] - self._used[profile.rows], profile.amounts, mask)
-        room, scored, used, whole = self._room, self._scored, self._used[self._state.nodes.scored.rows], self._state.whole
+        capacity, scored, used, whole = self._capacity, self._scored, self._used[self._state.nodes.scored.rows], self._state.whole
         if run.soft is not None:
-            picks = fill_spread(run, run.soft, profile, self._spread, NodesInUse(self._nodes, slots, room, scored, used, whole))
+            picks = fill_spread(run, run.soft, profile, self._spread, NodesInUse(self._nodes, slots, capacity, scored, used, whole))
         elif profile.plain:
             bonus = profile.bonus_at(self._nodes)
-            picks = fill(profile.local, run.count, slots, room, scored, used, whole=whole, bonus=bonus)
+            picks = fill(profile.local, run.count, slots, capacity, scored, used, whole=whole, bonus=bonus)
         else:
-            picks = fill_soft(run.shape, profile, self._nodes, run.count, slots, room, scored, used, whole=whole)
+            picks = fill_soft(run.shape, profile, self._nodes, run.count, slots, capacity, scored, used, whole=whole)
         self._last = run, picks
         return picks
 
@@ -124,7 +124,7 @@ def _interleaved(request: PlacementRequest, placement: Placement, state: Placeme
     if ledger.holding:
         free -= ledger.held[:, nodes]
     runs = list(zip(request.runs, profiles, strict=True))
-    return InterleavedShapes(runs, nodes, state.room[:, nodes], free, ledger.scored[:, nodes], used[state.nodes.scored.rows])
+    return InterleavedShapes(runs, nodes, state.capacity[:, nodes], free, ledger.scored[:, nodes], used[state.nodes.scored.rows])
 
 
 def _feasibility_after(state: PlacementState, minimum: int, scheduled: int, left: int, failed: int) -> Feasibility:
@@ -144,7 +144,7 @@ def _judge(state: PlacementState, minimum: int, scheduled: int, remaining: int, 
 def _pod_by_pod(request: PlacementRequest, placement: Placement, state: PlacementState, judged: Feasibility) -> tuple[Nodes, Feasibility]:
     """Place pod by pod."""
     entity = request.entity
-    steps = PodByPod(state.profile, state.ledger, state.stateful, state.room, placement.nodes)
+    steps = PodByPod(state.profile, state.ledger, state.stateful, state.capacity, placement.nodes)
     found = np.full(len(entity.waiting), -1, dtype=np.int64)
     scheduled = len(entity.running)
     mark, counted = state.ledger.mark(), state.stateful.mark()

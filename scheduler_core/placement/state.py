@@ -28,10 +28,10 @@ class PlacementState:
     Attributes:
         profile: plugins compiled for pod shapes.
         stateful: plugins whose verdict depends on pods of any node.
-        room: shape (resources, nodes) float64: allocatable amounts of ``nodes.scored``: millicores, bytes, and others in units.
+        capacity: shape (resources, nodes) float64: allocatable amounts of ``nodes.scored``: millicores, bytes, and others in units.
         whole: True if every node has cpu and memory.
         nominations: capacity reserved for nominated pods.
-        looked: counts of evaluated candidate placements.
+        evaluated: counts of evaluated candidate placements.
         provisioned: bytes of the volumes to be provisioned for pods that are placed, by storage class and node.
 
     """
@@ -41,12 +41,12 @@ class PlacementState:
     ledger: Ledger
     profile: Profile
     stateful: StatefulPlugins
-    room: Floats
+    capacity: Floats
     whole: bool
     options: PlacingOptions
     nominations: Nominations
     plugins: Plugins = NO_PLUGINS
-    looked: Counters = dataclasses.field(default_factory=Counters)
+    evaluated: Counters = dataclasses.field(default_factory=Counters)
     provisioned: Counter[tuple[str, int]] = dataclasses.field(default_factory=Counter)
 
     @classmethod
@@ -59,6 +59,6 @@ class PlacementState:
         ledger.bind(pod for pod in snapshot.pods if pod.node >= 0)
         nominations = Nominations(ledger, snapshot.pods)
         ledger.forget()
-        room = snapshot.nodes.allocatable[snapshot.nodes.scored.rows].astype(float)
+        capacity = snapshot.nodes.allocatable[snapshot.nodes.scored.rows].astype(float)
         profile, stateful = Profile(snapshot.nodes, ignore), StatefulPlugins(snapshot, sparing=options.sparing)
-        return cls(snapshot.nodes, topology, ledger, profile, stateful, room, bool(room[:2].all()), options, nominations, plugins)
+        return cls(snapshot.nodes, topology, ledger, profile, stateful, capacity, bool(capacity[:2].all()), options, nominations, plugins)

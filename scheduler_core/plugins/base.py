@@ -134,11 +134,11 @@ class NodeLocalPlugin(Plugin):
         """Prepare for pods of *shape*; *scored* are the resources in the given arrays."""
 
     @abc.abstractmethod
-    def ladder(self, room: Floats, scored: Ints, used: Ints, depth: int, *, whole: bool = False) -> Ints:
+    def ladder(self, capacity: Floats, scored: Ints, used: Ints, depth: int, *, whole: bool = False) -> Ints:
         """Return the score of each node for the first, second, ... pod of the shape that is placed there.
 
         Args:
-            room: shape (resources, nodes): allocatable amounts of the resources that scores count, as ``NodeTable.scored``.
+            capacity: shape (resources, nodes): allocatable amounts of the resources that scores count, as ``NodeTable.scored``.
             scored: shape (2, nodes): millicores and bytes of the pods there, as scores count them.
             used: shape (resources, nodes): requests of the pods there.
             depth: number of pods to look ahead.
@@ -150,7 +150,7 @@ class NodeLocalPlugin(Plugin):
         """
 
     @abc.abstractmethod
-    def score(self, room: Sequence[float], scored: Sequence[int], used: Sequence[int]) -> int:
+    def score(self, capacity: Sequence[float], scored: Sequence[int], used: Sequence[int]) -> int:
         """Return the same for the first pod on one node, which has cpu and memory."""
 
     @abc.abstractmethod

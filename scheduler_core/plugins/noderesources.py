@@ -57,26 +57,26 @@ class NodeResources(NodeLocalPlugin):
             # BalancedAllocation skips a pod that requests none of the resources.
             self._weights = self._weights[0], 0
 
-    def ladder(self, room: Floats, scored: Ints, used: Ints, depth: int, *, whole: bool = False) -> Ints:
+    def ladder(self, capacity: Floats, scored: Ints, used: Ints, depth: int, *, whole: bool = False) -> Ints:
         """Return the weighted sum of the scores; see the base class."""
-        whole = whole or bool(room[:2].all())
+        whole = whole or bool(capacity[:2].all())
         if self._weights == (1, 1):
-            total = self._fit.of_nodes(room, scored, used, depth, whole=whole)
-            total += self._balance.of_nodes(room, used, depth, whole=whole)
+            total = self._fit.of_nodes(capacity, scored, used, depth, whole=whole)
+            total += self._balance.of_nodes(capacity, used, depth, whole=whole)
             return total.astype(np.int64)
-        weighted: Ints = np.zeros((room.shape[1], depth), dtype=np.int64)
+        weighted: Ints = np.zeros((capacity.shape[1], depth), dtype=np.int64)
         fit, balance = self._weights
         if fit:
-            weighted += fit * self._fit.of_nodes(room, scored, used, depth, whole=whole).astype(np.int64)
+            weighted += fit * self._fit.of_nodes(capacity, scored, used, depth, whole=whole).astype(np.int64)
         if balance:
-            weighted += balance * self._balance.of_nodes(room, used, depth, whole=whole).astype(np.int64)
+            weighted += balance * self._balance.of_nodes(capacity, used, depth, whole=whole).astype(np.int64)
         return weighted
 
-    def score(self, room: Sequence[float], scored: Sequence[int], used: Sequence[int]) -> int:
+    def score(self, capacity: Sequence[float], scored: Sequence[int], used: Sequence[int]) -> int:
         """Return the same as ``ladder`` for one pod on one node."""
         fit, balance = self._weights
-        score = fit * self._fit.of_node(room, scored, used) if fit else 0
-        return score + balance * self._balance.of_node(room, used) if balance else score
+        score = fit * self._fit.of_node(capacity, scored, used) if fit else 0
+        return score + balance * self._balance.of_node(capacity, used) if balance else score
 
     def holds(self, free: Sequence[int]) -> bool:
         """Return whether *free*, by row, is enough for one more pod."""

@@ -61,20 +61,20 @@ class AllocationScore:
         # The usual case: the plain mean of two resources that every node has.
         self._plain = self._positions == CPU_AND_MEMORY and len(set(weights)) == 1 and self._curve is None
 
-    def of_nodes(self, room: Floats, scored: Ints, used: Ints, depth: int, *, whole: bool) -> Floats:
+    def of_nodes(self, capacity: Floats, scored: Ints, used: Ints, depth: int, *, whole: bool) -> Floats:
         """Return the scores, shape (nodes, depth); arguments as for ``NodeLocalPlugin.ladder``."""
         steps = self._steps.up_to(depth)
         if self._plain and whole:
-            both = self._percent(room[:2, :, None], scored[:, :, None] + steps)
+            both = self._percent(capacity[:2, :, None], scored[:, :, None] + steps)
             mean: Floats = both[0] + both[1]
             mean *= 0.5
             return np.floor(mean, out=mean)
         if not self._positions:
-            return np.zeros((room.shape[1], depth))
-        room = room[list(self._positions)][:, :, None]
+            return np.zeros((capacity.shape[1], depth))
+        capacity = capacity[list(self._positions)][:, :, None]
         taken = np.stack([scored[at] if at in CPU_AND_MEMORY else used[at] for at in self._positions])[:, :, None] + steps
-        some = room > 0
-        parts = self._percent(np.where(some, room, 1.0), taken)
+        some = capacity > 0
+        parts = self._percent(np.where(some, capacity, 1.0), taken)
         weights = np.where(some, np.array(self._weights, dtype=np.float64)[:, None, None], 0.0)
         if self._curve is not None:
             parts = self._curve_values[parts.astype(np.intp)]
@@ -86,11 +86,11 @@ class AllocationScore:
         mean = (weights * parts).sum(axis=0) / np.maximum(weights.sum(axis=0), 1.0)
         return np.floor(mean, out=mean)
 
-    def of_node(self, room: Sequence[float], scored: Sequence[int], used: Sequence[int]) -> int:
+    def of_node(self, capacity: Sequence[float], scored: Sequence[int], used: Sequence[int]) -> int:
         """Return the score of one node for one pod."""
         total = counted = 0
         for at, weight, amount in zip(self._positions, self._weights, self._amounts, strict=True):
-            if not (size := room[at]):
+            if not (size := capacity[at]):
                 continue
             taken = min((scored[at] if at in CPU_AND_MEMORY else used[at]) + amount, size)
             part = math.floor(((size - taken) if self._least else taken) * 100.0 / size)
@@ -102,13 +102,13 @@ class AllocationScore:
             return 0
         return total // counted if self._curve is None else (2 * total + counted) // (2 * counted)
 
-    def _percent(self, room: Floats, taken: Floats) -> Floats:
+    def _percent(self, capacity: Floats, taken: Floats) -> Floats:
         """Return the free share (LeastAllocated), or else the used share, in whole percent; *taken* is modified."""
-        np.minimum(taken, room, out=taken)
+        np.minimum(taken, capacity, out=taken)
         if self._least:
-            np.subtract(room, taken, out=taken)
+            np.subtract(capacity, taken, out=taken)
         taken *= 100.0
-        taken /= room
+        taken /= capacity
         return np.floor(taken, out=taken)
 
 
@@ -138,21 +138,21 @@ class BalanceScore:
         self._steps = _Steps(amounts, 0)
         self._plain = self._positions == CPU_AND_MEMORY
 
-    def of_nodes(self, room: Floats, used: Ints, depth: int, *, whole: bool) -> Floats:
+    def of_nodes(self, capacity: Floats, used: Ints, depth: int, *, whole: bool) -> Floats:
         """Return the scores, shape (nodes, depth); arguments as for ``NodeLocalPlugin.ladder``."""
         if self._plain and whole:
             share = used[:2, :, None] + self._steps.up_to(depth)
-            share /= room[:2, :, None]
+            share /= capacity[:2, :, None]
             np.minimum(share, 1.0, out=share)
             deviation: Floats = share[0] - share[1]
             deviation *= 0.5
             np.abs(deviation, out=deviation)
         else:
-            room = room[list(self._positions)][:, :, None]
+            capacity = capacity[list(self._positions)][:, :, None]
             share = used[list(self._positions)][:, :, None] + self._steps.up_to(depth)
-            share /= np.where(room > 0, room, 1.0)
+            share /= np.where(capacity > 0, capacity, 1.0)
             np.minimum(share, 1.0, out=share)
-            deviation = _deviations(room > 0, share)
+            deviation = _deviations(capacity > 0, share)
         balance = np.floor((1.0 - deviation) * 100.0)
         score: Floats = balance[:, 1:] - balance[:, :-1]
         score += 50.0
@@ -161,9 +161,9 @@ class BalanceScore:
         score += 50.0
         return score
 
-    def of_node(self, room: Sequence[float], used: Sequence[int]) -> int:
+    def of_node(self, capacity: Sequence[float], used: Sequence[int]) -> int:
         """Return the score of one node for one pod."""
-        here = [(room[at], used[at], amount) for at, amount in zip(self._positions, self._amounts, strict=True) if room[at]]
+        here = [(capacity[at], used[at], amount) for at, amount in zip(self._positions, self._amounts, strict=True) if capacity[at]]
         after = _evenness([min((have + more) / size, 1.0) for size, have, more in here])
         return 50 + (50 + after - _evenness([min(have / size, 1.0) for size, have, _ in here])) // 2
 

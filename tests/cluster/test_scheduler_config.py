@@ -58,7 +58,7 @@ def best_nodes(objects: list[Json], name: str, config: Json) -> set[str]:
     snapshot = load(objects, read_configuration(config).profiles)
     state = PlacementState.from_snapshot(snapshot, PlacingOptions())
     (record,) = (each for each in snapshot.pods if each.name == name)
-    steps = PodByPod(state.profile, state.ledger, state.stateful, state.room, state.nodes.everything)
+    steps = PodByPod(state.profile, state.ledger, state.stateful, state.capacity, state.nodes.everything)
     feasible = steps.feasible(record).nonzero()[0]
     scores = steps._scores(record, feasible) if len(feasible) else feasible
     return {state.nodes.names[index] for index, score in zip(feasible.tolist(), scores.tolist(), strict=True) if score == scores.max()}

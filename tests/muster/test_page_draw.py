@@ -11,7 +11,7 @@ from muster.html.failure_figure import Need, Segment
 from muster.html.placed_pods import State
 from muster.html.svg import Amounts
 
-RUNNING, LEAVING, PLACED, PROMISED = State.RUNNING, State.LEAVING, State.PLACED, State.PROMISED
+RUNNING, VICTIM, PLACED, NOMINATED = State.RUNNING, State.VICTIM, State.PLACED, State.NOMINATED
 
 
 def counted(strokes):
@@ -33,9 +33,9 @@ def spans(strokes, kind):
         pytest.param(Amounts(4, {RUNNING: 9}), {"running": 4}, id="more than there is"),
         pytest.param(Amounts(4, {RUNNING: 1}, closed=True), {"running": 1, "closed": 3}, id="closed"),
         pytest.param(
-            Amounts(4, {RUNNING: 1, LEAVING: 2, PROMISED: 3}), {"running": 1, "leaving": 2, "free": 1, "promised": 3}, id="promised"
+            Amounts(4, {RUNNING: 1, VICTIM: 2, NOMINATED: 3}), {"running": 1, "leaving": 2, "free": 1, "promised": 3}, id="promised"
         ),
-        pytest.param(Amounts(2, {LEAVING: 1, PROMISED: 9}), {"leaving": 1, "free": 1, "promised": 2}, id="promised more than there is"),
+        pytest.param(Amounts(2, {VICTIM: 1, NOMINATED: 9}), {"leaving": 1, "free": 1, "promised": 2}, id="promised more than there is"),
     ],
 )
 def test_squares(amounts, want):
@@ -43,12 +43,12 @@ def test_squares(amounts, want):
 
 
 def test_rings_are_in_what_is_free_first():
-    strokes = {stroke.kind: stroke.d for stroke in svg.squares(Amounts(3, {LEAVING: 2, PROMISED: 1}))}
+    strokes = {stroke.kind: stroke.d for stroke in svg.squares(Amounts(3, {VICTIM: 2, NOMINATED: 1}))}
     assert strokes["promised"].startswith(f"M{2 * svg.SQUARE_STEP + 4} ")
 
 
 def test_bar_is_as_long_as_what_is_taken():
-    strokes = svg.bar(Amounts(4000, {RUNNING: 1000, PLACED: 2000, PROMISED: 1000}))
+    strokes = svg.bar(Amounts(4000, {RUNNING: 1000, PLACED: 2000, NOMINATED: 1000}))
     assert [(0, 30)] == spans(strokes, "running")
     assert [(30, 90)] == spans(strokes, "placed")
     assert [(90, 120)] == spans(strokes, "line")
@@ -67,7 +67,7 @@ def test_bar_is_not_longer_than_its_frame():
         pytest.param(Amounts(1000, {RUNNING: 999}), {"running": 14}, id="as good as full, but not full"),
         pytest.param(Amounts(1000, {RUNNING: 1000}), {"running": 15}, id="full"),
         pytest.param(Amounts(1000, {RUNNING: 3000}), {"running": 15}, id="more than there is"),
-        pytest.param(Amounts(1000, {RUNNING: 400, LEAVING: 200, PLACED: 400}), {"running": 6, "leaving": 3, "placed": 6}, id="stacked"),
+        pytest.param(Amounts(1000, {RUNNING: 400, VICTIM: 200, PLACED: 400}), {"running": 6, "leaving": 3, "placed": 6}, id="stacked"),
     ],
 )
 def test_cell_is_filled_from_below(amounts, want):
@@ -81,7 +81,7 @@ def test_cells_stand_in_rows():
 
 
 def test_cells_tell_what_is_closed_promised_or_lacks_it():
-    cells = [Amounts(0, {}), Amounts(4, {PROMISED: 1}), Amounts(4, {}, closed=True)]
+    cells = [Amounts(0, {}), Amounts(4, {NOMINATED: 1}), Amounts(4, {}, closed=True)]
     assert {"none": 1, "free": 2, "promised": 1, "closed": 1} == counted(svg.cells(cells, 3))
 
 

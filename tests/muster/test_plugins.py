@@ -175,7 +175,7 @@ def test_simulate_with_a_plugin_without_a_name_is_a_mistake(value):
 
 @pytest.mark.parametrize("value", [",,", [""], [" "]])
 def test_a_line_of_a_batch_with_a_plugin_without_a_name_is_a_mistake(value):
-    with pytest.raises(request.BadQuestion, match=r"option plugin .* names no placement plugin"):
+    with pytest.raises(request.InvalidOptions, match=r"option plugin .* names no placement plugin"):
         request.with_options(request.SimulationRequest(), {"plugin": value})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from muster.commands.simulate import request
-from muster.commands.simulate.request import BadQuestion, SimulationRequest, with_options
+from muster.commands.simulate.request import InvalidOptions, SimulationRequest, with_options
 from muster.commands.simulate.what_if import Addition
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading import pod_forms
@@ -103,7 +103,7 @@ def test_the_later_word_counts():
     ],
 )
 def test_a_mistake_is_told(given, want):
-    with pytest.raises(BadQuestion, match=want.replace("(", r"\(")):
+    with pytest.raises(InvalidOptions, match=want.replace("(", r"\(")):
         with_options(SimulationRequest(), given)
 
 

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from muster import cli
-from muster.commands.simulate.request import BadQuestion, SimulationRequest, with_options
+from muster.commands.simulate.request import InvalidOptions, SimulationRequest, with_options
 from muster.render import answer_json, answer_text
 from muster.render.answer import Answer
 from muster.render.tree import Kinship
@@ -97,5 +97,5 @@ def test_a_root_that_waits_for_members_is_told_of_each_change_once():
 
 @pytest.mark.parametrize("value", [-1, True, "3", 1.5, 100_000_001], ids=repr)
 def test_remedies_are_asked_for_by_a_number(value):
-    with pytest.raises(BadQuestion, match=r"option remedies must be a number of roots from 0 to 100000000$"):
+    with pytest.raises(InvalidOptions, match=r"option remedies must be a number of roots from 0 to 100000000$"):
         with_options(SimulationRequest(), {"remedies": value})

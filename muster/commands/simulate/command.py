@@ -206,7 +206,7 @@ def request_of(arguments: dict[str, Any]) -> SimulationRequest:
         click.UsageError: a value that an option cannot have.
 
     """
-    from muster.commands.simulate.request import BadQuestion, SimulationRequest, with_options
+    from muster.commands.simulate.request import InvalidOptions, SimulationRequest, with_options
     from scheduler_core.cycle.run_cycle import CycleOptions
 
     request = SimulationRequest(CycleOptions(gates=options.gates_of(arguments.pop("gates"))))
@@ -215,7 +215,7 @@ def request_of(arguments: dict[str, Any]) -> SimulationRequest:
     given = {to_camel(name): value for name, value in arguments.items() if value is not None and value is not False and value != ()}
     try:
         return with_options(request, {name: ",".join(value) if name in _LISTED else value for name, value in given.items()})
-    except BadQuestion as error:
+    except InvalidOptions as error:
         raise click.UsageError(str(error)) from None
 
 

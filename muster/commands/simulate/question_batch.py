@@ -15,7 +15,7 @@ import click
 from muster.commands.progress import Progress
 from muster.commands.simulate import cluster_input, simulation
 from muster.commands.simulate.cluster_input import LARGEST_JSON, ClusterInput
-from muster.commands.simulate.request import BadQuestion, SimulationRequest, with_options
+from muster.commands.simulate.request import InvalidOptions, SimulationRequest, with_options
 from muster.commands.simulate.what_if import WhatIfError
 from muster.render import answer_json
 from scheduler_core.loading import gather
@@ -55,7 +55,7 @@ def _answered(line: bytes, known: ClusterInput, request: SimulationRequest, prog
         inputs = ClusterInput(_objects(fields.get("objects")))
         cluster_input.complete(inputs, known.objects if known.objects or known.problems else None, known.problems)
         result, _ = simulation.run(inputs, line_request, progress)
-    except (BadQuestion, OrderError, WhatIfError, simulation.NoProfileError) as error:
+    except (InvalidOptions, OrderError, WhatIfError, simulation.NoProfileError) as error:
         return {**head, "error": str(error)}, BAD_QUESTION
     finally:
         progress.end()
@@ -64,31 +64,31 @@ def _answered(line: bytes, known: ClusterInput, request: SimulationRequest, prog
 
 def _fields(line: bytes) -> Mapping[str, wire.Text]:
     if len(line) > LARGEST_JSON:
-        raise BadQuestion(f"a request must be at most {LARGEST_JSON:,} bytes")
+        raise InvalidOptions(f"a request must be at most {LARGEST_JSON:,} bytes")
     try:
         return wire.FIELDS.decode(line)
     except wire.ValidationError:
-        raise BadQuestion(_NO_QUESTION) from None
+        raise InvalidOptions(_NO_QUESTION) from None
     except RecursionError:
-        raise BadQuestion(gather.DEEP) from None
+        raise InvalidOptions(gather.DEEP) from None
     except ValueError as error:
-        raise BadQuestion(f"is not JSON: {error}") from None
+        raise InvalidOptions(f"is not JSON: {error}") from None
 
 
 def _value(text: wire.Text | None) -> Any:
     try:
         return None if text is None else json.loads(bytes(text))
     except RecursionError:
-        raise BadQuestion(gather.DEEP) from None
+        raise InvalidOptions(gather.DEEP) from None
     except ValueError as error:
-        raise BadQuestion(f"is not JSON: {error}") from None
+        raise InvalidOptions(f"is not JSON: {error}") from None
 
 
 def _objects(text: wire.Text | None) -> list[Source]:
     try:
         return [*wire.ITEMS.decode(text or b"")]
     except (ValueError, RecursionError):
-        raise BadQuestion(_NO_QUESTION) from None
+        raise InvalidOptions(_NO_QUESTION) from None
 
 
 def _lines(paths: Sequence[str]) -> Iterator[bytes]:

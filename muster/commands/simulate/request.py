@@ -34,7 +34,7 @@ LARGEST_BUDGET = 100_000_000
 """Search steps: some minutes for a root."""
 
 
-class BadQuestion(ValueError):
+class InvalidOptions(ValueError):
     """Invalid options; the message is for users."""
 
 
@@ -60,16 +60,16 @@ def with_options(request: SimulationRequest, given: object) -> SimulationRequest
     """Return *request* changed by the ``options`` of a line of a batch.
 
     Raises:
-        BadQuestion: an unknown option, or an invalid value.
+        InvalidOptions: an unknown option, or an invalid value.
 
     """
     if given is None:
         return request
     if not isinstance(given, Mapping):
-        raise BadQuestion("options must be an object")
+        raise InvalidOptions("options must be an object")
     for key, value in _paired(given).items():
         if key not in _READERS:
-            raise BadQuestion(f"there is no option {key!r}{options.near(key, _READERS)}")
+            raise InvalidOptions(f"there is no option {key!r}{options.near(key, _READERS)}")
         request = _READERS[key](request, key, value)
     return request
 
@@ -78,13 +78,13 @@ def names(key: str, value: object) -> tuple[str, ...]:
     """Return the names in a list, or in a string with commas.
 
     Raises:
-        BadQuestion: it is neither.
+        InvalidOptions: it is neither.
 
     """
     if isinstance(value, str):
         value = value.split(",")
     if not isinstance(value, (list, tuple)) or not all(isinstance(each, str) for each in value):
-        raise BadQuestion(f"option {key} must be a list of names")
+        raise InvalidOptions(f"option {key} must be a list of names")
     return tuple(each.strip() for each in value if each.strip())
 
 
@@ -92,14 +92,14 @@ def _paired(given: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return *given* with each number of ``addNodes`` joined to its ``like``: ``8`` and ``n1`` become ``8 like n1``.
 
     Raises:
-        BadQuestion: the numbers of both differ.
+        InvalidOptions: the numbers of both differ.
 
     """
     many, likes = (value if isinstance(value, (list, tuple)) else [value] for value in (given.get("addNodes", []), given.get("like", [])))
     numbers = [each for each in many if re.fullmatch(r"\s*-?\d+\s*", str(each))]
     if len(numbers) != len(likes) or not all(isinstance(each, str) for each in likes):
         count = f"{len(numbers)} and {len(likes)}"
-        raise BadQuestion(f"option addNodes: each number needs a node to copy, as in '8 like node-7'; numbers and nodes: {count}")
+        raise InvalidOptions(f"option addNodes: each number needs a node to copy, as in '8 like node-7'; numbers and nodes: {count}")
     if not numbers:
         return given
     remaining = iter(likes)
@@ -111,43 +111,43 @@ def additions(texts: object) -> tuple[Addition, ...]:
     """Return the nodes to add, each as ``N like NODE[,label=value...]``.
 
     Raises:
-        BadQuestion: one has a wrong form.
+        InvalidOptions: one has a wrong form.
 
     """
     listed = [texts] if isinstance(texts, str) else texts
     if not isinstance(listed, (list, tuple)) or not all(isinstance(each, str) for each in listed):
-        raise BadQuestion("option addNodes must be a list of strings such as '2 like node-1,topology.kubernetes.io/zone=z2'")
+        raise InvalidOptions("option addNodes must be a list of strings such as '2 like node-1,topology.kubernetes.io/zone=z2'")
     try:
         return tuple(Addition.from_text(each) for each in listed)
     except WhatIfError as error:
-        raise BadQuestion(str(error)) from None
+        raise InvalidOptions(str(error)) from None
 
 
 def _strategy(request: SimulationRequest, _: str, value: object) -> SimulationRequest:
     if value not in STRATEGIES:
-        raise BadQuestion(f"option strategy must be one of {', '.join(STRATEGIES)}, is {value!r}")
+        raise InvalidOptions(f"option strategy must be one of {', '.join(STRATEGIES)}, is {value!r}")
     return _cycle(request, strategy=value)
 
 
 def _gates(request: SimulationRequest, _: str, value: object) -> SimulationRequest:
     if not isinstance(value, Mapping) or not all(isinstance(on, bool) for on in value.values()):
-        raise BadQuestion("option gates must be an object of feature gates, each true or false")
+        raise InvalidOptions("option gates must be an object of feature gates, each true or false")
     before = dict.fromkeys(request.cycle.gates.off, False)
     try:
         return _cycle(request, gates=Gates.from_switches([*before.items(), *value.items()]))
     except GateError as error:
-        raise BadQuestion(str(error)) from None
+        raise InvalidOptions(str(error)) from None
 
 
 def _flag(key: str, value: object) -> bool:
     if not isinstance(value, bool):
-        raise BadQuestion(f"option {key} must be true or false")
+        raise InvalidOptions(f"option {key} must be true or false")
     return value
 
 
 def _scheduler(request: SimulationRequest, key: str, value: object) -> SimulationRequest:
     if value is not None and not isinstance(value, str):
-        raise BadQuestion(f"option {key} must be a name")
+        raise InvalidOptions(f"option {key} must be a name")
     return _cycle(request, scheduler_name=value)
 
 
@@ -155,16 +155,16 @@ def _configuration(request: SimulationRequest, key: str, value: object) -> Simul
     if isinstance(value, SchedulerConfiguration):
         return dataclasses.replace(request, configuration=value)
     if not isinstance(value, Mapping):
-        raise BadQuestion(f"option {key} must be a KubeSchedulerConfiguration")
+        raise InvalidOptions(f"option {key} must be a KubeSchedulerConfiguration")
     configuration = read_configuration(value)
     if configuration.errors:
-        raise BadQuestion(f"option {key}: {'; '.join(f'{each.path}: {each}' for each in configuration.errors)}")
+        raise InvalidOptions(f"option {key}: {'; '.join(f'{each.path}: {each}' for each in configuration.errors)}")
     return dataclasses.replace(request, configuration=configuration)
 
 
 def _percentage(request: SimulationRequest, key: str, value: object) -> SimulationRequest:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 100:
-        raise BadQuestion(f"option {key} must be a number from 0 to 100")
+        raise InvalidOptions(f"option {key} must be a number from 0 to 100")
     return _placing(request, percentage_of_placements=value)
 
 
@@ -173,7 +173,7 @@ def _ignore(request: SimulationRequest, key: str, value: object) -> SimulationRe
     for field in fields:
         if (bare := re.sub(r"\[\d+\]", "", field)) not in IGNORABLE:
             near = options.near(bare, IGNORABLE) or f"; the fields are {', '.join(sorted(IGNORABLE))}"
-            raise BadQuestion(f"option ignore: {field!r} is not a field that can be ignored{near}")
+            raise InvalidOptions(f"option ignore: {field!r} is not a field that can be ignored{near}")
     return _cycle(request, ignore=frozenset(fields))
 
 
@@ -181,22 +181,22 @@ def _plugin(request: SimulationRequest, key: str, value: object) -> SimulationRe
     plugin_names = names(key, value)
     # An empty list of a line overrides the command line.
     if not plugin_names and value != []:
-        raise BadQuestion(f"option {key} {value!r} {placement_plugins.NAMES_NONE}")
+        raise InvalidOptions(f"option {key} {value!r} {placement_plugins.NAMES_NONE}")
     try:
         return _cycle(request, plugins=placement_plugins.load(plugin_names))
     except placement_plugins.PluginError as error:
-        raise BadQuestion(str(error)) from None
+        raise InvalidOptions(str(error)) from None
 
 
 def _remedies(request: SimulationRequest, key: str, value: object) -> SimulationRequest:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= LARGEST_BUDGET:
-        raise BadQuestion(f"option {key} must be a number of roots from 0 to {LARGEST_BUDGET}")
+        raise InvalidOptions(f"option {key} must be a number of roots from 0 to {LARGEST_BUDGET}")
     return dataclasses.replace(request, remedies=value)
 
 
 def _budget(request: SimulationRequest, key: str, value: object) -> SimulationRequest:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= LARGEST_BUDGET:
-        raise BadQuestion(f"option {key} must be a number of steps from 1 to {LARGEST_BUDGET}")
+        raise InvalidOptions(f"option {key} must be a number of steps from 1 to {LARGEST_BUDGET}")
     return _cycle(request, budget=value)
 
 

@@ -76,9 +76,9 @@ class FilledNodes:
         for row in self._units(node, attached):
             free[row] -= 1
         disks = [disk for each in there for disk in each.disks]
-        return Filled(tuple(free), tuple(self._room(node, number, counts, free, attached, disks) for number in range(len(counts))))
+        return Filled(tuple(free), tuple(self._capacity(node, number, counts, free, attached, disks) for number in range(len(counts))))
 
-    def _room(
+    def _capacity(
         self, node: int, number: int, counts: Counts, free: Sequence[int], attached: set[tuple[int, VolumeKey]], disks: Sequence[Disk]
     ) -> int:
         """Return an upper bound of the pods of demand *number* that can be added."""

@@ -75,7 +75,7 @@ def decide(
     finally:
         state.stateful.give_back()
         if counters is not None:
-            counters.join(state.looked)
+            counters.join(state.evaluated)
     return tuple(decided)
 
 

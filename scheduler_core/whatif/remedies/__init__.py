@@ -1,14 +1,14 @@
 """Verified changes, and conflicting constraints.
 
-remedies         remedies for a root
-for_decisions    remedies for some decisions of a simulation
-candidates       edits that may help, small ones first
-verified         tries edits, and keeps those that work
-bisection        largest and smallest number that works, in few tries
-lower_demands    smaller minimums of groups
-make_room        running pods moved or evicted, nodes added
-provide_storage  volumes, storage capacity, classes and attach limits
-node_kinds       kinds of nodes that can be added
-nodes_by_domain  nodes for several domains at once
-conflict         minimal set of conflicting constraints
+remedies          remedies for a root
+for_decisions     remedies for some decisions of a simulation
+candidates        edits that may help, small ones first
+verified          tries edits, and keeps those that work
+bisection         largest and smallest number that works, in few tries
+lower_demands     smaller minimums of groups
+capacity_remedies running pods moved or evicted, nodes added
+provide_storage   volumes, storage capacity, classes and attach limits
+node_kinds        kinds of nodes that can be added
+nodes_by_domain   nodes for several domains at once
+conflict          minimal set of conflicting constraints
 """

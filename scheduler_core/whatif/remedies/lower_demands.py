@@ -26,8 +26,8 @@ def keep_lowered(finding: Finding, group: SubjectGroup, first: Edit | None = Non
     finding.confirm(lowered(best), lowered(0).words)
 
 
-def keep_alike(finding: Finding, group: SubjectGroup, room: int) -> None:
-    """Try one minimum for *group* and all equal siblings, if lowering one of them is not enough; *room* is a first guess."""
+def keep_alike(finding: Finding, group: SubjectGroup, capacity: int) -> None:
+    """Try one minimum for *group* and all equal siblings, if lowering one of them is not enough; *capacity* is a first guess."""
     equal = [each for each in finding.subject.groups if each.symmetry_key == group.symmetry_key]
     if len(equal) < 2 or any(isinstance(edit, Lowered) and edit.group == group.name for edit, _ in finding.verified.values()):
         return
@@ -36,6 +36,6 @@ def keep_alike(finding: Finding, group: SubjectGroup, room: int) -> None:
         return Quorum(tuple(Lowered(each.name, each.minimum, minimum) for each in equal))
 
     if group.gang and group.minimum > 1 and finding.placed(lowered(1)) is not None:
-        likely = min(max(1, room), group.minimum - 1)
+        likely = min(max(1, capacity), group.minimum - 1)
         best = largest(1, group.minimum - 1, likely, lambda each: finding.placed(lowered(each)) is not None)
         finding.confirm(lowered(best), lowered(0).words)

@@ -14,7 +14,7 @@ from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.whatif.edits.node_edits import MoreNodes
 from scheduler_core.whatif.edits.node_templates import HOSTNAME, Content
 from scheduler_core.whatif.remedies import candidates
-from scheduler_core.whatif.trial.nearly_room import NearlyRoom, RoomInDomain
+from scheduler_core.whatif.trial.present_capacity import DomainCapacity, PresentCapacity
 from scheduler_core.whatif.trial.subject import Subject
 
 _MOST = 2
@@ -49,32 +49,34 @@ class NodeKind:
         return MoreNodes(count, self.like, self.where, self.labels, self.larger, self.companions)
 
 
-def kinds(room: NearlyRoom, area: RoomInDomain, shape: PodShape | None = None) -> list[NodeKind]:
+def kinds(capacity: PresentCapacity, area: DomainCapacity, shape: PodShape | None = None) -> list[NodeKind]:
     """Return the kinds for *area* that hold at least one of the root's pods, largest capacity first; a larger one if none does.
 
     DaemonSet and static pods use part of a new node's capacity.  *shape*: the shape of the pods; by default their most frequent one.
     """
-    nodes, subject = room.snapshot.nodes, room.subject
+    nodes, subject = capacity.snapshot.nodes, capacity.subject
     where = candidates.named(area) if area.key else ""
-    slots = room.slots(shape or subject.shape, nodes.allocatable)
+    slots = capacity.slots(shape or subject.shape, nodes.allocatable)
     if not len(area.nodes):
         return []
-    if own := [*_kinds_like(room, _distinct_kinds(room.snapshot, slots.tolist(), area.nodes.tolist()), where, {}, shape)]:
+    if own := [*_kinds_like(capacity, _distinct_kinds(capacity.snapshot, slots.tolist(), area.nodes.tolist()), where, {}, shape)]:
         return own[:_MOST]
     labels = {key: value for key in subject.keys if key != HOSTNAME and (value := nodes.labels[int(area.nodes[0])].get(key)) is not None}
-    if elsewhere := [*_kinds_like(room, _distinct_kinds(room.snapshot, slots.tolist(), range(len(nodes))), where, labels, shape)]:
+    if elsewhere := [*_kinds_like(capacity, _distinct_kinds(capacity.snapshot, slots.tolist(), range(len(nodes))), where, labels, shape)]:
         return elsewhere[:1]
-    return _larger(room, area, where)
+    return _larger(capacity, area, where)
 
 
-def _kinds_like(room: NearlyRoom, like: Sequence[int], where: str, labels: Mapping[str, str], shape: PodShape | None) -> Iterator[NodeKind]:
+def _kinds_like(
+    capacity: PresentCapacity, like: Sequence[int], where: str, labels: Mapping[str, str], shape: PodShape | None
+) -> Iterator[NodeKind]:
     """Return kinds like the nodes *like* that have capacity left after their DaemonSet and static pods."""
-    nodes = room.snapshot.nodes
+    nodes = capacity.snapshot.nodes
     for node in like[:_EXAMINED]:
-        companions, companion_requests = room.companions(node)
+        companions, companion_requests = capacity.companions(node)
         free = nodes.allocatable.copy()
         free[:, node] -= companion_requests
-        if slots := int(room.slots(shape or room.subject.shape, free)[node]):
+        if slots := int(capacity.slots(shape or capacity.subject.shape, free)[node]):
             yield NodeKind(nodes.names[node], slots, where, labels, {}, companions)
 
 
@@ -88,21 +90,21 @@ def _distinct_kinds(snapshot: ClusterSnapshot, slots: list[int], candidates: Ite
     return sorted(first_of_kind.values(), key=lambda node: (-slots[node], nodes.names[node]))
 
 
-def _larger(room: NearlyRoom, area: RoomInDomain, where: str) -> list[NodeKind]:
+def _larger(capacity: PresentCapacity, area: DomainCapacity, where: str) -> list[NodeKind]:
     """Return a node of *area* that is large enough for the largest request of each resource."""
-    nodes, subject = room.snapshot.nodes, room.subject
+    nodes, subject = capacity.snapshot.nodes, capacity.subject
     requested = {row: max(dict(pod.shape.requests).get(row, 0) for pod in subject.waiting) for row, _ in _all_requests(subject)}
     enough = nodes.allocatable.copy()
     for row, amount in requested.items():
         enough[row] = np.maximum(enough[row], amount)
-    slots = room.slots(subject.shape, enough)
+    slots = capacity.slots(subject.shape, enough)
     suitable = [node for node in area.nodes.tolist() if slots[node] > 0 and not nodes.unschedulable[node]]
     if not suitable:
         return []
     if any(nodes.allocatable[row, suitable[0]] < amount for row, amount in requested.items() if row in nodes.limit_rows):
         # No size of a node changes how many volumes its drivers attach.
         return []
-    companions, companion_requests = room.companions(suitable[0])
+    companions, companion_requests = capacity.companions(suitable[0])
     total = {row: amount + int(companion_requests[row]) for row, amount in requested.items()}
     increased = {
         nodes.resources[row]: _quantity(row, amount) for row, amount in total.items() if nodes.allocatable[row, suitable[0]] < amount

@@ -9,7 +9,7 @@ from scheduler_core.model.decision import Name
 from scheduler_core.model.pods import PodShape
 from scheduler_core.whatif.edits.node_edits import MoreNodes, NodesInDomains
 from scheduler_core.whatif.remedies.node_kinds import kinds
-from scheduler_core.whatif.trial.nearly_room import NearlyRoom, RoomInDomain
+from scheduler_core.whatif.trial.present_capacity import DomainCapacity, PresentCapacity
 from scheduler_core.whatif.trial.subject import Subject, SubjectGroup
 
 MOST_NODES = 256
@@ -22,21 +22,21 @@ class _Need:
     shape: PodShape
 
 
-def spread(room: NearlyRoom) -> NodesInDomains | None:
+def spread(capacity: PresentCapacity) -> NodesInDomains | None:
     """Return new nodes so that each group confined by the narrowest key has its own domain; None for fewer than two groups.
 
     The domains with the most capacity are used.  Only slots are counted, so the result must be tried.
     """
-    subject = room.subject
+    subject = capacity.subject
     groups = {group.name: group for group in subject.groups}
     if not subject.keys or not subject.groups:
         return None
-    key = room.narrowest
+    key = capacity.narrowest
     needs = sorted(_needs(subject.groups[0], key, groups), key=lambda need: (-need.pods, need.shape.serial))
-    widest = [room.whole_cluster] if key == subject.keys[0] else room.divided(subject.keys[0], room.whole_cluster, 1)
-    if len(needs) < 2 or not widest or len(domains := room.divided(key, widest[0], len(needs))) < len(needs):
+    widest = [capacity.whole_cluster] if key == subject.keys[0] else capacity.divided(subject.keys[0], capacity.whole_cluster, 1)
+    if len(needs) < 2 or not widest or len(domains := capacity.divided(key, widest[0], len(needs))) < len(needs):
         return None
-    parts = [part for need, domain in zip(needs, domains, strict=False) if (part := _part(room, need, domain)) is not None]
+    parts = [part for need, domain in zip(needs, domains, strict=False) if (part := _part(capacity, need, domain)) is not None]
     return NodesInDomains(tuple(parts)) if len(parts) > 1 and sum(part.count for part in parts) <= MOST_NODES else None
 
 
@@ -64,9 +64,9 @@ def _shape(group: SubjectGroup, groups: Mapping[Name, SubjectGroup]) -> PodShape
     return next((shape for name in group.children if (shape := _shape(groups[name], groups)) is not None), None)
 
 
-def _part(room: NearlyRoom, need: _Need, domain: RoomInDomain) -> MoreNodes | None:
-    missing = need.pods - int(room.slots(need.shape)[domain.nodes].sum())
-    node_kinds = kinds(room, domain, need.shape) if missing > 0 else []
+def _part(capacity: PresentCapacity, need: _Need, domain: DomainCapacity) -> MoreNodes | None:
+    missing = need.pods - int(capacity.slots(need.shape)[domain.nodes].sum())
+    node_kinds = kinds(capacity, domain, need.shape) if missing > 0 else []
     return node_kinds[0].more(-(-missing // node_kinds[0].slots)) if node_kinds else None
 
 

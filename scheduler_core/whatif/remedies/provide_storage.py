@@ -24,7 +24,7 @@ from scheduler_core.whatif.remedies import candidates
 from scheduler_core.whatif.remedies.bisection import least
 from scheduler_core.whatif.remedies.nodes_by_domain import largest_need
 from scheduler_core.whatif.remedies.verified import Finding
-from scheduler_core.whatif.trial.nearly_room import NearlyRoom, RoomInDomain
+from scheduler_core.whatif.trial.present_capacity import DomainCapacity, PresentCapacity
 
 _CLASSES = 2
 """Maximum number of existing storage classes that a missing one is tried like, and of CSI drivers."""
@@ -37,23 +37,23 @@ _MOST_VOLUMES = 64
 class ProvidingStorage:
     """Tries changes of volumes and of what provides them, and keeps those that work."""
 
-    def __init__(self, finding: Finding, room: NearlyRoom, book: Book) -> None:
+    def __init__(self, finding: Finding, capacity: PresentCapacity, book: Book) -> None:
         self._finding = finding
-        self._room = room
+        self._capacity = capacity
         self._book = book
-        nodes = room.snapshot.nodes
+        nodes = capacity.snapshot.nodes
         self._waiting = finding.subject.waiting
         self._bare = _without_storage(finding.subject.shape, nodes.volume_rows.union(nodes.limit_rows))
 
     def keep(self, most_areas: int) -> None:
         """Try all changes, the small ones first, on the domains with the most capacity besides storage."""
-        storage = self._room.snapshot.nodes.storage
+        storage = self._capacity.snapshot.nodes.storage
         needs = [need for pod in self._waiting for need in pod.shape.volumes]
-        limited = any(row in self._room.snapshot.nodes.limit_rows for pod in self._waiting for row, _ in pod.shape.requests)
+        limited = any(row in self._capacity.snapshot.nodes.limit_rows for pod in self._waiting for row, _ in pod.shape.requests)
         if not limited and all(need.state is ClaimState.BOUND for need in needs):
             return
         self._keep_classes(sorted({need.storage_class for need in needs if need.state is ClaimState.NO_CLASS}))
-        areas = self._room.areas(most_areas, self._bare)
+        areas = self._capacity.areas(most_areas, self._bare)
         if storage is not None and (requests := sorted({each.request for each in needs if each.request is not None}, key=repr)):
             options = {each: storage.options(each) for each in requests}
             lacking = {each: found for each, found in options.items() if found.lacking.any()}
@@ -75,7 +75,7 @@ class ProvidingStorage:
 
     def _keep_classes(self, names: Sequence[str]) -> None:
         """Try the missing classes *names*: like existing ones, those first that wait for a pod and provision; or with a known driver."""
-        known = self._room.snapshot.volumes
+        known = self._capacity.snapshot.volumes
         likes = sorted(known.classes, key=lambda each: (known.classes[each] != WAITS, not known.provisioners[each].provisions, each))
         drivers = sorted(str(section(each, "metadata").get("name")) for each in self._book.all("CSIDriver", ""))
         edits = [storage_edits.new_classes(names, like) for like in likes[:_CLASSES]]
@@ -87,7 +87,7 @@ class ProvidingStorage:
         if selected := {claim: each.selected_node for pod in self._waiting for claim, each in _claims(pod) if each.selected_node}:
             yield storage_edits.unselected(selected)
         for name in sorted({each.storage_class for each in requests}):
-            if self._room.snapshot.volumes.provisioners[name].topologies:
+            if self._capacity.snapshot.volumes.provisioners[name].topologies:
                 yield storage_edits.without_topologies(name)
 
     def _keep_together(self, parts: Sequence[Edit]) -> None:
@@ -100,7 +100,7 @@ class ProvidingStorage:
                 parts = fewer
         self._finding.confirm(functools.reduce(Both, parts))
 
-    def _keep_capacity(self, area: RoomInDomain, lacking: dict[ClaimRequest, ClaimOptions]) -> list[ChangedStorage]:
+    def _keep_capacity(self, area: DomainCapacity, lacking: dict[ClaimRequest, ClaimOptions]) -> list[ChangedStorage]:
         """Try storage capacity for all volumes in each part of *area*; keep as much as the volumes that are placed there need.
 
         Return a change that does not work by itself, if there is one.
@@ -115,7 +115,7 @@ class ProvidingStorage:
         decision = self._decision(enough) if capacities else None
         if decision is None:
             return [enough] if capacities else []
-        names, used = self._room.snapshot.nodes.names, Counter[object]()
+        names, used = self._capacity.snapshot.nodes.names, Counter[object]()
         by_claim = {f"{namespace}/{name}": request for pod in self._waiting for (namespace, name), request in _claims(pod)}
         for claim, choice in decision.volumes.items():
             for key, nodes in segments.items():
@@ -131,10 +131,10 @@ class ProvidingStorage:
             self._finding.keep_if_verified(enough)
         return []
 
-    def _segments(self, area: RoomInDomain, request: ClaimRequest, options: ClaimOptions) -> Iterator[tuple[object, Capacity, Ints]]:
+    def _segments(self, area: DomainCapacity, request: ClaimRequest, options: ClaimOptions) -> Iterator[tuple[object, Capacity, Ints]]:
         """Yield what must be raised for *request*: the largest storage capacity of each node, and a new one for nodes without any."""
         nodes = area.nodes[options.lacking[area.nodes]]
-        slots, largest_index = self._room.slots(self._bare), options.largest_index[nodes]
+        slots, largest_index = self._capacity.slots(self._bare), options.largest_index[nodes]
         numbers = sorted({*largest_index.tolist()}, key=lambda each: -int(slots[nodes[largest_index == each]].sum()))
         name, size = request.storage_class, request.size or 0
         # A complete search sums the volumes of all pods in a storage capacity.
@@ -145,14 +145,14 @@ class ProvidingStorage:
             where = where or (f"in {candidates.named(area)}" if area.key else "")
             if number >= 0:
                 key = options.named_capacities[number][0]
-                found = self._room.snapshot.volumes.capacities[key]
+                found = self._capacity.snapshot.volumes.capacities[key]
                 before = -1 if found.capacity is None else found.capacity
                 yield key, Capacity(key, name, where, before, {}, total, size, found.largest), there
             else:
                 labels = {area.key: area.value} if area.key else {}
                 yield (name, area.value), Capacity(None, name, where, -1, labels, total, size), there
 
-    def _keep_volumes(self, area: RoomInDomain, storage: Storage) -> list[ChangedStorage]:
+    def _keep_volumes(self, area: DomainCapacity, storage: Storage) -> list[ChangedStorage]:
         """Try local volumes on the nodes of *area* with the most capacity for pods beyond their free volumes; as few as work.
 
         Return a change that does not work by itself, if there is one.
@@ -160,14 +160,14 @@ class ProvidingStorage:
         needed = [found for pod in self._waiting if (found := _static(pod, storage))]
         if not needed:
             return []
-        slots = self._room.slots(self._bare)
+        slots = self._capacity.slots(self._bare)
         # Pods that a node has capacity for, beyond those that its free volumes can serve.
         free = {node: len({volume for each in needed[0] for volume in storage.free_on(each, node)}) for node in area.nodes.tolist()}
         served = {node: min(int(slots[node]), number // len(needed[0])) for node, number in free.items()}
         beyond = {node: int(slots[node]) - served[node] for node in free}
         order = sorted((node for node in beyond if beyond[node] > 0), key=lambda node: (-beyond[node], node))
         places = [node for node in order for _ in range(beyond[node])][:_MOST_VOLUMES]
-        names, pods = self._room.snapshot.nodes.names, list(zip(places, itertools.cycle(needed), strict=False))
+        names, pods = self._capacity.snapshot.nodes.names, list(zip(places, itertools.cycle(needed), strict=False))
         where = candidates.named(area) if area.key else ""
 
         def volumes(count: int) -> ChangedStorage:
@@ -179,9 +179,9 @@ class ProvidingStorage:
             self._finding.confirm(volumes(count), f"local volumes in {area.key}={area.value}")
         return [volumes(most)] if most and not count else []
 
-    def _keep_attachments(self, area: RoomInDomain) -> None:
+    def _keep_attachments(self, area: DomainCapacity) -> None:
         """Try a higher attach limit of one driver on the nodes of *area*; as little as works, on the nodes that need it."""
-        nodes, slots = self._room.snapshot.nodes, self._room.slots(self._bare)
+        nodes, slots = self._capacity.snapshot.nodes, self._capacity.slots(self._bare)
         order = sorted(area.nodes[slots[area.nodes] > 0].tolist(), key=lambda node: (-int(slots[node]), node))[:_MOST_VOLUMES]
         for row, driver in nodes.limit_rows.items():
             amounts = [dict(pod.shape.requests).get(row, 0) for pod in self._waiting]

@@ -17,12 +17,12 @@ from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.whatif.edits.edits import Both, Edit, Lowered
 from scheduler_core.whatif.edits.raw_objects import Book
 from scheduler_core.whatif.remedies import candidates, conflict
+from scheduler_core.whatif.remedies.capacity_remedies import CapacityRemedies
 from scheduler_core.whatif.remedies.conflict import Conflict
 from scheduler_core.whatif.remedies.lower_demands import keep_alike, keep_lowered
-from scheduler_core.whatif.remedies.make_room import MakingRoom
 from scheduler_core.whatif.remedies.provide_storage import ProvidingStorage
 from scheduler_core.whatif.remedies.verified import Finding
-from scheduler_core.whatif.trial.nearly_room import NearlyRoom
+from scheduler_core.whatif.trial.present_capacity import PresentCapacity
 from scheduler_core.whatif.trial.subject import Subject
 from scheduler_core.whatif.trial.trial import Trial, TrialsSpentError
 from validators.model.decode import Source
@@ -72,8 +72,8 @@ def advise(
     trial = Trial(snapshot, options, subject, tries=tries, before=before, book=book)
     conflicting = conflict.find_conflict(trial, subject) if decision.status in conflict.PROVABLE else Conflict()
     trial.refill()
-    room = NearlyRoom(trial.cluster.base, subject, book)
-    verified_remedies, note = _Search(Finding(book, trial, subject, why=conflicting), room, book, evicts=not decision.victims).run()
+    capacity = PresentCapacity(trial.cluster.base, subject, book)
+    verified_remedies, note = _Search(Finding(book, trial, subject, why=conflicting), capacity, book, evicts=not decision.victims).run()
     return Advice(verified_remedies, note, conflicting.words)
 
 
@@ -89,14 +89,14 @@ _CUT = "some changes could not be decided within the search limits; there may be
 
 
 class _Search:
-    def __init__(self, finding: Finding, room: NearlyRoom, book: Book, *, evicts: bool) -> None:
+    def __init__(self, finding: Finding, capacity: PresentCapacity, book: Book, *, evicts: bool) -> None:
         self._finding = finding
         self._subject = finding.subject
         self._evicts = evicts
-        self._room = room
-        self._making = MakingRoom(finding, room)
-        self._providing = ProvidingStorage(finding, room, book)
-        self._relaxed = candidates.relaxations(room.snapshot, finding.subject)
+        self._capacity = capacity
+        self._making = CapacityRemedies(finding, capacity)
+        self._providing = ProvidingStorage(finding, capacity, book)
+        self._relaxed = candidates.relaxations(capacity.snapshot, finding.subject)
 
     def run(self) -> tuple[tuple[Remedy, ...], str]:
         note = ""
@@ -124,11 +124,11 @@ class _Search:
             self._finding.keep_if_verified(short)
         for edit in self._relaxed:
             self._finding.keep_if_verified(edit)
-        for ladder in candidates.widenings(self._room.snapshot, self._subject):
+        for ladder in candidates.widenings(self._capacity.snapshot, self._subject):
             next((edit for edit in ladder if self._finding.keep_if_verified(edit)), None)
         for group in self._subject.unlike:
             keep_lowered(self._finding, group)
-        areas = self._room.areas(_AREAS)
+        areas = self._capacity.areas(_AREAS)
         for group in self._subject.unlike:
             keep_alike(self._finding, group, areas[0].slots)
         for area in areas:
@@ -155,13 +155,13 @@ class _Search:
         """Try two changes together if no single one works: a widening or relaxation with another one, or with more nodes or lower
         minimums.
         """
-        wide: list[Edit] = [ladder[-1] for ladder in candidates.widenings(self._room.snapshot, self._subject)][::-1]
+        wide: list[Edit] = [ladder[-1] for ladder in candidates.widenings(self._capacity.snapshot, self._subject)][::-1]
         short = candidates.quorum(self._subject)
         for first in (*([short] if short else ()), *wide, *self._relaxed):
             for edit in (*self._relaxed, *wide):
                 if edit is not first:
                     self._finding.keep_if_verified(Both(first, edit))
-            for area in self._room.areas(1):
+            for area in self._capacity.areas(1):
                 self._making.keep_nodes(area, first)
             for group in self._subject.unlike:
                 keep_lowered(self._finding, group, first)

@@ -29,7 +29,7 @@ class Nodes:
     """Arrays as ``equal_pods`` takes them."""
 
     slots: Ints
-    room: Floats
+    capacity: Floats
     scored: Ints
     used: Ints
 
@@ -49,7 +49,7 @@ def one_by_one(what: PodShape, count: int, nodes: Nodes, bonus: Ints | None = No
     for _ in range(count):
         if not (slots > 0).any():
             break
-        heads = NodeResources(what).ladder(nodes.room, scored, used, 1)[:, 0] + (0 if bonus is None else bonus)
+        heads = NodeResources(what).ladder(nodes.capacity, scored, used, 1)[:, 0] + (0 if bonus is None else bonus)
         node = max(range(len(slots)), key=lambda index: (slots[index] > 0, heads[index], -index))
         in_use.append(node)
         slots[node] -= 1
@@ -60,7 +60,7 @@ def one_by_one(what: PodShape, count: int, nodes: Nodes, bonus: Ints | None = No
 
 
 def filled(what: PodShape, count: int, nodes: Nodes, **more: Any) -> list[int]:
-    result: list[int] = fill(NodeResources(what), count, nodes.slots, nodes.room, nodes.scored, nodes.used, **more).tolist()
+    result: list[int] = fill(NodeResources(what), count, nodes.slots, nodes.capacity, nodes.scored, nodes.used, **more).tolist()
     return result
 
 

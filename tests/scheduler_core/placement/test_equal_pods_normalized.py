@@ -50,7 +50,7 @@ def one_by_one(what: PodShape, fit: Preferences, count: int, nodes: Nodes, where
         most_liked = max((int(fit.preferred[where[index]]) for index in able), default=0) if fit.preferred is not None else 0
         totals = {}
         for index in able:
-            total = int(NodeResources(what).ladder(nodes.room[:, [index]], scored[:, [index]], used[:, [index]], 1)[0, 0])
+            total = int(NodeResources(what).ladder(nodes.capacity[:, [index]], scored[:, [index]], used[:, [index]], 1)[0, 0])
             total += 3 * (100 - 100 * int(fit.taints[where[index]]) // most_avoided if most_avoided and fit.taints is not None else 100)
             total += 2 * (100 * int(fit.preferred[where[index]]) // most_liked if most_liked and fit.preferred is not None else 0)
             totals[index] = total
@@ -78,7 +78,7 @@ def test_filling_with_wishes_is_placing_one_after_the_other(what, count, spots, 
     for index, (_, avoided, liked) in zip(where.tolist(), spots, strict=True):
         taints[index], preferred[index] = avoided, liked
     fit = Preferences(taints if tainted else None, preferred if preferring else None)
-    result = fill_soft(what, fit.of(what), where, count, nodes.slots, nodes.room, nodes.scored, nodes.used, whole=False)
+    result = fill_soft(what, fit.of(what), where, count, nodes.slots, nodes.capacity, nodes.scored, nodes.used, whole=False)
 
     assert one_by_one(what, fit, count, nodes, where) == result.tolist()
 
@@ -87,19 +87,27 @@ def test_the_scale_changes_once_the_nodes_of_the_largest_value_are_full():
     # A wish of 1 is worth next to nothing beside one of 51, and everything once that node is full: more than an empty node.
     nodes = arrays([((8000, 2**34), (0, 0), 2), ((8000, 2**34), (7000, 2**33), 1), ((8000, 2**34), (0, 0), 1)])
     fit, what = Preferences(None, [51, 1, 0]), shape(500)
-    result = fill_soft(what, fit.of(what), np.arange(3), 4, nodes.slots, nodes.room, nodes.scored, nodes.used, whole=True)
+    result = fill_soft(what, fit.of(what), np.arange(3), 4, nodes.slots, nodes.capacity, nodes.scored, nodes.used, whole=True)
 
     assert [0, 0, 1, 2] == result.tolist()
 
 
 def test_what_is_given_is_left_as_it_is():
     nodes = arrays([((4000, 2**32), (0, 0), 2), ((4000, 2**32), (0, 0), -1)])
-    before = [each.tobytes() for each in (nodes.slots, nodes.room, nodes.scored, nodes.used)]
+    before = [each.tobytes() for each in (nodes.slots, nodes.capacity, nodes.scored, nodes.used)]
     fill_soft(
-        shape(500), Preferences([1, 0], None).of(shape(500)), np.arange(2), 9, nodes.slots, nodes.room, nodes.scored, nodes.used, whole=True
+        shape(500),
+        Preferences([1, 0], None).of(shape(500)),
+        np.arange(2),
+        9,
+        nodes.slots,
+        nodes.capacity,
+        nodes.scored,
+        nodes.used,
+        whole=True,
     )
 
-    assert before == [each.tobytes() for each in (nodes.slots, nodes.room, nodes.scored, nodes.used)]
+    assert before == [each.tobytes() for each in (nodes.slots, nodes.capacity, nodes.scored, nodes.used)]
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def test_no_domain_is_refuted_where_the_leaf_can_be_placed(nodes, kinds, minimum
     [
         pytest.param("6", [0, 0, 1, 1], False, id="as much as it needs"),
         pytest.param("5", [0, 0, 1, 1], True, id="less than it needs"),
-        pytest.param("2", [0, 0], False, id="as many pods as have room"),
+        pytest.param("2", [0, 0], False, id="as many pods as have capacity"),
         pytest.param("8", [2, 0], True, id="no node for one of them"),
     ],
 )

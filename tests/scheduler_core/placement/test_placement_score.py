@@ -14,8 +14,8 @@ amounts = st.one_of(st.integers(0, 500), st.integers(0, 2**46))
 quads = st.lists(st.tuples(amounts, amounts, amounts, amounts), min_size=1, max_size=8)
 
 
-def tight(room: tuple[int, int], taken: tuple[int, int]) -> int:
-    parts = [100 * min(used, size) // size for size, used in zip(room, taken, strict=True) if size]
+def tight(capacity: tuple[int, int], taken: tuple[int, int]) -> int:
+    parts = [100 * min(used, size) // size for size, used in zip(capacity, taken, strict=True) if size]
     return sum(parts) // len(parts) if parts else 0
 
 
@@ -32,7 +32,7 @@ def test_tightness_is_the_mean_of_what_is_used_in_hundredths(each):
     [
         pytest.param((1000, 1000), (500, 0), 25, id="half of one"),
         pytest.param((1000, 0), (500, 7), 50, id="a resource that there is none of does not count"),
-        pytest.param((0, 0), (5, 5), 0, id="no room at all"),
+        pytest.param((0, 0), (5, 5), 0, id="no capacity at all"),
         pytest.param((1000, 1000), (9000, 999), 99, id="more than all is all, and nothing is rounded up"),
     ],
 )

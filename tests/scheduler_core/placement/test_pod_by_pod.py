@@ -21,7 +21,7 @@ def steps(objects: list[Json], *where: str) -> tuple[PodByPod, dict[str, PodReco
     snapshot = load(objects)
     state = PlacementState.from_snapshot(snapshot, PlacingOptions())
     nodes = np.array([state.nodes.index[name] for name in where] if where else range(len(state.nodes)), dtype=np.int64)
-    return PodByPod(state.profile, state.ledger, state.stateful, state.room, nodes), {each.name: each for each in snapshot.pods}, state
+    return PodByPod(state.profile, state.ledger, state.stateful, state.capacity, nodes), {each.name: each for each in snapshot.pods}, state
 
 
 def placed_nodes(objects: list[Json], *where: str) -> list[int]:
@@ -176,6 +176,6 @@ def test_the_ledger_is_left_as_it_is():
     snapshot = load([node("a"), pod("p", host_port=80)])
     state = PlacementState.from_snapshot(snapshot, PlacingOptions())
     before = (state.ledger.used.tobytes(), state.ledger.scored.tobytes(), {**state.ledger.ports}, state.ledger.mark())
-    PodByPod(state.profile, state.ledger, state.stateful, state.room, state.nodes.everything).place(snapshot.pods[0])
+    PodByPod(state.profile, state.ledger, state.stateful, state.capacity, state.nodes.everything).place(snapshot.pods[0])
 
     assert before == (state.ledger.used.tobytes(), state.ledger.scored.tobytes(), {**state.ledger.ports}, state.ledger.mark())

@@ -202,7 +202,7 @@ def test_a_placement_holds_the_desired_count_where_that_many_would_find_a_node(t
     outcome = try_leaf(dataclasses.replace(request, entity=dataclasses.replace(request.entity, desired=desired)), here.topology.root, here)
     if not outcome.success:
         return
-    steps, result = PodByPod(here.profile, here.ledger, here.stateful, here.room, here.nodes.everything), 0
+    steps, result = PodByPod(here.profile, here.ledger, here.stateful, here.capacity, here.nodes.everything), 0
     while result + running < desired and steps.place(request.entity.waiting[0]) >= 0:
         result += 1
 

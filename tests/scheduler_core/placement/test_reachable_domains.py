@@ -141,7 +141,7 @@ def test_only_reachable_racks_are_tried(count):
     outcome = greedy.place(greedy.request(entities(objects)["g"]))
 
     assert (Status.SUCCESS, "r2", ["r2"]) == (outcome.status, outcome.placement.value, greedy.tried)
-    assert (3, 1) == (here.looked.generated, here.looked.feasible)
+    assert (3, 1) == (here.evaluated.generated, here.evaluated.feasible)
 
 
 def test_a_root_without_a_reachable_rack_has_the_reason_of_the_first_as_if_all_were_tried():

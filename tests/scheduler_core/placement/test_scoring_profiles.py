@@ -129,11 +129,11 @@ def brute(scene: Scene, wanted: Sequence[PodShape]) -> list[int]:
         for node in able:
             requests = dict(what.requests)
             asked = {name: requests.get(row, 0) for name, row in zip(RESOURCES, rows, strict=True)}
-            room = {name: int(allocatable[row, node]) for name, row in zip(RESOURCES, rows, strict=True)}
+            capacity = {name: int(allocatable[row, node]) for name, row in zip(RESOURCES, rows, strict=True)}
             in_use = {name: int(used[row, node]) for name, row in zip(RESOURCES, rows, strict=True)}
             counted = in_use | {"cpu": int(scored[0, node]), "memory": int(scored[1, node])}
-            fit = fit_score(scene.profile.strategy, room, counted, asked | {"cpu": what.scored[0], "memory": what.scored[1]})
-            balance = balance_score(scene.profile.balanced, room, in_use, asked)
+            fit = fit_score(scene.profile.strategy, capacity, counted, asked | {"cpu": what.scored[0], "memory": what.scored[1]})
+            balance = balance_score(scene.profile.balanced, capacity, in_use, asked)
             totals[node] = scene.profile.weight("NodeResourcesFit", 1) * fit
             totals[node] += scene.profile.weight("NodeResourcesBalancedAllocation", 1) * balance
             totals[node] += scene.profile.weight("TaintToleration", 3) * (0 if node in tainted else 100)

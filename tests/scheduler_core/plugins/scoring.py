@@ -20,11 +20,11 @@ EXTENDED = frozenset({GPU})
 Amounts = Mapping[str, int]
 
 
-def fit_score(strategy: ScoringStrategy, room: Amounts, scored: Amounts, pod: Amounts) -> int:
+def fit_score(strategy: ScoringStrategy, allocatable: Amounts, scored: Amounts, pod: Amounts) -> int:
     """Return the score of a node with *scored* taken, as scores count it, for a pod that adds *pod*."""
     total = weights = 0
     for name, weight in strategy.resources:
-        capacity = room.get(name, 0)
+        capacity = allocatable.get(name, 0)
         if not capacity or (name in EXTENDED and not pod.get(name, 0)):
             continue
         part = _part(strategy, scored.get(name, 0) + pod.get(name, 0), capacity)
@@ -56,13 +56,13 @@ def on_curve(points: Sequence[tuple[int, int]], use: int) -> int:
     return 10 * points[-1][1]
 
 
-def balance_score(resources: Sequence[str], room: Amounts, used: Amounts, pod: Amounts) -> int:
+def balance_score(resources: Sequence[str], capacity: Amounts, used: Amounts, pod: Amounts) -> int:
     """Return the score of a node where pods request *used* for a pod that requests *pod*."""
     if not any(pod.get(name, 0) for name in resources):
         return 0
-    names = [name for name in resources if room.get(name, 0) and (name not in EXTENDED or pod.get(name, 0))]
-    after = _evenness([min(1.0, (used.get(name, 0) + pod.get(name, 0)) / room[name]) for name in names])
-    return 50 + (50 + after - _evenness([min(1.0, used.get(name, 0) / room[name]) for name in names])) // 2
+    names = [name for name in resources if capacity.get(name, 0) and (name not in EXTENDED or pod.get(name, 0))]
+    after = _evenness([min(1.0, (used.get(name, 0) + pod.get(name, 0)) / capacity[name]) for name in names])
+    return 50 + (50 + after - _evenness([min(1.0, used.get(name, 0) / capacity[name]) for name in names])) // 2
 
 
 def _evenness(shares: list[float]) -> int:

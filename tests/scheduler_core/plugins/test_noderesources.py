@@ -20,7 +20,7 @@ GIB = 2**30
 class Spot:
     """Node: CPU and memory allocatable, counted for scores, and requested."""
 
-    room: tuple[int, int]
+    capacity: tuple[int, int]
     scored: tuple[int, int]
     used: tuple[int, int]
 
@@ -28,7 +28,7 @@ class Spot:
 def least_allocated(spot: Spot, taken: list[int]) -> int:
     parts = [
         (capacity - amount) * 100 // capacity if amount <= capacity else 0
-        for capacity, amount in zip(spot.room, taken, strict=True)
+        for capacity, amount in zip(spot.capacity, taken, strict=True)
         if capacity
     ]
     return sum(parts) // len(parts) if parts else 0
@@ -37,7 +37,7 @@ def least_allocated(spot: Spot, taken: list[int]) -> int:
 def evenness(spot: Spot, used: list[int]) -> int:
     """Return the balance of resource usage of a node, 0 to 100; float64 as in Go."""
     shares = [
-        min(1.0, float(amount) / float(free_capacity)) for free_capacity, amount in zip(spot.room, used, strict=True) if free_capacity
+        min(1.0, float(amount) / float(free_capacity)) for free_capacity, amount in zip(spot.capacity, used, strict=True) if free_capacity
     ]
     deviation = abs((shares[0] - shares[1]) / 2) if len(shares) == 2 else 0.0
     return int((1 - deviation) * 100)
@@ -65,7 +65,7 @@ def ladders(spots: list[Spot], what: PodShape, depth: int, *, whole: bool = Fals
 
 
 def _columns(spots: list[Spot]) -> tuple[list[tuple[int, int]], ...]:
-    return [each.room for each in spots], [each.scored for each in spots], [each.used for each in spots]
+    return [each.capacity for each in spots], [each.scored for each in spots], [each.used for each in spots]
 
 
 amounts = st.one_of(st.integers(0, 64), st.integers(0, 100_000), st.integers(0, 2**46), st.sampled_from([2**46, 2**46 - 1, GIB, 100, 1000]))
@@ -80,10 +80,10 @@ def test_scores_are_those_of_whole_numbers(nodes, cpu, memory, depth):
     assert [[score(spot, what, number) for number in range(1, depth + 1)] for spot in nodes] == ladders(nodes, what, depth)
 
 
-rooms = st.tuples(st.integers(1, 2**46), st.integers(1, 2**46))
+capacities = st.tuples(st.integers(1, 2**46), st.integers(1, 2**46))
 
 
-@given(st.lists(st.builds(Spot, rooms, pairs, pairs), min_size=1, max_size=6), st.integers(0, 5000), st.integers(0, 2**34))
+@given(st.lists(st.builds(Spot, capacities, pairs, pairs), min_size=1, max_size=6), st.integers(0, 5000), st.integers(0, 2**34))
 def test_the_promise_that_no_node_lacks_either_changes_nothing(nodes, cpu, memory):
     what = shape(cpu, memory)
 
@@ -91,11 +91,11 @@ def test_the_promise_that_no_node_lacks_either_changes_nothing(nodes, cpu, memor
 
 
 @given(st.integers(1, LARGEST), st.data())
-def test_hundredths_are_cut_off_exactly_where_a_quotient_is_almost_whole(room, data):
+def test_hundredths_are_cut_off_exactly_where_a_quotient_is_almost_whole(capacity, data):
     # The amounts that leave one unit less than so many hundredths.
     hundredth = data.draw(st.integers(0, 99))
-    used = room - (room * hundredth // 100)
-    nodes = [Spot((room, 0), (used + less, 0), (0, 0)) for less in (-1, 0, 1) if used + less >= 0]
+    used = capacity - (capacity * hundredth // 100)
+    nodes = [Spot((capacity, 0), (used + less, 0), (0, 0)) for less in (-1, 0, 1) if used + less >= 0]
 
     assert [[least_allocated(spot, [spot.scored[0] + 1, 0])] for spot in nodes] == ladders(nodes, PodShape(0, ((3, 1),), (1, 1)), 1)
 

@@ -114,11 +114,11 @@ class Licences(StatefulPlugin):
 class MostAllocated(NodeResources):
     """Node-local plugin: fuller nodes score higher."""
 
-    def ladder(self, room: Floats, scored: Ints, used: Ints, depth: int, *, whole: bool = False) -> Ints:
-        return 200 - super().ladder(room, scored, used, depth, whole=whole)
+    def ladder(self, capacity: Floats, scored: Ints, used: Ints, depth: int, *, whole: bool = False) -> Ints:
+        return 200 - super().ladder(capacity, scored, used, depth, whole=whole)
 
-    def score(self, room, scored, used):
-        return 200 - super().score(room, scored, used)
+    def score(self, capacity, scored, used):
+        return 200 - super().score(capacity, scored, used)
 
 
 @pytest.fixture(autouse=True)
@@ -140,7 +140,7 @@ NODES = [
 def test_a_static_plugin_filters_and_scores(strategy):
     objects = [*NODES, leaf("g", 6), *pods("g", 6, **wishing("modern"))]
 
-    # The best of those that still have room, with the others by their share of it.
+    # The best of those that still have capacity, with the others by their share of it.
     assert {"g-0": "n2", "g-1": "n2", "g-2": "n2", "g-3": "n2", "g-4": "n3", "g-5": "n3"} == placed(decided(objects, strategy=strategy))
 
 

@@ -33,14 +33,14 @@ def shape(amounts: dict[str, int], profile: SchedulerProfile) -> PodShape:
 
 
 def expected(
-    profile: SchedulerProfile, room: dict[str, int], taken: dict[str, int], what: PodShape, pod: dict[str, int], number: int
+    profile: SchedulerProfile, capacity: dict[str, int], taken: dict[str, int], what: PodShape, pod: dict[str, int], number: int
 ) -> int:
     """Return the score for the pod *number*, from 0, if *taken* is as much as scores count."""
     counted = pod | {"cpu": what.scored[0], "memory": what.scored[1]}
     scored = {name: taken[name] + number * counted[name] for name in RESOURCES}
     used = {name: taken[name] + number * pod[name] for name in RESOURCES}
-    fit = fit_score(profile.strategy, room, scored, counted | {GPU: pod[GPU]})
-    balance = balance_score(profile.balanced, room, used, pod)
+    fit = fit_score(profile.strategy, capacity, scored, counted | {GPU: pod[GPU]})
+    balance = balance_score(profile.balanced, capacity, used, pod)
     return profile.weight("NodeResourcesFit", 1) * fit + profile.weight("NodeResourcesBalancedAllocation", 1) * balance
 
 
@@ -49,17 +49,17 @@ def expected(
 def test_scores_are_those_of_whole_numbers_over_arrays_and_for_one_node(profile, pod, nodes, depth):
     what = shape(pod, profile)
     local = NodeResources(what, ROWS)
-    room = np.array([[each[name] for each, _, _ in nodes] for name in RESOURCES], dtype=float)
+    capacity = np.array([[each[name] for each, _, _ in nodes] for name in RESOURCES], dtype=float)
     used = np.array([[times * taken[name] for _, taken, times in nodes] for name in RESOURCES], dtype=np.int64)
-    ladder = local.ladder(room, used[:2], used, depth)
+    ladder = local.ladder(capacity, used[:2], used, depth)
 
     for at, (size, taken, times) in enumerate(nodes):
         before = {name: times * amount for name, amount in taken.items()}
         want = [expected(profile, size, before, what, pod, number) for number in range(depth)]
         assert want == ladder[at].tolist()
         counts, requests = used[:2, at].tolist(), used[:, at].tolist()
-        assert want[0] == local.score(room[:, at].tolist(), counts, requests)
-    assert ladder.tolist() == local.ladder(room, used[:2], used, depth, whole=bool(room[:2].all())).tolist()
+        assert want[0] == local.score(capacity[:, at].tolist(), counts, requests)
+    assert ladder.tolist() == local.ladder(capacity, used[:2], used, depth, whole=bool(capacity[:2].all())).tolist()
 
 
 @given(st.lists(st.tuples(st.integers(0, 100), st.integers(0, 10)), min_size=1, max_size=6, unique_by=lambda point: point[0]))
@@ -83,10 +83,10 @@ def test_examples_worked_out_by_hand(strategy, want):
     pod = {"cpu": 1000, "memory": GIB, "ephemeral-storage": 0, GPU: 0}
     size = {"cpu": 4000, "memory": (8 if len({*strategy.resources}) == 2 and strategy.resources[0][1] == 3 else 4) * GIB}
     profile = SchedulerProfile(weights=(("NodeResourcesBalancedAllocation", 0),), strategy=strategy)
-    room = np.array([[size["cpu"]], [size["memory"]]], dtype=float)
+    capacity = np.array([[size["cpu"]], [size["memory"]]], dtype=float)
     nothing = np.zeros((2, 1), dtype=np.int64)
 
-    assert want == NodeResources(shape(pod, profile)).ladder(room, nothing, nothing, 4)[0].tolist()
+    assert want == NodeResources(shape(pod, profile)).ladder(capacity, nothing, nothing, 4)[0].tolist()
 
 
 def test_a_resource_with_score_0_does_not_count_in_the_mean_of_a_ratio():

@@ -20,7 +20,7 @@ from scheduler_core.whatif.remedies import candidates
 from scheduler_core.whatif.remedies.node_kinds import kinds
 from scheduler_core.whatif.remedies.remedies import remedies
 from scheduler_core.whatif.trial.hypothetical_root import supposable
-from scheduler_core.whatif.trial.nearly_room import NearlyRoom
+from scheduler_core.whatif.trial.present_capacity import PresentCapacity
 from scheduler_core.whatif.trial.subject import Subject
 from scheduler_core.whatif.trial.trial import Trial
 from tests.sampling import every, sampled
@@ -32,7 +32,7 @@ from tests.scheduler_core.whatif.contested import contested
 SPREAD = [{"topologyKey": "rack", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {"matchLabels": {"a": "b"}}}]
 
 
-def edits(trial: Trial, subject: Subject, room: NearlyRoom) -> Iterator[Edit]:
+def edits(trial: Trial, subject: Subject, room: PresentCapacity) -> Iterator[Edit]:
     """Draw edits of every kind."""
     relaxed = candidates.relaxations(room.snapshot, subject)
     yield from relaxed
@@ -60,7 +60,7 @@ def hold_against_the_truth(objects: Objects, options: CycleOptions = COMPLETE) -
         if subject is None:
             continue
         book, trial = Book(objects), Trial(snapshot, options, subject, tries=10_000)
-        for edit in edits(trial, subject, NearlyRoom(trial.cluster.base, subject, book)):
+        for edit in edits(trial, subject, PresentCapacity(trial.cluster.base, subject, book)):
             if not (steps := edit.steps(book)):
                 continue
             met += 1

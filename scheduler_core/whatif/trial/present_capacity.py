@@ -22,7 +22,7 @@ _WIDE = 512
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class RoomInDomain:
+class DomainCapacity:
     """Slots in a domain, or in the cluster (key empty)."""
 
     key: str
@@ -31,7 +31,7 @@ class RoomInDomain:
     slots: int
 
 
-class NearlyRoom:
+class PresentCapacity:
     """Present capacity; nominations are ignored."""
 
     def __init__(self, snapshot: ClusterSnapshot, subject: Subject, book: Book) -> None:
@@ -77,17 +77,17 @@ class NearlyRoom:
         """Return the topology key of the root with the most domains; the root has at least one key."""
         return max(self.subject.keys, key=lambda key: len(self.snapshot.nodes.column(key).values))
 
-    def areas(self, most: int, shape: PodShape | None = None) -> list[RoomInDomain]:
+    def areas(self, most: int, shape: PodShape | None = None) -> list[DomainCapacity]:
         """Return the domains with the most capacity for *shape*, of the root's narrowest and widest key; the cluster without keys."""
         keys = dict.fromkeys((self.narrowest, self.subject.keys[0])) if self.subject.keys else ()
         return [area for key in keys for area in self.divided(key, self.whole_cluster, most, shape)] or [self.whole_cluster]
 
     @property
-    def whole_cluster(self) -> RoomInDomain:
+    def whole_cluster(self) -> DomainCapacity:
         """Return the cluster as one domain."""
-        return RoomInDomain("", "", self.snapshot.nodes.everything, int(self.slots(self.subject.shape).sum()))
+        return DomainCapacity("", "", self.snapshot.nodes.everything, int(self.slots(self.subject.shape).sum()))
 
-    def divided(self, key: str, area: RoomInDomain, most: int, shape: PodShape | None = None) -> list[RoomInDomain]:
+    def divided(self, key: str, area: DomainCapacity, most: int, shape: PodShape | None = None) -> list[DomainCapacity]:
         """Return the *most* domains of *key* inside *area* with the most capacity for *shape*, the root's by default, in that order."""
         column, slots = self.snapshot.nodes.column(key), self.slots(shape or self.subject.shape)
         ids = column.ids[area.nodes]
@@ -95,9 +95,9 @@ class NearlyRoom:
         sums = np.bincount(ids[ids >= 0], weights=slots[labelled], minlength=len(column.values))
         counts = np.bincount(ids[ids >= 0], minlength=len(column.values))
         order = [number for number in np.argsort(-sums, kind="stable").tolist() if counts[number]][:most]
-        return [RoomInDomain(key, column.values[number], area.nodes[ids == number], int(sums[number])) for number in order]
+        return [DomainCapacity(key, column.values[number], area.nodes[ids == number], int(sums[number])) for number in order]
 
-    def blockers(self, area: RoomInDomain, missing: int, allowed: Callable[[PodRecord], bool]) -> list[PodRecord]:
+    def blockers(self, area: DomainCapacity, missing: int, allowed: Callable[[PodRecord], bool]) -> list[PodRecord]:
         """Return a few running pods without which *area* has *missing* more slots; empty if too many would be needed."""
         free, shape = self.free.copy(), self.subject.shape
         pods: list[PodRecord] = []
@@ -116,7 +116,7 @@ class NearlyRoom:
             plans[node] = self._cheapest(node, shape, free, allowed, pods)
         return pods
 
-    def moves(self, leaving: Iterable[PodRecord], area: RoomInDomain) -> dict[str, tuple[str, str]] | None:
+    def moves(self, leaving: Iterable[PodRecord], area: DomainCapacity) -> dict[str, tuple[str, str]] | None:
         """Return a node outside *area* for each of the pods *leaving*, as old and new node by pod; None if one has none."""
         free, names = self.free.copy(), self.snapshot.nodes.names
         outside = np.ones(len(names), dtype=bool)

@@ -10,30 +10,30 @@ from scheduler_core.whatif.remedies.bisection import least
 from scheduler_core.whatif.remedies.node_kinds import NodeKind, kinds
 from scheduler_core.whatif.remedies.nodes_by_domain import MOST_NODES, largest_need, spread
 from scheduler_core.whatif.remedies.verified import Finding
-from scheduler_core.whatif.trial import nearly_room
-from scheduler_core.whatif.trial.nearly_room import NearlyRoom, RoomInDomain
+from scheduler_core.whatif.trial import present_capacity
+from scheduler_core.whatif.trial.present_capacity import DomainCapacity, PresentCapacity
 
 _TAKEN = 2
 """Maximum number of nodes added beyond those that the root itself needs."""
 
 
-class MakingRoom:
+class CapacityRemedies:
     """Tries changes that add capacity, and keeps those that work."""
 
-    def __init__(self, finding: Finding, room: NearlyRoom) -> None:
+    def __init__(self, finding: Finding, capacity: PresentCapacity) -> None:
         self._finding = finding
-        self._room = room
+        self._capacity = capacity
 
-    def _missing_slots(self, area: RoomInDomain) -> tuple[int, ...]:
+    def _missing_slots(self, area: DomainCapacity) -> tuple[int, ...]:
         """Return how many slots *area* lacks, roughly: for the largest group confined by its key, and for the whole root."""
         one, whole = largest_need(self._finding.subject, area.key), largest_need(self._finding.subject, "")
         return tuple(sorted({max(1, need - area.slots) for need in (one, whole)}))
 
-    def keep_moved(self, area: RoomInDomain) -> None:
+    def keep_moved(self, area: DomainCapacity) -> None:
         """Try to move running pods of *area* to other nodes, if few of them are enough."""
         for slots in self._missing_slots(area) if area.key else ():
-            pods = self._room.blockers(area, slots, self._movable)
-            moves = self._room.moves(pods, area) if pods else None
+            pods = self._capacity.blockers(area, slots, self._movable)
+            moves = self._capacity.moves(pods, area) if pods else None
             if moves and self._finding.placed(Moved(moves)) is not None:
                 break
         else:
@@ -50,11 +50,11 @@ class MakingRoom:
         confined = pod.group and (pod.namespace, pod.group) in self._finding.subject.confined
         return pod.key not in self._finding.subject.own and not pod.terminating and not related and not confined
 
-    def keep_evicted(self, area: RoomInDomain) -> None:
+    def keep_evicted(self, area: DomainCapacity) -> None:
         """Try to evict running pods of *area* whose priority is not higher, in whole gangs."""
         for slots in self._missing_slots(area):
-            pods = self._room.blockers(area, slots, self._evictable)
-            leaving = [*nearly_room.units(pods, self._room.snapshot, self._finding.subject)]
+            pods = self._capacity.blockers(area, slots, self._evictable)
+            leaving = [*present_capacity.units(pods, self._capacity.snapshot, self._finding.subject)]
             if leaving and self._finding.placed(_evicted(leaving)) is not None:
                 break
         else:
@@ -68,21 +68,21 @@ class MakingRoom:
     def _evictable(self, pod: PodRecord) -> bool:
         return pod.key not in self._finding.subject.own and pod.priority <= self._finding.subject.priority
 
-    def keep_more(self, areas: Sequence[RoomInDomain], narrow: int) -> None:
+    def keep_more(self, areas: Sequence[DomainCapacity], narrow: int) -> None:
         """Try new nodes in several domains if several groups need them, then fewer nodes in one domain.
 
         The first *narrow* of *areas* are the narrowest domains.
         """
-        several = spread(self._room)
+        several = spread(self._capacity)
         most = several.weight[1] - 1 if several is not None and self._finding.keep_if_verified(several) else MOST_NODES
         good = [self.keep_nodes(area, most=most) for area in areas[:narrow]]
         # A node in the narrowest domain also belongs to the wider one.
         if most == MOST_NODES and not any(good):
             any(self.keep_nodes(area) for area in areas[narrow:])
 
-    def keep_nodes(self, area: RoomInDomain, first: Edit | None = None, *, most: int = MOST_NODES) -> bool:
+    def keep_nodes(self, area: DomainCapacity, first: Edit | None = None, *, most: int = MOST_NODES) -> bool:
         """Try the fewest nodes of a kind in *area* that work, and return whether any do."""
-        for kind in kinds(self._room, area):
+        for kind in kinds(self._capacity, area):
 
             def works(count: int, kind: NodeKind = kind) -> bool:
                 return self._finding.placed(combine(first, kind.more(count))) is not None
