@@ -27,7 +27,7 @@ def test_the_versions_behind_the_first_that_has_it_are_not_requested():
 
 
 @pytest.mark.parametrize("code", [401, 403, 429, 500, 503])
-def test_a_server_that_does_not_tell_is_not_taken_for_one_that_has_it_not(code):
+def test_a_server_that_does_not_answer_does_not_count_as_one_without_the_kind(code):
     with serving(always(code, {"message": "not now"})) as (_, api), pytest.raises(ReplyError) as raised:
         path_of(api, "podgroups", ("g/v1", "g/v1beta1"))
 
@@ -40,7 +40,7 @@ def test_a_kind_is_nowhere_if_there_is_a_server_that_has_it_nowhere(code):
         assert "" == path_of(api, "podgroups", ("g/v1",))
 
 
-def test_a_proxy_without_a_server_does_not_tell():
+def test_a_proxy_without_a_server_answers_nothing():
     with serving(always(404, b"default backend - 404")) as (_, api), pytest.raises(ReplyError) as raised:
         path_of(api, "podgroups", ("g/v1",))
 

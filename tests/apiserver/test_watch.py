@@ -31,7 +31,7 @@ def test_a_list_is_reported_whole_once_all_its_pages_are_there_and_watched_from_
     assert [{"limit": str(PAGE)}, {"limit": str(PAGE), "continue": "x"}] == run.requests[:2]
 
 
-def test_a_watch_asks_for_bookmarks_and_to_be_ended_after_some_minutes():
+def test_a_watch_requests_bookmarks_and_a_timeout():
     run = follow(listed(), watched(BOOKMARK))
 
     want = {"watch": "true", "allowWatchBookmarks": "true", "resourceVersion": "10", "timeoutSeconds": str(WATCH_SECONDS + 7)}

@@ -39,13 +39,13 @@ def test_half_of_a_wait_is_chance(monkeypatch):
     ],
 )
 @pytest.mark.parametrize("code", [429, 503])
-def test_a_failure_waits_as_long_as_the_server_asks(code, requests, want):
+def test_a_failure_waits_as_long_as_retry_after_says(code, requests, want):
     run = follow(failed(code, Retry_After=requests))
 
     assert [want] == run.stopped.waits
 
 
-def test_what_was_heard_begins_the_waits_again():
+def test_an_event_resets_the_waits():
     run = follow(failed(500), failed(500), listed(), broken(ADDED), failed(500))
 
     assert [FIRST_WAIT, 2 * FIRST_WAIT, FIRST_WAIT, 2 * FIRST_WAIT] == run.stopped.waits

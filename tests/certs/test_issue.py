@@ -97,7 +97,7 @@ def test_what_is_no_name_is_refused(name):
         names_of((name,))
 
 
-def test_names_are_lower_case_and_stand_once():
+def test_names_are_lower_case_and_unique():
     assert Names(("a.b", "*.c"), ()) == names_of(("A.b", "a.b", "*.c"))
     assert "a.b, *.c" == str(names_of(("a.b", "*.c")))
 

@@ -82,7 +82,7 @@ def test_issue_and_inspect(tmp_path, muster):
     assert ca["isCA"]
 
 
-def test_inspect_tells_what_is_due(tmp_path, muster):
+def test_inspect_reports_what_is_due(tmp_path, muster):
     muster("issue", "--out", tmp_path, "--name", "a.svc")
     code, out, _ = muster("inspect", tmp_path, "--name", "b.svc")
 

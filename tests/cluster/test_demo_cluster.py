@@ -134,7 +134,7 @@ def test_a_group_without_capacity_gets_a_reason_and_what_would_help(ended):
     assert "minCount of PodGroup research/sweep lowered from 4 to 3" in printed(output, "muster simulate cluster.json")
 
 
-def test_the_documentation_shows_what_is_shown(ended):
+def test_the_documentation_shows_the_real_output(ended):
     page = (ROOT / "docs" / "demo.md").read_text(encoding="utf-8")
     block = page.partition("<!-- demo-cluster:begin -->\n```\n")[2].partition("\n```\n<!-- demo-cluster:end -->")[0]
     parts = [part for part in re.split(r"^ *…$\n?|^$\n", block, flags=re.MULTILINE) if part.strip()]

@@ -135,7 +135,7 @@ def test_a_condition_is_next_to_others_and_can_be_taken_away(writing, api, names
     assert ["B"] == [each["type"] for each in api.get(kind, "g", namespace)["status"]["conditions"]]
 
 
-def test_that_a_group_was_placed_is_never_taken_back_whoever_said_so(writing, api, namespace):
+def test_the_scheduled_condition_is_never_removed_whoever_wrote_it(writing, api, namespace):
     kind = "PodGroupInitiallyScheduled"
     target = ref(api.create(group("g", namespace)))
     reported, invalid = Condition(kind, "False", "Invalid", "the tree is invalid"), Condition(kind, "False", "Invalid", "in another way")
@@ -162,7 +162,7 @@ def test_the_longest_message_is_reported_as_an_event(writing, api, namespace):
     assert ["x" * 1023] == [each["message"] for each in api.objects("Event", namespace)]
 
 
-def test_a_gated_pod_is_pinned_marked_and_opened_in_one(writing, api, namespace, nodes):
+def test_a_gated_pod_is_pinned_annotated_and_ungated_in_one_write(writing, api, namespace, nodes):
     nodes(node("n1"))
     gates = [{"name": GATE}, {"name": "example.com/other"}]
     target = ref(api.create(pod("a", namespace, spec={"schedulingGates": gates, "nodeSelector": {"x": "y"}})))
@@ -207,7 +207,7 @@ def budget(name, namespace, app):
     return {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": name, "namespace": namespace}, "spec": spec}
 
 
-def test_a_rehearsal_tells_what_a_budget_forbids_and_evicts_nobody(writing, api, namespace, nodes):
+def test_a_dry_run_reports_what_a_budget_forbids_and_evicts_no_pod(writing, api, namespace, nodes):
     nodes(node("n1"))
     api.create(budget("keep", namespace, "kept"))
     retained, other = running(api, namespace, "kept", {"app": "kept"}), running(api, namespace, "other")

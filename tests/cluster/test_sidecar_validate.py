@@ -54,7 +54,7 @@ def test_what_is_mended_is_taken_back(watching, api, namespace):
     api.wait("CompositePodGroup", "top", namespace, until=lambda result: not condition_of(result, SCHEDULED["CompositePodGroup"]))
 
 
-def test_a_condition_that_is_true_stays_and_ours_tells_it(watching, api, namespace):
+def test_a_true_condition_is_kept_and_our_message_names_it(watching, api, namespace):
     top = composite("a", namespace, parent="b")
     api.create(top)
     api.create(pod_group("leaf", namespace, parent="a"))

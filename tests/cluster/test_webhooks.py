@@ -249,7 +249,7 @@ def test_the_shipped_role_is_enough_and_not_more_than_is_needed(plane, webhooks)
     assert [] == webhooks.logged("watch")
 
 
-def test_the_server_tells_of_no_fault(webhooks):
+def test_the_server_reports_no_fault(webhooks):
     faults = [line for line in webhooks.probe("/metrics")[1].splitlines() if line.startswith("muster_faults_total")]
 
     assert {"0.0"} == {line.rpartition(" ")[2] for line in faults}

@@ -95,7 +95,7 @@ def test_priority_classes_are_judged_wherever(api, webhooks):
     ]
 
 
-def test_a_namespace_that_does_not_ask_is_left_alone(plane, api, namespace, webhooks):
+def test_a_namespace_without_the_label_is_ignored(plane, api, namespace, webhooks):
     done = create(plane, pod("p", namespace, group="nowhere"))
 
     assert (0, "") == (done.returncode, done.stderr)

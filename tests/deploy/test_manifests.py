@@ -72,7 +72,7 @@ def test_every_variable_is_a_knob_that_can_be_read():
     assert as_started().cluster
 
 
-def test_the_help_tells_every_knob():
+def test_the_help_lists_every_option():
     text = serve.command.get_help(click.Context(serve.command))
 
     assert [] == [knob.name for knob in settings.KNOBS if knob.name not in text]
@@ -90,7 +90,7 @@ def test_ports_lead_from_the_service_to_where_the_server_listens():
         assert want == {key: entry["clientConfig"]["service"][key] for key in want}
 
 
-def test_probes_ask_what_the_server_answers():
+def test_probes_match_the_endpoints_of_the_server():
     paths = {name: container()[name]["httpGet"] for name in ("startupProbe", "livenessProbe", "readinessProbe")}
 
     assert {"startupProbe": routes.HEALTH, "livenessProbe": routes.HEALTH, "readinessProbe": routes.READY} == {

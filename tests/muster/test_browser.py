@@ -13,7 +13,7 @@ def test_where_there_is_none_the_test_is_skipped_and_says_how_to_get_one(monkeyp
         pass
 
 
-def test_a_browser_that_does_not_come_up_is_told(monkeypatch, tmp_path):
+def test_a_browser_that_does_not_start_is_reported(monkeypatch, tmp_path):
     monkeypatch.setattr(browser, "program", lambda: "true")
     monkeypatch.setattr(browser, "_TRIES", 2)
     with pytest.raises(TimeoutError, match="does not come up"), browser.running(tmp_path):

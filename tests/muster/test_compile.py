@@ -104,7 +104,7 @@ def test_what_is_made(options: list[str], want: list[str]) -> None:
     assert want == made(compiled("job.yaml", *options))
 
 
-def test_losses_are_told_with_file_and_line() -> None:
+def test_losses_are_reported_with_file_and_line() -> None:
     assert (
         "foreign.yaml:6:3: lost PodGroup pg: spec.scheduleTimeoutSeconds: the timeout is dropped: a pending group waits without a time limit, and reserves no resources"
         == compiled("foreign.yaml").stderr.splitlines()[0]
@@ -227,7 +227,7 @@ def test_with_uids_they_have_two() -> None:
     assert "uid" not in answer.stderr
 
 
-def test_a_child_is_told_as_skipped() -> None:
+def test_a_child_is_reported_as_skipped() -> None:
     owned = JOB.replace(
         "namespace: ml}",
         "namespace: ml, ownerReferences: [{apiVersion: jobset.x-k8s.io/v1, kind: JobSet, name: s, uid: u, controller: true}]}",
@@ -241,7 +241,7 @@ def test_a_child_is_told_as_skipped() -> None:
     )
 
 
-def test_objects_are_looked_up_and_not_compiled(folder: Path) -> None:
+def test_objects_are_references_and_not_compiled(folder: Path) -> None:
     runtime = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: ClusterTrainingRuntime\nmetadata: {name: torch}\nspec: {template: {spec: {replicatedJobs: [{name: node}]}}}\n"
     (folder / "runtime.yaml").write_text(f"{runtime}---\n{JOB}", encoding="utf-8")
     trainjob = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: tune}\nspec: {runtimeRef: {name: torch}}\n"
@@ -250,7 +250,7 @@ def test_objects_are_looked_up_and_not_compiled(folder: Path) -> None:
     assert 1 == compiled("-", stdin=trainjob).exit_code
 
 
-def test_levels_are_told_by_name() -> None:
+def test_levels_are_reported_by_name() -> None:
     group = "apiVersion: scheduling.volcano.sh/v1beta1\nkind: PodGroup\nmetadata: {name: v}\nspec: {minMember: 1, networkTopology: {highestTierAllowed: 2}}\n"
     answer = compiled("-", "--level", "2=example/rack", stdin=group)
 

@@ -102,7 +102,7 @@ def test_output_is_the_same_each_time_but_for_the_port_and_the_name_of_the_page(
     assert first == second
 
 
-def test_the_documentation_shows_what_is_shown(ended):
+def test_the_documentation_shows_the_real_output(ended):
     shown = ended[0].stdout
     page = (Path(__file__).parents[2] / "docs" / "demo.md").read_text(encoding="utf-8")
     block = page.partition("<!-- demo:begin -->\n```\n")[2].partition("\n```\n<!-- demo:end -->")[0]
@@ -130,7 +130,7 @@ def test_settings_of_another_server_and_proxies_do_not_matter(tmp_path):
     assert launch(tmp_path, **other).returncode == 0
 
 
-def test_children_hear_of_no_other_cluster_and_no_proxy(monkeypatch):
+def test_children_inherit_no_other_cluster_and_no_proxy(monkeypatch):
     for name in ("KUBECONFIG", "KUBERC", "MUSTER_BIND", "PROMETHEUS_MULTIPROC_DIR", "HTTPS_PROXY", "no_proxy"):
         monkeypatch.setenv(name, "x")
     monkeypatch.setenv("KEPT", "x")
@@ -138,7 +138,7 @@ def test_children_hear_of_no_other_cluster_and_no_proxy(monkeypatch):
     assert ["KEPT"] == [name for name, value in webhook_server.environment().items() if value == "x"]
 
 
-def test_server_that_does_not_start_is_told_with_its_last_lines(tmp_path, monkeypatch):
+def test_server_that_does_not_start_is_reported_with_its_last_lines(tmp_path, monkeypatch):
     instead_of_the_server(monkeypatch, "import sys; sys.exit('\\n'.join(f'line {n}' for n in range(8)) + '\\n' + 'x' * 301)")
     with pytest.raises(webhook_server.ServerError) as told, webhook_server.running(tmp_path):
         pass
@@ -172,7 +172,7 @@ def test_ctrl_c_is_answered_and_no_second_one_disturbs_what_is_stopped(monkeypat
     assert capsys.readouterr().err.endswith("muster demo: stopped; its processes and files are removed\n")
 
 
-def test_command_that_fails_is_told(monkeypatch):
+def test_command_that_fails_is_reported(monkeypatch):
     instead_of_the_server(monkeypatch, "import sys; sys.exit('no room')")
     with pytest.raises(webhook_server.ServerError, match="muster certs failed: no room"):
         webhook_server.run("certs", "issue")

@@ -46,13 +46,13 @@ def test_a_program_that_is_missing_is_named(tmp_path, monkeypatch, missing):
 
 
 @pytest.mark.parametrize("named", ["nowhere", "file"])
-def test_a_folder_that_is_none_is_told(tmp_path, monkeypatch, named):
+def test_a_path_that_is_not_a_directory_is_reported(tmp_path, monkeypatch, named):
     (tmp_path / "file").write_text("")
     with pytest.raises(ServerError, match=re.escape(f"{WANTED}; there is no folder {tmp_path / named}")):
         found(tmp_path / named, monkeypatch)
 
 
-def test_without_a_folder_it_is_told_how_to_get_one(monkeypatch):
+def test_without_a_folder_the_message_names_the_command(monkeypatch):
     monkeypatch.delenv("KUBEBUILDER_ASSETS", raising=False)
     with pytest.raises(ServerError, match=f"^{re.escape(WANTED)}, and is not set; .*make cluster-assets"):
         control_plane.find()
@@ -66,12 +66,12 @@ def test_without_a_folder_it_is_told_how_to_get_one(monkeypatch):
         pytest.param("\x00", "does not: Exec format error", id="of another machine"),
     ],
 )
-def test_programs_that_will_not_do_are_told_before_they_are_started(tmp_path, monkeypatch, program, want):
+def test_unsuitable_programs_are_reported_before_the_start(tmp_path, monkeypatch, program, want):
     with pytest.raises(ServerError, match=f"^[^\n]*{re.escape(want)}$"):
         found(folder_of(tmp_path, program=program), monkeypatch)
 
 
-def test_a_program_that_does_not_start_is_told_with_its_last_lines(tmp_path):
+def test_a_program_that_does_not_start_is_reported_with_its_last_lines(tmp_path):
     programs = control_plane.Programs(folder_of(tmp_path, program="#!/bin/sh\necho no room >&2\nexit 3\n"), "v1.37.1")
     (tmp_path / "files").mkdir()
 

@@ -35,7 +35,7 @@ def test_muster_is_our_own(shell):
     assert re.fullmatch(r"muster \S.*", " ".join(shell.sure("muster --version")))
 
 
-def test_output_goes_where_it_is_sent_and_errors_are_told(shell, tmp_path):
+def test_output_goes_to_its_target_and_errors_are_reported(shell, tmp_path):
     assert ("trouble",) == shell.sure("kubectl get pods > pods.txt")
     assert "told: get pods" in (tmp_path / "pods.txt").read_text()
 
@@ -47,19 +47,19 @@ def test_output_goes_where_it_is_sent_and_errors_are_told(shell, tmp_path):
         pytest.param(0, True, "kubectl get a ends with status 0: no luck", id="one that must be refused"),
     ],
 )
-def test_a_line_that_ends_otherwise_is_told_with_what_it_printed(tmp_path, code, refused, want):
+def test_a_command_with_another_exit_code_is_reported_with_its_output(tmp_path, code, refused, want):
     with pytest.raises(webhook_server.ServerError, match=f"^{re.escape(want)}$"):
         of(tmp_path, f"echo no luck; exit {code}").sure("kubectl get a", refused=refused)
 
 
-def test_a_line_is_typed_again_until_it_tells_all_that_is_wanted(tmp_path, monkeypatch):
+def test_a_command_is_repeated_until_its_output_has_all_expected_lines(tmp_path, monkeypatch):
     monkeypatch.setattr(kubectl_shell, "ASK_EVERY", 0.0)
     shell = of(tmp_path, "echo line >> seen; cat seen; test $(wc -l < seen) -lt 3 || echo third")
 
     assert ("line", "line", "line", "third") == shell.until(("line", "third"), "kubectl get a")
 
 
-def test_what_does_not_come_is_told(tmp_path, monkeypatch):
+def test_missing_output_is_reported(tmp_path, monkeypatch):
     monkeypatch.setattr(kubectl_shell, "WAIT_SECONDS", -1.0)
     with pytest.raises(webhook_server.ServerError, match="kubectl get a did not print 'second' within -1 s: first"):
         of(tmp_path, "echo first").until(("first", "second"), "kubectl get a")

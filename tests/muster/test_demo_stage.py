@@ -30,7 +30,7 @@ def test_what_a_command_printed(capsys, lines, want):
         pytest.param("PodGroupInitiallyScheduled", "PodGroupInitiallyScheduled", id="a part of a word"),
     ],
 )
-def test_words_that_tell_what_came_of_it_are_in_colour_on_a_terminal(capsys, line, want):
+def test_words_for_the_result_are_in_colour_on_a_terminal(capsys, line, want):
     for colour, shown in ((True, want), (False, line)):
         Stage(colour=colour).printed([line])
         assert f"  {shown}\n\n" == capsys.readouterr().out

@@ -74,7 +74,7 @@ def test_kind_of_the_core_group_has_no_dot():
         pytest.param({"op": "add", "path": "/spec/priority", "value": None}, "spec.priority set to null", id="null is a value"),
     ],
 )
-def test_patch_is_told_in_words(operation, want):
+def test_patch_is_reported_in_words(operation, want):
     assert [want] == list(wording.in_words([operation]))
 
 
@@ -97,7 +97,7 @@ def test_commands_are_broken_before_options(command, want):
     assert want == wording.typed(command)
 
 
-def test_columns_stand_under_each_other():
+def test_columns_are_aligned():
     assert ["a    bb", "ccc  d"] == wording.columns([("a", "bb"), ("ccc", "d")])
 
 

@@ -249,7 +249,7 @@ def test_a_mistake_is_one_line_and_exit_2(arguments, want):
     assert want in answer.stderr
 
 
-def test_without_nodes_it_says_what_is_missing():
+def test_without_nodes_the_message_names_the_missing_objects():
     saved("mine.json", [job(1)])
     answer = CliRunner().invoke(cli.main, ["fit", "mine.json"])
     assert (1, "muster fit: there is no Node among the inputs: give --objects or --cluster\n") == (answer.exit_code, answer.stderr)

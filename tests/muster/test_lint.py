@@ -102,7 +102,7 @@ def test_quiet_writes_nothing_to_standard_output(folder: Path) -> None:
         pytest.param(["--gates", "GenericWorkload=false"], None, id="a combination with which no server starts"),
     ],
 )
-def test_options_change_what_is_told(arguments: list[str], want: list[str] | None) -> None:
+def test_options_change_the_report(arguments: list[str], want: list[str] | None) -> None:
     answer = lint("bad.yaml", "--format", "json", *arguments)
 
     if want is None:

@@ -88,7 +88,9 @@ def test_planted_mistakes_are_reported_in_their_place(repository: str) -> None:
         pytest.param([".", "--exclude", "!"], 2, id="a pattern without a meaning"),
     ],
 )
-def test_what_is_named_or_included_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], want: int) -> None:
+def test_explicitly_named_and_included_paths_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], want: int
+) -> None:
     monkeypatch.chdir(written(CHART, tmp_path))
 
     assert lint(*arguments).exit_code == want

@@ -141,7 +141,7 @@ def test_in_place_files_are_written_and_the_report_is_all_there_is(folder: Path)
     }
 
 
-def test_a_loss_is_written_all_the_same_and_told(folder: Path) -> None:
+def test_a_loss_is_written_and_reported(folder: Path) -> None:
     answer = migrate("-i", "pod.yaml")
 
     assert answer.exit_code == 1
@@ -210,7 +210,7 @@ def test_quiet_writes_no_report() -> None:
     assert (answer.exit_code, answer.stdout, answer.stderr) == (1, POD_AFTER, "")
 
 
-def test_the_version_that_is_asked_for() -> None:
+def test_the_requested_version() -> None:
     assert "scheduling.k8s.io/v1alpha3" in migrate("--to", "v1alpha3", "workload.yaml").stdout
 
 

@@ -71,7 +71,7 @@ def test_a_file_that_is_not_writable_is_not_replaced(tmp_path: Path, monkeypatch
     assert names(tmp_path) == ["a.yaml"]
 
 
-def test_what_was_written_before_a_late_failure_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_written_before_a_late_failure_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = [file(tmp_path / "a.yaml", "a", "b"), file(tmp_path / "c.yaml", "c", "d")]
     renamed = Path.replace
 

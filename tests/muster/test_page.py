@@ -176,7 +176,7 @@ def test_names_mean_nothing_to_a_browser(options):
         pytest.param("a\ud800b", "a\\ud800b", id="half a character"),
     ],
 )
-def test_what_cannot_be_seen_is_told(name, want):
+def test_what_is_not_visible_is_reported(name, want):
     answer = Answer.from_decisions([], [(f"default/{name}", "no reason")])
     text = page.render(answer, load([]))
 

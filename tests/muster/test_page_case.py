@@ -21,7 +21,7 @@ def test_the_last_word_on_a_root_counts():
     assert ([], ["urgent"]) == ([each.root.name for each in after.unplaced], [each.root.name for each in after.placed])
 
 
-def test_levels_are_those_that_groups_ask_for_whether_they_wait_or_not():
+def test_levels_are_those_of_all_groups_pending_or_not():
     nodes = [machine(f"n{number}", labels={"example.com/pool": f"p{number // 2}"}) for number in range(4)]
     assert ("example.com/pool",) == paged.case([*nodes, group("idle", 1, key="example.com/pool")]).area_map.keys
 

@@ -40,7 +40,7 @@ def test_claims(objects, want):
     assert want == asked([*racks(1, 1, cpu="2"), *objects], "t")
 
 
-def test_what_runs_already_is_not_asked_for():
+def test_running_pods_are_not_counted_as_needed():
     objects = [*racks(1, 1), *gang("t", 3, key=RACK, cpu="3", minimum=4), member("t-runs", "t", on="r2-1")]
     assert [("t", [RACK], 3)] == asked(objects, "t")
     (claim,) = claims(turn_of(objects, "t")[1].entity)

@@ -52,7 +52,7 @@ def test_problems_are_a_fact():
     assert Listed((("Pod x", "bad"),)) == found.problems
 
 
-def test_who_leaves_is_told_with_for_whom_and_whether_it_is_done():
+def test_victims_are_reported_with_the_preemptor_and_their_progress():
     assert [("Pod default/leaves", "urgent", False)] == [
         (each.who, each.root.name, each.gone) for each in shown(paged.evicting()).leaving.shown
     ]
@@ -64,14 +64,14 @@ def test_a_root_that_is_placed_in_the_end_is_placed():
     assert (0, ["urgent"]) == (len(found.open.cards), [lines[0].group.name for lines in found.trees.shown])
 
 
-def test_pods_without_a_node_are_told_by_reason():
+def test_pods_without_a_node_are_reported_by_reason():
     found = shown([*racks(1), member("a", cpu="9"), member("b", cpu="9")])
     assert [("2 pods", "a, b", "0/1 nodes are available: 1 Insufficient cpu.")] == [
         (left.number, left.names, left.reason) for left in found.pending.shown
     ]
 
 
-def test_few_pods_without_a_group_are_told_one_by_one_and_many_together(monkeypatch):
+def test_few_pods_without_a_group_are_reported_one_by_one_and_many_together(monkeypatch):
     monkeypatch.setattr(page_content, "ALONE", 3)
     few, many = ([*racks(2), *(member(f"p{number}", cpu="1") for number in range(count))] for count in (3, 4))
     assert (3, "") == (len(shown(few).trees.shown), shown(few).alone)
@@ -84,7 +84,7 @@ def test_trees_beyond_a_number_are_counted(monkeypatch):
     assert (2, 1) == (len(found.trees.shown), found.trees.more)
 
 
-def test_fragmentation_is_told_where_it_is_asked_for():
+def test_fragmentation_is_reported_for_the_requested_resources():
     answer, snapshot, options = paged.decided(racks(1))
     row = Fragment(RACK, "1 cpu", "default/p", 3, "r1", 7)
     assert () == content(answer, snapshot, options).fragments.shown
@@ -98,6 +98,6 @@ def test_foot_says_how_it_was_decided(strategy, want):
     assert (want,) == shown([*racks(1), *gang("g", 2, cpu="9")], strategy=strategy).foot
 
 
-def test_foot_says_how_long_it_took_where_that_is_asked_for():
+def test_footer_shows_the_duration_on_request():
     answer, snapshot, options = paged.decided(racks(1))
     assert ("It took 1.500 s.",) == content(dataclasses.replace(answer, seconds=1.5), snapshot, options).foot

@@ -75,12 +75,12 @@ def test_cell_is_filled_from_below(amounts, want):
     assert want == {stroke.kind: int(re.search(r"v-(\d+)", stroke.d)[1]) for stroke in strokes if stroke.kind != "free"}
 
 
-def test_cells_stand_in_rows():
+def test_cells_are_in_rows():
     (free,) = svg.cells([Amounts(1, {})] * 5, 2)
     assert [("1", "1"), ("15", "1"), ("1", "19"), ("15", "19"), ("1", "37")] == re.findall(r"M(\d+) (\d+)", free.d)
 
 
-def test_cells_tell_what_is_closed_promised_or_lacks_it():
+def test_cells_show_nodes_that_are_closed_nominated_or_lack_the_resource():
     cells = [Amounts(0, {}), Amounts(4, {NOMINATED: 1}), Amounts(4, {}, closed=True)]
     assert {"none": 1, "free": 2, "promised": 1, "closed": 1} == counted(svg.cells(cells, 3))
 
@@ -127,6 +127,6 @@ def test_scale(rows, want):
     assert want == svg.scale([NEED, Need(("small",), 1, 4)], rows)
 
 
-def test_marks_stand_where_needs_end():
+def test_marks_are_where_needs_end():
     mark = svg.marks([NEED, Need(("small",), 1, 4)], 32)
     assert ["75", "300"] == re.findall(r"M([\d.]+) ", mark.d)

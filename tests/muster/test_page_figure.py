@@ -48,7 +48,7 @@ def test_a_figure_of_a_gang_and_its_racks():
     assert (20, 12, 2, 0) == (figure.free, figure.usable, figure.most, figure.others)
 
 
-def test_what_is_too_small_for_a_pod_is_told_apart():
+def test_nodes_too_small_for_a_pod_are_distinguished():
     objects = [
         *racks(3, gpus=8),
         *(member(f"m{number}", on=f"r1-{number}", gpus=6) for number in (1, 2)),
@@ -87,14 +87,14 @@ def test_pods_that_are_not_alike_are_summed_up():
     assert [(None, 8_000)] == [(row.capacity, row.free) for row in figure.rows]
 
 
-def test_groups_that_ask_for_the_same_share_a_figure():
+def test_groups_with_equal_requests_share_a_figure():
     found = drawn([*racks(2, 2, cpu="2"), *tree((2, RACK), (3, RACK), (2, RACK))], "t")
     assert [("zone", [(("all of t",), 7)]), ("rack", [(("g1",), 3), (("g0", "g2"), 2)])] == [
         (figure.level, [(need.names, need.pods) for need in figure.needs]) for figure in found
     ]
 
 
-def test_domains_of_the_same_name_are_told_apart_by_what_is_around_them():
+def test_domains_of_the_same_name_are_distinguished_by_their_parents():
     nodes = [machine(f"n{number}", cpu="1", labels={ZONE: f"z{number // 2}", RACK: f"r{number % 2}"}) for number in range(4)]
     found = drawn([*nodes, *tree((1, RACK), (1, RACK))], "t")
     assert ["rack r0, zone z0", "rack r0, zone z1", "rack r1, zone z0", "rack r1, zone z1"] == sorted(row.title for row in found[1].rows)

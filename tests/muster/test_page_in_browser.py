@@ -76,7 +76,7 @@ def test_fits_into_its_window(chromium, files, name, width):
 
 @pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_all_text_stands_out(chromium, files, name, dark):
+def test_all_text_has_contrast(chromium, files, name, dark):
     chromium.open(files[name], dark=dark)
     chromium.value("for (const each of document.querySelectorAll('details')) each.open = true")
     assert [] == chromium.value(FAINT)
@@ -128,7 +128,7 @@ def test_paper_is_white_though_the_screen_is_dark(chromium, files):
     assert "rgb(0, 0, 0)" == chromium.value("getComputedStyle(document.body).color")
 
 
-def test_a_screen_reader_is_told_all_that_is_drawn(chromium, files):
+def test_a_screen_reader_gets_all_that_is_drawn(chromium, files):
     chromium.open(files["not placed"])
     spoken = chromium.spoken()
     headings = [" ".join(each["name"].split()) for each in spoken if each["role"] == "heading"]
@@ -192,7 +192,7 @@ def test_arrow_keys_go_from_node_to_node(chromium, files):
     assert chromium.value("document.getElementById('tip').hidden")
 
 
-def test_pointer_is_told_of_the_node_below_it(chromium, files):
+def test_pointer_shows_the_node_below_it(chromium, files):
     chromium.open(files["cells"], height=2500)
     corner = chromium.value(
         "(() => { const box = document.querySelectorAll('.cells svg')[1].getBoundingClientRect(); return [box.left, box.top] })()"

@@ -23,7 +23,7 @@ def last(plot):
     return [each for part in plot.parts for each in last(part)] if plot.parts else [plot]
 
 
-def test_areas_tell_what_is_free_of_each_resource():
+def test_areas_report_what_is_free_of_each_resource():
     found = drawn(paged.many_gpus())
 
     assert (("zone", "rack"), ("nvidia.com/gpu", "cpu", "memory")) == (found.levels, found.resources)
@@ -33,16 +33,16 @@ def test_areas_tell_what_is_free_of_each_resource():
     ] == [(plot.title, plot.size, plot.totals[0]) for plot in last(found.plot)]
 
 
-def test_areas_tell_for_how_many_pods_they_had_room():
+def test_areas_report_the_number_of_pods_that_fit():
     held = [plot.capacities for plot in last(drawn(paged.many_gpus()).plot)]
     assert [(CapacityNote("2 of 4 pods of job", False),), (CapacityNote("1 of 4 pods of job", False),)] == held
 
 
-def test_the_whole_cluster_has_room_in_the_figures_only():
+def test_the_whole_cluster_has_capacity_in_the_figures_only():
     assert () == drawn([*racks(2), *gang("job", 3, cpu="3")]).plot.capacities
 
 
-def test_areas_tell_which_groups_came():
+def test_areas_report_the_groups_placed_in_them():
     assert ["a ×4", "b ×4", ""] == [plot.placed_groups for plot in last(drawn(paged.placed_tree()).plot)]
 
 
@@ -132,7 +132,7 @@ def test_on_many_nodes_a_shelf_has_one_picture():
     assert {1} == {len(shelf.meters) for shelf in shelves}
 
 
-def test_a_tree_that_asks_for_a_level_makes_it_one():
+def test_a_level_that_a_tree_requests_becomes_a_level():
     nodes = [machine(f"n{number}", labels={"example.com/pool": f"p{number // 2}"}) for number in range(4)]
     assert () == drawn(nodes).levels
     assert ("pool",) == drawn([*nodes, group("t", 1, key="example.com/pool")]).levels

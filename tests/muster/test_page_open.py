@@ -22,7 +22,7 @@ def test_groups_have_cards_up_to_a_number_and_lines_beyond(monkeypatch):
     assert (2, 0) == (more, alone)
 
 
-def test_of_pods_without_a_group_that_are_alike_one_is_told():
+def test_one_of_equal_pods_without_a_group_is_reported():
     pods = [member("a", cpu="9"), member("b", cpu="9"), member("c", cpu="8"), member("d", cpu="9")]
     assert (["a", "c"], [], 0, 2) == names([*racks(1), *pods])
 

@@ -31,7 +31,7 @@ def test_lines_of_a_placed_tree():
     ] == [(line.depth, line.group.name, line.parent, line.mark, line.domain, line.area, line.count, line.nodes) for line in found]
 
 
-def test_a_domain_that_says_what_it_is_is_not_told_twice():
+def test_a_domain_whose_name_contains_its_level_is_not_named_twice():
     decision = Decision(leaf("a"), Status.SUCCESS, groups=(told(leaf("a"), domain="rack-1"),))
     assert ["rack-1"] == [line.domain for line in root_cards.lines(decision, KIN, nowhere)]
 
@@ -40,7 +40,7 @@ def test_a_pod_has_no_count():
     assert [("", "default")] == [(line.count, line.group.namespace) for line in root_cards.lines(single_left("p"), KIN, nowhere)]
 
 
-def test_pods_that_are_left_over_are_told_with_their_reasons():
+def test_leftover_pods_are_reported_with_their_reasons():
     decision = dataclasses.replace(placed_tree(), pending={"default/a-9": "no room"})
     assert [(), (), ()] == [line.why for line in root_cards.lines(placed_tree(), KIN, nowhere)]
     assert "a-9: no room" in [why for line in root_cards.lines(decision, KIN, nowhere) for why in line.why]
@@ -105,7 +105,7 @@ def test_many_pods_without_a_group_leave_together():
     assert who.endswith(" and 4 more")
 
 
-def test_remedies_are_told_step_by_step():
+def test_remedies_are_reported_step_by_step():
     made = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n9"}}
     gone = {"apiVersion": "v1", "kind": "Pod", "namespace": "default", "name": "p"}
     decision = dataclasses.replace(
@@ -123,12 +123,12 @@ def test_remedies_are_told_step_by_step():
     assert ("delete Pod default/p", ()) == delete
 
 
-def test_search_is_told_where_there_was_one():
+def test_search_is_reported_where_there_was_one():
     decision = dataclasses.replace(failed_gang(), search=Search("complete", "infeasible", 7))
     assert "strategy complete: infeasible, 7 steps" == card(decision, searched=True).search
 
 
-def test_a_domain_is_looked_for_by_the_nodes_of_the_group():
+def test_a_domain_is_identified_by_the_nodes_of_the_group():
     asked = []
     groups = (GroupDecision(leaf("a"), Status.SUCCESS, domain=Domain("k", "v")),)
     decision = Decision(leaf("a"), Status.SUCCESS, assignments=dict.fromkeys(members("a", 1), "n7"), groups=groups)

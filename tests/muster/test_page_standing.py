@@ -24,7 +24,7 @@ def test_once_they_have_left_others_are_in_their_place():
     assert frozenset({"default/leaves"}) == final.evicted
 
 
-def test_used_is_told_apart_by_state():
+def test_usage_is_shown_by_state():
     used = paged.case(paged.evicting()).final.used
     assert {"running": 1000, "leaving": 3000, "placed": 0, "promised": 2000} == {state.value: int(used[state][0, 0]) for state in State}
 

@@ -15,11 +15,11 @@ def taken(objects, *names, **options):
     return {attempt.decision.root.name: ((attempt.free[0] // 1000).tolist(), attempt.promised) for attempt in found}
 
 
-def test_what_runs_takes_its_room():
+def test_running_pods_use_resources():
     assert {"big": ([1, 4], False)} == taken([*racks(2), member("run", on="r1-1", cpu="3"), *gang("big", 2, cpu="9")])
 
 
-def test_what_was_placed_before_takes_its_room_and_what_comes_after_does_not():
+def test_roots_placed_before_use_resources_and_later_ones_do_not():
     objects = [
         *racks(1, cpu="6"),
         *gang("first", 1, cpu="1", priority=3),
@@ -41,12 +41,12 @@ def test_what_was_promised_to_a_lower_priority_does_not_count():
     assert {"big": ([4], False)} == {name: told for name, told in taken(objects).items() if name == "big"}
 
 
-def test_once_victims_have_left_their_room_is_free():
+def test_resources_of_deleted_victims_are_free():
     objects = [*paged.evicting(), *gang("later", 1, cpu="9", priority=1)]
     assert {"later": ([1], False)} == taken(objects, evict=True)
 
 
-def test_only_roots_that_are_asked_for_and_were_tried_are_told():
+def test_only_requested_roots_that_were_attempted_are_reported():
     objects = [*racks(1), *gang("one", 1, cpu="9"), *gang("two", 1, cpu="9"), *gang("waits", 1, parent="nobody")]
     assert {"two"} == set(taken(objects, "two"))
     assert {"one", "two"} == set(taken(objects))

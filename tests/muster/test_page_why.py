@@ -110,7 +110,7 @@ def test_picture_says_what_it_draws():
         pytest.param(4, "12 free", id="none"),
     ],
 )
-def test_pieces_that_are_too_small_are_told(used, want):
+def test_pieces_that_are_too_small_are_reported(used, want):
     objects = [
         *racks(3, gpus=8),
         *(member(f"m{number}", on=f"r1-{number}", gpus=used) for number in (1, 2, 3)),
@@ -119,7 +119,7 @@ def test_pieces_that_are_too_small_are_told(used, want):
     assert [want] == [row.note for row in told(objects).rows]
 
 
-def test_needs_of_several_groups_are_told_by_their_pods():
+def test_needs_of_several_groups_are_reported_by_their_pods():
     shown = picture(drawn([*racks(2, 2, cpu="2"), *tree((2, RACK), (3, RACK), (2, RACK), key="")], "t")[0], {})
     assert ["g1 needs", "g0 and g2 need"] == [need.title for need in shown.needs]
     assert ["in one rack", "each in one rack"] == [need.note for need in shown.needs]

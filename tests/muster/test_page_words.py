@@ -68,7 +68,7 @@ def test_a_root_with_pods_left_over_is_not_all_placed():
     assert "default/run is placed, with pods left pending" == sentences.verdict(Answer.from_decisions([left]))
 
 
-def test_reasons_are_told_once_the_commonest_first():
+def test_reasons_are_reported_once_the_most_frequent_first():
     pending = [("default/a", "x"), ("default/b", "y"), ("default/c", "y"), ("default/d", "w")]
     assert [("y", ["default/b", "default/c"]), ("w", ["default/d"]), ("x", ["default/a"])] == sentences.reasons(pending)
     assert sentences.reasons(dict(pending)) == sentences.reasons(pending)
@@ -94,6 +94,6 @@ def test_short_names_are_not_ambiguous(resources, want):
     assert want == sentences.short("nvidia.com/gpu", resources)
 
 
-def test_problems_of_one_kind_are_told_together():
+def test_problems_of_one_kind_are_reported_together():
     found = [Problem("Pod a", "bad"), Problem("Pod b", "worse"), Problem("Pod c", "bad")]
     assert [("Pod a, Pod c", "bad"), ("Pod b", "worse")] == sentences.problems(found)

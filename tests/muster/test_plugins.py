@@ -100,12 +100,12 @@ def test_a_check_has_its_say():
     assert {"default/gang-0": "n1", "default/gang-1": "n1"} == placed("one-feed", "last", "not-on-n4")
 
 
-def test_a_plugin_that_is_not_there_is_told_with_its_likes():
+def test_an_unknown_plugin_is_reported_with_similar_names():
     with pytest.raises(placement_plugins.PluginError, match=r"there is no placement plugin 'one-fed' installed; did you mean one-feed\?"):
         placement_plugins.load(["one-fed"])
 
 
-def test_a_plugin_that_cannot_be_made_is_told():
+def test_a_plugin_that_cannot_be_created_is_reported():
     with pytest.raises(placement_plugins.PluginError, match=r"'broken' .* cannot be loaded: no licence"):
         placement_plugins.load(["broken"])
 

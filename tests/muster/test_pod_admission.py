@@ -155,7 +155,7 @@ def test_queues_of_kueue_are_named_as_not_considered():
     assert ["quotas of Kueue are not considered (the cluster has 1 ClusterQueue)"] == [each["message"] for each in answer["notes"]]
 
 
-def test_a_snapshot_has_what_admission_reads(folder):
+def test_a_snapshot_has_the_objects_that_admission_reads(folder):
     runtime = {
         "apiVersion": "node.k8s.io/v1",
         "kind": "RuntimeClass",

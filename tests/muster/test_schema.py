@@ -63,7 +63,7 @@ def test_the_exit_status(arguments, want):
     assert want == schema(*arguments).exit_code
 
 
-def test_a_misspelt_block_is_told():
+def test_a_misspelt_block_is_reported():
     assert "did you mean WorkloadPodGroupSchedulingPolicy" in schema("--building-blocks", "WorkloadPodGroupScedulingPolicy").stderr
 
 

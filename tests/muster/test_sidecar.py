@@ -99,7 +99,7 @@ def test_the_lease_can_be_another_or_none(started, kubeconfig, text, want):
         pytest.param(("--scheduler-name", ""), "--scheduler-name must not be empty", id="the pods of nobody"),
     ],
 )
-def test_a_mistake_is_told_and_nothing_begins(started, kubeconfig, arguments, told):
+def test_a_mistake_is_reported_and_nothing_is_started(started, kubeconfig, arguments, told):
     result = invoke("--kubeconfig", kubeconfig, *arguments)
 
     assert 2 == result.exit_code

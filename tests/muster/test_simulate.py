@@ -78,7 +78,7 @@ def test_further_objects_are_part_of_the_cluster():
         pytest.param([node("n3", cpu="0")], TOO_LARGE, (1, None), id="nothing of mine waits for a node"),
     ],
 )
-def test_exit_status_counts_what_is_asked_for_where_objects_are_the_rest_of_the_cluster(folder, mine, others, want):
+def test_exit_status_counts_the_paths_where_objects_are_the_rest_of_the_cluster(folder, mine, others, want):
     for name, objects in {"mine": mine, "others": [*NODES, *others]}.items():
         (folder / f"{name}.json").write_text("\n".join(map(json.dumps, objects)), encoding="utf-8")
     answer = muster("mine.json", "--objects", "others.json", "--format", "json")
@@ -130,7 +130,7 @@ def test_order_is_that_of_the_cycles():
     assert [each["root"]["name"] for each in decisions] == ["big", "g"]
 
 
-def test_timings_are_told_on_request():
+def test_timings_are_reported_on_request():
     assert answered("nodes.json", "fits.json", "--timings")["summary"]["seconds"] >= 0
 
 
@@ -153,7 +153,7 @@ def test_a_folder_without_manifests_is_said_to_be_empty(folder):
     assert (answer.exit_code, answer.stderr) == (2, "muster simulate: no .yaml, .yml, .json file in empty\n")
 
 
-def test_inputs_without_a_node_are_told():
+def test_inputs_without_a_node_are_reported():
     answer = muster("fits.json")
     assert (answer.exit_code, answer.stderr) == (1, "muster simulate: there is no Node among the inputs\n")
 
@@ -204,7 +204,7 @@ def test_options_of_the_command_line_are_those_of_a_question(chosen, want):
     assert with_options(SimulationRequest(), want) == command.request_of({"gates": (), **chosen})
 
 
-def test_long_work_is_told_to_a_terminal_alone(monkeypatch, capsys):
+def test_progress_is_shown_on_a_terminal_only(monkeypatch, capsys):
     silent = Progress()
     silent.show("reading")
     silent.roots(1, 2)

@@ -62,7 +62,7 @@ def test_a_line_that_is_no_question_is_answered_in_its_place(line, want):
     assert answers[1].get("id") == want.get("id")
 
 
-def test_a_line_that_is_too_long_is_told_and_passed_over(monkeypatch):
+def test_a_line_that_is_too_long_is_reported_and_skipped(monkeypatch):
     monkeypatch.setattr(question_batch, "LARGEST_JSON", len(json.dumps(GOOD)) + 1)
     status, answers = batch(GOOD, FULL, GOOD)
 
@@ -87,7 +87,7 @@ def test_further_objects_are_known_to_every_question(tmp_path):
     assert answers[1]["summary"]["placed"] == 1
 
 
-def test_questions_may_stand_in_files(tmp_path):
+def test_reviews_are_read_from_files(tmp_path):
     (tmp_path / "q.jsonl").write_text(json.dumps(GOOD), encoding="utf-8")
     answer = CliRunner().invoke(cli.main, ["simulate", "--batch", str(tmp_path / "q.jsonl")])
 

@@ -104,7 +104,7 @@ def test_text_that_is_not_yaml_is_skipped(folder):
     assert 0 == CliRunner().invoke(cli.main, ["simulate", "good.json", "--objects", "broken.yaml"]).exit_code
 
 
-def test_what_is_skipped_is_a_problem_with_its_reason():
+def test_skipped_objects_are_problems_with_their_reasons():
     status, answer = simulated([job(), manifest("Sandbox", "agents.example/v1", template=TEMPLATE)], NODES)
     want = {"object": "Sandbox default/web", "message": "Sandbox (agents.example) is not supported; its pods are not simulated"}
     assert (2, [want]) == (status, answer["problems"])

@@ -24,20 +24,20 @@ def cluster():
     return "\n".join(map(json.dumps, [*nodes, pod("x", cpu="3", on="n0"), pod("p", cpu="2")]))
 
 
-def test_fragmentation_is_told_on_request(cluster):
+def test_fragmentation_is_reported_on_request(cluster):
     told = json.loads(muster("--format", "json", "--fragmentation", stdin=cluster).stdout)
     assert [{"key": "rack", "shape": "2 cpu", "pod": "default/p", "largest": 2, "domain": "r1", "total": 4}] == told["fragmentation"]
     assert "fragmentation" not in json.loads(muster("--format", "json", stdin=cluster).stdout)
 
 
-def test_fragmentation_is_told_to_a_person(cluster):
+def test_fragmentation_is_reported_as_text(cluster):
     lines = muster("--fragmentation", stdin=cluster).stdout.splitlines()
     place = lines.index("The largest gang that fits in one domain, before anything is placed:")
     assert ["  pods like default/p (2 cpu): 4 in total, one by one", "    rack  2 pods in r1", ""] == lines[place + 1 : place + 4]
     assert "largest gang" not in muster(stdin=cluster).stdout
 
 
-def test_levels_stand_below_each_other():
+def test_levels_are_nested():
     fragments = [
         Fragment("zone", "1 cpu", "a/p", 1, "z", 3),
         Fragment("long/rack", "1 cpu", "a/p", 0, "", 3),

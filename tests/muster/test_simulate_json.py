@@ -67,14 +67,14 @@ def test_pods_of_decided_roots_are_among_the_pending():
     assert [each["pod"] for each in answer["pending"]] == ["default/g-0", "default/g-1", "default/g-2"]
 
 
-def test_pods_stand_in_order_of_their_names():
+def test_pods_are_sorted_by_name():
     (decision,) = rendered(preempting())["decisions"]
 
     assert list(decision["nominations"]) == ["default/urgent-0", "default/urgent-1"]
     assert decision["victims"] == ["default/low-0", "default/low-1", "default/web"]
 
 
-def test_seconds_are_told_where_they_were_taken():
+def test_seconds_are_reported_where_they_were_measured():
     assert rendered(placed_tree(), seconds=0.12345)["summary"]["seconds"] == 0.123
 
 
@@ -85,7 +85,7 @@ def test_one_line_has_no_line_end_inside():
     assert text.count("\n") == 1
 
 
-def test_how_good_the_choice_of_victims_is_stands_with_them():
+def test_the_quality_of_the_choice_is_reported_with_the_victims():
     (plain,) = rendered(preempting())["decisions"]
     (told,) = rendered(dataclasses.replace(preempting(), preemption=Eviction(3, 2, 1)))["decisions"]
 

@@ -102,7 +102,7 @@ def test_the_later_word_counts():
         ),
     ],
 )
-def test_a_mistake_is_told(given, want):
+def test_a_mistake_is_reported(given, want):
     with pytest.raises(InvalidOptions, match=want.replace("(", r"\(")):
         with_options(SimulationRequest(), given)
 

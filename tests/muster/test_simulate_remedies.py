@@ -66,7 +66,7 @@ def test_json_has_the_change_its_steps_and_what_comes_of_it():
     assert (["a", "b"], "no more") == (decision["conflict"], decision["remediesNote"])
 
 
-def test_text_tells_what_cannot_hold_and_what_would_help():
+def test_text_reports_conflicting_constraints_and_remedies():
     told = dataclasses.replace(failed_gang(), remedies=(REMEDY,), conflict=("a", "b"), remedies_note="there may be more")
     lines = answer_text.render(Answer.from_decisions([told]), Kinship()).splitlines()
 
@@ -79,14 +79,14 @@ def test_text_tells_what_cannot_hold_and_what_would_help():
     ] == lines[at - 1 : at + 3]
 
 
-def test_a_single_pod_that_can_be_helped_is_told_apart_from_many():
+def test_a_single_pod_that_preemption_can_help_is_distinguished_from_many():
     pods = [Decision(lone(f"p{number}"), Status.UNSCHEDULABLE, pending={f"default/p{number}": "why"}) for number in range(20)]
     text = answer_text.render(Answer.from_decisions([dataclasses.replace(pods[0], remedies=(REMEDY,)), *pods[1:]]), Kinship())
 
     assert ("- Pod default/old evicted" in text, "✗ 19 pods without a group" in text) == (True, True)
 
 
-def test_a_root_that_waits_for_members_is_told_of_each_change_once():
+def test_a_root_that_waits_for_members_is_updated_once_a_change():
     short = [node("n1"), gang("half", 2), pod("half-0", group="half")]
     change = "minCount of PodGroup default/half lowered from 2 to 1"
     (decision,) = json.loads(simulated("--format", "json", objects=short).stdout)["decisions"]
@@ -96,6 +96,6 @@ def test_a_root_that_waits_for_members_is_told_of_each_change_once():
 
 
 @pytest.mark.parametrize("value", [-1, True, "3", 1.5, 100_000_001], ids=repr)
-def test_remedies_are_asked_for_by_a_number(value):
+def test_remedies_are_requested_by_a_number(value):
     with pytest.raises(InvalidOptions, match=r"option remedies must be a number of roots from 0 to 100000000$"):
         with_options(SimulationRequest(), {"remedies": value})

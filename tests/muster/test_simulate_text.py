@@ -32,7 +32,7 @@ def shown(*decisions, kin=KIN, every=False, colour=False, **rest):
     return answer_text.render(Answer.from_decisions(decisions, **rest), kin, every=every, colour=colour).splitlines()
 
 
-def test_a_placed_tree_tells_domains_counts_and_nodes():
+def test_a_placed_tree_is_reported_with_domains_counts_and_nodes():
     assert shown(placed_tree()) == [
         "✓ CompositePodGroup default/run  zone z1  4/4 pods",
         "├─ ✓ PodGroup a                  rack r1  2/2 pods  n1 ×2",
@@ -42,7 +42,7 @@ def test_a_placed_tree_tells_domains_counts_and_nodes():
     ]
 
 
-def test_a_gang_that_is_not_placed_tells_why_and_for_whom():
+def test_a_gang_that_is_not_placed_has_reasons_with_their_pods():
     assert shown(failed_gang()) == [
         "✗ PodGroup default/g  0/3 pods  Unschedulable",
         "     no feasible placements found",
@@ -53,7 +53,7 @@ def test_a_gang_that_is_not_placed_tells_why_and_for_whom():
     ]
 
 
-def test_a_preemption_tells_who_leaves_and_where_the_pods_go_then():
+def test_a_preemption_is_reported_with_its_victims_and_nominated_nodes():
     assert shown(preempting()) == [
         "→ PodGroup default/urgent  0/2 pods  Unschedulable  after eviction on n1, n2",
         "     group urgent does not fit in any rack (2 pods)",
@@ -88,7 +88,7 @@ def test_with_nothing_omitted_each_claim_has_a_line():
     assert lines[begin + 41] == "│      scratch → new volume for n10"
 
 
-def test_the_cycle_after_an_eviction_stands_apart():
+def test_the_cycle_after_an_eviction_is_separate():
     later = Decision(
         leaf("urgent"), Status.SUCCESS, assignments={"default/urgent-0": "n1", "default/urgent-1": "n2"}, groups=(told(leaf("urgent")),)
     )
@@ -103,7 +103,7 @@ def test_the_cycle_after_an_eviction_stands_apart():
     ]
 
 
-def test_a_message_is_told_once_in_a_tree():
+def test_a_message_is_reported_once_in_a_tree():
     message = "minGroupCount (2) cannot be satisfied: 0 scheduled, 1 remaining"
     groups = (
         told(composite("run"), Status.UNSCHEDULABLE, message),
@@ -124,7 +124,7 @@ def test_a_message_is_told_once_in_a_tree():
     ]
 
 
-def test_words_of_the_scheduler_stand_at_the_root_and_where_there_are_no_others():
+def test_messages_of_the_scheduler_are_at_the_root_and_where_there_are_no_others():
     groups = (
         told(composite("run"), Status.UNSCHEDULABLE, "group a of run does not fit", by_scheduler="pod group is unschedulable, outer"),
         told(leaf("a"), Status.UNSCHEDULABLE, "it is too large", by_scheduler="pod group is unschedulable, inner"),
@@ -142,7 +142,7 @@ def test_words_of_the_scheduler_stand_at_the_root_and_where_there_are_no_others(
     ]
 
 
-def test_what_the_root_quotes_of_its_groups_is_not_told_again():
+def test_what_the_root_quotes_of_its_groups_is_not_repeated():
     own = {"run": "too deep (tree-depth)", "a": "no child (tree-matches-templates)"}
     whole = f'the tree is invalid: CompositePodGroup "run": {own["run"]}; PodGroup "a": {own["a"]}'
     groups = (
@@ -156,7 +156,7 @@ def test_what_the_root_quotes_of_its_groups_is_not_told_again():
     assert lines[3:6] == ["├─ ✗ PodGroup a                  0/0 pods", "└─ ✗ PodGroup b                  0/0 pods", ""]
 
 
-def test_a_status_unlike_that_of_the_group_above_is_told():
+def test_a_status_that_differs_from_that_of_the_parent_is_reported():
     groups = (told(composite("run"), Status.UNSCHEDULABLE, "m"), told(leaf("a"), Status.ERROR, "e"))
     lines = shown(Decision(composite("run"), Status.UNSCHEDULABLE, "m", groups=groups))
     assert lines[2] == "└─ ✗ PodGroup a                  0/0 pods  Error"
@@ -192,7 +192,7 @@ def test_a_gang_of_thousands_is_a_line():
     assert lines[0] == "✓ PodGroup default/big  5,000/5,000 pods  2,500 nodes: node-0 to node-2499 ×2"
 
 
-def test_nodes_that_do_not_fit_stand_below():
+def test_nodes_that_do_not_fit_are_below():
     name = "g" * 70
     kin = kinship(**{name: 3})
     decision = Decision(
@@ -268,7 +268,7 @@ def test_a_few_single_pods_are_a_line_each():
     ]
 
 
-def test_many_single_pods_are_told_together():
+def test_many_single_pods_are_reported_together():
     decisions = [single(f"p{n}", f"n{n % 2}") for n in range(20)] + [single_left(f"q{n}") for n in range(20)]
     assert shown(*decisions)[:4] == [
         "✓ 20 pods without a group placed on n0 ×10, n1 ×10",
@@ -278,14 +278,14 @@ def test_many_single_pods_are_told_together():
     ]
 
 
-def test_pods_that_no_decision_speaks_of_are_told():
+def test_pods_without_a_decision_are_reported():
     assert shown(rootless=[("default/p", "waiting for its group"), ("default/q", "waiting for its group")])[:2] == [
         "○ 2 pods: p, q",
         "    waiting for its group",
     ]
 
 
-def test_problems_of_one_kind_are_told_together():
+def test_problems_of_one_kind_are_reported_together():
     problems = [Problem(f"Node n{number}", "no allocatable") for number in range(20)] + [Problem("Pod default/p", "no name")]
     lines = shown(single("p", "n1"), problems=problems)
 

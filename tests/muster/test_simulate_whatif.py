@@ -138,7 +138,7 @@ def test_node_may_be_drained_and_replaced_at_once():
     assert "nodeName" not in found["Pod p"]["spec"]
 
 
-def test_items_of_a_list_are_told_what_they_are():
+def test_items_of_a_list_get_the_kind_of_the_list():
     plain = {key: value for key, value in pod("p", on="n1", owner="ReplicaSet").items() if key not in {"kind", "apiVersion"}}
     listed = json.dumps({"apiVersion": "v1", "kind": "PodList", "items": [plain]}).encode()
 
@@ -146,7 +146,7 @@ def test_items_of_a_list_are_told_what_they_are():
     assert found["Pod p"]["spec"]["nodeName"] == "n1"
 
 
-def test_what_cannot_be_read_is_left_for_others_to_tell():
+def test_unreadable_objects_are_reported_elsewhere():
     unreadable = b'{"apiVersion":"v1","kind":"PodList","items":[{"metadata":{"name":"\xff n2"}}]}'
     found, problems = suppose([node("n1"), node("n2"), unreadable], ["n2"], [])
 
@@ -175,7 +175,7 @@ def test_pods_of_all_drained_nodes_wait():
     assert (False, False) == ("nodeName" in found["Pod p"]["spec"], "nodeName" in found["Pod q"]["spec"])
 
 
-def test_whole_key_goes_before_what_stands_behind_a_prefix():
+def test_whole_key_precedes_the_name_after_a_prefix():
     nodes = [node("n1", rack="r1"), node("n2", **{"example.com/rack": "r1"})]
     assert {"Node n2"} == set(supposed(nodes, ["rack=r1"]))
 
@@ -190,7 +190,7 @@ def test_whole_key_goes_before_what_stands_behind_a_prefix():
         pytest.param("=r1", "there is no node with a label '' among the inputs", id="no key"),
     ],
 )
-def test_label_that_no_node_has_is_told_with_those_that_are_near(drain, want):
+def test_label_that_no_node_has_is_reported_with_similar_ones(drain, want):
     nodes = [node("n1", rack="r1", **{"a.example/zone": "z1"}), node("n2", rack="r2", **{"b.example/zone": "z1"})]
     with pytest.raises(WhatIfError, match=want):
         supposed(nodes, [drain])
@@ -213,7 +213,7 @@ def parsed(found):
     return [each if isinstance(each, dict) else json.loads(bytes(each)) for each in found]
 
 
-def test_nodes_without_a_name_are_left_for_others_to_tell():
+def test_nodes_without_a_name_are_reported_elsewhere():
     nameless = {"apiVersion": "v1", "kind": "Node", "metadata": {}}
     found, problems = suppose([nameless, nameless, node("n1"), node("n2")], ["n1"], [])
     assert (3, []) == (len(found), problems)
@@ -226,7 +226,7 @@ def test_nodes_without_a_name_are_left_for_others_to_tell():
         pytest.param([], ["1 like gpu-l"], "there is no node 'gpu-l' among the inputs; did you mean gpu-2 or gpu-1", id="copied"),
     ],
 )
-def test_unknown_node_is_told_with_those_that_are_near(drain, additions, want):
+def test_unknown_node_is_reported_with_similar_ones(drain, additions, want):
     with pytest.raises(WhatIfError, match=want):
         supposed([node("gpu-1"), node("gpu-2")], drain, *additions)
 
@@ -248,6 +248,6 @@ def test_addition_is_read(text, want):
 @pytest.mark.parametrize(
     "text", ["", "like n1", "n1", "0 like n1", f"{MOST_ADDED + 1} like n1", "2 like n1,a", "2 like n1,=b", "-1 like n1", "2 like"]
 )
-def test_what_is_no_addition_is_told(text):
+def test_what_is_no_addition_is_reported(text):
     with pytest.raises(WhatIfError, match=r"must be"):
         Addition.from_text(text)

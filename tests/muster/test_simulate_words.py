@@ -65,7 +65,7 @@ def test_pods_are_named_as_far_as_they_are_few(count, want):
     assert want == words.pods([f"ns/p-{n}" for n in range(count)], every=False)
 
 
-def test_every_pod_is_named_where_that_is_asked_for():
+def test_every_pod_is_named_on_request():
     assert words.pods([f"ns/p-{n}" for n in range(6)], every=True) == "p-0, p-1, p-2, p-3, p-4, p-5"
 
 

@@ -48,7 +48,7 @@ def told(answer):
     return json.dumps(json.loads(answer.stdout, object_hook=shortened), sort_keys=True)
 
 
-def test_a_snapshot_simulates_byte_for_byte_as_the_files_do_where_no_remedies_are_asked_for():
+def test_a_snapshot_simulates_byte_for_byte_as_the_files_do_without_remedies():
     written = muster("snapshot", "cluster.json")
     for options in (["--strategy", "greedy"], ["--remedies", "0"]):
         replayed = muster("simulate", "-", "--format", "json", *options, stdin=written.stdout_bytes)
@@ -74,7 +74,7 @@ def test_names_are_hashed_on_request():
     assert summaries[0] == summaries[1]
 
 
-def test_what_cannot_be_read_is_told_and_the_rest_is_written():
+def test_unreadable_objects_are_reported_and_the_rest_is_written():
     answer = muster("snapshot", "cluster.json", "broken.json")
     assert (2, muster("snapshot", "cluster.json").stdout) == (answer.exit_code, answer.stdout)
     assert "muster snapshot: broken.json:1" in answer.stderr

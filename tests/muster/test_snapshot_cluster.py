@@ -154,7 +154,7 @@ def test_a_kind_is_read_in_the_best_version_that_is_served_and_understood(api):
     assert f"{SCHEDULING}/v9" not in paths
 
 
-def test_a_kind_that_may_not_be_listed_is_told_and_the_rest_is_there(api):
+def test_a_kind_that_must_not_be_listed_is_reported_and_the_others_are_listed(api):
     api.broken[f"{SCHEDULING}/v1alpha3/podgroups"] = 403, {"message": "podgroups is forbidden"}
     answer = muster()
 

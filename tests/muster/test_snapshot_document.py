@@ -288,19 +288,19 @@ def test_clusters_with_something_odd_are_answered_alike(objects, seed):
 
 @pytest.mark.parametrize("value", [1.5, 7, True, [1], {"a": 1}], ids=repr)
 @pytest.mark.parametrize("field", ["uid", "annotations", "finalizers", "name", "labels"])
-def test_metadata_of_the_wrong_type_is_told_alike(field, value):
+def test_metadata_of_the_wrong_type_is_reported_alike(field, value):
     odd = [{**pod("p"), "metadata": {"name": "p", field: value}}]
     assert told(odd) == told(replayed(odd))
 
 
 @pytest.mark.parametrize("value", [1.5, 7, True, "x", None, [1], {"a": 1}], ids=repr)
 @pytest.mark.parametrize("field", ["type", "status", "reason", "message", "observedGeneration", "lastTransitionTime"])
-def test_condition_of_the_wrong_type_is_told_alike(field, value):
+def test_condition_of_the_wrong_type_is_reported_alike(field, value):
     odd = [{**pod("p"), "status": {"conditions": [{"type": "Ready", "status": "True"}, {"type": "Ready", "status": "True", field: value}]}}]
     assert told(odd) == told(replayed(odd))
 
 
-def test_conditions_that_nobody_asks_for_are_left_out():
+def test_conditions_without_a_reader_are_omitted():
     plain = {"type": "Initialized", "status": "True", "reason": "r", "message": "m", "observedGeneration": 3, "lastTransitionTime": "t"}
     resized, ready = {**plain, "type": "PodResizePending"}, {**plain, "type": "Ready"}
     (found,) = keep_simulated_fields([{**pod("p"), "status": {"conditions": [plain, resized, ready]}}]).objects
@@ -320,7 +320,7 @@ def test_a_snapshot_of_a_snapshot_is_the_same():
 
 
 @pytest.mark.parametrize("cpus", [("2", "9"), ("9", "2")])
-def test_objects_of_one_name_that_are_unlike_are_told_of_again(cpus):
+def test_different_objects_of_one_name_are_reported_again(cpus):
     objects = [node("n1", cpu="4"), *(pod("p", cpu=cpu) for cpu in cpus)]
     assert "is defined several times" in told(objects)
     assert told(objects) == told(replayed(objects))
@@ -330,7 +330,7 @@ def test_objects_of_one_name_that_are_alike_are_one():
     assert keep_simulated_fields([pod("p")]).document() == keep_simulated_fields([pod("p"), pod("p")]).document()
 
 
-def test_items_of_lists_are_told_what_they_are():
+def test_items_of_lists_get_the_kind_of_their_list():
     plain = {key: value for key, value in pod("p").items() if key not in {"kind", "apiVersion"}}
     assert (
         keep_simulated_fields([pod("p")]).document()
@@ -346,7 +346,7 @@ def test_items_of_lists_are_told_what_they_are():
         pytest.param(b'{"apiVersion":"v1","kind":"Pod","spec":' + b"[" * 3000 + b"]" * 3000 + b"}", id="too deep"),
     ],
 )
-def test_what_cannot_be_read_is_told(source):
+def test_unreadable_objects_are_reported(source):
     found = keep_simulated_fields([source, pod("p")])
     assert (1, 1) == (len(found.problems), len(found.objects))
 

@@ -92,7 +92,7 @@ def test_what_standard_error_does_not_take_is_exit_2(arguments) -> None:
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="/dev/full is Linux's")
-def test_what_is_still_in_a_buffer_at_the_end_is_told_too() -> None:
+def test_buffered_records_are_reported_at_the_end() -> None:
     code = "import click; from muster import cli; cli.Subcommands.get_command = lambda *_: click.Command('lint', callback=lambda: print(1)); cli.main()"
     with FULL.open("w") as full:
         ran = subprocess.run([sys.executable, "-c", code, "lint"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=90, check=False)
@@ -113,7 +113,7 @@ def test_what_prints_nothing_needs_no_standard_output() -> None:
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
-def test_a_disk_that_fills_while_it_is_written_is_told(tmp_path, unbuffered) -> None:
+def test_a_disk_that_fills_during_a_write_is_reported(tmp_path, unbuffered) -> None:
     """A limit of the process stands for the end of the disk: the first block is written."""
     limited = {"before": "trap '' XFSZ; ulimit -f 1;", "redirected": "> printed", "PYTHONUNBUFFERED": unbuffered}
     ran = muster("schema", "--building-blocks", folder=tmp_path, **limited)
@@ -123,7 +123,7 @@ def test_a_disk_that_fills_while_it_is_written_is_told(tmp_path, unbuffered) -> 
 
 
 @pytest.mark.parametrize("arguments", [["explain"], ["--help"]], ids=" ".join)
-def test_a_reader_that_has_gone_is_told_nothing(arguments) -> None:
+def test_a_client_that_has_disconnected_gets_nothing(arguments) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     with os.fdopen(writing, "wb") as nobody:

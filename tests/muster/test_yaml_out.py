@@ -34,7 +34,7 @@ def test_it_is_the_librarys_own_text(value):
     assert yaml.dump(value, Dumper=Plain, sort_keys=False, allow_unicode=True, width=2**16) == yaml_text.dump(value)
 
 
-def test_a_value_that_stands_twice_is_written_twice():
+def test_a_repeated_value_is_written_twice():
     shared = {"a": [1]}
 
     assert "one:\n  a:\n  - 1\nother:\n  a:\n  - 1\n" == yaml_text.dump({"one": shared, "other": shared})

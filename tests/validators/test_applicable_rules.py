@@ -68,7 +68,7 @@ def test_nothing_is_passed_over_where_gates_are_off() -> None:
         assert passed_over("Workload", maker.changed(old, None), old, settings) == {}, (seed, old)
 
 
-def test_of_a_sound_workload_little_is_asked() -> None:
+def test_few_rules_are_evaluated_for_a_valid_workload() -> None:
     """Only rules that depend on other objects, such as that its priority class exists."""
     settings = Settings()
     context = Context(decode.decode("Workload", workloads.usual()), None, Operation.CREATE, settings=settings, lookup=EMPTY)

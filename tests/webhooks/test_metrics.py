@@ -42,7 +42,7 @@ def test_a_review_is_counted_by_what_became_of_it(telemetry):
     assert 1.0 == result['muster_review_duration_seconds_bucket{le="0.005",path="/validate"}']
 
 
-def test_durations_are_told_apart_up_to_ten_seconds():
+def test_durations_are_distinguished_up_to_ten_seconds():
     assert 10.0 == BUCKETS[-1]
 
 
@@ -56,7 +56,7 @@ def test_a_client_cannot_make_up_kinds(telemetry):
     assert 'kind="other"' in kinds[0]
 
 
-def test_the_line_holds_what_was_asked_and_answered_and_never_the_object(telemetry, lines):
+def test_the_line_has_request_and_response_and_never_the_object(telemetry, lines):
     telemetry.review("/validate", REQUEST, DENIED)
     ((level, event, fields),) = lines
 

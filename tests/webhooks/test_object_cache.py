@@ -18,7 +18,7 @@ def cached(*objects, clock=lambda: 0.0, stale=10.0, kind="PodGroup"):
 
 
 @pytest.mark.parametrize(("seconds", "want"), [pytest.param(10.0, True, id="at the limit"), pytest.param(10.1, False, id="beyond")])
-def test_a_cache_not_heard_of_counts_as_unknown(seconds, want):
+def test_a_cache_without_events_counts_as_unknown(seconds, want):
     now = [0.0]
     cache = cached(group("one", parent="top"), clock=lambda: now[0])
     now[0] = seconds

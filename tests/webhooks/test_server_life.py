@@ -259,7 +259,7 @@ def test_mistakes_are_one_line_and_exit_code_2(tmp_path):
 
 
 @pytest.mark.parametrize("path", ["/validate", "/mutate"])
-def test_objects_given_are_looked_up(tmp_path, path):
+def test_given_objects_are_references(tmp_path, path):
     classes = tmp_path / "classes.yaml"
     classes.write_text("apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 100\n")
     review = json.loads(BODY)

@@ -160,7 +160,7 @@ def test_requests_sent_at_once_are_answered_in_order(server):
     assert [b"200", b"200", b"404"] == [part[:3] for part in content.split(b"HTTP/1.1 ")[1:]]
 
 
-def test_a_client_that_asks_first_is_told_to_go_on(server):
+def test_a_client_that_expects_100_continue_gets_it(server):
     with server.tls() as sock:
         sock.sendall(
             b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n"

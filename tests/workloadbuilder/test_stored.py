@@ -132,7 +132,7 @@ def test_a_workload_nested_without_end_is_refused():
         Builder.from_workload({**WORKLOAD, "spec": deep})
 
 
-def test_there_is_no_tree_to_ask_for():
+def test_there_is_no_tree_to_read():
     stored = Builder.from_workload(WORKLOAD)
 
     assert ["Invalid value: cannot validate a builder constructed from an existing workload"] == [str(error) for error in stored.validate()]

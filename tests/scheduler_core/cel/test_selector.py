@@ -36,7 +36,7 @@ GPU = Device("gpu.example.com", {"model": "a100", "index": 1, "ok": True, "v": V
         ("true", set()),
     ],
 )
-def test_a_selector_lists_what_it_reads(expression, read):
+def test_a_selector_lists_the_attributes_that_it_reads(expression, read):
     assert read == compile_selector(expression).attributes_read
 
 

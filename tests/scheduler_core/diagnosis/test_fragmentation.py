@@ -61,7 +61,7 @@ def test_what_is_taken_does_not_count(resident, want):
         pytest.param(pod("p", volumes=[{"name": "v", "azureFile": {}}]), (0, "", 0), id="not modelled"),
     ],
 )
-def test_what_a_pod_asks_for_counts(asking, want):
+def test_requests_of_a_pod_count(asking, want):
     ((_, _, *messages),) = fragments_of(node("n1", cpu="4", rack="r1"), node("n2", cpu="2", rack="r2"), asking)
     assert want == tuple(messages)
 
@@ -97,7 +97,7 @@ def test_no_more_than_some_shapes_are_reported():
     assert MOST_SHAPES == len(examples(load([pod(f"p{number}", cpu=str(number + 1)) for number in range(MOST_SHAPES + 1)])))
 
 
-def test_without_levels_nodes_or_pods_there_is_nothing_to_tell():
+def test_without_levels_nodes_or_pods_there_is_nothing_to_report():
     assert [[], [], []] == [fragments_of(pod("p")), fragments_of(node("n1", rack="r")), fragments_of(node("n1"), pod("p"))]
 
 

@@ -72,7 +72,7 @@ def test_quorums_are_as_small_as_can_be_and_the_others_are_optional():
     ] == of(choices, request)
 
 
-def test_equal_children_stand_for_each_other():
+def test_equal_children_are_interchangeable():
     choices, request, _ = choices_of([*THERE, *tree(*(gang(name, 1) for name in "abcd"), minimum=2)])
 
     assert 2 == len(of(choices, request))

@@ -85,7 +85,7 @@ def test_the_same_question_takes_the_same_steps(question):
     assert first.explored == second.explored > 0
 
 
-def test_who_asks_for_no_proof_gets_no_packing_that_is_hard_to_find():
+def test_without_a_proof_no_hard_packing_is_searched():
     # The large pod of 3 must share a node with a small one.
     free = np.array([[5, 6, 6]], dtype=np.int64)
     demands = [EqualPods(np.array([size]), count, free[0] // size) for size, count in ((4, 2), (2, 3), (3, 1))]

@@ -49,7 +49,7 @@ class TestPriorities:
 
 
 class TestGroups:
-    def test_groups_stand_by_namespace_name_and_kind(self):
+    def test_groups_are_sorted_by_namespace_name_and_kind(self):
         given = [group("b"), group("a"), group("a", "CompositePodGroup"), group("z", namespace="alpha")]
         del given[0]["metadata"]["namespace"]
 
@@ -76,7 +76,7 @@ class TestGroups:
         assert [f"PodGroup default/group-1: {want}"] == problem_lines(snapshot)
         assert isinstance(snapshot.known.get("PodGroup", "default", "group-1"), Named)
 
-    def test_rules_about_trees_find_what_they_ask_for(self):
+    def test_rules_about_trees_get_the_objects_that_they_request(self):
         workload = {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "Workload", "metadata": {"name": "w"}, "spec": {}}
 
         known = load([node(), group(), workload, priority_class("high", 1), pod()]).known

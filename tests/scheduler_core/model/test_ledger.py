@@ -69,7 +69,7 @@ def test_the_same_cause_on_the_same_version_leads_to_the_same_version():
     assert first.tolist() == books.versions.tolist()
 
 
-def test_a_placement_made_while_something_stands_is_another_once_that_is_gone():
+def test_a_placement_computed_with_a_reservation_changes_once_it_is_removed():
     books = ledger()
     mark = books.mark()
     books.assume(load(0, 0), books.fresh())
@@ -216,7 +216,7 @@ def test_sums_are_right_rewinding_leaves_no_trace_and_equal_versions_mean_equal_
         world.check()
 
 
-def test_what_stood_before_a_forget_is_not_rewound():
+def test_changes_before_a_forget_are_not_rewound():
     books = ledger()
     mark = books.mark()
     books.assume(load(0, 0, 0), books.fresh())

@@ -38,7 +38,7 @@ def test_a_column_numbers_the_values_of_a_label(key, values, ids):
     assert ids == column.ids.tolist()
 
 
-def test_a_column_is_looked_up_once():
+def test_a_column_is_read_once():
     assert NODES.column("zone") is NODES.column("zone")
 
 

@@ -159,7 +159,7 @@ def test_what_a_placed_pod_was_promised_is_not_given_back_a_second_time():
     assert ({"low": "a"}, "Unschedulable", ("default/low",)) == (placed(first), second.status, second.victims)
 
 
-def test_a_preemption_places_the_root_with_its_own_promises_standing():
+def test_a_preemption_places_the_root_with_its_own_nominations():
     # What the second member was promised is no room for the first one, so more must leave.
     nodes = [node("a", "2"), node("b", "1")]
     low = [pod("low-a", on="a", cpu="2", priority=0), pod("low-b", on="b", cpu="1", priority=0)]

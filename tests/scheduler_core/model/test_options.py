@@ -31,7 +31,7 @@ INADMISSIBLE = [
 ]
 
 
-def test_hopeless_groups_are_told_from_those_that_eviction_could_help_only_when_requested():
+def test_hopeless_groups_are_distinguished_from_those_that_eviction_could_help_only_on_request():
     plain, by_document = (decided(INADMISSIBLE, four_statuses=requested) for requested in (False, True))
 
     assert dict.fromkeys(("root", "pair", "whole", "short", "other"), UNSCHEDULABLE) == statuses(plain)
@@ -49,7 +49,7 @@ def test_a_root_without_hope_makes_nobody_leave():
     assert () == decided(objects, four_statuses=True).victims
 
 
-def test_pods_of_an_inadmissible_child_are_not_tried_when_hopeless_groups_are_told_apart():
+def test_pods_of_an_inadmissible_child_are_not_tried_when_hopeless_groups_are_distinguished():
     tree = [composite("root", 1), leaf("short", 3, parent="root"), leaf("fits", 1, parent="root"), *pods("short", 2), *pods("fits", 1)]
     result = {}
     for requested in (False, True):
@@ -162,7 +162,7 @@ def test_leftovers_of_a_running_group_make_others_leave_only_when_that_is_reques
     assert not (decision.victims and decision.assignments)
 
 
-def test_a_basic_group_of_which_nothing_fits_preempts_with_and_without_being_asked():
+def test_a_basic_group_without_a_feasible_pod_preempts_with_and_without_the_option():
     full = [node("n", "2"), pod("low", on="n", cpu="1", priority=0), pod("g-9", "g", on="n", priority=5)]
     for requested in (False, True):
         decision = decided([*full, leaf("g", priority=5), *pods("g", 1, priority=5)], preempt_for_leftovers=requested)

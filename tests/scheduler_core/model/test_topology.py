@@ -26,7 +26,7 @@ def test_the_root_placement_is_all_nodes():
     assert ([0, 1, 2], 0, "", 3) == (topology.root.nodes.tolist(), topology.root.serial, topology.root.key, len(topology.root))
 
 
-def test_domains_are_told_apart_by_their_value_inside_the_parent():
+def test_domains_are_distinguished_by_their_value_within_the_parent():
     topology = Topology(table([{"zone": zone, "rack": rack} for zone in "ab" for rack in ("r1", "r2")]))
     zones = topology.divide(topology.root, "zone").domains
 

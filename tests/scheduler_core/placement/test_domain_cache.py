@@ -63,7 +63,7 @@ randomly = settings(deadline=None, max_examples=sampled(80), suppress_health_che
 
 @randomly
 @given(clusters(), st.sampled_from(KINDS), st.integers(1, 6), st.integers(0, 6), steps, st.booleans(), st.booleans())
-def test_a_board_that_followed_every_change_is_as_one_made_again(there, kind, count, minimum, plan, every_pod, desired):
+def test_scores_updated_incrementally_equal_scores_computed_anew(there, kind, count, minimum, plan, every_pod, desired):
     objects = [*there, leaf("g", min(minimum, count), "rack"), *pods("g", count, **kind)]
     objects += [pod(f"other-{number}", **each) for number, each in enumerate(KINDS)]
     here = state(objects, PlacingOptions(every_pod=every_pod))
@@ -147,7 +147,7 @@ def test_many_domains_are_tried_in_one_go_with_the_same_result(count):
     assert "minCount (5) cannot be satisfied: 4 scheduled, 0 remaining" == board.outcome(request, 0).message
 
 
-def test_a_domain_whose_trial_ends_in_an_error_is_marked():
+def test_a_domain_whose_trial_fails_with_an_error_is_marked():
     objects = [*racks({"r1": 1, "r2": 1}), leaf("g", 1, "rack"), *pods("g", 1)]
     here = state(objects)
     greedy = Greedy(here)
@@ -162,7 +162,7 @@ def test_a_domain_whose_trial_ends_in_an_error_is_marked():
     assert ([True, False], [False, True]) == (board.able.tolist(), board.failed.tolist())
 
 
-def test_a_domain_that_counting_refutes_is_tried_only_when_someone_asks():
+def test_a_domain_refuted_by_counting_is_tried_only_on_request():
     objects = [*racks({"r0": 1, "r1": 3, "r2": 1}), leaf("g", 9, "rack")]
     objects += [pod(f"g-{number}", "g", cpu="500m" if number % 2 else "1") for number in range(10)]
     here = state(objects)

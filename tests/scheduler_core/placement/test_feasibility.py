@@ -54,7 +54,7 @@ def test_what_eviction_cannot_help_says_so():
     assert want == judge_by_document(4, 1, 0, 2, 1, composite=True).message
 
 
-def test_what_eviction_could_help_is_reported_as_upstream_tells_it():
+def test_what_eviction_could_help_is_reported_as_upstream_does():
     assert judge(4, 1, 0, composite=True).message == judge_by_document(4, 1, 0, 3, 1, composite=True).message
 
 

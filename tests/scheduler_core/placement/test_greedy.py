@@ -188,7 +188,7 @@ def test_a_child_takes_what_its_younger_sibling_would_need_and_nothing_is_moved_
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_siblings_and_later_roots_know_who_stands_where(count):
+def test_siblings_and_later_roots_count_the_pods_placed_before(count):
     term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "x"}}}
     apart = {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}, "labels": {"app": "x"}}
     nodes = [node(f"n{number}") for number in range(count)]

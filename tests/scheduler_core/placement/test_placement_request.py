@@ -62,7 +62,7 @@ def test_what_decides_where_a_group_goes_is_in_the_signature(other):
     assert min(numbers) >= 0
 
 
-def test_members_that_run_elsewhere_are_told_apart_by_node():
+def test_members_that_run_elsewhere_are_distinguished_by_node():
     signatures = Signatures()
     one, other, same = (signatures.request(change(running=(record("r", SMALL, node=node),))) for node in (1, 2, 1))
 

@@ -158,7 +158,7 @@ def test_match_label_keys_count_only_pods_of_the_same_value() -> None:
     assert ".+" == verdicts(nodes, comer, *others)
 
 
-def test_pods_of_one_shape_and_other_labels_are_told_apart() -> None:
+def test_pods_of_one_shape_with_other_labels_are_distinguished() -> None:
     nodes = zones("ab")
     what = shape(None, [spread(ZONE, "a", match_label_keys=("hash",))])
     one, other = pod({"app": "a", "hash": "1"}, what), pod({"app": "a", "hash": "2"}, what)
@@ -169,7 +169,7 @@ def test_pods_of_one_shape_and_other_labels_are_told_apart() -> None:
     assert [[True, True], [False, True]] == [mask.tolist() for _, mask in known.filter(one, nodes.everything)]
 
 
-def test_equal_constraints_of_pods_that_may_use_other_nodes_are_told_apart() -> None:
+def test_equal_constraints_of_pods_with_other_nodes_are_distinguished() -> None:
     nodes = table([{ZONE: "a", "pool": "x"}, {ZONE: "b", "pool": "x"}, {ZONE: "c"}])
     constraint = spread(ZONE, "a")
     anywhere, pool = pod("a", shape(None, [constraint])), pod("a", shape(None, [constraint], node_selector=(("pool", "x"),)))

@@ -183,7 +183,7 @@ def test_unmodelled(affinity: Affinity | None, want: tuple[str, ...]) -> None:
     assert want == StatefulPlugins(snapshot(zones("a"), comer)).unmodelled(comer)
 
 
-def test_a_namespace_selector_that_cannot_be_told_selects_no_namespace() -> None:
+def test_a_namespace_selector_that_cannot_be_evaluated_selects_no_namespace() -> None:
     nodes = zones("ab")
     comer = pod("a", shape(anti_affinity(term(ZONE, "b", namespace_selector=BY_TEAM, namespaces=("listed",)))))
     others = [pod("b", node=0), pod("b", node=1, namespace="listed")]

@@ -69,7 +69,7 @@ def test_expressions_match_as_labels_do(expression):
     assert {0: [FOO]} == guarded(one, FOO)
 
 
-def test_without_budgets_there_is_nothing_to_ask():
+def test_without_budgets_nothing_is_requested():
     assert not DisruptionBudgets([])
     assert not DisruptionBudgets([budget("b", 0, {})])
     assert DisruptionBudgets([budget("b", 0, {"app": "foo"})])

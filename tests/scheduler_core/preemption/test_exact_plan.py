@@ -62,7 +62,7 @@ def test_parts_of_several_units_are_no_bargain():
     assert ["spare", "spare-1"] == best(objects)
 
 
-def test_pods_that_may_be_anywhere_stand_next_to_those_in_racks():
+def test_pods_without_topology_are_shown_next_to_those_in_racks():
     objects = [
         *racks(2, 4),
         node("loose", 2),

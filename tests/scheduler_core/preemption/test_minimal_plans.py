@@ -140,7 +140,7 @@ def test_members_that_run_stay():
     assert ["low"] == victims(decide(objects))
 
 
-def test_whoever_is_leaving_already_costs_nothing():
+def test_terminating_victims_cost_nothing():
     leaving = pod("leaving", 2, on="n1", priority=0)
     leaving["metadata"]["deletionTimestamp"] = "2026-08-01T00:00:09Z"
     objects = [node("n0", 2), node("n1", 2), pod("low", 2, on="n0", priority=0), leaving, *gang(1, 2)]

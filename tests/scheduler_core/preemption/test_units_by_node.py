@@ -28,7 +28,7 @@ def units_on_nodes(found):
     ]
 
 
-def test_each_unit_stands_by_each_node_with_what_it_takes_there():
+def test_each_unit_is_listed_for_each_node_with_what_it_uses_there():
     low = ["a", "b", "d"]
 
     assert [[(["c"], 400), (low, 1000)], [], [(low, 100)]] == units_on_nodes(pairs())

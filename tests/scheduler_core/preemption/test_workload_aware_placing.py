@@ -113,7 +113,7 @@ def test_on_a_node_that_is_promised_twice_nobody_comes_back_anywhere():
     assert ["p", "q"] == names(result.victims)
 
 
-def test_whoever_cannot_make_a_difference_is_not_asked_about():
+def test_pods_that_cannot_matter_are_not_considered():
     pods = [pod(f"p{index}", index, labels={"app": "friend"}) for index in range(4)]
     ledger = ledger_of(node_table([1000] * 4), pods)
     placer = FirstFit(ledger, pods)

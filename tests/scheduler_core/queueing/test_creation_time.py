@@ -39,7 +39,7 @@ def test_the_same_time_is_the_same_age(one, other):
     assert age(one) == age(other)
 
 
-def test_no_offset_is_utc_wherever_the_machine_stands(monkeypatch):
+def test_no_offset_is_utc_in_every_time_zone(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setenv("TZ", "Asia/Tokyo")
         time.tzset()

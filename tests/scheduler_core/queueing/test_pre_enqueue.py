@@ -43,7 +43,7 @@ def test_a_root_in_order_is_tried(groups, pods):
     assert refused(groups, pods) is None
 
 
-def test_an_invalid_tree_tells_each_group_its_own_and_the_others_all():
+def test_an_invalid_tree_reports_each_group_its_errors_and_the_root_all():
     groups = [composite("root"), leaf("a", "root", workload="other"), leaf("b", "root")]
     result = refused(groups, [pod("p", "b")])
     breach = "spec.workloadRef.workloadName: Invalid value: \"other\": must be 'train', the Workload of the tree's root CompositePodGroup root (tree-one-workload)"
@@ -91,7 +91,7 @@ def test_a_tree_waits_for_a_missing_parent_and_names_it(groups, want):
     assert {"default/p": message} == result.pending
 
 
-def test_a_parent_that_cannot_be_read_is_told_apart():
+def test_a_parent_that_cannot_be_read_is_distinguished():
     result = refused([leaf("a", "b")], [pod("p", "a")], others=[Named("CompositePodGroup", ObjectMeta(name="b"))])
 
     assert result.status is Status.WAIT

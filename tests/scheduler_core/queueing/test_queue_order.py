@@ -86,7 +86,7 @@ def test_without_roots_there_is_nothing_to_mean():
         Order(["a"], [])
 
 
-def test_what_else_the_name_is_can_be_told():
+def test_other_objects_of_the_name_are_reported():
     with pytest.raises(OrderError, match=r'^the order names "a", which is a pod$'):
         Order(["a"], [], lambda name: "which is a pod")
 

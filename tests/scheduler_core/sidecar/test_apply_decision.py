@@ -117,7 +117,7 @@ def test_bind_that_failed_before_is_forgotten_when_others_begin():
     assert not office.entity.state.failed
 
 
-def test_pods_that_are_left_over_are_told_after_the_binds():
+def test_leftover_pods_are_reported_after_the_binds():
     office = Office(leaf("g", 1), *pods("g", 2, **MUSTER))
     decision = Decision(G, Status.SUCCESS, assignments={"default/g-0": "n1"}, pending={"default/g-1": NO_ROOM})
     assert [Bind, SetCondition] == [type(write) for write in office.comes(decision).writes]
@@ -129,7 +129,7 @@ def test_root_that_was_placed_with_nothing_to_bind_is_left_alone():
     assert (1, True) == (office.entity.attempts, G in office.queue.entities.unschedulable)
 
 
-def test_every_decision_is_kept_to_be_told():
+def test_every_decision_is_kept_for_the_report():
     office = Office(*waiting())
     decision = failed()
     office.comes(decision)
@@ -162,7 +162,7 @@ def test_root_that_failed_is_left_alone_longer_each_time_and_waits_for_what_coul
         pytest.param(Status.INVALID, False, id="it is invalid"),
     ],
 )
-def test_room_wakes_a_root_that_could_use_it(status, want):
+def test_free_capacity_wakes_a_root_that_could_use_it(status, want):
     office = Office(*waiting())
     office.comes(failed(status=status))
     assert want == office.wakes(freed_nodes={"n1"})
@@ -195,7 +195,7 @@ def test_node_of_a_member_wakes_the_root():
     assert office.wakes(nodes={"n2"})
 
 
-def test_victims_are_asked_for_and_the_root_waits_for_the_answer():
+def test_evictions_are_requested_and_the_root_waits_for_the_answer():
     office = preempting(plan_seconds=600.0)
     attempt = office.comes(failed("low-0", nominated=("g-0",)), 7.0)
     assert (["low-0"], PreemptionProposed) == (evicts(attempt), type(office.entity.state))
@@ -212,7 +212,7 @@ def test_victims_are_asked_for_and_the_root_waits_for_the_answer():
         pytest.param(Status.WAIT, {}, id="it waits"),
     ],
 )
-def test_nobody_is_asked_to_leave(status, options):
+def test_no_pod_is_evicted(status, options):
     office = preempting(**options)
     assert () == office.comes(failed("low-0", status=status)).plan
     assert {} == office.queue.entities.plans
@@ -227,7 +227,7 @@ def test_nobody_is_asked_to_leave(status, options):
         pytest.param("low-1", 20.0, False, ["low-1"], id="another victim"),
     ],
 )
-def test_refused_eviction_is_not_asked_for_again_as_things_stand(victim, now, change, want):
+def test_refused_eviction_is_not_retried_without_a_change(victim, now, change, want):
     office = preempting(flush_seconds=300.0)
     office.happens(budget(0))
     refused = office.store.usage.pods.pods["default/low-0"].ref
@@ -297,7 +297,7 @@ def partial(**options: Any) -> Office:
         pytest.param(failed("low-0", nominated=("g-0",)), [], id="others are to leave for it"),
     ],
 )
-def test_gang_that_is_partial_and_finds_no_room_is_undone(decision, want):
+def test_partial_gang_that_does_not_fit_is_undone(decision, want):
     assert want == [write.pod.name for write in of(Remove, [*partial().comes(decision).writes])]
 
 
@@ -333,13 +333,13 @@ def test_root_awaits_only_those_who_leave_already(first, then, want):
     ("now", "want"),
     [pytest.param(59.9, [], id="too soon"), pytest.param(60.0, ["g-0"], id="in time")],
 )
-def test_pods_are_told_another_reason_seldom(now, want):
+def test_pods_get_another_reason_seldom(now, want):
     office = Office(*waiting(), report_seconds=60.0)
     assert ["g-0"] == [name for name, _, _ in said([*office.comes(failed()).writes])]
     assert want == [name for name, _, _ in said([*office.comes(failed(why="another reason"), now).writes])]
 
 
-def test_time_to_tell_pods_is_counted_from_when_they_were_told():
+def test_the_interval_of_reports_counts_from_the_last_report():
     office = Office(*waiting(), report_seconds=60.0)
     told_at = []
     for now in range(0, 200, 25):

@@ -60,7 +60,7 @@ def with_condition(condition: Condition) -> Json:
     return {**leaf("g", 2), "status": {"conditions": [fields]}}
 
 
-def test_pod_takes_room_where_it_is_assumed_to_be(known):
+def test_assumed_pod_uses_resources_of_its_node(known):
     assert known.assumed.assume(known.pod().ref, "n1")
     assert ("n1", 1000) == (known.where(), known.requested("n1"))
     assert not known.pod().acknowledged
@@ -91,7 +91,7 @@ def deleted(each: Json) -> Json:
     return {**each, "metadata": {**each["metadata"], "deletionTimestamp": TERMINATING}}
 
 
-def test_pod_that_did_not_get_there_gives_its_room_back_and_its_root_is_looked_at(known):
+def test_pod_that_was_not_bound_frees_its_resources_and_its_root_is_attempted(known):
     known.assumed.assume(known.pod().ref, "n1")
     known.assumed.acknowledge(known.pod().ref)
     known.store.reporter.pop_changes()
@@ -168,7 +168,7 @@ def test_pod_that_is_being_deleted_already_is_not_leaving_for_us():
     assert (False, False) == (known.pod("old").deletion_assumed, known.store.usage.record(known.pod("old")).preempted)
 
 
-def test_pod_that_is_not_deleted_after_all_counts_as_before_and_its_root_is_looked_at(known):
+def test_pod_whose_deletion_failed_counts_as_before_and_its_root_is_attempted(known):
     known.assumed.expect_deletion(known.pod("g-1").ref, evicted=True)
     known.store.reporter.pop_changes()
     known.assumed.cancel_deletion(known.pod("g-1").ref)
@@ -202,7 +202,7 @@ def test_promise_counts_until_it_is_taken_back(stands, node_, want):
     assert stands == known.pod("one").nominated
 
 
-def test_node_of_a_promise_that_is_taken_back_is_told_to_be_freer(known):
+def test_node_of_a_cleared_nomination_is_reported_as_freer(known):
     known.assumed.assume_nomination(known.pod().ref, "n1")
     assert set() == known.store.reporter.pop_changes().freed_nodes
     known.assumed.assume_nomination(known.pod().ref, "n1")
@@ -246,7 +246,7 @@ def test_condition_is_presumed_of_the_group_that_is_written_alone(uid, want):
     assert want == known.condition()
 
 
-def test_condition_that_was_not_written_leaves_what_stands():
+def test_condition_that_was_not_written_leaves_the_existing_one():
     known = CachedObjects(with_condition(FALSE))
     known.assumed.assume_condition(Ref("PodGroup", "default", "g"), TRUE)
     known.assumed.forget_condition(Ref("PodGroup", "default", "g"), "OfAnotherType")
@@ -261,7 +261,7 @@ def test_condition_that_is_taken_away_is_none():
     assert known.condition() is None
 
 
-def test_what_a_pod_is_told_counts_until_it_could_not_be_written(known):
+def test_condition_of_a_pod_counts_until_its_write_failed(known):
     ref, why = known.pod().ref, Condition(SCHEDULED, "False", "Unschedulable", "no room")
     known.assumed.assume_condition(ref, why)
     assert why == known.pod().pod_scheduled
@@ -321,7 +321,7 @@ def test_single_pod_that_runs_on_waits_for_nothing():
     assert (set(), False) == (known.store.reporter.pop_changes().roots, known.pod("one").deletion_assumed)
 
 
-def test_pod_whose_group_is_gone_has_no_root_to_be_looked_at(known):
+def test_pod_of_a_deleted_group_has_no_root_to_attempt(known):
     known.assumed.assume(known.pod().ref, "n1")
     known.happens(gone("g", "PodGroup"))
     known.store.reporter.pop_changes()

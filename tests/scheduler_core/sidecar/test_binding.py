@@ -204,7 +204,7 @@ def test_group_that_was_not_placed_before_has_the_moment_of_writing():
         ),
     ],
 )
-def test_event_tells_how_many_pods_and_where(decision, want):
+def test_event_reports_how_many_pods_and_where(decision, want):
     placing = Placing(leaf("g", 2), *(bound(each, "n1") for each in pods("g", 2, **MUSTER)))
     assert [want] == [each.message for each in of(RecordEvent, placing.committed(decision))]
 
@@ -225,12 +225,12 @@ def test_condition_that_is_or_will_be_true_is_not_overwritten(say):
     assert ([], [("g", "FailedScheduling")]) == (said(writes), told(writes))
 
 
-def test_condition_that_stands_true_is_not_overwritten():
+def test_true_condition_is_not_overwritten():
     placing = Placing(conditioned(leaf("g", 1), standing("True")), *pods("g", 1, **MUSTER))
     assert [] == said(placing.told(failed()))
 
 
-def test_condition_that_stands_is_not_written_again_also_before_it_shows():
+def test_written_condition_is_not_written_again_before_the_watch_shows_it():
     placing = Placing(conditioned(leaf("g", 1), standing()), *pods("g", 1, **MUSTER))
     assert [] == said(placing.told(failed()))
     other = failed(why="no node is left")
@@ -253,7 +253,7 @@ def test_condition_with_another_reason_keeps_the_time_since_when_it_is_so():
         pytest.param(Status.WAIT, [], id="waiting"),
     ],
 )
-def test_groups_pods_and_an_event_tell_that_it_failed(status, want):
+def test_groups_pods_and_an_event_report_the_failure(status, want):
     placing = Placing(leaf("g", 1), *pods("g", 1, **MUSTER))
     writes = placing.told(failed("g-0", status=status))
     assert [want, want] == [
@@ -262,19 +262,19 @@ def test_groups_pods_and_an_event_tell_that_it_failed(status, want):
     assert [("g", "FailedScheduling")] * len(want) == told(writes)
 
 
-def test_pods_and_an_event_tell_that_the_tree_is_invalid_and_validation_tells_its_groups():
+def test_pods_and_an_event_report_the_invalid_tree_and_validation_reports_on_its_groups():
     placing = Placing(leaf("g", 1), *pods("g", 1, **MUSTER))
     writes = placing.told(failed("g-0", status=Status.INVALID))
     assert [("Pod", "SchedulerError")] == [(each.target.kind, each.condition.reason) for each in of(SetCondition, writes)]
     assert [("g", "FailedScheduling")] == told(writes)
 
 
-def test_group_that_is_gone_is_told_nothing():
+def test_deleted_group_gets_no_report():
     placing = Placing(leaf("g", 1), *pods("g", 1, **MUSTER))
     assert [] == said(placing.told(failed(group=Name("PodGroup", "default", "h"))))
 
 
-def test_group_that_has_its_place_in_a_tree_that_has_not_is_not_told_that_it_failed():
+def test_placed_group_of_a_tree_that_is_not_placed_is_not_reported_as_failed():
     placing = Placing(leaf("g", 1), *pods("g", 1, **MUSTER))
     decision = Decision(
         G, Status.UNSCHEDULABLE, NO_ROOM, groups=(GroupDecision(G, Status.SUCCESS, conditions=failed().groups[0].conditions),)
@@ -293,7 +293,7 @@ def test_group_that_has_its_place_in_a_tree_that_has_not_is_not_told_that_it_fai
         pytest.param(("False", "SchedulingGated", "another reason"), False, True, id="a gate that is gone"),
     ],
 )
-def test_pod_is_told_why_it_waits(before, update_message, want):
+def test_pod_gets_the_reason_why_it_is_pending(before, update_message, want):
     member = pod("g-0", "g", **MUSTER)
     if before is not None:
         member = conditioned(member, Condition(SCHEDULED, *before))
@@ -302,12 +302,12 @@ def test_pod_is_told_why_it_waits(before, update_message, want):
     assert want == bool(writes)
 
 
-def test_pod_that_our_gate_holds_is_not_told_why_it_waits():
+def test_pod_with_our_gate_gets_no_reason():
     placing = Placing(leaf("g", 1), pod("g-0", "g", **GATED), ungates=True)
     assert ["g"] == [name for name, _, _ in said(placing.told(failed("g-0")))]
 
 
-def test_pod_that_is_left_over_by_a_group_that_was_placed_is_told_and_nothing_else():
+def test_only_the_leftover_pod_of_a_placed_group_is_reported():
     placing = Placing(leaf("g", 1), *pods("g", 2, **MUSTER))
     writes = placing.told(Decision(G, Status.SUCCESS, pending={"default/g-1": NO_ROOM}))
     assert [("g-1", SCHEDULED, "False")] == said(writes)
@@ -336,7 +336,7 @@ def test_nomination_that_the_decision_does_not_renew_is_taken_back():
 
 
 @pytest.mark.parametrize("status", [Status.SUCCESS, Status.WAIT, Status.INVALID])
-def test_nomination_stands_where_the_root_did_not_fail(status):
+def test_nomination_is_kept_where_the_root_did_not_fail(status):
     placing = Placing(leaf("g", 1), pod("g-0", "g", nominated="n1", **MUSTER))
     assert () == placing.placer.nominations(failed(status=status) if status is not Status.SUCCESS else placed(), placing.survey)
     assert "n1" == placing.nominated("g-0")
@@ -354,7 +354,7 @@ def test_gang_is_undone_by_deleting_what_of_it_is_loose_and_nothing_else():
     assert (True, True) == ("no room is left" in writes[-1].message, "2 pods are deleted" in writes[-1].message)  # type: ignore[union-attr]
 
 
-def test_pods_of_a_gang_that_is_undone_count_as_leaving_and_are_not_asked_for_twice():
+def test_pods_of_an_undone_gang_count_as_terminating_and_are_deleted_once():
     placing = Placing(leaf("g", 3), *(bound(each, "n1") for each in pods("g", 2, **MUSTER)), pod("g-2", "g", **MUSTER))
     placing.placer.undo(placing.survey, "so it is")
     found = placing.survey

@@ -133,7 +133,7 @@ def test_event_of_an_older_pod_of_the_same_name_changes_nothing():
 
 
 @pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
-def test_pod_that_has_ended_gives_its_room_back_and_is_counted_once(phase):
+def test_pod_that_has_ended_frees_its_resources_and_is_counted_once(phase):
     server, store = full(node("n1"), leaf("g", 2), pod("a", "g", on="n1"))
     assert 1000 == store.usage.placement_state().requested.sums()[0, 0]
     done = pod("a", "g", on="n1")
@@ -179,7 +179,7 @@ def test_pod_is_a_member_by_its_spec_or_by_label(membership, labels, group, want
         pytest.param("Workload", b'{"metadata": {"name": "a"}, "spec": []}', id="a Workload of another shape"),
     ],
 )
-def test_content_that_cannot_be_used_is_told_and_not_raised(kind, text):
+def test_unusable_content_is_reported_and_not_raised(kind, text):
     store = Cache()
     store.apply(kind, "ADDED", text)
     store.replace(kind, [text])
@@ -197,7 +197,7 @@ def test_object_that_comes_to_be_unusable_is_used_no_more():
     assert ((), 1) == (tuple(store.groups()), len(store.problems()))
 
 
-def test_heartbeat_of_a_node_leaves_the_ground_as_it_is():
+def test_heartbeat_of_a_node_does_not_change_the_placement_state():
     server, store = full(node("n1"), pod("a", on="n1"))
     ground, changes = store.usage.placement_state(), store.reporter.change_count
     beat = node("n1")
@@ -208,7 +208,7 @@ def test_heartbeat_of_a_node_leaves_the_ground_as_it_is():
     assert (True, changes) == (store.usage.placement_state() is ground, store.reporter.change_count)
 
 
-def test_feature_that_a_node_declares_changes_the_ground():
+def test_declared_feature_of_a_node_changes_the_placement_state():
     server, store = full(node("n1"), leaf("g", 1), pod("g-0", "g", hostNetwork=True, hostUsers=False))
     assert Status.SUCCESS is not decided(store)
     declaring = node("n1")
@@ -260,7 +260,7 @@ def test_images_are_those_that_load_finds(data):
         assert repr(bonuses[0]) == repr(bonuses[1])
 
 
-def test_image_that_no_pod_has_leaves_the_ground_as_it_is_and_another_only_changes_scores():
+def test_image_of_no_pod_does_not_change_the_placement_state_and_another_only_changes_scores():
     server, store = full(node("n1"), node("n2"), wearing("a", "a:1", on="n1"), wearing("b", "a:1"))
     before, changes = store.usage.placement_state(), store.reporter.change_count
     server.put(shown("n2", "other:1"))
@@ -278,7 +278,7 @@ def test_image_that_no_pod_has_leaves_the_ground_as_it_is_and_another_only_chang
     assert {"a:1", "other:1"} == {*store.usage.placement_state().nodes.reported}
 
 
-def test_label_of_a_node_changes_the_ground_and_not_what_is_taken():
+def test_label_of_a_node_changes_the_placement_state_and_not_its_usage():
     server, store = full(node("n1"), pod("a", on="n1"))
     before = store.usage.placement_state()
     server.put(node("n1", rack="r9"))
@@ -299,7 +299,7 @@ def test_pod_counts_where_it_is_pinned_only_if_its_selector_says_so():
     assert {"default/a": "n1", "default/b": "", "default/c": "", "default/d": ""} == keys(store)
 
 
-def test_pod_that_is_marked_takes_no_room_where_nobody_pins():
+def test_annotated_pod_uses_no_resources_in_modes_that_do_not_pin():
     greedy = stranger(pod("a", cpu="1000", nodeSelector={HOST: "n1"}), annotations={GATE: "n1"})
     _, store = full(node("n1"), greedy)
     sums = [int(store.usage.placement_state().requested.sums()[0, 0])]

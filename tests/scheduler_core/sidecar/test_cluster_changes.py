@@ -170,11 +170,11 @@ def told(each):
 
 
 @pytest.mark.parametrize("each", [pod("a", "g"), pod("a", "g", on="n1")], ids=["pending", "running"])
-def test_what_a_pod_is_told_helps_nobody(each):
+def test_condition_of_a_pod_is_no_queueing_hint(each):
     assert not change_of(each, told(each), leaf("g", 1))
 
 
-def test_a_single_pod_that_is_gone_is_told_to_whoever_remembers_it():
+def test_the_deletion_of_a_single_pod_reaches_all_caches_that_know_it():
     assert ClusterChanges(roots={single("a")}, freed_nodes={"n1"}, pods_moved=True) == change_of(pod("a", on="n1"), GONE)
 
 
@@ -260,7 +260,7 @@ def test_a_change_of_a_group(before, after, want):
         pytest.param([composite("m", 1, parent="y")], False, id="one that it is below itself"),
     ],
 )
-def test_who_leaves_with_whom_changes_with_a_group_that_runs(others, want):
+def test_preemption_units_change_with_a_running_group(others, want):
     assert want == change_of(None, composite("y", 1, parent="m"), *others).units
 
 
@@ -306,7 +306,7 @@ def test_a_change_of_what_is_said_about_groups(before, after, want):
     assert want == change_of(before, after, made, of_another, composite("top", 1), leaf("child", 1, parent="top"))
 
 
-def test_news_are_added_up_until_they_are_taken_and_told_once():
+def test_changes_are_merged_until_they_are_taken_and_returned_once():
     found = Cluster(node("n1"), leaf("g", 1), pod("a", "g", on="n1"))
     found.server.delete(("Pod", "default", "a"))
     found.server.put(node("n2"))
@@ -339,6 +339,6 @@ def test_changes_of_budgets_are_numbered():
         pytest.param(ClusterChanges(units=True), id="a unit"),
     ],
 )
-def test_each_fact_is_news(news):
+def test_each_fact_is_a_change(news):
     assert news
     assert not ClusterChanges()

@@ -129,7 +129,7 @@ def test_root_that_fits_is_placed_whole_wherever_the_process_is_killed(objects, 
         assert all(each["status"]["conditions"][-1]["status"] == "True" for each in placed)
 
 
-def test_gang_that_loses_its_room_in_the_crash_is_undone_whole():
+def test_gang_that_loses_its_resources_in_a_crash_is_undone_whole():
     objects = [*racks({"a": 3}, cpu="1"), leaf("g", 3, "rack"), *pods("g", 3)]
     for crash in range(1, 3):
         world = World(objects, options("place"), Luck(random.Random(1)))

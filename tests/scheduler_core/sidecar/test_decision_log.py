@@ -50,7 +50,7 @@ def test_pods_that_wait_and_victims_count_too():
     assert [1] == kept(remembered, 2)
 
 
-def test_a_root_that_is_gone_makes_room():
+def test_a_deleted_root_frees_capacity():
     remembered = DecisionLog(10, 2)
     remembered.record(decision(0, 2))
     remembered.forget(Name("PodGroup", "ns", "g0"))

@@ -145,7 +145,7 @@ def test_a_write_at_a_bad_moment_is_repeated_after_a_look_where_it_may_have_been
 
 
 @pytest.mark.parametrize("nothing", [[], "ok", {}, {"metadata": None}], ids=str)
-def test_what_is_found_and_is_no_object_tells_nothing(publishing, nothing):
+def test_documents_that_are_no_objects_report_nothing(publishing, nothing):
     server = Server(OSError("gone"), nothing)
 
     assert [WriteOutcome.DONE] == publishing(server).submit(BIND)
@@ -162,7 +162,7 @@ def test_what_is_found_and_is_no_object_tells_nothing(publishing, nothing):
         pytest.param(reply(404), WriteOutcome.GONE, id="not there"),
     ],
 )
-def test_what_a_lost_answer_was_is_looked_for_and_not_written_again(publishing, found, want):
+def test_a_lost_response_is_read_back_and_not_written_again(publishing, found, want):
     server = Server(OSError("gone"), found)
 
     assert [want] == publishing(server).submit(BIND)
@@ -215,7 +215,7 @@ def test_each_try_waits_twice_as_long_as_the_last_up_to_a_limit(publishing):
         pytest.param(reply(403), FORBIDDEN_SECONDS, id="one that forbids it"),
     ],
 )
-def test_what_cannot_be_done_in_time_is_given_up_and_told_so_once(publishing, failure, seconds):
+def test_late_requests_are_dropped_and_reported_once(publishing, failure, seconds):
     server = Server(*[failure] * 1000)
     found = publishing(server)
 
@@ -281,14 +281,14 @@ def test_a_shorter_word_does_not_end_a_longer_wait(publishing):
         pytest.param(reply(404), WriteOutcome.GONE, id="none of its name"),
     ],
 )
-def test_what_is_invalid_is_looked_at_to_tell_whose_it_is(publishing, found, want):
+def test_invalid_trees_are_read_for_their_owner(publishing, found, want):
     server = Server(reply(422), found)
 
     assert [want] == publishing(server).submit(Nominate(pod(), "n1"))
     assert ["PATCH", "GET"] == server.methods
 
 
-def test_what_is_invalid_is_tried_again_where_that_cannot_be_told(publishing):
+def test_invalid_trees_are_retried_where_the_owner_is_unknown(publishing):
     server = Server(reply(422), reply(500))
 
     assert [WriteOutcome.DONE] == publishing(server).submit(Nominate(pod(), "n1"))
@@ -298,7 +298,7 @@ def test_what_is_invalid_is_tried_again_where_that_cannot_be_told(publishing):
     ("code", "want"),
     [pytest.param(400, WriteOutcome.REFUSED, id="no use in asking again"), pytest.param(404, WriteOutcome.GONE, id="not there")],
 )
-def test_what_is_final_is_asked_once(publishing, code, want):
+def test_final_answers_are_requested_once(publishing, code, want):
     server = Server(reply(code))
 
     assert [want] == publishing(server).submit(BIND)
@@ -431,7 +431,7 @@ def test_of_two_refused_evictions_the_first_by_name_is_reported_whichever_answer
         pytest.param([reply(400)], "a", id="one cannot be asked for"),
     ],
 )
-def test_a_plan_is_rehearsed_by_asking_for_each_and_told_once(publishing, answers, refused):
+def test_a_plan_is_dry_run_for_each_victim_and_reported_once(publishing, answers, refused):
     server = Server(*answers)
     found = publishing(server)
     (told,) = rehearsed(found, *victims("a", "b", "c"))
@@ -461,7 +461,7 @@ def test_a_plan_cannot_be_rehearsed_by_who_does_not_lead(publishing):
 TELL = RecordEvent(GROUP, "Warning", "FailedScheduling", "no room")
 
 
-def test_events_are_not_told_of(publishing):
+def test_events_are_not_reported(publishing):
     server = Server()
 
     assert [] == publishing(server).submit(TELL)

@@ -138,7 +138,7 @@ def test_a_condition_that_was_just_written_is_ours_though_no_event_shows_it():
     assert 1 == len(DisruptionTargets("muster").wanted(store, 0.0))
 
 
-def test_condition_is_taken_off_the_very_group_that_was_looked_at():
+def test_condition_is_removed_only_from_the_group_with_the_same_uid():
     store = filled(told(leaf("w", 1)), RUNNING)
     (write,) = DisruptionTargets("muster").wanted(store, 0.0)
     assert ("DisruptionTarget", "") == (write.condition.type, write.condition.status)

@@ -18,7 +18,7 @@ def posting(told, tell=NO_ROOM, now=0.0):
     return told.event_request(tell, "scheduling.k8s.io/v1beta1", now, STAMP)
 
 
-def test_an_event_says_of_what_why_and_by_whom():
+def test_an_event_has_object_reason_and_reporter():
     body = posting(recorder()).body
 
     assert ("Warning", "FailedScheduling", "no room") == (body["type"], body["reason"], body["note"])
@@ -70,7 +70,7 @@ def test_an_event_that_is_not_there_is_none_of_too_many():
     assert BURST == sum(each is not None for each in found)
 
 
-def test_an_object_with_too_many_events_is_told_no_more_until_later():
+def test_an_object_with_too_many_events_gets_no_more_until_later():
     told = recorder()
     found = [posting(told, RecordEvent(GROUP, "Normal", "R", str(number))) for number in range(BURST + 1)]
 

@@ -66,7 +66,7 @@ def test_a_condition_that_does_not_is_changed_only_while_the_group_is_as_it_was_
     assert {"uid": "uid-g", "resourceVersion": "7"} == patch["metadata"]
 
 
-def test_a_group_that_was_made_since_is_told_nothing():
+def test_a_group_created_since_gets_no_report():
     held = Held(uid="another")
 
     assert (WriteOutcome.GONE, ["GET"]) == carried(held, Condition(TYPE, "False", "Invalid", "the tree is invalid"))

@@ -85,7 +85,7 @@ def test_a_circle_that_is_deleted_as_a_whole_is_let_go(names):
     assert [("RemoveFinalizer", name, INNER) for name in names] == wanted(*composites(*names))
 
 
-def test_what_stands_below_a_circle_is_let_go_first():
+def test_groups_below_a_cycle_are_released_first():
     leaf = group("leaf", deleting=True, finalizers=[LEAF], parent="x")
 
     assert [] == wanted(*composites("x", "y"), leaf, pods=Pods(("a", "leaf")))

@@ -38,7 +38,7 @@ def test_version_is_a_number_or_unknown(written, want):
         pytest.param(Stamp("u", 5), Stamp("u", 0), True, id="a version that is unknown"),
     ],
 )
-def test_object_that_is_there_is_news_unless_it_is_older(before, after, want):
+def test_existing_object_is_a_change_unless_it_is_older(before, after, want):
     kept = Freshness()
     assert kept.add_or_update(A, before)
     assert want == kept.add_or_update(A, after)
@@ -54,7 +54,7 @@ def test_object_that_is_there_is_news_unless_it_is_older(before, after, want):
         pytest.param(Stamp("", 0), True, id="whichever"),
     ],
 )
-def test_deletion_is_news_unless_it_is_of_one_before(gone, want):
+def test_deletion_is_a_change_unless_it_is_of_an_earlier_uid(gone, want):
     kept = Freshness()
     kept.add_or_update(A, Stamp("u", 5))
     assert want == kept.delete(A, gone)
@@ -78,7 +78,7 @@ def test_deletions_are_remembered_up_to_a_number():
     assert not kept.add_or_update(("default", "1"), Stamp("u1", 6))
 
 
-def test_list_drops_what_it_lacks_and_what_is_older_is_no_news_after_it():
+def test_list_removes_missing_objects_and_older_events_after_it_are_ignored():
     kept = Freshness()
     kept.add_or_update(A, Stamp("u", 5))
     kept.add_or_update(B, Stamp("w", 6))
@@ -100,7 +100,7 @@ def test_list_without_a_version_is_taken_at_its_word():
     assert [A] == kept.delete_unlisted(set(), 0)
 
 
-def test_object_of_a_list_is_news_though_an_older_list_lacked_it():
+def test_object_of_a_list_is_a_change_though_an_older_list_lacked_it():
     kept = Freshness()
     kept.delete_unlisted(set(), 9)
     assert not kept.add_or_update(A, Stamp("u", 8))

@@ -24,7 +24,7 @@ def client(dead=(), unready=(), known=None):
         pytest.param("/readyz", ("stuck",), ("not listed",), (503, "stuck\nnot listed\n"), id="every reason"),
     ],
 )
-def test_probes_tell_why(path, dead, unready, want):
+def test_probes_answer_with_the_reason(path, dead, unready, want):
     answer = client(dead, unready).get(path)
 
     assert want == (answer.status_code, answer.text)
@@ -36,14 +36,14 @@ def test_a_decision_is_explained():
     assert (200, {"status": "Success"}) == (answer.status_code, answer.json)
 
 
-def test_an_unknown_root_is_told_as_such_and_no_longer_than_a_name():
+def test_an_unknown_root_is_reported_in_one_short_line():
     answer = client().get(f"/explain/default/{'x' * 10_000}")
 
     assert 404 == answer.status_code
     assert len(answer.text) < 1000
 
 
-def test_a_decision_that_there_is_no_time_to_tell_is_not_said_to_be_missing():
+def test_a_decision_that_there_was_no_time_to_return_is_not_reported_as_missing():
     def explain(_namespace, _name):
         raise TimeoutError
 
@@ -51,7 +51,7 @@ def test_a_decision_that_there_is_no_time_to_tell_is_not_said_to_be_missing():
     assert (503, True) == (answer.status_code, "retry in a second" in answer.text)
 
 
-def test_no_more_is_looked_up_at_once_than_may_be():
+def test_the_number_of_concurrent_lookups_is_limited():
     asked = []
 
     def explain(namespace, name):
@@ -67,7 +67,7 @@ def test_no_more_is_looked_up_at_once_than_may_be():
     assert MAX_LOOKUPS == len(asked), "whoever was turned away and whoever was answered make room for others"
 
 
-def test_figures_are_told_as_prometheus_reads_them():
+def test_metrics_are_exposed_in_the_prometheus_format():
     answer = client().get("/metrics")
 
     assert answer.content_type.startswith("text/plain")

@@ -63,7 +63,7 @@ def test_kinds_that_are_not_needed_from_the_start_are_watched_later(monkeypatch)
     assert "ReplicaSet objects are not listed yet" in feed.unsynced()
 
 
-def test_news_go_to_the_inbox_in_order_with_their_kind():
+def test_events_go_to_the_mailbox_in_order_with_their_kind():
     watching = Watching()
     one, two = msgspec.Raw(b'{"a": 1}'), msgspec.Raw(b'{"a": 2}')
     watching.sinks["Pod"].replace([one])
@@ -75,7 +75,7 @@ def test_news_go_to_the_inbox_in_order_with_their_kind():
     assert want == watching.news()
 
 
-def test_how_it_stands_is_no_news():
+def test_status_is_not_a_change():
     watching = Watching()
     watching.sinks["Pod"].set_status(WatchStatus.ACTIVE, "")
     watching.sinks["Pod"].set_status(WatchStatus.FAILED, "x")
@@ -122,7 +122,7 @@ def test_why_a_kind_cannot_be_watched_is_part_of_what_is_missed():
     assert ("Node objects are not listed yet: HTTP 403: forbidden",) == watching.feed.unsynced()
 
 
-def test_a_complaint_is_logged_once_until_the_kind_was_heard_of():
+def test_a_warning_is_logged_once_until_the_kind_has_events():
     watching = Watching()
     sink = watching.sinks["Node"]
     for standing, reason in (
@@ -140,7 +140,7 @@ def test_a_complaint_is_logged_once_until_the_kind_was_heard_of():
     ("seconds", "want"),
     [pytest.param(90.0, (), id="at the limit"), pytest.param(91.0, ("Pod objects: no watch event for 91 s",), id="beyond")],
 )
-def test_a_kind_that_is_not_heard_of_is_told(clock, seconds, want):
+def test_a_kind_without_events_is_reported(clock, seconds, want):
     watching = Watching()
     watching.list_all()
     clock.now += seconds
@@ -150,7 +150,7 @@ def test_a_kind_that_is_not_heard_of_is_told(clock, seconds, want):
     assert want == watching.feed.silent(90.0)
 
 
-def test_a_failure_is_no_sign_of_life_and_is_told_with_the_silence(clock):
+def test_a_failure_does_not_count_as_an_event_and_is_reported_with_the_silence(clock):
     watching = Watching()
     watching.list_all()
     clock.now += 100.0
@@ -162,7 +162,7 @@ def test_a_failure_is_no_sign_of_life_and_is_told_with_the_silence(clock):
 
 
 @pytest.mark.parametrize("standing", [pytest.param(None, id="not listed yet"), pytest.param(WatchStatus.NOT_SERVED, id="not served")])
-def test_of_a_kind_of_which_nothing_is_known_silence_is_not_told(clock, standing):
+def test_silence_of_an_unknown_kind_is_not_reported(clock, standing):
     watching = Watching()
     if standing is not None:
         watching.sinks["Workload"].set_status(standing, "")

@@ -184,7 +184,7 @@ def test_nothing_is_decided_before_every_kind_is_known():
     assert [BIND, TELL] == turning.publisher.written
 
 
-def test_a_write_that_was_refused_is_told_in_the_log_with_what_and_why():
+def test_a_refused_write_is_logged_with_its_object_and_reason():
     turning = Turning(scheduler=Planner())
     turning.turn(*[Done(Bind(POD, "n1"), WriteOutcome.REFUSED, "HTTP 403: no")] * 3, Done(BIND, WriteOutcome.DONE, ""))
 
@@ -206,7 +206,7 @@ def test_a_write_that_is_retried_is_logged_and_passed_to_the_scheduler():
     assert [{"pod": "default/p", "node": "n1", "reason": "HTTP 403: no"}] == explanation.writes["failures"]
 
 
-def test_while_another_leads_all_is_heard_and_nothing_decided(clock):
+def test_while_another_leads_events_are_read_and_nothing_is_decided(clock):
     turning = Turning(leads=False, scheduler=Planner(attempt(BIND)), keeping=Keeping(TELL))
     for _ in range(3):
         clock.now += 10.0
@@ -319,7 +319,7 @@ def test_who_begins_to_lead_tries_what_came_while_another_led(clock):
         pytest.param(Unserved("PodGroup"), id="not served any more"),
     ],
 )
-def test_what_keeps_an_eye_on_a_kind_is_told_that_it_changed(news):
+def test_observers_of_a_kind_are_called_when_it_changed(news):
     turning = Turning()
     turning.turn()
     turning.keeping.heard.clear()
@@ -364,7 +364,7 @@ def test_what_became_of_a_write_is_counted_where_nothing_is_placed():
     ("follow", "result", "victims"),
     [pytest.param((EVICT, EVICT, TELL), "Success", 2.0, id="it stands"), pytest.param((), "Unschedulable", 0.0, id="it is out of date")],
 )
-def test_a_plan_that_would_be_allowed_is_carried_out_and_counted_if_it_still_stands(follow, result, victims):
+def test_an_allowed_plan_is_carried_out_and_counted_if_it_is_still_valid(follow, result, victims):
     turning = Turning(scheduler=Planner(follow=follow))
     turning.turn(DryRunDone(ROOT, (EVICT,), None, ""))
 
@@ -374,7 +374,7 @@ def test_a_plan_that_would_be_allowed_is_carried_out_and_counted_if_it_still_sta
     assert victims == turning.figure("muster_workload_preemption_victims_sum")
 
 
-def test_a_plan_is_judged_by_all_that_was_heard_by_then():
+def test_a_plan_is_checked_against_all_events_until_then():
     planner = Planner()
     turning = Turning(scheduler=planner)
     planner.see = lambda: turning.store.counts()["Pod"]
@@ -502,7 +502,7 @@ def test_pods_and_groups_that_are_really_tried_are_counted_apart():
         assert 1.0 == turning.figure(f'muster_under_way_entities{{type="{type_}",work="binding"}}')
 
 
-def test_how_many_roots_wait_is_told():
+def test_the_number_of_waiting_roots_is_reported():
     turning = Turning(scheduler=Planner())
     turning.turn()
 
@@ -539,7 +539,7 @@ def running():
         thread.join(PATIENCE)
 
 
-def test_what_is_asked_is_looked_up_by_the_thread_of_the_loop(running):
+def test_questions_are_answered_by_the_thread_of_the_loop(running):
     turning = Turning()
     thread = running(turning)
 
@@ -547,7 +547,7 @@ def test_what_is_asked_is_looked_up_by_the_thread_of_the_loop(running):
     assert thread.ident != threading.get_ident()
 
 
-def test_what_is_asked_of_a_loop_that_has_no_time_has_no_answer(monkeypatch):
+def test_question_to_a_busy_loop_has_no_answer(monkeypatch):
     monkeypatch.setattr("scheduler_core.sidecar.process.loop.ANSWER_SECONDS", 0.01)
     turning = Turning()
 

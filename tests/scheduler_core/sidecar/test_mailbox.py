@@ -30,7 +30,7 @@ A, B, C = Unserved("A"), Unserved("B"), Unserved("C")
         pytest.param(9, [A, B, C], [], id="more"),
     ],
 )
-def test_news_are_taken_in_the_order_of_arrival_and_no_more_at_once_than_asked_for(most, first, then):
+def test_events_are_taken_in_the_order_of_arrival_and_at_most_the_requested_number(most, first, then):
     inbox = filled(A, B, C)
 
     assert first == [*inbox.dequeue(0.0, most)]
@@ -47,7 +47,7 @@ def test_where_there_is_nothing_nothing_is_taken(seconds):
 @pytest.mark.parametrize(
     "news", [pytest.param([None], id="alone"), pytest.param([None, A], id="before news"), pytest.param([A, None, B], id="among news")]
 )
-def test_what_only_wakes_up_is_no_news(news):
+def test_a_wake_up_is_not_a_change(news):
     assert [each for each in news if each] == [*filled(*news).dequeue(0.0, 10)]
 
 

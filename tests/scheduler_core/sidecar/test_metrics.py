@@ -184,7 +184,7 @@ def test_the_time_of_a_cycle_is_shared_out_among_what_was_decided_in_it():
 @pytest.mark.parametrize(
     ("seconds", "bucket"), [pytest.param(0.004, "0.004", id="at its bound"), pytest.param(0.0041, "0.008", id="above")]
 )
-def test_durations_are_told_in_kube_schedulers_buckets(seconds, bucket):
+def test_durations_are_reported_in_kube_schedulers_buckets(seconds, bucket):
     telemetry = SidecarMetrics()
     telemetry.algorithm_seconds.observe(seconds)
     found = figures(telemetry)
@@ -248,7 +248,7 @@ def test_placements_are_counted_as_far_as_they_were_not_counted_before():
         pytest.param(1000.0, (0.0, 0.0), id="above all"),
     ],
 )
-def test_the_time_of_a_cycle_is_shared_out_among_the_placements_looked_at_in_it(seconds, buckets):
+def test_the_time_of_a_cycle_is_divided_among_its_placements(seconds, buckets):
     telemetry, looked = SidecarMetrics("mine"), Counters()
     looked.add(10, 10)
     telemetry.placements_evaluated(looked, seconds)
@@ -260,7 +260,7 @@ def test_the_time_of_a_cycle_is_shared_out_among_the_placements_looked_at_in_it(
     assert 10.0 == found[f"{name}_count{{{of}}}"]
 
 
-def test_a_cycle_that_looked_at_nothing_tells_nothing():
+def test_a_cycle_without_attempts_reports_nothing():
     telemetry = SidecarMetrics()
     telemetry.placements_evaluated(Counters(), 1.0)
 
@@ -300,7 +300,7 @@ def queues(telemetry, name):
     ],
 )
 @pytest.mark.parametrize(("kind", "type_"), [("Pod", "pod"), ("PodGroup", "podgroup"), ("CompositePodGroup", "podgroup")])
-def test_roots_are_told_by_the_queue_in_which_kube_scheduler_would_have_them(state, queue, work, kind, type_):
+def test_roots_are_counted_by_the_queue_of_kube_scheduler(state, queue, work, kind, type_):
     telemetry = SidecarMetrics()
     telemetry.waiting({(each, of): 7 for each in STATES for of in ("Pod", "PodGroup", "CompositePodGroup")})
     telemetry.waiting({(state, kind): 3})
@@ -338,7 +338,7 @@ def test_every_figure_is_kube_schedulers_or_one_of_ours():
 
 
 @pytest.mark.parametrize("name", KUBERNETES)
-def test_what_kube_scheduler_tells_has_its_labels_buckets_and_help(name):
+def test_metrics_of_kube_scheduler_have_its_labels_buckets_and_help(name):
     labels, buckets, about = KUBERNETES[name]
     (described,) = [each for each in SidecarMetrics().described() if each.name == f"muster_{name}"]
     samples = [each for family in exercised().registry.collect() for each in family.samples]
@@ -353,13 +353,13 @@ def test_what_kube_scheduler_tells_has_its_labels_buckets_and_help(name):
 
 
 @pytest.mark.parametrize("name", VALUES)
-def test_what_kube_scheduler_tells_has_its_values_of_labels(name):
+def test_metrics_of_kube_scheduler_have_its_values_of_labels(name):
     samples = [each for family in exercised().registry.collect() for each in family.samples if each.name == f"muster_{name}"]
 
     assert VALUES[name] == {label: {each.labels[label] for each in samples} for label in VALUES[name]}
 
 
-def test_each_figure_is_described_by_the_name_and_labels_under_which_it_is_told():
+def test_each_metric_is_described_by_its_name_and_labels():
     telemetry = SidecarMetrics()
     described = telemetry.described()
     families = {line.split(" ")[2] for line in telemetry.text().decode().splitlines() if line.startswith("# HELP muster_")}

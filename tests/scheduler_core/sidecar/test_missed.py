@@ -37,7 +37,7 @@ def why(scene, name):
     return scene.scheduler.explain("default", name).decision.pending[f"default/{name}"]
 
 
-def test_few_are_told_by_name():
+def test_few_are_reported_by_name():
     scene = Scene(node("n1"), asking("p", *many(2)))
     assert [] == of(Bind, scene.writes())
 
@@ -61,7 +61,7 @@ def test_one_that_has_no_row_of_its_own_is_missed_all_the_same():
     assert OTHERS in why(scene, "q")
 
 
-def test_who_asks_for_another_then_does_not_have_all_counted_anew():
+def test_a_later_request_does_not_count_everything_again():
     scene = Scene(node("n1"), asking("p", *many()))
     scene.writes()
     before = scene.store.usage.placement_state()
@@ -72,7 +72,7 @@ def test_who_asks_for_another_then_does_not_have_all_counted_anew():
 
 
 @pytest.mark.parametrize("name", ["r0000", "r0999", "zzz"])
-def test_once_a_node_has_it_there_is_room(name):
+def test_a_node_that_has_the_resource_has_capacity(name):
     scene = Scene(node("n1"), asking("p", *many()), asking("q", name))
     scene.writes()
     scene.put(having("n2", name))
@@ -80,7 +80,7 @@ def test_once_a_node_has_it_there_is_room(name):
     assert {"q": "n2"} == nodes_of(scene.wait(60.0))
 
 
-def test_a_node_that_gets_it_later_has_room():
+def test_a_node_that_gets_the_resource_later_has_capacity():
     scene = Scene(node("n1"), asking("p", *many()), asking("q", "zzz"))
     scene.writes()
     scene.put(having("n1", "zzz"))
@@ -98,7 +98,7 @@ def test_what_changes_on_a_node_leaves_the_rows_as_they_are():
     assert before == rows(scene)
 
 
-def test_pods_that_run_with_what_their_node_has_no_more_take_room_of_all_else():
+def test_pods_on_an_overcommitted_node_still_use_its_other_resources():
     scene = Scene(node("n1", "2"), asking("p", *many(), on="n1"), pod("q", **MUSTER), pod("r", **MUSTER))
 
     assert 1 == len(nodes_of(scene.writes()))

@@ -385,7 +385,7 @@ def test_victims_of_a_root_that_is_gone(under_way, want):
         pytest.param(lambda here: here.happens(pod("g-0", "g")), id="it is another scheduler's"),
     ],
 )
-def test_room_of_a_bind_of_which_nothing_is_known_is_given_back_with_the_root(change):
+def test_resources_of_a_bind_with_unknown_outcome_are_freed_with_the_root(change):
     here = room(count=1, minimum=1)
     write = here.flies()
     here.queue.binds.ended(write, WriteOutcome.FAILED, "no", 0.0)
@@ -394,7 +394,7 @@ def test_room_of_a_bind_of_which_nothing_is_known_is_given_back_with_the_root(ch
     assert "" == here.store.usage.node_of(here.pod("g-0"))
 
 
-def test_pod_whose_room_is_given_back_is_placed_for_the_group_that_was_made_anew():
+def test_pod_whose_resources_were_freed_is_placed_for_the_new_group():
     here = room(count=1, minimum=1)
     write = here.flies()
     here.queue.binds.ended(write, WriteOutcome.FAILED, "no", 0.0)
@@ -448,7 +448,7 @@ def test_root_that_is_not_known_can_be_forgotten():
     assert [G] == [*here.queue.entities.by_root]
 
 
-def test_decision_on_a_root_that_is_gone_is_not_told_any_more():
+def test_decision_on_a_deleted_root_is_not_reported():
     here = room()
     here.queue.decisions.record(Decision(G, Status.SUCCESS))
     here.happens(gone("g", "PodGroup"))
@@ -507,7 +507,7 @@ def test_root_is_woken_once_its_time_has_come_though_nothing_happened():
     assert Active is here.state
 
 
-def test_parked_root_is_tried_when_news_come_that_could_help_it():
+def test_unschedulable_root_is_attempted_after_an_event_that_could_help_it():
     here = room()
     here.parks(QueueingHint(events=frozenset({ClusterEvent.NODE, ClusterEvent.POD})))
     here.happens(pod("other", on="n1"))
@@ -524,7 +524,7 @@ def test_parked_root_is_woken_early_without_being_tried_where_it_is_not_time_to_
     assert (Unschedulable, True) == (here.state, G in here.queue.entities.unschedulable)
 
 
-def test_root_is_looked_at_when_it_comes_and_when_it_goes():
+def test_root_is_attempted_when_it_is_created_and_checked_when_it_is_deleted():
     here = Room()
     here.happens(leaf("g", 1), pod("g-0", "g", **MUSTER))
     here.queue.handle_changes(0.0)
@@ -559,12 +559,12 @@ def test_plan_closes_when_the_last_of_its_victims_has_left():
         pytest.param({}, GATED, False, id="they are not unless that is asked for"),
     ],
 )
-def test_roots_that_are_ours_are_told_by_the_options(options, pod_, want):
+def test_our_roots_are_selected_by_the_options(options, pod_, want):
     assert want == (Room(leaf("g", 1), pod("g-0", "g", **pod_), **options).looks() is not None)
 
 
 @pytest.mark.parametrize(("strategy", "steps"), [("complete", 7), ("greedy", 0)])
-def test_options_tell_how_roots_are_decided_on(strategy, steps):
+def test_options_select_the_strategy(strategy, steps):
     cycle = SchedulerOptions(strategy=strategy, budget=7, preempt=True, ignore=frozenset({"f"})).cycle
     assert (steps, True, frozenset({"f"})) == (cycle.steps, cycle.placing.preempt, cycle.ignore)
     assert (strategy == "complete") is cycle.effective_placing.four_statuses

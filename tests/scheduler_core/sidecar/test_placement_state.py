@@ -50,7 +50,7 @@ CHANGES = st.lists(st.tuples(st.sampled_from([BIG, SMALL]), st.integers(0, 2), s
 
 @settings(max_examples=sampled(50), deadline=None)
 @given(CHANGES)
-def test_it_does_not_matter_when_the_sums_are_asked_for(changes):
+def test_it_does_not_matter_when_the_sums_are_read(changes):
     often, seldom = RequestedByPods(nodes()), RequestedByPods(nodes())
     for what, node, count, leaves in changes:
         for taken in (often, seldom):
@@ -86,7 +86,7 @@ def test_a_port_is_taken_until_the_last_pod_that_has_it_is_gone():
     assert {} == ports(taken)
 
 
-def test_what_is_not_asked_for_does_not_grow_for_ever():
+def test_unread_records_are_limited():
     taken = RequestedByPods(nodes())
     for serial in range(MAX_PENDING_CHANGES + 500):
         once = shape(serial + 1, serial=serial)
@@ -119,7 +119,7 @@ def test_a_site_begins_with_what_is_taken():
     assert {2: {PORT: 1}} == {node: dict(counts) for node, counts in found.ledger.ports.items()}
 
 
-def test_what_is_tried_on_a_site_leaves_the_ground_as_it_is():
+def test_a_trial_in_a_domain_leaves_the_placement_state_unchanged():
     here = ground()
     web = shape(1000, serial=2, ports=(PORT,))
     here.requested.add(web, 0, 1)
@@ -134,7 +134,7 @@ def test_what_is_tried_on_a_site_leaves_the_ground_as_it_is():
     assert [1000, 0, 0] == site(here).ledger.used[CPU].tolist()
 
 
-def test_room_is_kept_for_pods_that_are_promised_a_node_and_only_on_that_site():
+def test_resources_are_reserved_for_nominated_pods_on_their_node_only():
     here = ground()
     promised = record("a", BIG, nominated=2)
 

@@ -92,7 +92,7 @@ def test_plugins_have_their_say(plugins, want, strategy):
     assert want == {*nodes_of(scene.writes()).values()}
 
 
-def test_a_refusal_of_a_check_is_the_reason_that_is_told():
+def test_a_refused_check_is_the_reported_reason():
     scene = Scene(node("n1", "4"), *gang("g", 2), plugins=Plugins(checks=(NotOn("n1"),)))
     writes = scene.writes()
 
@@ -137,7 +137,7 @@ def test_a_root_whose_plugin_failed_is_tried_again():
 
 @pytest.mark.parametrize(("plugins", "method"), OF_EACH_KIND)
 @pytest.mark.parametrize("strategy", ["complete", "greedy"])
-def test_a_cycle_tells_of_a_plugin_that_fails_and_goes_on(plugins, method, strategy):
+def test_a_cycle_reports_a_failing_plugin_and_continues(plugins, method, strategy):
     objects = [*NODES, leaf("g", 2, "rack"), *pods("g", 2), leaf("h", 2, "rack"), *pods("h", 2)]
     chosen = CycleOptions(plugins=Plugins(**plugins), strategy=strategy)
     alone = CycleOptions(plugins=Plugins(generators=(OneNodeEach(),)) if "scorers" in plugins else Plugins(), strategy=strategy)

@@ -169,7 +169,7 @@ def test_all_is_counted_anew_after_so_many_changes(monkeypatch, changes, countin
     assert counting == live.affinity.counting
 
 
-def test_what_nobody_asks_about_does_not_grow_for_ever(monkeypatch):
+def test_unread_decisions_are_limited(monkeypatch):
     """A follower, or a leader with nothing to place, is not asked while pods of others come and go."""
     monkeypatch.setattr(module, "_MIN_CHANGES", 100)
     live = Live()

@@ -88,14 +88,14 @@ def test_decision_that_makes_nobody_leave_has_no_plan(scarce, victims):
     assert {} == scarce.nominated()
 
 
-def test_plan_says_who_leaves_for_whom_since_when(scarce):
+def test_plan_names_victims_preemptor_and_start(scarce):
     plan = scarce.plan()
     assert (G, 5.0) == (plan.root, plan.since)
     assert {"default/low-0": "low-0", "default/low-1": "low-1"} == {key: ref.name for key, ref in plan.victims.items()}
     assert all(ref.uid for ref in plan.victims.values())
 
 
-def test_victims_of_a_plan_count_as_leaving_and_its_room_is_promised(scarce):
+def test_victims_of_a_plan_count_as_terminating_and_their_resources_as_nominated(scarce):
     scarce.plan()
     assert (["low-0", "low-1"], BOTH) == (scarce.leaving(), scarce.nominated())
 
@@ -108,7 +108,7 @@ def test_promise_to_a_pod_that_is_gone_is_none():
 
 
 @pytest.mark.parametrize("by", list(EvictionMethod))
-def test_evictions_come_by_name_and_say_by_whom_and_for_what(by):
+def test_evictions_are_sorted_by_name_and_name_the_preemptor_and_the_reason(by):
     scarce = Scarce(by=by)
     evictions = scarce.preempting.evictions(scarce.plan("low-2", "low-0", "low-1"))
     assert ["low-0", "low-1", "low-2"] == [each.pod.name for each in evictions]
@@ -172,7 +172,7 @@ def test_plan_that_does_not_come_about_leaves_everything_as_it_was(scarce):
     assert not scarce.preempting.is_proved(plan)
 
 
-def test_nomination_that_stood_before_a_plan_stands_after_it():
+def test_nomination_from_before_a_plan_is_kept_after_it():
     scarce = Scarce(node("n2"), pod("g-0", "g", nominated="n2", priority=10, **MUSTER))
     plan = scarce.plan()
     assert BOTH == scarce.nominated()
@@ -219,7 +219,7 @@ def whole(name: str = "w", parent: str = "", **more: Any) -> list[Json]:
     return [leaf(name, 2, parent=parent, priority=0, **mode, **more), *(pod(f"low-{each}", name, on="n1", priority=0) for each in range(2))]
 
 
-def test_room_is_promised_before_groups_are_told_before_pods_leave_before_events():
+def test_nominations_are_written_before_conditions_before_evictions_before_events():
     scarce = Scarce(*whole())
     kinds = [type(write) for write in scarce.begin()]
     assert [Nominate] * 2 + [SetCondition] + [Evict] * 2 + [RecordEvent] * 3 == kinds
@@ -236,7 +236,7 @@ def test_plan_is_under_way_once_it_has_begun(scarce):
     assert Preempting(plan) == preempting
 
 
-def test_group_that_leaves_as_a_whole_is_told_once_and_why():
+def test_group_that_is_preempted_whole_is_reported_once_with_the_reason():
     writes = Scarce(*whole()).begin()
     (write,) = of(SetCondition, writes)
     condition = write.condition
@@ -259,23 +259,23 @@ def test_group_that_leaves_as_a_whole_is_told_once_and_why():
         pytest.param([composite("top", 1, priority=0), *whole(parent="top")], ["w"], id="the group above may stay"),
     ],
 )
-def test_only_the_topmost_group_of_mode_all_is_told(objects, want):
+def test_only_the_topmost_group_of_mode_all_is_reported(objects, want):
     assert want == [name for name, _, _ in said(Scarce(*objects).begin())]
 
 
-def test_groups_are_told_by_name():
+def test_groups_are_reported_by_name():
     second = [leaf("a", 1, priority=0, disruptionMode={"all": {}}), pod("low-2", "a", on="n1", priority=0)]
     assert ["a", "w"] == [name for name, _, _ in said(Scarce(*whole(), *second).begin("low-0", "low-1", "low-2"))]
 
 
-def test_events_tell_groups_and_pods_by_whom_they_are_preempted_and_where():
+def test_events_of_groups_and_pods_name_the_preemptor_and_the_node():
     writes = Scarce(*whole()).begin("low-0")
     assert [("w", "Preempted"), ("low-0", "Preempted")] == told(writes)
     messages = [each.message for each in of(RecordEvent, writes)]
     assert ["Preempted by PodGroup default/g", "Preempted by PodGroup default/g on node n1"] == messages
 
 
-def test_a_group_that_only_some_pods_leave_is_told_how_many():
+def test_a_group_that_loses_some_pods_is_reported_with_their_number():
     members = [pod(f"low-{each}", group, on="n1", priority=0) for each, group in enumerate("wvw")]
     told = of(RecordEvent, Scarce(leaf("w", 1, priority=0), leaf("v", 1, priority=0), *members).begin("low-0", "low-1", "low-2", "low-3"))
     messages = [(each.target.name, each.message) for each in told if each.target.kind == "PodGroup"]
@@ -311,5 +311,5 @@ def deleted(name: str) -> Json:
     return {**each, "metadata": {**each["metadata"], "deletionTimestamp": TERMINATING}}
 
 
-def test_victims_are_told_of_those_who_are_there(scarce):
+def test_only_existing_victims_are_reported(scarce):
     assert {"low-0"} == {ref.name for ref in scarce.preempting.victims(decision("low-0", "none"))}

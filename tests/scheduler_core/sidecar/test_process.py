@@ -187,7 +187,7 @@ def test_a_sidecar_that_places_nothing_binds_nothing_and_needs_no_lease():
     assert not any("/leases" in path for _, path, _, _ in server.requests)
 
 
-def test_a_server_that_is_not_there_is_asked_again_until_it_is_to_stop():
+def test_an_unreachable_server_is_retried_until_the_stop():
     process = Process("http://127.0.0.1:1")
     asked = []
 
@@ -265,7 +265,7 @@ def test_a_process_without_a_permission_is_not_ready_and_names_it():
     assert [True] == seen
 
 
-def test_an_address_that_is_taken_is_told_though_no_server_is_there():
+def test_an_address_in_use_is_reported_even_without_a_server():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         process = Process("http://127.0.0.1:1")
         # Where it waits for the API server all the same, it is told to stop.
@@ -294,6 +294,6 @@ def test_what_is_set_is_what_the_scheduler_does(given, want):
     assert want == {name: getattr(found, name) for name in want}
 
 
-def test_settings_that_place_something_are_told_from_those_that_do_not():
+def test_settings_that_place_pods_are_distinguished_from_those_that_do_not():
     assert [True, True, False] == [Settings(modes=frozenset({each})).places for each in (Mode.PLACE, Mode.UNGATE, Mode.PROTECT)]
     assert dataclasses.replace(Settings(), modes=frozenset()).places is False

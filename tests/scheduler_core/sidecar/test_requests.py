@@ -77,7 +77,7 @@ def gated(*gates, version="7"):
         pytest.param(["x", GATE, "y"], [{"name": "x"}, {"name": "y"}], id="ours between others"),
     ],
 )
-def test_a_gated_pod_is_pinned_marked_and_opened_in_one_request_if_it_is_still_that(gates, left):
+def test_a_gated_pod_is_pinned_annotated_and_ungated_in_one_request_if_its_uid_matches(gates, left):
     request = requests.ungate(Ungate(POD, "n1", "host-1"), gated(*gates), PATHS)
 
     assert ("PATCH", "/api/v1/namespaces/a/pods/p", MERGE_PATCH) == (request.method, request.path, request.content_type)
@@ -139,7 +139,7 @@ def test_a_message_is_cut_to_what_the_server_takes(length, want):
     assert want == len(condition_of(request)["message"])
 
 
-def test_a_victim_is_told_as_kube_scheduler_tells_it():
+def test_a_victim_gets_the_condition_that_kube_scheduler_writes():
     found = condition_of(requests.disruption_target(Evict(POD, "room for a/g"), PATHS, NOW))
 
     assert ("DisruptionTarget", "True", "PreemptionByScheduler") == (found["type"], found["status"], found["reason"])
@@ -164,7 +164,7 @@ def test_who_leaves_is_one_pod_alone(write, method, suffix, kind, dry_run):
 
 
 @pytest.mark.parametrize("wanted", [pytest.param((), id="none left"), pytest.param(("x", "y"), id="some left")])
-def test_finalizers_are_set_only_on_what_was_looked_at(wanted):
+def test_finalizers_are_set_only_on_the_object_that_was_read(wanted):
     request = requests.finalizers(GROUP, {"metadata": {"resourceVersion": "9", "finalizers": ["x", "y", "z"]}}, wanted, PATHS)
 
     assert MERGE_PATCH == request.content_type

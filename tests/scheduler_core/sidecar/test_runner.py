@@ -100,7 +100,7 @@ def test_a_group_that_runs_again_leaves_no_more_where_anybody_is_made_to_leave(m
     assert want == [(each.condition.type, each.condition.status) for each in found.wanted(0.0)]
 
 
-def test_nothing_is_looked_at_before_something_changes():
+def test_nothing_is_attempted_before_a_change():
     store, found, _ = keeping(composite("top"), modes=frozenset({Mode.VALIDATE}))
     found.wanted(0.0)
 

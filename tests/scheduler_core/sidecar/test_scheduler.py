@@ -132,7 +132,7 @@ def test_nothing_is_bound_twice_while_binds_are_under_way_and_after():
     assert [] == of(Bind, scene.wait(1000))
 
 
-def test_what_is_bound_takes_room_before_it_shows():
+def test_bound_pods_use_resources_before_the_watch_shows_them():
     scene = Scene(node("n1", cpu="2"), *gang("g", 2))
     scene.writes()
     scene.put(*gang("h", 1))
@@ -159,7 +159,7 @@ def test_what_time_brings_is_seen_while_many_binds_are_under_way():
     assert 50.0 == scene.scheduler.due(scene.now)
 
 
-def test_pod_whose_bind_failed_leaves_its_room_to_others():
+def test_pod_whose_bind_failed_frees_its_resources():
     scene = Scene(node("n1", cpu="1"), *gang("g", 1))
     binds = of(Bind, scene.writes())
     scene.put(*gang("h", 1))
@@ -174,7 +174,7 @@ def test_only_pods_of_our_scheduler_are_bound():
     assert {"h-0": "n1", "ours": "n1"} == nodes_of(scene.writes())
 
 
-def test_gang_waits_for_its_members_without_being_told_anything():
+def test_gang_that_waits_for_its_members_gets_no_report():
     scene = Scene(node("n1"), leaf("g", 2), pod("g-0", "g", **MUSTER))
     assert [] == [*of(Bind, writes := scene.wait(1000)), *of(RecordEvent, writes)]
     assert 1 == scene.scheduler.counts()[Gated, "PodGroup"]
@@ -192,7 +192,7 @@ def test_gate_of_another_holds_the_whole_gang():
     assert {"g-0": "n1", "g-1": "n1"} == nodes_of(scene.writes())
 
 
-def test_failure_is_told_to_the_group_to_its_pods_and_by_an_event_and_not_again():
+def test_failure_is_reported_on_the_group_its_pods_and_by_an_event_once():
     scene = Scene(node("n1", cpu="1"), *gang("g", 2))
     writes = scene.writes()
     assert [("g", INITIALLY_SCHEDULED["PodGroup"], "False"), ("g-0", SCHEDULED, "False"), ("g-1", SCHEDULED, "False")] == said(writes)
@@ -201,7 +201,7 @@ def test_failure_is_told_to_the_group_to_its_pods_and_by_an_event_and_not_again(
     assert [] == said(scene.wait(scene.options.flush_seconds + 1))
 
 
-def test_condition_that_stands_is_not_written_again_after_a_restart():
+def test_existing_condition_is_not_written_again_after_a_restart():
     scene = Scene(node("n1", cpu="1"), *gang("g", 2))
     for write in of(SetCondition, scene.writes()):
         each = scene.server.objects[write.target.kind, "default", write.target.name]
@@ -285,7 +285,7 @@ def test_bind_that_is_refused_is_made_elsewhere_and_the_rest_stays():
     assert TRUE == said(scene.end(of(Bind, again)))
 
 
-def test_bind_of_which_nothing_is_known_is_repeated_on_the_same_node_and_keeps_its_room():
+def test_bind_with_unknown_outcome_is_repeated_on_the_same_node_and_keeps_its_resources():
     scene = Scene(node("n1", cpu="1"), node("n2", cpu="1"), *gang("g", 2))
     binds = of(Bind, scene.writes())
     assert [] == of(Bind, scene.end(binds, WriteOutcome.FAILED))
@@ -556,7 +556,7 @@ def of_plans(scene: Scene, seconds: float) -> list[Any]:
     return [each for each in scene.scheduler.attempt(scene.now) if each.plan]
 
 
-def test_victims_are_told_to_leave_once_their_evictions_passed_the_dry_run():
+def test_victims_are_evicted_once_their_evictions_passed_the_dry_run():
     scene = Crowded()
     plan = scene.plan()
     assert 2 == len({write.pod.name for write in plan})
@@ -579,7 +579,7 @@ def test_root_is_left_alone_until_its_victims_are_gone_and_then_placed_at_once()
 
 
 @pytest.mark.parametrize("priority", [pytest.param(5, id="of lower priority"), pytest.param(10, id="of the same priority")])
-def test_nobody_else_takes_the_room_meanwhile(priority):
+def test_no_other_pod_takes_the_capacity_meanwhile(priority):
     scene = Crowded()
     victims = [write.pod.name for write in scene.plan()]
     thief = leaf("thief", 1, priority=priority), pod("thief-0", "thief", priority=priority, **MUSTER)
@@ -653,7 +653,7 @@ def test_plan_that_would_break_a_budget_is_not_made_and_tried_again_when_the_bud
     assert 2 == len(scene.plan())
 
 
-def test_room_that_nobody_will_make_is_not_kept_from_the_roots_of_the_same_cycle():
+def test_resources_of_a_refused_preemption_are_free_for_the_roots_of_the_same_cycle():
     kept = {
         "apiVersion": "policy/v1",
         "kind": "PodDisruptionBudget",
@@ -703,7 +703,7 @@ def test_victims_that_would_not_leave_stay_and_the_rest_is_planned_anew():
     assert 1 == len(again)
 
 
-def test_group_that_leaves_as_a_whole_is_told():
+def test_group_that_is_preempted_whole_is_reported():
     whole = [leaf("w", 4, priority=0, disruptionMode={"all": {}})]
     members = [pod(f"low-{number}", "w", on="n1", priority=0) for number in range(4)]
     scene = Crowded(*whole, *members)
@@ -739,7 +739,7 @@ def test_explain_finds_the_root_by_the_name_of_any_group_or_pod_in_it():
     assert None is scene.scheduler.explain("default", "nothing")
 
 
-def test_what_was_decided_is_told_for_as_long_as_the_root_is_there():
+def test_decisions_are_reported_while_the_root_exists():
     scene = Scene(node("n1"), pod("alone", **MUSTER), *gang("g", 1))
     scene.end(scene.writes())
     scene.put(bound(pod("alone", **MUSTER), "n1"), bound(pod("g-0", "g", **MUSTER), "n1"))

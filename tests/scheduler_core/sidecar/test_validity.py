@@ -60,7 +60,7 @@ def conditions(writes):
     return {(each.target.name, each.condition.type): each.condition for each in writes if isinstance(each, SetCondition)}
 
 
-def test_every_group_of_an_invalid_tree_is_told():
+def test_every_group_of_an_invalid_tree_is_reported():
     found = conditions(judged(circle()))
 
     want = {
@@ -80,7 +80,7 @@ def test_a_server_of_138_has_reasons_of_its_own():
     assert "CompositePodGroupError" == found["a", "CompositePodGroupInitiallyScheduled"].reason
 
 
-def test_nothing_is_told_before_it_has_settled():
+def test_nothing_is_reported_before_it_has_settled():
     validity = Validity(Gates())
     first = validity.reconcile(trees(*circle()), 10.0)
     almost = validity.reconcile(trees(*circle()), 10.0 + SETTLE_SECONDS - 0.01)
@@ -90,7 +90,7 @@ def test_nothing_is_told_before_it_has_settled():
     assert validity.reconcile(trees(*circle()), 10.0 + SETTLE_SECONDS).writes
 
 
-def test_a_tree_that_comes_to_be_valid_in_time_is_not_told():
+def test_a_tree_that_becomes_valid_in_time_is_not_reported():
     validity = Validity(Gates())
     validity.reconcile(trees(*circle()), 0.0)
     valid = [composite("a"), composite("b", "a"), group("leaf", "b")]
@@ -99,7 +99,7 @@ def test_a_tree_that_comes_to_be_valid_in_time_is_not_told():
     assert () == validity.reconcile(trees(*circle()), SETTLE_SECONDS + 1).writes
 
 
-def test_a_tree_that_never_comes_to_rest_is_told_all_the_same():
+def test_a_tree_that_never_settles_is_reported():
     validity = Validity(Gates())
     moment, count = 0.0, 0
     while not validity.reconcile(trees(*circle(), *(composite(f"c{number}", "a") for number in range(count))), moment).writes:
@@ -119,7 +119,7 @@ def told(objects):
     return objects
 
 
-def test_what_is_told_is_not_told_again():
+def test_what_is_reported_is_not_reported_again():
     assert [] == judged(told(circle()))
 
 
@@ -160,7 +160,7 @@ FOREIGN = condition("PodGroupInitiallyScheduled", "False", "Invalid", "somebody 
         pytest.param(FOREIGN, id="so is one with our reason and other words"),
     ],
 )
-def test_a_condition_of_another_is_left_and_ours_tells_it(standing):
+def test_a_condition_of_another_writer_is_kept_and_our_message_names_it(standing):
     writes = judged(circle(leaf=[standing]))
     found = conditions(writes)
 

@@ -105,7 +105,7 @@ def test_selected_node_that_nobody_acted_on_is_taken_back_when_the_gang_must_go_
     assert {"a-0", "b-0"} - {selected} == {world.server.objects["Pod", "default", "g-0"]["spec"].get("nodeName")}
 
 
-def test_volumes_that_are_never_created_fail_after_a_while_and_hold_no_room():
+def test_volumes_that_are_never_created_fail_after_a_while_and_reserve_nothing():
     objects = [node("n", cpu="1"), *storage_classes(), leaf("g", 1), *with_claims([pod("g-0", "g")], DYNAMIC)]
     world = world_of(objects, Luck(random.Random(0)))
     world.provisioning = False

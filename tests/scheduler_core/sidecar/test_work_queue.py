@@ -129,7 +129,7 @@ def test_what_waits_since_another_term_does_not_count():
     assert lanes.add(QueuedWrite(condition("T", "True"), term=2))
 
 
-def test_nothing_is_begun_while_the_server_asks_for_quiet():
+def test_nothing_is_started_during_retry_after():
     lanes = WorkQueue()
     put(lanes, Bind(pod("x"), "n"))
     lanes.paused_until = 3.0

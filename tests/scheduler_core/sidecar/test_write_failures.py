@@ -11,18 +11,18 @@ POD, OTHER, GROUP = Ref("Pod", "ns", "p", "u"), Ref("Pod", "ns", "q", "v"), Ref(
 
 
 @pytest.mark.parametrize("outcome", [WriteOutcome.DONE, WriteOutcome.GONE, WriteOutcome.DROPPED])
-def test_what_was_made_or_has_no_object_any_more_is_not_told(outcome):
+def test_successes_and_deleted_objects_are_not_reported(outcome):
     assert None is WriteFailures().log_fields(Bind(POD, "n"), outcome, "", 0.0)
 
 
 @pytest.mark.parametrize("outcome", [WriteOutcome.REFUSED, WriteOutcome.FAILED])
-def test_it_is_told_which_write_to_what_and_why(outcome):
+def test_the_write_its_object_and_the_reason_are_reported(outcome):
     told = WriteFailures().log_fields(Bind(POD, "n"), outcome, "HTTP 403: no", 0.0)
 
     assert {"write": "Bind", "object": "Pod ns/p", "outcome": outcome.value, "reason": "HTTP 403: no", "untold": 0} == told
 
 
-def test_a_write_that_is_retried_is_told_apart_from_one_that_has_failed():
+def test_a_retried_write_is_distinguished_from_a_failed_one():
     failures = WriteFailures()
     retried = failures.log_fields(Bind(POD, "n"), None, "HTTP 500: no", 0.0)
     assert retried is not None
@@ -30,7 +30,7 @@ def test_a_write_that_is_retried_is_told_apart_from_one_that_has_failed():
     assert failures.log_fields(Bind(POD, "n"), WriteOutcome.FAILED, "no", 0.0)
 
 
-def test_its_like_is_told_of_again_after_a_while_with_how_many_there_were():
+def test_equal_failures_are_logged_again_after_a_while_with_their_number():
     grievances = WriteFailures()
     grievances.log_fields(Bind(POD, "n"), WriteOutcome.REFUSED, "no", 0.0)
     assert [None] * 2 == [grievances.log_fields(Bind(OTHER, "n"), WriteOutcome.REFUSED, "no", when) for when in (0.0, EVERY_SECONDS - 1)]
@@ -40,7 +40,7 @@ def test_its_like_is_told_of_again_after_a_while_with_how_many_there_were():
     assert ("Pod ns/q", 2) == (again["object"], again["untold"])
 
 
-def test_others_are_told_of_meanwhile():
+def test_other_failures_are_logged_meanwhile():
     grievances = WriteFailures()
     grievances.log_fields(Bind(POD, "n"), WriteOutcome.REFUSED, "no", 0.0)
 

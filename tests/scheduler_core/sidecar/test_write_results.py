@@ -82,7 +82,7 @@ def flying(count: int = 1, *more: Json, **options: Any) -> tuple[Scene, list[Any
         pytest.param(WriteOutcome.FAILED, "n1", id="it may be there"),
     ],
 )
-def test_room_is_given_back_only_where_it_is_known_that_the_bind_was_not_made(outcome, want):
+def test_resources_are_freed_only_where_the_bind_is_known_to_have_failed(outcome, want):
     scene, binds = flying()
     scene.end(binds, outcome)
     assert want == node_of(scene)
@@ -99,7 +99,7 @@ def test_room_is_given_back_only_where_it_is_known_that_the_bind_was_not_made(ou
         pytest.param(WriteOutcome.FAILED, 1, id="given up"),
     ],
 )
-def test_event_on_the_pod_tells_of_a_bind_that_was(outcome, want):
+def test_event_on_the_pod_reports_a_bind(outcome, want):
     scene, binds = flying(2)
     events = of(RecordEvent, scene.end(binds[:1], outcome))
     assert [("g-0", "FailedScheduling")] * want == told(events)
@@ -157,7 +157,7 @@ def test_back_off_grows_while_binds_fail_and_begins_anew_once_they_succeed(outco
     assert (0, 0) == (entity.bind_failures, entity.attempts)
 
 
-def test_bind_of_a_root_that_is_forgotten_gives_its_room_back_unless_it_was_made():
+def test_bind_of_a_deleted_root_frees_its_resources_unless_it_succeeded():
     for outcome in WriteOutcome:
         scene, binds = flying()
         scene.delete("PodGroup", "g")
@@ -328,7 +328,7 @@ def test_other_conditions_are_not_repeated(target, type_, status, outcome):
 
 
 @pytest.mark.parametrize("outcome", NOT_DONE)
-def test_condition_that_was_not_written_is_told_with_the_next_failure(outcome):
+def test_condition_that_was_not_written_is_written_with_the_next_failure(outcome):
     scene = Scene(node("n1", cpu="1"), *gang("g", 2), report_seconds=0.0)
     writes = of(SetCondition, scene.writes())
     assert [] == said(scene.wait(301))
@@ -352,7 +352,7 @@ def test_nomination_counts_as_long_as_the_plan_whether_or_not_it_was_written(out
 
 
 @pytest.mark.parametrize(("outcome", "want"), [(WriteOutcome.DONE, ""), *((each, "n1") for each in NOT_DONE)])
-def test_nomination_that_could_not_be_taken_back_stands(outcome, want):
+def test_nomination_that_could_not_be_cleared_is_kept(outcome, want):
     scene = Scene(
         node("n1", cpu="1"), pod("other", on="n1", priority=9), leaf("g", 1), pod("g-0", "g", nominated="n1", **MUSTER), preempt=True
     )
@@ -392,7 +392,7 @@ def test_plan_goes_on_with_the_victims_that_are_left(outcome):
 
 
 @pytest.mark.parametrize("outcome", OPEN)
-def test_plan_is_over_when_nobody_is_left_who_would_leave_and_not_made_again_as_things_stand(outcome):
+def test_plan_ends_when_no_victim_is_left_and_is_not_repeated_without_a_change(outcome):
     scene, evictions = under_way()
     scene.end(evictions, outcome)
     assert (Backoff, {}) == (type(entity_of(scene).state), queue_of(scene).entities.plans)
@@ -457,7 +457,7 @@ def test_eviction_of_before_a_restart_leaves_a_plan_that_is_proposed_since_to_be
     assert plan == tuple(of(Evict, [*scene.scheduler.approve(G, scene.now)]))
 
 
-def test_gang_of_a_victim_that_stays_after_all_is_looked_at_again():
+def test_gang_of_a_victim_that_is_not_evicted_is_attempted_again():
     other = {"schedulingGates": [{"name": "other"}]}
     partial = [
         leaf("r", 2, priority=0),
@@ -528,7 +528,7 @@ def pinned(*more: Json, **options: Any) -> Scene:
     return Scene(node("n1"), leaf("g", 2), first, *more, place=False, ungate=True, pinned_seconds=300.0, **options)
 
 
-def test_pinned_pods_that_cannot_be_deleted_are_not_asked_for_again_at_once():
+def test_pinned_pods_that_cannot_be_deleted_are_not_retried_at_once():
     scene = pinned(bound(pod("g-1", "g"), "n1"))
     scene.wait(0)
     for _ in range(3):

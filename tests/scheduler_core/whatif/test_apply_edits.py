@@ -66,7 +66,7 @@ def test_images_of_pods_are_known_of_added_nodes():
     assert {"x:1": [0, 1]} == {name: each.nodes.tolist() for name, each in changed.nodes.reported.items()}
 
 
-def test_shapes_of_changed_pods_are_told_from_all_others():
+def test_shapes_of_changed_pods_are_distinguished_from_all_others():
     snapshot = applied(load(OBJECTS), [Step(apply=pod("g-0", "g", cpu=1)), Step(apply=pod("g-1", "g", cpu=3))])
     shapes = {id(each.shape): each.shape.serial for each in snapshot.pods}
     assert len(shapes) == len(set(shapes.values())) == 3

@@ -29,7 +29,7 @@ def test_the_least_good_number_is_found_or_none(high, limit, likely):
         pytest.param(1, 1, 1, id="the least there is"),
     ],
 )
-def test_few_are_asked(limit, likely, most):
+def test_few_rules_are_evaluated(limit, likely, most):
     requested = []
 
     def good(number):

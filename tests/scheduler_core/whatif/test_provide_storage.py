@@ -129,7 +129,7 @@ def helped(objects, options):
 
 @pytest.mark.parametrize("options", [COMPLETE, GREEDY], ids=["complete", "greedy"])
 @pytest.mark.parametrize(("objects", "change"), SITUATIONS.values(), ids=SITUATIONS)
-def test_what_helps_is_found_and_helps(objects, change, options):
+def test_each_situation_has_a_verified_remedy(objects, change, options):
     assert change in helped([*RACKS, *objects], options)
 
 

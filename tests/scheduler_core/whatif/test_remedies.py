@@ -80,7 +80,7 @@ SITUATIONS = {
 
 
 @pytest.mark.parametrize(("objects", "change"), SITUATIONS.values(), ids=SITUATIONS)
-def test_what_helps_is_found_and_helps(objects, change):
+def test_each_situation_has_a_verified_remedy(objects, change):
     assert change in helped(objects)
 
 
@@ -101,7 +101,7 @@ def test_a_gang_leaves_as_a_whole():
     assert "PodGroup default/old evicted (2 running pods)" in helped([node("a1"), *running, gang("g", 1), *waiting("g", 1)])
 
 
-def test_whom_preemption_evicts_is_no_remedy():
+def test_victims_of_a_preemption_are_no_remedy():
     objects = [node("a1"), pod("r", on="a1", priority=1), gang("g", 2, priority=5), *waiting("g", 2, priority=5)]
     assert [] == [change for change in helped(objects) if "evicted" in change]
 
@@ -163,7 +163,7 @@ def test_a_larger_node_has_capacity_for_what_belongs_to_it_too(owner):
     assert ["1 more node like a1, but with 9 cpu"] == helped(objects)
 
 
-def test_a_fresh_node_has_a_name_that_no_pod_asks_for():
+def test_a_new_node_has_a_name_that_no_pod_requests():
     elsewhere = pod("left", on="a1-added-1")
     objects = [node("a1"), elsewhere, gang("g", 4), *waiting("g", 4)]
     (decision,) = not_placed(objects)

@@ -79,7 +79,7 @@ def test_the_same_files_are_ignored_as_by_git(tmp_path: Path, top: str) -> None:
     assert names(top) == sorted(each for each in listed.stdout.split("\0") if each.endswith(".yaml"))
 
 
-def test_what_is_named_is_read(tmp_path: Path) -> None:
+def test_explicitly_named_paths_are_read(tmp_path: Path) -> None:
     written(MONO_REPOSITORY, tmp_path)
     named = ("web/package.json", "web/node_modules/left-pad/test/bad.yaml", ".vscode/settings.json", "deploy/mine.local.yaml", "-")
 

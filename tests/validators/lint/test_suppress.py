@@ -64,7 +64,7 @@ def test_an_annotation_hides_findings_of_its_object(value: str, want: list[tuple
     assert want == remaining(applied(findings, value))
 
 
-def test_a_comment_that_stands_alone_reaches_one_line_and_no_further() -> None:
+def test_a_comment_on_its_own_line_applies_to_the_next_line_only() -> None:
     outcome = applied([finding("rule-a", 3)], text="# muster: ignore[rule-a] why\n\na: b\n")
 
     assert remaining(outcome) == [("rule-a", 3), ("unused-suppression", 1)]

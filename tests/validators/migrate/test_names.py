@@ -34,7 +34,7 @@ def test_a_name_that_would_be_too_long_ends_in_a_hash() -> None:
     assert name != group_name("w" * 127, "c" * 63, "d" * 61 + "e")
 
 
-def test_a_name_that_is_taken_gets_a_hash_that_tells_references_apart() -> None:
+def test_a_name_in_use_gets_a_hash_that_distinguishes_references() -> None:
     one, other = group_name("a", "b-c", "", taken={"a-b-c"}), group_name("a-b", "c", "", taken={"a-b-c"})
 
     assert one.startswith("a-b-c-")

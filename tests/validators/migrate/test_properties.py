@@ -76,7 +76,7 @@ def test_an_object_means_the_same_after_as_before(file: tuple[str, str], to: str
 
 @settings(max_examples=sampled(60), deadline=None)
 @given(written.files(ONE))
-def test_what_is_migrated_and_brought_back_is_what_it_was_but_for_what_is_told_to_be_lost(file: tuple[str, str]) -> None:
+def test_migration_and_back_keeps_all_but_the_reported_losses(file: tuple[str, str]) -> None:
     migration = migrated(file)
     before, after = objects_in(file[1], file[0]), objects_in(text_of(migration), file[0])
     for number, each in enumerate(before):

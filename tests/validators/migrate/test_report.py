@@ -12,7 +12,7 @@ from validators.migrate import report
 LOSSY = together(WORKLOAD.replace("policy: {basic: {}}", "policy: {basic: {desiredCount: 3}}"), pod("a", key="r0"), GROUP)
 
 
-def test_text_tells_losses_notes_files_and_all_in_a_line() -> None:
+def test_text_reports_losses_notes_files_and_a_summary() -> None:
     messages = report.as_text(migrate_files({"a.yaml": LOSSY, "b.yaml": CURRENT}), {"a.yaml"}).splitlines()
 
     assert messages[0] == "a.yaml:9:22: lost: Workload default/train: spec.podGroups[1].policy.basic.desiredCount: 3"
@@ -25,7 +25,7 @@ def test_text_tells_losses_notes_files_and_all_in_a_line() -> None:
     ]
 
 
-def test_text_tells_what_is_refused() -> None:
+def test_text_reports_what_is_refused() -> None:
     messages = report.as_text(migrate_files({"a.yaml": "a: [", "b.yaml": GROUP.replace("minCount: 4", "minCount: 0")}))
 
     assert messages.startswith("a.yaml:1:5: unreadable: must be YAML: ")
@@ -111,7 +111,7 @@ def test_json_has_everything() -> None:
         ),
     ],
 )
-def test_json_tells_every_change(text: str, want: list[dict[str, object]]) -> None:
+def test_json_reports_every_change(text: str, want: list[dict[str, object]]) -> None:
     assert want == json.loads(report.as_json(migrate(text)))["migrated"][0]["changes"]
 
 

@@ -34,7 +34,7 @@ def paths(templates: Templates) -> list[str]:
     return [f"{path} {template.name}" for path, template in templates.walk()]
 
 
-def test_the_walk_tells_every_template_and_its_path() -> None:
+def test_the_walk_returns_every_template_and_its_path() -> None:
     tree = workload(composite("a", leaf("b"), composite("c", leaf("d"))), composite("e", leaf("f")))
     root = "spec.compositePodGroupTemplates"
 

@@ -25,7 +25,7 @@ def test_the_list_has_a_line_for_each_rule() -> None:
 
 
 @pytest.mark.parametrize("rule", ALL, ids=lambda rule: rule.id)
-def test_each_rule_tells_claim_reason_source_and_examples(rule: rules.Rule) -> None:
+def test_each_rule_has_claim_reason_source_and_examples(rule: rules.Rule) -> None:
     messages = explain.text([rule])
     flat = " ".join(messages.split())
 
@@ -62,10 +62,10 @@ def test_the_documentation_has_a_heading_for_each_link() -> None:
         ("disruptionMode", "all-needs-gang"),
     ],
 )
-def test_a_field_finds_the_rules_that_tell_of_it(expected: str, rule: str) -> None:
+def test_a_field_selects_the_rules_that_mention_it(expected: str, rule: str) -> None:
     assert rule in [each.id for each in explain.about_field(ALL, expected)]
 
 
 @pytest.mark.parametrize("wanted_value", ["nothing", "node.spec.disruptionMode", "Count"])
-def test_a_field_that_no_rule_tells_of_finds_none(wanted_value: str) -> None:
+def test_a_field_that_no_rule_mentions_selects_none(wanted_value: str) -> None:
     assert explain.about_field(ALL, wanted_value) == []

@@ -189,7 +189,7 @@ def test_with_a_uid_names_are_those_of_kubernetes_1_38():
     assert {group["metadata"]["name"]} == {*pods(result).values()}
 
 
-def test_a_generated_name_has_a_stand_in():
+def test_a_generated_name_has_a_placeholder():
     result = sound(JOB.replace("name: train", "generateName: train-"))
 
     assert ["train"] == names(result, "Workload")

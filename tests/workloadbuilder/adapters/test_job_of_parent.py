@@ -48,7 +48,7 @@ def test_a_child_gets_the_group_that_its_annotations_name():
     assert {"train-workers-1-0": "train-workers-1", "train-workers-1-1": "train-workers-1"} == pods(result)
 
 
-def test_a_child_that_cannot_be_told_from_others_has_the_group_that_the_job_controller_makes():
+def test_a_child_that_cannot_be_distinguished_has_the_group_of_the_job_controller():
     unlabelled = "\n".join(line for line in OWNED.splitlines() if "labels:" not in line)
 
     assert {"train-workers-6f67d86588": "train-jobset-root"} == parents(sound(unlabelled, further=WORKLOAD, groups=True))

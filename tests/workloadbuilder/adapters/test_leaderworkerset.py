@@ -169,7 +169,7 @@ def test_subgroups_with_domains_of_their_own_are_groups(size, subgroups, want, l
     assert [not excluded or each["name"] == "subgroup" for each in templates] == ["schedulingConstraints" in each for each in templates]
 
 
-def test_the_subgroup_labels_tell_the_group():
+def test_the_subgroup_labels_name_the_group():
     result = sound(lws(annotations=f"{SUBGROUP}: host", subgroups="subGroupSize: 2", size=7), groups=True, pods=True)
     label = "leaderworkerset.sigs.k8s.io/subgroup-index"
     told_by_label = {each["metadata"]["name"]: each["metadata"]["labels"][label] for each in result.objects if each["kind"] == "Pod"}

@@ -89,7 +89,7 @@ def test_nine_of_ten_tiny_clusters_have_a_proof():
     assert sum(met) >= 0.9 * len(met)
 
 
-def test_what_a_certificate_cannot_tell_is_said():
+def test_limits_of_a_certificate_are_reported():
     """CPU alone needs two nodes, memory alone too; only both together need a third."""
     machines = [{**node(f"n{number}", 4), "status": {"allocatable": {"cpu": "4", "memory": "4Gi", "pods": "9"}}} for number in range(2)]
     requests = [{"cpu": str(cpu), "memory": f"{memory}Gi"} for cpu, memory in ((3, 1), (1, 2), (2, 3), (2, 2))]

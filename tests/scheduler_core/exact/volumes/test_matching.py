@@ -29,7 +29,7 @@ def possible(items: list[Item], taken: int = 0) -> bool:
 
 
 @given(ITEMS)
-def test_a_matching_is_found_if_there_is_one(items):
+def test_a_matching_is_returned_if_one_exists(items):
     assert possible(items) == suffice(items, StepBudget(10_000))
 
 
