@@ -36,8 +36,8 @@ from validators.versions.served import hub_of
 
 __all__ = ["KINDS", "LABELS", "Cache"]
 
-KINDS = gather.KINDS
-"""Kinds that are watched."""
+KINDS = tuple(kind for kind in gather.KINDS if kind not in gather.DEVICE_KINDS)
+"""Kinds that are watched; pods with resource claims are not placed."""
 _ABOUT_VOLUMES = frozenset({*VOLUME_KINDS, *ATTACH_KINDS, *CAPACITY_KINDS})
 
 _FEW_FORMS = 2_000
