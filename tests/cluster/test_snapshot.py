@@ -30,6 +30,7 @@ LISTED = {
     "storage.k8s.io": ["storageclasses", "csinodes", "csidrivers", "csistoragecapacities", "volumeattachments"],
     "scheduling.k8s.io": ["podgroups", "compositepodgroups", "workloads", "priorityclasses"],
     "node.k8s.io": ["runtimeclasses"],
+    "resource.k8s.io": ["deviceclasses", "devicetaintrules", "resourceclaims", "resourceclaimtemplates", "resourceslices"],
     "policy": ["poddisruptionbudgets"],
 }
 OF_EVERY_CLUSTER = ("Namespace", "Service")
