@@ -6,6 +6,7 @@ import ast
 import fnmatch
 import functools
 import importlib
+import importlib.metadata
 import importlib.resources
 import os
 import re
@@ -14,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
 from validators.versions import served
 
@@ -158,6 +160,14 @@ def test_lock_holds_every_dependency_at_one_version():
     names = {line.partition("==")[0] for line in locked}
     expected = {re.split(r"[<>=!~\[; ]", each, maxsplit=1)[0].lower().replace("_", "-") for each in declared}
     assert expected <= names
+
+
+def test_lock_can_be_installed_with_the_oldest_python():
+    oldest = PYPROJECT["project"]["requires-python"].removeprefix(">=") + ".0"
+    lines = (ROOT / "requirements-ci.txt").read_text(encoding="utf-8").splitlines()
+    named = [line.partition("==")[0] for line in lines if line and not line.startswith("#")]
+    needed = {name: importlib.metadata.metadata(name).get("Requires-Python") or "" for name in named}
+    assert {name: each for name, each in needed.items() if not SpecifierSet(each).contains(oldest)} == {}
 
 
 def test_text_speaks_of_the_project_only():
