@@ -44,7 +44,7 @@ NOTHING_READ = 2
     help="Read files below a directory that would be left out or skipped, as a line of .gitignore (repeatable).",
 )
 @click.option("--quiet", "-q", is_flag=True, help="Write nothing to standard output, only set the exit status.")
-@click.option("--no-color", is_flag=True, help="No colours. This is the default if NO_COLOR is set or the output is not a terminal.")
+@options.no_color
 def lint(  # noqa: PLR0913 - one parameter an option
     *,
     paths: tuple[str, ...],

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from scheduler_core.model.options import COMPLETE, STRATEGIES
 from validators.rules.base import Profile, Settings, Severity
 from validators.versions import releases
 
@@ -43,6 +44,21 @@ objects = click.option(
     metavar="PATH",
     help="File or directory with cluster objects that rules look up; they are not validated (repeatable).",
 )
+
+verbose = click.option("--verbose", "-v", is_flag=True, help="List every pod with its node, and omit nothing.")
+no_color = click.option(
+    "--no-color", is_flag=True, help="No colours. This is the default if NO_COLOR is set or the output is not a terminal."
+)
+strategy = click.option(
+    "--strategy",
+    type=click.Choice(STRATEGIES),
+    default=COMPLETE,
+    show_default=True,
+    help="greedy: decide as kube-scheduler 1.37; complete: also search where greedy leaves pods without a node.",
+)
+budget = click.option("--budget", type=click.IntRange(1), metavar="STEPS", help="Maximum number of search steps for a root.")
+ignore = click.option("--ignore", multiple=True, metavar="FIELD", help="Ignore a field that is not modelled (repeatable).")
+plugin = click.option("--plugin", multiple=True, metavar="NAME,...", help="An installed placement plugin (repeatable).")
 
 
 def outputs(formats: Sequence[str], text: str) -> Callable[[Command], Command]:

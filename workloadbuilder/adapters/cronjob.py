@@ -26,9 +26,7 @@ def adapt(manifest: Json, known: Known) -> Reading:
     result = job.adapt({"apiVersion": "batch/v1", "kind": "Job", "metadata": {**metadata, **name}, "spec": template.raw("spec")}, known)
     detail = f"the time of the next Job is part of its name: {name['name']!r} is used in its place"
     warnings.append(field.invalid(FieldPath("metadata", "name"), about.owner.name, detail))
-    if top.mapping("spec").flag("suspend"):
-        detail = "the CronJob is suspended: its Jobs are created when it is resumed"
-        warnings.append(field.invalid(FieldPath("spec", "suspend"), True, detail))  # noqa: FBT003 - the field's value
+    object_identity.warn_if_suspended(top.mapping("spec"), "CronJob", warnings, created="Jobs")
 
     def relocate(error: FieldError) -> FieldError:
         return dataclasses.replace(error, path=_below(error.path))

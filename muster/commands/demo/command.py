@@ -20,6 +20,7 @@ from typing import Any
 import click
 
 from muster import extras
+from muster.commands import options
 from muster.commands.demo import webhook_server, wording
 from muster.commands.demo.terminal import DATA, Stage
 from muster.commands.demo.webhook_server import Client, ServerError
@@ -38,7 +39,7 @@ Examples:
 
 
 @click.command(short_help="Show the linter, the webhook server and placement without a cluster.", epilog=EXAMPLES)
-@click.option("--no-color", is_flag=True, help="No colours. This is the default if NO_COLOR is set or the output is not a terminal.")
+@options.no_color
 @click.option(
     "--cluster",
     is_flag=True,

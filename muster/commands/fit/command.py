@@ -8,7 +8,7 @@ import click
 
 from muster import extras, standard_output
 from muster.commands import options, scheduler_config
-from scheduler_core.model.options import COMPLETE, REMEDIES_BY_DEFAULT, STRATEGIES
+from scheduler_core.model.options import REMEDIES_BY_DEFAULT
 
 if TYPE_CHECKING:
     from muster.commands.progress import Progress
@@ -39,26 +39,20 @@ FORMATS = ("text", "json", "html")
     help="Format of standard output; html is one self-contained page.",
 )
 @click.option("--all", "everything", is_flag=True, help="Also show the other pending groups and pods of the cluster.")
-@click.option(
-    "--strategy",
-    type=click.Choice(STRATEGIES),
-    default=COMPLETE,
-    show_default=True,
-    help="greedy: decide as kube-scheduler 1.37; complete: also search where greedy leaves pods without a node.",
-)
+@options.strategy
 @click.option(
     "--remedies",
     type=click.IntRange(0),
     metavar="ROOTS",
     help=f"Number of roots at PATH for which changes that help are searched.  [default: {REMEDIES_BY_DEFAULT}; with greedy 0]",
 )
-@click.option("--budget", type=click.IntRange(1), metavar="STEPS", help="Maximum number of search steps for a root.")
+@options.budget
 @scheduler_config.option
-@click.option("--ignore", multiple=True, metavar="FIELD", help="Ignore a field that is not modelled (repeatable).")
-@click.option("--plugin", multiple=True, metavar="NAME,...", help="An installed placement plugin (repeatable).")
+@options.ignore
+@options.plugin
 @options.gates
-@click.option("--verbose", "-v", is_flag=True, help="List every pod with its node, and omit nothing.")
-@click.option("--no-color", is_flag=True, help="No colours. This is the default if NO_COLOR is set or the output is not a terminal.")
+@options.verbose
+@options.no_color
 def fit(  # noqa: PLR0913 - one parameter an option
     *,
     paths: tuple[str, ...],

@@ -8,7 +8,7 @@ import click
 
 from muster import extras, standard_output
 from muster.commands import options, scheduler_config
-from scheduler_core.model.options import COMPLETE, REMEDIES_BY_DEFAULT, STRATEGIES, PlacingOptions
+from scheduler_core.model.options import REMEDIES_BY_DEFAULT, PlacingOptions
 
 if TYPE_CHECKING:
     from muster.commands.progress import Progress
@@ -29,20 +29,14 @@ _PERCENT = click.IntRange(0, 100)
     "--format", "form", type=click.Choice(FORMATS), help="Format of standard output; html is one self-contained page.  [default: text]"
 )
 @click.option("--batch", is_flag=True, help="PATH contains one request per line; the output is one JSON answer per line, in order.")
-@click.option(
-    "--strategy",
-    type=click.Choice(STRATEGIES),
-    default=COMPLETE,
-    show_default=True,
-    help="greedy: decide as kube-scheduler 1.37; complete: also search where greedy leaves pods without a node.",
-)
+@options.strategy
 @click.option(
     "--remedies",
     type=click.IntRange(0),
     metavar="ROOTS",
     help=f"Number of roots for which remedies are searched if they are not placed.  [default: {REMEDIES_BY_DEFAULT}; with greedy 0]",
 )
-@click.option("--budget", type=click.IntRange(1), metavar="STEPS", help="Maximum number of search steps for a root.")
+@options.budget
 @click.option(
     "--order", multiple=True, metavar="ROOT,...", help="Order in which roots are scheduled; others follow by priority, age and name."
 )
@@ -62,8 +56,8 @@ _PERCENT = click.IntRange(0, 100)
     help="What if there are N more nodes, new and empty (repeatable); or only N, with --like.",
 )
 @click.option("--like", multiple=True, metavar="NODE[,label=value...]", help="The node that --add-nodes N copies.")
-@click.option("--ignore", multiple=True, metavar="FIELD", help="Ignore a field that is not modelled (repeatable).")
-@click.option("--plugin", multiple=True, metavar="NAME,...", help="An installed placement plugin (repeatable).")
+@options.ignore
+@options.plugin
 @click.option(
     "--objects",
     multiple=True,
@@ -92,8 +86,8 @@ _PERCENT = click.IntRange(0, 100)
 )
 @click.option("--every-pod", is_flag=True, help="Reject a domain if one pod of the group fits on no node of it (KEP-5732).")
 @click.option("--preempt-for-leftovers", is_flag=True, help="Also preempt for additional pods of a running gang (KEP-6012).")
-@click.option("--verbose", "-v", is_flag=True, help="List every pod with its node, and omit nothing.")
-@click.option("--no-color", is_flag=True, help="No colours. This is the default if NO_COLOR is set or the output is not a terminal.")
+@options.verbose
+@options.no_color
 def simulate(
     *,
     paths: tuple[str, ...],

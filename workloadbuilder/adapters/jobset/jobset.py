@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
-from validators import field
 from validators.field import FieldError, FieldPath
 from validators.model.decode import Json
 from workloadbuilder.adapters.jobset import jobset_policies, replicated_jobs, startup_order
@@ -72,10 +71,7 @@ def assemble(spec: Fields, identity: JobSetIdentity, warnings: list[FieldError])
         errors += job_spec.check(part.shape, intent, spec_path)
         warnings += job_spec.warn(part.shape, intent, spec_path)
     priority = pod_template.common_priority([part.shape.template for part in parts], errors, warnings)
-    suspended = spec.flag("suspend")
-    if suspended:
-        detail = "the JobSet is suspended: its pods are created when it is resumed"
-        warnings.append(field.invalid(spec.path / "suspend", True, detail))  # noqa: FBT003 - the field's value
+    suspended = object_identity.warn_if_suspended(spec, "JobSet", warnings)
     objects = JobSetObjects(identity.jobset, identity.namespace, parts, suspended)
     item = WorkloadItem(
         identity.root,

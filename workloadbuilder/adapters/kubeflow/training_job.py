@@ -48,9 +48,7 @@ def adapt(manifest: Json, known: Known) -> Reading:  # noqa: ARG001 - signature 
     if not sets:
         errors.append(field.required(replicas.path, f"there must be replicas of one of {', '.join(roles)}"))
     policy = spec.mapping("runPolicy")
-    if policy.flag("suspend"):
-        detail = "the job is suspended: its pods are created when it is resumed"
-        warnings.append(field.invalid(policy.path / "suspend", True, detail))  # noqa: FBT003 - the field's value
+    object_identity.warn_if_suspended(policy, "job", warnings)
     losses = [*kueue_annotations.queue(about.labels, about.annotations)]
     if "elasticPolicy" in spec:
         losses.append(Loss(spec.path / "elasticPolicy", "the number of pods changes while it runs; that of its replicas is used"))

@@ -42,9 +42,7 @@ def adapt(manifest: Json, known: Known) -> Reading:  # noqa: ARG001 - signature 
     warnings: list[FieldError] = []
     about, top = object_identity.read_identity(manifest, errors, warnings)
     spec = top.mapping("spec")
-    if spec.flag("suspend"):
-        detail = "the RayCluster is suspended: its pods are created when it is resumed"
-        warnings.append(field.invalid(spec.path / "suspend", True, detail))  # noqa: FBT003 - the field's value
+    object_identity.warn_if_suspended(spec, "RayCluster", warnings)
     ray = read_ray(spec, about.owner.name)
     return reading(about, ray.sets, ray, spec.path, errors, warnings)
 

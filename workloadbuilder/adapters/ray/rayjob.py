@@ -36,9 +36,7 @@ def adapt(manifest: Json, known: Known) -> Reading:  # noqa: ARG001 - signature 
     warnings: list[FieldError] = []
     about, top = object_identity.read_identity(manifest, errors, warnings)
     spec = top.mapping("spec")
-    if spec.flag("suspend"):
-        detail = "the RayJob is suspended: its pods are created when it is resumed"
-        warnings.append(field.invalid(spec.path / "suspend", True, detail))  # noqa: FBT003 - the field's value
+    object_identity.warn_if_suspended(spec, "RayJob", warnings)
     cluster = spec.mapping("rayClusterSpec")
     mode = spec.text("submissionMode", _BY_JOB)
     if mode != _BY_JOB and mode not in _WITHOUT_POD:

@@ -58,6 +58,14 @@ def read_identity(manifest: Json, errors: list[FieldError], warnings: list[Field
     return subject, top
 
 
+def warn_if_suspended(fields: Fields, what: str, warnings: list[FieldError], *, created: str = "pods") -> bool:
+    """Return the flag ``suspend`` of *fields*; if it is set, add a warning that *what* creates its objects later."""
+    if suspended := fields.flag("suspend"):
+        detail = f"the {what} is suspended: its {created} are created when it is resumed"
+        warnings.append(field.invalid(fields.path / "suspend", suspended, detail))
+    return suspended
+
+
 def display_name(owner: Owner, namespace: str = "") -> str:
     """Return an object's name for messages: ``JobSet research/train``."""
     return f"{owner.kind} {namespace}/{owner.name}" if namespace else f"{owner.kind} {owner.name}"
