@@ -15,6 +15,7 @@ from tests.sampling import every, sampled
 from tests.scheduler_core.cp_sat import corpus
 from tests.scheduler_core.cp_sat.corpus import Make
 from tests.scheduler_core.oracle.strategies import TINY, Size, clusters
+from tests.scheduler_core.plugins.device_objects import wanting
 from tests.scheduler_core.whatif.cluster import COMPLETE, RACK, after, decided, gang, node, not_placed, pod, tree, waiting
 from tests.scheduler_core.whatif.contested import contested
 
@@ -77,6 +78,11 @@ SITUATIONS = {
         "taint team=a:NoSchedule tolerated by the pods of PodGroup default/g, and minCount of PodGroup default/g lowered from 4 to 3",
     ),
 }
+
+
+@pytest.mark.parametrize("group", ["", "g"], ids=["a pod by itself", "a member"])
+def test_pods_that_wait_for_a_resource_claim_have_no_remedy(group):
+    assert [] == helped([*TWO_RACKS, gang("g", 1), wanting("p", "gpu=missing", group=group)])
 
 
 @pytest.mark.parametrize(("objects", "change"), SITUATIONS.values(), ids=SITUATIONS)
