@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from muster import cli
+from scheduler_core.loading import gather
 
 
 def muster(*arguments: str) -> Result:
@@ -44,6 +45,14 @@ def test_help_has_a_line_for_each_subcommand() -> None:
 
     assert answer.exit_code == 0
     assert all(f"  {name} " in answer.stdout and each.about in answer.stdout for name, each in cli.SUBCOMMANDS.items())
+
+
+@pytest.mark.parametrize("command", ["simulate", "snapshot"])
+@pytest.mark.parametrize("kind", gather.KINDS)
+def test_help_names_every_kind_that_is_read(command: str, kind: str) -> None:
+    plural = {"s": f"{kind}es", "y": f"{kind[:-1]}ies"}.get(kind[-1], f"{kind}s")
+    words = muster(command, "--help").stdout.replace(",", " ").replace(".", " ").split()
+    assert plural in words
 
 
 def test_no_subcommand_is_help_and_a_mistake() -> None:

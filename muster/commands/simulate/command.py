@@ -103,9 +103,9 @@ def simulate(
 
     Pending pods are placed in the order of the scheduler's queue; running pods use resources. Kinds that are read: Nodes,
     Namespaces, Pods, PodGroups, CompositePodGroups, Workloads, PriorityClasses, PodDisruptionBudgets, PersistentVolumeClaims,
-    PersistentVolumes, StorageClasses, CSINodes, CSIDrivers, CSIStorageCapacities, VolumeAttachments, Services,
-    ReplicationControllers, ReplicaSets, StatefulSets, LimitRanges, ResourceQuotas and RuntimeClasses. A file can have 1 GiB
-    of JSON or 64 MiB of YAML.
+    PersistentVolumes, StorageClasses, CSINodes, CSIDrivers, CSIStorageCapacities, VolumeAttachments, DeviceClasses,
+    DeviceTaintRules, ResourceClaims, ResourceClaimTemplates, ResourceSlices, Services, ReplicationControllers, ReplicaSets,
+    StatefulSets, LimitRanges, ResourceQuotas and RuntimeClasses. A file can have 1 GiB of JSON or 64 MiB of YAML.
 
     Objects of controllers at PATH that have no pods yet (Jobs, JobSets, Deployments, RayClusters and all kinds of muster compile)
     are replaced by the groups and pods that they create. An object of another kind that creates pods is skipped and reported.
