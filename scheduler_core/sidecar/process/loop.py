@@ -67,6 +67,8 @@ class Loop:
         self._leading_since = float("-inf")
         self._write_failures = WriteFailures()
         self._preempts = parts.scheduler is not None and parts.scheduler.preempts
+        self._dry_runs: list[DryRunDone] = []
+        """Results of dry runs that are not handled yet: kinds that became needed meanwhile are not listed."""
 
     def run(self) -> None:
         """Run iterations in this thread until stopped."""
@@ -98,7 +100,7 @@ class Loop:
     def run_once(self, wait: float) -> float:
         """Run one iteration: handle messages, waiting up to *wait* seconds, then do the due work; return the seconds until the next."""
         parts = self._parts
-        dry_runs = [each for each in map(self._handle, parts.mailbox.dequeue(wait, MAX_MESSAGES)) if each is not None]
+        self._dry_runs += [each for each in map(self._handle, parts.mailbox.dequeue(wait, MAX_MESSAGES)) if each is not None]
         now = self._last_run = time.monotonic()
         leads = self._leads(now)
         if not leads or parts.scheduler is None:
@@ -112,6 +114,7 @@ class Loop:
             # Most listed objects are long-lived: garbage collection over them would block the loop for long.
             gc.freeze()
             self._frozen = True
+        dry_runs, self._dry_runs = self._dry_runs, []
         for each in dry_runs:
             self._dry_run_done(each, now)
         if not leads:

@@ -7,12 +7,13 @@ import pytest
 from scheduler_core.sidecar.cache.cache import KINDS
 from scheduler_core.sidecar.cache.informers import Changed, Listed
 from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND
+from scheduler_core.sidecar.process.mailbox import DryRunDone
 from scheduler_core.sidecar.writes import Bind
 from tests.scheduler_core.builders import Json, node, pod
 from tests.scheduler_core.plugins.test_delayed_claims import driver
 from tests.scheduler_core.plugins.test_volumes import claim, csi_node, on, using, volume
 from tests.scheduler_core.sidecar.histories import Cache, Server, raw
-from tests.scheduler_core.sidecar.test_loop import Turning
+from tests.scheduler_core.sidecar.test_loop import EVICT, ROOT, Planner, Turning
 
 VOLUMES = {"PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver"}
 DISK = {"name": "v", "gcePersistentDisk": {"pdName": "d"}}
@@ -78,6 +79,16 @@ def test_nothing_is_decided_before_the_needed_kinds_are_listed():
     loop.turn()
     assert ["n2"] == [each.node for each in loop.publisher.written if isinstance(each, Bind)]
     assert [sorted(VOLUMES)] == loop.watched
+
+
+def test_result_of_a_dry_run_is_kept_until_the_needed_kinds_are_listed():
+    loop = Turning(scheduler=Planner(), synced=False)
+    loop.turn(*listed(node("n"), kinds=set(KINDS) - ON_DEMAND))
+    loop.turn(DryRunDone(ROOT, (EVICT,), None, ""), Changed("Pod", "ADDED", raw(using("c"))))
+    assert ([sorted(VOLUMES)], []) == (loop.watched, loop.scheduler.calls)
+    loop.turn(*listed(kinds=VOLUMES))
+    loop.turn()
+    assert [("approve", ROOT, None)] == loop.scheduler.calls
 
 
 def test_process_that_places_no_pods_watches_no_volumes():
