@@ -9,9 +9,11 @@ import threading
 from collections.abc import Callable, Iterator
 
 from apiserver.api import TRANSPORT, Api, ReplyError
+from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND
 from scheduler_core.sidecar.client.access_review import Permission, is_granted
 from scheduler_core.sidecar.settings import Mode, Settings
 from scheduler_core.sidecar.writes import EvictionMethod
+from validators.versions import served
 
 RECHECK_SECONDS = 10.0
 """Interval between checks while a permission is missing or could not be checked."""
@@ -28,17 +30,18 @@ _PLACE = (
     Permission("persistentvolumes", "patch"),
 )
 """Permissions of mode ``place``: binds, undone gangs, and volumes that are bound before their pods."""
+_LATER = tuple(Permission(each.resource, verb, each.group) for each in map(served.resource, ON_DEMAND) for verb in ("list", "watch"))
+"""Permissions to list and watch kinds that can be needed later: if one is missing then, no pod is placed any more."""
 _GROUPS = {"PodGroup": "podgroups", "CompositePodGroup": "compositepodgroups"}
 
 
 def needed_permissions(settings: Settings, kinds: frozenset[str]) -> tuple[Permission, ...]:
-    """Return the permissions to write that the modes of *settings* need, given the *kinds* of groups that the API server serves.
+    """Return the permissions that the modes of *settings* need, given the *kinds* of groups that the API server serves.
 
-    Missing permissions to list and watch are known from the informers.
+    Permissions to list and watch kinds from the start are omitted: the informers report them if they are missing.
     """
-    return tuple(
-        sorted({*_common(settings, kinds), *(permission for mode in settings.modes for permission in _mode(mode, settings, kinds))})
-    )
+    by_mode = (permission for mode in settings.modes for permission in _mode(mode, settings, kinds))
+    return tuple(sorted({*_common(settings, kinds), *by_mode, *(_LATER if settings.places else ())}))
 
 
 def _common(settings: Settings, kinds: frozenset[str]) -> Iterator[Permission]:

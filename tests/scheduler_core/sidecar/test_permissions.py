@@ -10,11 +10,13 @@ import pytest
 import yaml
 
 from apiserver.api import ReplyError
+from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND
 from scheduler_core.sidecar.client.access_review import PATH, Permission, is_granted
 from scheduler_core.sidecar.process.permissions import PermissionCheck, needed_permissions
 from scheduler_core.sidecar.settings import Mode, Settings
 from scheduler_core.sidecar.writes import EvictionMethod
 from tests.webhooks.running import until
+from validators.versions.served import resource
 
 KINDS = frozenset({"Pod", "PodGroup", "CompositePodGroup"})
 MANIFESTS = list(yaml.safe_load_all((Path(__file__).parents[3] / "deploy/sidecar/rbac.yaml").read_text(encoding="utf-8")))
@@ -54,6 +56,13 @@ def test_the_roles_grant_no_write_that_no_mode_needs():
 def test_a_kind_that_is_not_served_and_a_lease_that_is_not_used_need_no_permission():
     needed = needed_permissions(Settings(lease=None), frozenset({"Pod", "PodGroup"}))
     assert not [each for each in needed if "composite" in each.resource or each.resource == "leases"]
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_a_mode_that_places_pods_needs_the_kinds_that_are_watched_later(mode):
+    needed = {(each.resource, each.verb) for each in needed_permissions(Settings(modes=frozenset({mode})), KINDS)}
+    later = {(resource(kind).resource, verb) for kind in ON_DEMAND for verb in ("list", "watch")}
+    assert (later if mode in (Mode.PLACE, Mode.UNGATE) else set()) == {each for each in needed if each[1] in ("list", "watch")}
 
 
 @pytest.mark.parametrize(

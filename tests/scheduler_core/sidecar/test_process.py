@@ -243,17 +243,24 @@ def test_who_can_neither_lead_nor_know_who_does_is_not_ready(monkeypatch):
     assert (404, True) == (explained[0], "is not the leader" in explained[1])
 
 
-def test_a_process_without_a_permission_is_not_ready_and_names_it():
+@pytest.mark.parametrize(
+    ("refused", "missing"),
+    [
+        pytest.param(b'"binding"', "create pods/binding", id="to write"),
+        pytest.param(b'"watch","resource":"csidrivers"', "watch csidrivers.storage.k8s.io", id="to watch a kind that is not needed yet"),
+    ],
+)
+def test_a_process_without_a_permission_is_not_ready_and_names_it(refused, missing):
     class Restricted(Cluster):
         def __call__(self, method, path, body):
             if "selfsubjectaccessreviews" in path:
-                return 201, {}, {"status": {"allowed": b"binding" not in body}}
+                return 201, {}, {"status": {"allowed": refused not in body}}
             return super().__call__(method, path, body)
 
     cluster, seen = Restricted(), []
 
     def look():
-        seen.append(until(lambda: process.answer("/readyz") == (503, "missing permission: create pods/binding\n")))
+        seen.append(until(lambda: process.answer("/readyz") == (503, f"missing permission: {missing}\n")))
         cluster.over.set()
         stop()
 
