@@ -212,6 +212,8 @@ class PodCache:
         """Pods with the field ``workloadRef`` of v1alpha1."""
         self.with_delayed_claims: dict[str, LivePod] = {}
         """Pods with claims that wait for their first consumer."""
+        self.with_disks: dict[str, LivePod] = {}
+        """Pods with inline disks."""
         self._by_claim: dict[Name, dict[str, LivePod]] = {}
 
     def add_or_update(self, pod: LivePod) -> LivePod | None:
@@ -224,6 +226,8 @@ class PodCache:
             self.with_workload_ref[pod.key] = pod
         if pod.draft.delayed_claims:
             self.with_delayed_claims[pod.key] = pod
+        if pod.draft.disks:
+            self.with_disks[pod.key] = pod
         for claim in _claims(pod):
             self._by_claim.setdefault(claim, {})[pod.key] = pod
         return before
@@ -252,6 +256,7 @@ class PodCache:
         self.assumed_or_pinned.pop(key, None)
         self.with_workload_ref.pop(key, None)
         self.with_delayed_claims.pop(key, None)
+        self.with_disks.pop(key, None)
         if pod.draft.group:
             _remove(self._members, (pod.name[0], pod.draft.group), key)
         for claim in _claims(pod):

@@ -38,7 +38,8 @@ class PodUpdates:
             if self._usage.pods.with_delayed_claims:
                 self._reporter.storage()
         # A new attachment takes the place of the volume of its pod, and frees nothing.
-        self._update(self._users_of(change.claims), frees=change.frees or not change.nodes)
+        disks = self._usage.pods.with_disks if change.disks else ()
+        self._update((*self._users_of(change.claims), *disks), frees=change.frees or not change.nodes)
 
     def pod_changed(self, before: LivePod | None, after: LivePod | None) -> None:
         """Update the other pods that use claims or volumes of a pod that was added, changed (both) or removed."""

@@ -79,6 +79,7 @@ class VolumeChange:
 
     Attributes:
         claims: claims whose requirements or volumes can differ.
+        disks: whether inline disks can count differently.
         nodes: nodes whose number of free volumes differs.
         drivers: whether the drivers of these nodes changed.
         frees: whether more volumes can be free there.
@@ -87,6 +88,7 @@ class VolumeChange:
     """
 
     claims: set[Name] = dataclasses.field(default_factory=set)
+    disks: bool = False
     nodes: set[str] = dataclasses.field(default_factory=set)
     drivers: bool = False
     frees: bool = False
@@ -181,7 +183,12 @@ class VolumeCache:
         known = not any(kind in ("CSINode", "CSIDriver") for kind, _, _ in self.unusable)
         if known != (self.objects.attach is not None):
             self.objects = dataclasses.replace(self.objects, attach=self.attach if known else None)
-            change.claims |= self._claims.keys()
+            self._limits_changed(change)
+
+    def _limits_changed(self, change: VolumeChange) -> None:
+        """Record that volumes of other drivers count, or that other drivers must be on a node."""
+        change.claims |= self._claims.keys()
+        change.disks = True
 
     def _set_claim(self, name: Name, claim: Claim | None, change: VolumeChange) -> None:
         before = self._claims.pop(name, None)
@@ -227,7 +234,7 @@ class VolumeCache:
         (self._measured.add if new.measured else self._measured.discard)(name)
         change.storage = True
         if old.required != new.required:
-            change.claims |= self._claims.keys()
+            self._limits_changed(change)
 
     def _set_capacity(self, name: Name, capacity: StorageCapacity | None, change: VolumeChange) -> None:
         self._capacities.pop(name, None)
@@ -241,7 +248,7 @@ class VolumeCache:
         change.nodes.add(node)
         change.drivers = change.frees = True
         if rows != self.attach.rows():
-            change.claims |= self._claims.keys()
+            self._limits_changed(change)
 
     def _set_attachment(self, name: Name, attachment: Attachment | None, sign: int, change: VolumeChange) -> None:
         if attachment is None:

@@ -136,3 +136,28 @@ def test_a_pod_waits_until_its_disk_is_free():
     this.handle_changes()
     this.now += 100.0
     assert {"p": "n1"} == bound(this.writes())
+
+
+EBS = "ebs.csi.aws.com"
+
+
+def inline(name: str, **more: object) -> Json:
+    return pod(name, volumes=[{"name": "v", "awsElasticBlockStore": {"volumeID": f"vol-{name}"}}], **more)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(csi_node("n1", {EBS: 1}), id="a limit"),
+        pytest.param(csi_driver(EBS, required=True), id="a driver that must be on the node"),
+        pytest.param(csi_node("n9", {"other.example": "many"}), id="a limit that cannot be read"),
+    ],
+)
+def test_inline_disks_count_as_the_drivers_that_are_known_after_their_pods(change):
+    this = Scene(node("n1"), inline("q", nodeName="n1"), inline("p", **MUSTER), scheduler_name="muster")
+    this.put(change)
+    assert {} == bound(this.writes())
+    this.server.delete(histories.name_of(change))
+    this.handle_changes()
+    this.now += 100.0
+    assert {"p": "n1"} == bound(this.writes())
