@@ -88,6 +88,11 @@ class Cache:
         """Return whether every kind that is needed is listed or not served."""
         return self._awaited <= self._listed
 
+    @property
+    def basics_synced(self) -> bool:
+        """Return whether every kind that is watched from the start is listed or not served."""
+        return self._awaited - ON_DEMAND <= self._listed
+
     def newly_needed(self) -> frozenset[str]:
         """Return the kinds that are needed since the last call; from now on they must be listed."""
         new = self._needed.needed(self.volumes) - self._awaited

@@ -108,23 +108,29 @@ class Loop:
             parts.cache.reporter.pop_changes()
         if parts.scheduler is not None and (kinds := parts.cache.newly_needed()):
             parts.watch(kinds)
-        if not parts.cache.synced:
+        if not parts.cache.basics_synced:
             return IDLE_SECONDS
-        if not self._frozen:
+        synced = parts.cache.synced
+        if synced and not self._frozen:
             # Most listed objects are long-lived: garbage collection over them would block the loop for long.
             gc.freeze()
             self._frozen = True
-        dry_runs, self._dry_runs = self._dry_runs, []
-        for each in dry_runs:
-            self._dry_run_done(each, now)
+        if synced:
+            self._handle_dry_runs(now)
         if not leads:
             return IDLE_SECONDS
         if now - self._leading_since < SETTLE_SECONDS:
             return SETTLE_SECONDS
-        # Scheduling comes before the controllers.
-        self._place(now)
+        # Scheduling comes before the controllers, which need no kind that is watched later.
+        if synced:
+            self._place(now)
         self._submit(parts.controllers.wanted(time.monotonic()))
-        return self._seconds_until_due(time.monotonic())
+        return self._seconds_until_due(time.monotonic(), synced=synced)
+
+    def _handle_dry_runs(self, now: float) -> None:
+        dry_runs, self._dry_runs = self._dry_runs, []
+        for each in dry_runs:
+            self._dry_run_done(each, now)
 
     def _leads(self, now: float) -> bool:
         term = self._parts.term()
@@ -212,9 +218,9 @@ class Loop:
                 self._attempted(each, (time.monotonic() - began) / len(attempts))
         parts.metrics.waiting(parts.scheduler.counts())
 
-    def _seconds_until_due(self, now: float) -> float:
-        """Return the seconds until the next work is due."""
-        due = self._parts.scheduler.due(now) if self._parts.scheduler is not None else None
+    def _seconds_until_due(self, now: float, *, synced: bool) -> float:
+        """Return the seconds until the next work is due; only that of the controllers unless *synced*."""
+        due = self._parts.scheduler.due(now) if self._parts.scheduler is not None and synced else None
         return max(0.0, min(self._parts.controllers.due(now), IDLE_SECONDS, IDLE_SECONDS if due is None else due - now))
 
     def _attempted(self, attempt: Attempt, seconds: float) -> None:

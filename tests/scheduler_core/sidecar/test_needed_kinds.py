@@ -13,7 +13,7 @@ from tests.scheduler_core.builders import Json, node, pod
 from tests.scheduler_core.plugins.test_delayed_claims import driver
 from tests.scheduler_core.plugins.test_volumes import claim, csi_node, on, using, volume
 from tests.scheduler_core.sidecar.histories import Cache, Server, raw
-from tests.scheduler_core.sidecar.test_loop import EVICT, ROOT, Planner, Turning
+from tests.scheduler_core.sidecar.test_loop import BIND, EVICT, ROOT, TELL, Keeping, Planner, Turning, attempt
 
 VOLUMES = {"PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver"}
 DISK = {"name": "v", "gcePersistentDisk": {"pdName": "d"}}
@@ -89,6 +89,15 @@ def test_result_of_a_dry_run_is_kept_until_the_needed_kinds_are_listed():
     loop.turn(*listed(kinds=VOLUMES))
     loop.turn()
     assert [("approve", ROOT, None)] == loop.scheduler.calls
+
+
+def test_controllers_do_not_wait_for_kinds_that_they_do_not_need():
+    loop = Turning(scheduler=Planner(attempt(BIND)), keeping=Keeping(TELL), synced=False)
+    loop.scheduler.next, loop.keeping.next = 0.0, 0.5
+    assert 0.5 == loop.turn(*listed(using("c"), kinds=set(KINDS) - ON_DEMAND))
+    assert [TELL] == loop.publisher.written
+    loop.turn(*listed(kinds=VOLUMES))
+    assert [TELL, BIND] == loop.publisher.written
 
 
 def test_process_that_places_no_pods_watches_no_volumes():
