@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler_core.sidecar.client.requests import SELECTED_NODE
-from scheduler_core.sidecar.writes import ClearSelectedNode, ReserveVolume, SelectNode
+from scheduler_core.sidecar.writes import ClearSelectedNode, Remove, ReserveVolume, SelectNode
 from tests.scheduler_core.builders import leaf, node, pod, pods, racks
 from tests.scheduler_core.sidecar.gangs import is_complete, partial
 from tests.scheduler_core.sidecar.histories import Json
@@ -139,6 +139,15 @@ def test_roots_that_share_a_claim_are_all_bound_once_its_volume_is(storage):
     world = world_of([node("n"), *storage_classes(), volume("pv", STATIC, "n"), claim("shared", storage), *sharing], Luck(random.Random(0)))
     world.run(100)
     assert {"n"} == {world.server.objects["Pod", "default", name]["spec"].get("nodeName") for name in ("g-0", "h-0")}
+
+
+def test_partly_bound_gang_is_undone_if_the_volumes_of_its_other_pods_are_not_bound():
+    bound = pod("g-0", "g", on="n")
+    world = world_of([node("n"), *storage_classes(), leaf("g", 2), bound, *with_claims([pod("g-1", "g")], DYNAMIC)], Luck(random.Random(0)))
+    world.failing = frozenset({"n"})
+    world.run(300)
+    assert ["g-0"] == [each.pod.name for each in world.written if isinstance(each, Remove)][:1]
+    assert options("place", "complete").max_bind_failures == [type(each) for each in world.written].count(SelectNode)
 
 
 def test_volume_that_is_deleted_while_it_is_reserved_for_a_claim_stops_nothing():
