@@ -45,8 +45,10 @@ def _translated(affinity: NodeSelector | None, labels: Mapping[str, str], label:
     expressions = [each for term in terms for each in term.match_expressions or ()]
     known = [pair for keys in ({each.key for each in expressions}, labels) for pair in _LABELS if pair[0] in keys]
     zone, region = (*known, *_LABELS)[0]
-    zoned = any(each.key == zone and each.values for each in expressions)
-    terms = tuple(_with_keys(each, {region: _REGION, **({zone: label} if zoned else {})}) for each in terms)
+    # A label is replaced in all terms, if one of them has values for it.
+    keys = {each.key: {zone: label, region: _REGION}[each.key] for each in expressions if each.key in (zone, region) and each.values}
+    zoned = zone in keys
+    terms = tuple(_with_keys(each, keys) for each in terms)
     zones = sorted({each.strip() for each in labels.get(zone, "").split(_DELIMITER)} - {""})
     if zones and not zoned:
         added = Requirement(label, "In", tuple(zones))

@@ -54,6 +54,7 @@ NODES = [
     node("old", **{ZONE: "a", BETA: "a"}),
 ]
 CSI_NODES = [migrated("elsewhere", "aws-ebs"), migrated("new", "gce-pd", "aws-ebs"), migrated("old", "gce-pd")]
+HAS_REGION = {"key": BETA_REGION, "operator": "Exists"}
 AND_REGION = {"matchExpressions": [*on(BETA, "a")["matchExpressions"], *on(BETA_REGION, "e")["matchExpressions"]]}
 
 
@@ -65,6 +66,7 @@ AND_REGION = {"matchExpressions": [*on(BETA, "a")["matchExpressions"], *on(BETA_
         pytest.param([on(ZONE, "a", operator="NotIn")], {}, ["elsewhere"], id="another operator"),
         pytest.param([on(BETA, "a")], {}, ["new", "old"], id="beta zone"),
         pytest.param([AND_REGION], {}, ["new"], id="beta region"),
+        pytest.param([{"matchExpressions": [HAS_REGION]}], {BETA: "a"}, [], id="beta region without values"),
         pytest.param([on(EBS_ZONE, "a")], {}, ["new"], id="zone of the driver"),
         pytest.param([on("disk", "ssd", operator="NotIn")], {ZONE: "a"}, ["new", "old"], id="zone in the labels"),
         pytest.param([], {ZONE: " a __c"}, ["new", "old"], id="zones in the labels alone"),
