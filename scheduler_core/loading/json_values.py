@@ -9,8 +9,9 @@ from scheduler_core.model import wire
 
 _BOM = b"\xef\xbb\xbf"
 
-# Matches up to the end of a value that another value follows: inside one document, a comma is always between two values.
-_up_to_next = re.compile(rb'(?:[^"}]++|"(?:[^"\\]++|\\.)*+"|\}(?![ \t\r\n]*+\{))*+\}?', re.DOTALL).match
+# Matches parts of a value, none of which is an end that another value follows: inside one document, a comma is always between two values.
+# Repeated by the caller: before Python 3.11.5 a possessive group can end too late, and an atomic one keeps all repetitions in memory.
+_parts = re.compile(rb'(?:[^"}]++|"(?>(?:[^"\\]++|\\.)*)"|\}(?![ \t\r\n]*+\{)){1,4096}', re.DOTALL).match
 _is_blank = re.compile(rb"[ \t\r\n]*+").fullmatch
 
 
@@ -44,10 +45,16 @@ def _lines(text: bytes) -> list[wire.Text] | None:
 def _values(text: bytes) -> Iterator[wire.Text]:
     view, start = memoryview(text), 0
     while start < len(text):
-        match = _up_to_next(text, start)
-        end = match.end() if match else start
+        end = _end(text, start)
         if end == start or text[end - 1 : end] != b"}":
             end = len(text)  # an open quote: the rest cannot be split
         if not _is_blank(text, start, end):
             yield view[start:end]
         start = end
+
+
+def _end(text: bytes, start: int) -> int:
+    """Return the end of the value that begins at *start*; at an open quote, its place."""
+    while parts := _parts(text, start):
+        start = parts.end()
+    return start + 1 if text[start : start + 1] == b"}" else start
