@@ -107,11 +107,17 @@ class Decider:
 
     def fitting(self, entity: Entity) -> list[tuple[PodRecord, int]] | None:
         """Return the pods of *entity* that could be placed now, with their nodes; None if it cannot be placed.  The state is unchanged."""
-        mark = self._ledger.mark()
+        stateful = self._greedy.state.stateful
+        mark, counted = self._ledger.mark(), stateful.mark()
         self._nominations.release_lower_priority(entity.priority)
         request = self._greedy.request(entity)
-        outcome = self._greedy.place(request)
-        self._ledger.rewind(mark)
+        try:
+            outcome = self._greedy.place(request)
+        except PluginFailedError:
+            stateful.rewind(counted)
+            return None
+        finally:
+            self._ledger.rewind(mark)
         return assigned(request, outcome) if outcome.success else None
 
     def _placed(self, request: PlacementRequest, outcome: PlacementOutcome, why: Diagnosis, search: Search) -> Decision:

@@ -19,6 +19,7 @@ from scheduler_core.model.entity import Entity
 from scheduler_core.model.ledger import PodLoad
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.placement.extension_points import PluginFailedError
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.outcome import assigned
 from scheduler_core.placement.state import PlacementState
@@ -208,7 +209,11 @@ class PreparedCluster:
         # A root that is placed by greedy keeps all its pods.
         if not whole and isinstance(greedy, Complete) and not self.related and greedy.searches(request):
             request = greedy.request(bare(entity))
-        outcome = greedy.place(request)
+        try:
+            outcome = greedy.place(request)
+        except PluginFailedError:
+            # As in the cycle: the attempt has ended with an error.
+            return Tried(None)
         search, names = greedy.search, greedy.state.nodes.names
         pods = [(pod.key, names[node]) for pod, node in assigned(request, outcome)] if outcome.success else None
         return Tried(pods, search.outcome == "budget", search.explored)

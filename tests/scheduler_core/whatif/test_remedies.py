@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from scheduler_core.cycle.run_cycle import CycleOptions
+from scheduler_core.cycle.run_cycle import CycleOptions, prepared
 from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Status
 from scheduler_core.whatif.remedies.remedies import advise, remedies
@@ -15,7 +15,7 @@ from tests.sampling import every, sampled
 from tests.scheduler_core.cp_sat import corpus
 from tests.scheduler_core.cp_sat.corpus import Make
 from tests.scheduler_core.oracle.strategies import TINY, Size, clusters
-from tests.scheduler_core.plugins.device_objects import wanting
+from tests.scheduler_core.plugins.device_objects import device_class, device_slice, template, wanting
 from tests.scheduler_core.whatif.cluster import COMPLETE, RACK, after, decided, gang, node, not_placed, pod, tree, waiting
 from tests.scheduler_core.whatif.contested import contested
 
@@ -295,3 +295,13 @@ def test_nine_of_ten_pending_roots_have_a_remedy():
     meet()
     assert len(met) > sampled(40, least=13)
     assert sum(met) >= 0.9 * len(met)
+
+
+def test_a_root_whose_attempt_ends_with_an_error_has_no_remedies():
+    selectors = [{"cel": {"expression": "device.attributes['gpu.example'].model == 'x'"}}]
+    objects = [node("a1"), device_class(selectors=selectors), template(), device_slice("a1", "without-model"), wanting()]
+    (decision,) = not_placed(objects)
+    assert decision.status is Status.ERROR
+    assert remedies(objects, load(objects), decision, COMPLETE) == ()
+    decider, roots = prepared(load(objects), COMPLETE)
+    assert [decider.fitting(each) for each in roots] == [None]
