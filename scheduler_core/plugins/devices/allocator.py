@@ -18,6 +18,8 @@ INVALID_POOLS = "invalid resource pools were encountered"
 Solution = tuple[tuple[Choice, ...], ...]
 """Choices for each claim."""
 _START = (0, 0)
+_MOST_TRIED = 1_000_000
+"""Maximum number of devices that a search tries: the number of combinations can be exponential, and kube-scheduler stops after 10 s."""
 
 
 class _TooManyDevices(Exception):
@@ -35,6 +37,7 @@ class Allocator:
         self._views = pools.on(node)
         self._chosen = ChosenDevices(claims, usage)
         self._every: dict[tuple[int, Alternative], list[tuple[NodePool, PoolDevice]]] = {}
+        self._tried = 0
 
     def allocate(self) -> Solution | str:
         """Return the devices of the claims, or kube-scheduler's reason why the node has none.
@@ -124,13 +127,26 @@ class Allocator:
         if count - number > MOST_DEVICES - len(self._chosen.of_claim[wanted.claim]):
             raise _TooManyDevices
         if every is not None:
+            self._count_tried()
             return self._try(wanted, request, number, *every[number], _START, must=True)
         for at, pool in enumerate(self._views[start[0] :], start[0]):
             first = start[1] if at == start[0] else 0
             for position, device in enumerate(pool.devices[first:], first):
+                self._count_tried()
                 if self._is_candidate(wanted, device) and self._try(wanted, request, number, pool, device, (at, position + 1), must=False):
                     return True
         return False
+
+    def _count_tried(self) -> None:
+        """Count a device that is tried.
+
+        Raises:
+            AllocationError: too many were tried.
+
+        """
+        self._tried += 1
+        if self._tried > _MOST_TRIED:
+            raise AllocationError(f"timed out trying to allocate devices: {_MOST_TRIED} were tried; request fewer devices in one claim")
 
     def _is_candidate(self, wanted: Wanted, device: PoolDevice) -> bool:
         chosen = self._chosen

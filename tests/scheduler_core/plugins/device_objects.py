@@ -90,5 +90,7 @@ def wanting(name: str = "p", *entries: str, group: str = "", **more: Any) -> Jso
         else:
             claims.append({"name": each.partition("=")[0], "resourceClaimName": each.partition("=")[2]})
     written = pod(name, group, resourceClaims=claims, **more)
-    written["metadata"] |= {"uid": name, "creationTimestamp": f"2026-08-01T00:00:{next(_number) % 60:02}Z"}
+    minutes, seconds = divmod(next(_number), 60)
+    hours, minutes = divmod(minutes, 60)
+    written["metadata"] |= {"uid": name, "creationTimestamp": f"2026-08-01T{hours:02}:{minutes:02}:{seconds:02}Z"}
     return written

@@ -8,6 +8,7 @@ import pytest
 
 from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Decision, Status
+from scheduler_core.plugins.devices import allocator
 from tests.scheduler_core.builders import Json, composite, decided, leaf, node, placed, pod, racks, run
 from tests.scheduler_core.plugins.device_objects import (
     API,
@@ -167,6 +168,16 @@ def test_an_error_on_a_node_ends_the_attempt_only_if_the_node_passes_the_other_f
     decision = greedy([*NODES, device_class(), broken, device_slice("n2", "b"), every, pending])
     assert (Status.ERROR if on == "n1" else Status.SUCCESS) is decision.status
     assert ("but resource pool gpu.example/x is currently being updated" in decision.message) == (on == "n1")
+
+
+def test_a_search_that_tries_too_many_devices_is_an_error(monkeypatch):
+    monkeypatch.setattr(allocator, "_MOST_TRIED", 1000)
+    published = device_slice("n1", *(f"d{number}" for number in range(40)))
+    objects = [*BASE, published, device_class("nic", selectors=[{"cel": {"expression": "false"}}])]
+    decision = greedy([*objects, template("t", request(count=8), request("nic", "nic")), wanting("p", "g:t")])
+    assert decision.status is Status.ERROR
+    assert "timed out trying to allocate devices: 1000 were tried" in decision.message
+    assert {"p": "n1"} == placed(greedy([*objects, template("t", request(count=8)), wanting("p", "g:t")]))
 
 
 def test_tolerations_of_the_request():
