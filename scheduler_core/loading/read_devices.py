@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
 
 from scheduler_core.loading.claim_specs import ClaimSpecs
@@ -12,6 +12,8 @@ from scheduler_core.model.device_claims import DeviceObjects, KnownClaim
 from scheduler_core.model.devices import Allocation, ClaimSpec, DeviceSlice, GivenDevice, PublishedDevice
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.wire_devices import (
+    CapacityPolicy,
+    CapacityRange,
     Device,
     DeviceClass,
     DeviceContent,
@@ -28,6 +30,7 @@ from scheduler_core.model.wire_resource_claims import (
     ResourceClaimTemplate,
 )
 from validators.model import quantity
+from validators.model.quantity import Amount
 
 D = TypeVar("D", ResourceSlice, DeviceClass, DeviceTaintRule, ResourceClaim, ResourceClaimTemplate)
 _Rules = tuple[DeviceTaintRuleSpec, ...]
@@ -105,9 +108,20 @@ def _check_amounts(published: ResourceSlice) -> None:
         content = device.basic or device
         for capacity in (content.capacity or {}).values():
             quantity.exact(capacity.value)
+            for amount in _policy_amounts(capacity.request_policy):
+                quantity.exact(amount)
         for use in content.consumes_counters or ():
             for counter in (use.counters or {}).values():
                 quantity.exact(counter.value)
+
+
+def _policy_amounts(policy: CapacityPolicy | None) -> Iterator[Amount]:
+    """Yield the amounts of *policy*."""
+    if policy is None:
+        return
+    limits = policy.valid_range or CapacityRange()
+    amounts = (policy.default, *(policy.valid_values or ()), limits.min, limits.max, limits.step)
+    yield from (each for each in amounts if each is not None)
 
 
 def _named(gathered: GatheredObjects, model: type[D]) -> tuple[Name, D]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from decimal import ROUND_CEILING, ROUND_DOWN, Decimal
+from decimal import ROUND_CEILING, ROUND_DOWN, Context, Decimal
 
 from scheduler_core.model.wire_devices import Capacity, CapacityPolicy, CapacityRange
 from validators.model import quantity
 
-_LARGEST = Decimal(2**63 - 1)
+_LARGEST = 2**63 - 1
 _MILLI = Decimal("0.001")
+_EXACT = Context(prec=64)
+"""Represents all amounts that ``quantity.exact`` returns."""
 
 
 class CapacityError(ValueError):
@@ -67,7 +69,7 @@ def _rounded_up(requested: Decimal, allowed: CapacityRange, least: Decimal) -> D
     if allowed.step is None:
         return requested
     unit = _unit(allowed)
-    if unit == _MILLI and requested != requested.quantize(_MILLI, rounding=ROUND_DOWN):
+    if unit == _MILLI and not _is_milli_value(requested):
         raise CapacityError(f"{_NOT_REPRESENTABLE}: request {requested} is not a representable milli value")
     if unit == 1 and requested > _LARGEST:
         raise CapacityError(f"{_NOT_REPRESENTABLE}: request {requested} exceeds MaxInt64")
@@ -88,7 +90,7 @@ def _is_in_range(consumed: Decimal, allowed: CapacityRange) -> bool:
     if allowed.step is None:
         return True
     unit = _unit(allowed)
-    if unit == _MILLI and consumed != consumed.quantize(_MILLI, rounding=ROUND_DOWN):
+    if unit == _MILLI and not _is_milli_value(consumed):
         return False
     least = Decimal(0) if allowed.min is None else quantity.exact(allowed.min)
     step = _units(quantity.exact(allowed.step), unit)
@@ -97,15 +99,18 @@ def _is_in_range(consumed: Decimal, allowed: CapacityRange) -> bool:
 
 def _unit(allowed: CapacityRange) -> Decimal:
     """Return the unit in which kube-scheduler computes: thousandths if all amounts are whole thousandths, else whole units."""
-    amounts = list(_amounts(allowed))
-    exact = all(each == each.quantize(_MILLI, rounding=ROUND_DOWN) for each in amounts)
-    return _MILLI if exact and all(abs(each) * 1000 <= _LARGEST for each in amounts) else Decimal(1)
+    return _MILLI if all(map(_is_milli_value, _amounts(allowed))) else Decimal(1)
+
+
+def _is_milli_value(amount: Decimal) -> bool:
+    """Return whether *amount* is a number of whole thousandths that has 64 bits."""
+    return amount == amount.quantize(_MILLI, ROUND_DOWN, _EXACT) and abs(amount) * 1000 <= _LARGEST
 
 
 def _amounts(allowed: CapacityRange) -> Iterator[Decimal]:
     return (quantity.exact(each) for each in (allowed.min, allowed.max, allowed.step) if each is not None)
 
 
-def _units(amount: Decimal, unit: Decimal) -> Decimal:
+def _units(amount: Decimal, unit: Decimal) -> int:
     """Return *amount* in *unit*, rounded away from zero as kube-scheduler rounds amounts."""
-    return (amount / unit).to_integral_value(ROUND_CEILING)
+    return int(_EXACT.divide(amount, unit).to_integral_value(ROUND_CEILING))

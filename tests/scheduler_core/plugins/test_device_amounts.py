@@ -210,3 +210,21 @@ def test_amounts_that_cannot_be_represented_are_errors():
         [*BASE, device_slice("n1", shareable("a", default="1", validRange={"min": "1", "step": "2"})), part("9Ei"), wanting("p", "g:t")]
     )
     assert decision.status is Status.ERROR
+
+
+@pytest.mark.parametrize("step", ["1", "1m", "1n"])
+def test_amounts_of_more_than_64_bits_are_errors_or_not_allowed(step):
+    policy = CapacityPolicy(default="1", valid_range=CapacityRange(min="1", max="1e40", step=step))
+    with pytest.raises(CapacityError, match="cannot be represented"):
+        consumed_capacity({"memory": Decimal("1e40")}, {"memory": Capacity("80", policy)})
+    huge = device_slice("n1", shareable("a", default="1", validRange={"min": "1", "step": step}))
+    decision = greedy([*BASE, huge, part("1e999"), wanting("p", "g:t")])
+    assert decision.status is Status.ERROR
+    assert not is_allowed(Decimal("1e40"), CapacityPolicy(valid_range=CapacityRange(min="1", step="500m")))
+
+
+@pytest.mark.parametrize("policy", [{"default": "much"}, {"validValues": ["1", ""]}, {"validRange": {"min": "1", "step": "x"}}])
+def test_a_slice_with_an_unreadable_request_policy_is_left_out(policy):
+    objects = [*BASE, device_slice("n1", shareable("a", **policy)), part("1Gi"), wanting("p", "g:t")]
+    assert [each.object for each in load(objects).problems] == ["ResourceSlice s-n1"]
+    assert greedy(objects).status is Status.UNSCHEDULABLE
