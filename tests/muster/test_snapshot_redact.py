@@ -249,3 +249,69 @@ def test_redacted_selectors_select_the_same_devices(expression):
         [given.id[2][-1] for allocation in before.devices.values() for given in allocation.devices],
         [given.id[2] != "dev-b" for allocation in after.devices.values() for given in allocation.devices],
     ]
+
+
+MORE_THAN_3 = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "gpus", "operator": "Gt", "values": ["3"]}]}]}
+
+
+def of_slice(objects, **fields):
+    """Return *objects* with *fields* in the spec of the ResourceSlice instead of the name of its node."""
+    return [
+        {**each, "spec": {key: value for key, value in {**each["spec"], **fields}.items() if key != "nodeName"}}
+        if each["kind"] == "ResourceSlice"
+        else each
+        for each in objects
+    ]
+
+
+def by_device(objects):
+    """Return *objects* with the selector in each device."""
+    (devices,) = (each["spec"]["devices"] for each in objects if each["kind"] == "ResourceSlice")
+    return of_slice(objects, perDeviceNodeSelection=True, devices=[{**each, "nodeSelector": MORE_THAN_3} for each in devices])
+
+
+def allocated(objects):
+    """Return *objects* with a claim that is allocated to the nodes of the selector."""
+    metadata = {"name": "the-claim", "namespace": "default"}
+    status = {"allocation": {"devices": {"results": []}, "nodeSelector": MORE_THAN_3, "allocationTimestamp": "2026-08-01T00:00:00Z"}}
+    claim = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": metadata, "status": status}
+    return [*objects[:-1], claim, pod("p", resourceClaims=[{"name": "entry", "resourceClaimName": "the-claim"}])]
+
+
+@pytest.mark.parametrize(
+    "selected",
+    [
+        pytest.param(lambda objects: of_slice(objects, nodeSelector=MORE_THAN_3), id="of a slice"),
+        pytest.param(by_device, id="of a device"),
+        pytest.param(allocated, id="of an allocation"),
+    ],
+)
+def test_numbers_that_node_selectors_of_device_objects_compare_stay(selected):
+    objects = [node("n0", gpus="2", other="5"), *selected(device_objects("true"))]
+    objects[1]["metadata"]["labels"]["gpus"] = "4"
+    hidden = redacted(objects)
+    text = json.dumps(hidden)
+    assert all(each in text for each in ('"gpus": "2"', '"gpus": "4"', '["3"]'))
+    assert '"5"' not in text
+    names = [each["metadata"]["name"] for each in hidden if each["kind"] == "Node"]
+    (before,), (after,) = (run_cycle(load(each), CycleOptions(strategy="greedy")).decisions for each in (objects, hidden))
+    assert {"default/p": "n1"} == dict(before.assignments)
+    assert [names[1]] == [*after.assignments.values()]
+
+
+@pytest.mark.parametrize("wrong", [0.5, 1, True, "x", {}, [], [{}], [0.5]])
+@pytest.mark.parametrize("field", ["key", "operator", "values"])
+def test_expressions_of_the_wrong_type_do_not_keep_the_rest_from_being_redacted(field, wrong):
+    expression = {"key": "gpus", "operator": "Gt", "values": ["3"], field: wrong}
+    selector = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
+    required = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": selector}}
+    text = json.dumps(redacted([*of_slice(device_objects("true"), nodeSelector=selector), pod("q", affinity=required)]))
+    assert "the-class" not in text
+
+
+@pytest.mark.parametrize("wrong", [0.5, 1, True, "x", [], [0.5]])
+def test_nodes_of_the_wrong_type_do_not_keep_the_rest_from_being_redacted(wrong):
+    labelled, tainted = node("n1"), node("n2")
+    labelled["metadata"]["labels"] = wrong
+    tainted["spec"] = {"taints": wrong}
+    assert '"n1"' not in json.dumps(redacted([labelled, tainted]))

@@ -136,19 +136,20 @@ def _pairs(node: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
     metadata, spec = node.get("metadata"), node.get("spec")
     labels = metadata.get("labels") if isinstance(metadata, Mapping) else None
     taints = spec.get("taints") if isinstance(spec, Mapping) else None
-    yield from ((key, value) for key, value in (labels or {}).items() if isinstance(value, str))
-    for each in taints or ():
+    yield from ((key, value) for key, value in (labels if isinstance(labels, Mapping) else {}).items() if isinstance(value, str))
+    for each in taints if isinstance(taints, list) else ():
         if isinstance(each, dict) and isinstance(value := each.get("value"), str):
             yield str(each.get("key")), value
 
 
-def _expressions(value: Json, shape: Shape) -> Iterator[tuple[str, object, list[str]]]:
+def _expressions(value: Json, shape: Shape) -> Iterator[tuple[str, str, list[str]]]:
     """Yield key, operator and values of every selector expression and every toleration."""
     if isinstance(shape, Each) and isinstance(value, list):
         for each in value:
             if isinstance(each, dict) and (shape is EXPRESSIONS or shape is TOLERATIONS):
                 texts = each.get("values") if shape is EXPRESSIONS else [each.get("value")]
-                yield str(each.get("key")), each.get("operator"), [text for text in texts or () if isinstance(text, str)]
+                listed = texts if isinstance(texts, list) else ()
+                yield str(each.get("key")), str(each.get("operator")), [text for text in listed if isinstance(text, str)]
             else:
                 yield from _expressions(each, shape.of)
     elif isinstance(shape, IfPresent) and isinstance(value, dict):
