@@ -6,13 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from scheduler_core.model import wire
 from scheduler_core.model.devices import Alternative, AttributeConstraint, ClaimSpec, Request
+from scheduler_core.model.resource_names import OF_CLASS
 from scheduler_core.model.wire_devices import DeviceClass, DeviceSelector
 from scheduler_core.model.wire_resource_claims import DeviceConstraint, DeviceRequest, DeviceSubRequest, ResourceClaimSpec
 from validators.model import quantity
 
 _ALL, _EXACT = "All", "ExactCount"
-_IMPLICIT = "deviceclass.resource.kubernetes.io/"
-"""Prefix of the extended resource that each class has."""
 
 
 class _UnusableClaim(ValueError):
@@ -46,7 +45,7 @@ class ClaimSpecs:
             name = each.spec.extended_resource_name
             if name and (name not in explicit or _is_newer(each, explicit[name])):
                 explicit[name] = each
-        named = {f"{_IMPLICIT}{each.metadata.name}": each for each in self._classes.values()} | explicit
+        named = {f"{OF_CLASS}{each.metadata.name}": each for each in self._classes.values()} | explicit
         found: dict[str, tuple[str, tuple[str, ...]]] = {}
         for name, each in named.items():
             expressions = (selector.cel.expression if selector.cel is not None else "" for selector in each.spec.selectors or ())

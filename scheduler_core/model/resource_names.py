@@ -8,6 +8,8 @@ from validators import content
 
 BUILT_IN = ("cpu", "memory", "ephemeral-storage", "pods")
 """Resources of every node, in the order of the rows of resource arrays."""
+OF_CLASS = "deviceclass.resource.kubernetes.io/"
+"""Prefix of the extended resource that each device class has."""
 
 _STORAGE = ("memory", "ephemeral-storage")
 _UNITS = (("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10))

@@ -241,7 +241,18 @@ def test_devices_and_their_attributes_are_hashed(expression, kept):
     assert DRIVER in text
 
 
-@pytest.mark.parametrize("expression", [f'{MODEL} == "B200"', f'{MODEL} in ["B200", "C300"]', f'{MODEL}.startsWith("B2")'])
+@pytest.mark.parametrize(
+    "expression",
+    [
+        f'{MODEL} == "B200"',
+        f'{MODEL} in ["B200", "C300"]',
+        f'{MODEL}.startsWith("B2")',
+        f'{MODEL} == "\\u0042200"',
+        f'{MODEL} == """B200"""',
+        f"""{MODEL} == '''B200'''""",
+        f'"model" in device.attributes["{DRIVER}"] && "{DRIVER}" in device.attributes && {MODEL} == "B200"',
+    ],
+)
 def test_redacted_selectors_select_the_same_devices(expression):
     objects = device_objects(expression)
     (before,), (after,) = (run_cycle(load(each), CycleOptions(strategy="greedy")).decisions for each in (objects, redacted(objects)))
@@ -249,6 +260,15 @@ def test_redacted_selectors_select_the_same_devices(expression):
         [given.id[2][-1] for allocation in before.devices.values() for given in allocation.devices],
         [given.id[2] != "dev-b" for allocation in after.devices.values() for given in allocation.devices],
     ]
+
+
+def test_the_resource_of_a_class_has_the_hash_of_the_class():
+    pending = pod("p")
+    pending["spec"]["containers"][0]["resources"] = {"requests": {"deviceclass.resource.kubernetes.io/the-class": "1"}}
+    hidden = redacted([*device_objects("true")[:-1], pending])
+    assert "the-class" not in json.dumps(hidden)
+    (decision,) = run_cycle(load(hidden), CycleOptions(strategy="greedy")).decisions
+    assert len(decision.assignments) == 1
 
 
 MORE_THAN_3 = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "gpus", "operator": "Gt", "values": ["3"]}]}]}

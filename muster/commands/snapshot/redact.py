@@ -18,6 +18,7 @@ from muster.commands.snapshot.selector_fields import EXPRESSIONS, TOLERATIONS
 from muster.commands.snapshot.shapes import Each, Entries, IfPresent, Leaf, OrScalar, Shape
 from scheduler_core.loading.gather import DEVICE_KINDS
 from scheduler_core.model.cluster_objects import has_tag
+from scheduler_core.model.resource_names import OF_CLASS
 from validators.model.cluster import SYSTEM_CLASSES
 from validators.model.objects import CLUSTER_SCOPED
 
@@ -106,14 +107,30 @@ def _compared(objects: Iterable[Mapping[str, Json]]) -> set[str]:
 
 
 def _of_devices(objects: Sequence[Mapping[str, Json]]) -> set[str]:
-    """Return drivers, and values of attributes of which a selector reads parts."""
+    """Return drivers, values of attributes of which a selector reads parts, and names of attributes and domains in selectors."""
     leaves = [leaf for each in objects if each["kind"] in DEVICE_KINDS for leaf in _leaves(each, FIELDS[each["kind"]])]
     selectors = {str(value) for _, value, leaf in leaves if leaf is Leaf.SELECTOR}
     parts = [each for each in selectors if selector_texts.compares_parts(each)]
     words = frozenset().union(*map(selector_texts.words, parts))
     kept = {text for each in parts for text in selector_texts.all_texts(each)}
     kept |= {str(value) for name, value, leaf in leaves if leaf is Leaf.ATTRIBUTE and (name in words or name.rpartition("/")[2] in words)}
+    texts = {text for each in selectors for text in selector_texts.all_texts(each)}
+    keys = {key for each in objects if each["kind"] in DEVICE_KINDS for key in _keys(each, FIELDS[each["kind"]])}
+    kept |= texts & {part for key in keys for part in (key, *key.split("/"))}
     return kept | {str(value) for name, value, _ in leaves if name == "driver"}
+
+
+def _keys(value: Json, shape: Shape) -> Iterator[str]:
+    """Yield the keys of objects with any keys, such as names of attributes."""
+    match shape:
+        case Each() if isinstance(value, list):
+            for each in value:
+                yield from _keys(each, shape.of)
+        case Entries() if isinstance(value, dict):
+            yield from value
+        case dict() if isinstance(value, dict):
+            for key, each in value.items():
+                yield from _keys(each, shape[key])
 
 
 def _leaves(value: Json, shape: Shape, name: str = "") -> Iterator[tuple[str, Json, Leaf]]:
@@ -191,6 +208,9 @@ def _leaf(value: Json, leaf: Leaf, rename: Callable[[str], str]) -> Json:
             result = rename(value) + (_TAG if has_tag(value) else "")
         case Leaf.ZONES:
             result = "__".join(map(rename, value.split("__")))
+        case Leaf.RESOURCE:
+            head, of_class, name = value.partition(OF_CLASS)
+            result = f"{head}{of_class}{rename(name)}" if of_class else value
         case Leaf.NAME | Leaf.ATTRIBUTE:
             result = rename(value)
         case _:

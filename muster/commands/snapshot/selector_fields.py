@@ -5,7 +5,7 @@ from __future__ import annotations
 from muster.commands.snapshot.shapes import Each, Entries, Fields, Leaf, Unread
 
 KEPT, NAME, TEXT, UNREAD = Leaf.KEPT, Leaf.NAME, Leaf.TEXT, Leaf.UNREAD
-AMOUNTS = Entries()
+AMOUNTS = Entries(key=Leaf.RESOURCE)
 LABELS = Entries(value=NAME)
 NAMES = Each(NAME)
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 _LITERALS = re.compile(r"""(?P<before>[\w\]](?<!\bin)\[\s*|\w\s*\(\s*)?(?P<literal>[rR]?(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'))""")
 _ORDINARY = frozenset({"quantity", "semver", "isQuantity", "isSemver", "has", "in"})
 """Functions whose arguments are no parts of an attribute's value."""
+_UNREAD = ("\\", '"""', "'''")
 _CALLED = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
 _COMPARED_OTHERWISE = re.compile(r"[<>]|\+")
 _METHODS_OF_NUMBERS = frozenset({"compareTo", "isGreaterThan", "isLessThan", "add", "sub", "asInteger", "sign", "major", "minor", "patch"})
@@ -34,7 +35,12 @@ def renamed(expression: str, rename: Callable[[str], str]) -> str:
 
 
 def compares_parts(expression: str) -> bool:
-    """Return whether *expression* reads more of a value than if it equals another one, so that values must not change."""
+    """Return whether *expression* reads more of a value than if it equals another one, so that values must not change.
+
+    This is assumed of an expression with texts that ``literals`` does not read: with escapes, or in triple quotes.
+    """
+    if any(each in expression for each in _UNREAD):
+        return True
     bare = _LITERALS.sub("", expression)
     return bool(set(_CALLED.findall(expression)) - _ORDINARY - _METHODS_OF_NUMBERS or _COMPARED_OTHERWISE.search(bare))
 
