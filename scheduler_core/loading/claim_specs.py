@@ -68,6 +68,8 @@ class ClaimSpecs:
             raise _UnusableClaim(f"claim {claim}, request {name}: cannot handle request with derived attributes, the feature is disabled")
         if request.allocation_mode not in ("", _EXACT, _ALL):
             raise _UnusableClaim(f"claim {claim}, request {name}: unsupported count mode {request.allocation_mode}")
+        if request.count < 0:
+            raise _UnusableClaim(f"claim {claim}, request {name}: count must be greater than zero, not {request.count}")
         amounts = request.capacity.requests if request.capacity is not None else None
         return Alternative(
             name=own,

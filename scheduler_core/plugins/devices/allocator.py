@@ -52,6 +52,8 @@ class Allocator:
             found = self._request(0, 0)
         except _TooManyDevices:
             found = False
+        except RecursionError:
+            raise AllocationError("the pod requests too many devices to search for; request fewer") from None
         if found:
             return tuple(map(tuple, self._chosen.of_claim))
         return INVALID_POOLS if any(pool.invalid for pool in self._views) else CANNOT_ALLOCATE

@@ -180,6 +180,20 @@ def test_a_search_that_tries_too_many_devices_is_an_error(monkeypatch):
     assert {"p": "n1"} == placed(greedy([*objects, template("t", request(count=8)), wanting("p", "g:t")]))
 
 
+def test_a_pod_with_too_many_devices_to_search_for_is_an_error():
+    entries = [f"c{number}:t" for number in range(50)]
+    published = device_slice("n1", *(f"d{number}" for number in range(1600)))
+    decision = greedy([*BASE, published, template("t", request(count=32)), wanting("p", *entries)])
+    assert decision.status is Status.ERROR
+    assert "too many devices" in decision.message
+
+
+def test_a_negative_count_cannot_be_used():
+    decision = greedy([*BASE, device_slice("n1", "a"), template("t", request(count=-1)), wanting("p", "g:t")])
+    assert decision.status is Status.UNSCHEDULABLE
+    assert "count must be greater than zero, not -1" in decision.pending["default/p"]
+
+
 def test_tolerations_of_the_request():
     tolerating = template("t", request(tolerations=[{"key": "broken", "operator": "Exists"}]))
     equal = template("u", request(tolerations=[{"key": "broken", "value": "no"}]))
