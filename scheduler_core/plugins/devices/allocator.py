@@ -80,7 +80,7 @@ class Allocator:
                 counts.append(len(self._every[claim, each]) if each.every else each.count)
             if (needed := min(counts)) > MOST_DEVICES - least:
                 message = f"adding {needed} devices exceeds the claim limit of {MOST_DEVICES}, with {least} already accounted for"
-                raise AllocationError(f"claim {named.name}, request {request.name}: {message}")
+                raise AllocationError(f", request {request.name}: {message}", claim)
             least += needed
 
     def _all_devices(self, wanted: Wanted) -> Iterator[tuple[NodePool, PoolDevice]]:
@@ -89,7 +89,7 @@ class Allocator:
                 state, name = "being updated" if pool.incomplete else "invalid", "/".join(pool.name)
                 own = wanted.alternative.name or wanted.request.name
                 message = f"asks for all devices, but resource pool {name} is currently {state}"
-                raise AllocationError(f"claim {self._claims[wanted.claim].name}, request {own}: {message}")
+                raise AllocationError(f", request {own}: {message}", wanted.claim)
             for device in pool.devices:
                 if self._is_selectable(wanted, device) and self._chosen.fits(wanted, device, unused=True):
                     yield pool, device
@@ -155,8 +155,7 @@ class Allocator:
         return not chosen.is_blocked(wanted, device) and self._is_selectable(wanted, device) and chosen.fits(wanted, device)
 
     def _is_selectable(self, wanted: Wanted, device: PoolDevice) -> bool:
-        claim = self._claims[wanted.claim].name
-        return self._selection.selects(wanted.alternative, claim, device) and self._pools.reaches(device, self._node)
+        return self._selection.selects(wanted.alternative, wanted.claim, device) and self._pools.reaches(device, self._node)
 
     def _try(
         self, wanted: Wanted, request: int, number: int, pool: NodePool, device: PoolDevice, following: tuple[int, int], *, must: bool

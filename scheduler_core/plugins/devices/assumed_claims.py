@@ -168,7 +168,7 @@ class AssumedClaims:
             elif pod.group and (pending.leaf == (pod.namespace, pod.group) or not self._exact):
                 reused.append((position, pending.allocation))
             else:
-                return _Plan(f"resource claim {claim.key} is in the process of being allocated", (), (), ())
+                return _Plan(f"resource claim {claim.label} is in the process of being allocated", (), (), ())
         return _Plan("", tuple(fresh), tuple(reused), tuple(given))
 
     def _results(self, pod: PodRecord, plan: _Plan, nodes: Nodes) -> Sequence[object]:
@@ -189,7 +189,7 @@ class AssumedClaims:
             need = pod.shape.devices[position]
             spec = need.spec if need.extended is None else self._extended_spec(need.extended, resources)
             if spec is not None:
-                specs.append(NamedSpec(pod.device_claims[position].key, spec))
+                specs.append(NamedSpec(pod.device_claims[position].label, spec))
                 positions.append(position)
         return FreshClaims(tuple(positions), resources, specs)
 

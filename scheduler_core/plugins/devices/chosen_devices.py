@@ -62,7 +62,6 @@ class ChosenDevices:
     """Choices for each claim, with what they consume."""
 
     def __init__(self, claims: Sequence[NamedSpec], usage: DeviceUsage) -> None:
-        self._claims = claims
         self._usage = usage
         self._constraints = [[ConstraintState(each) for each in claim.spec.constraints] for claim in claims]
         self.of_claim: list[list[Choice]] = [[] for _ in claims]
@@ -94,8 +93,9 @@ class ChosenDevices:
         try:
             consumed = consumed_capacity(wanted.alternative.capacity, capacity)
         except CapacityError as error:
-            claim, name = self._claims[wanted.claim].name, "/".join(device.id)
-            raise AllocationError(f"claim {claim}, request {wanted.name}: checking capacity for device {name}: {error}") from None
+            name = "/".join(device.id)
+            message = f", request {wanted.name}: checking capacity for device {name}: {error}"
+            raise AllocationError(message, wanted.claim) from None
         if consumed is None:
             return False
         for name, amount in consumed.items():
@@ -134,10 +134,10 @@ class ChosenDevices:
                 undone.append(lambda constraint=each: constraint.remove(*names))  # type: ignore[misc]
             elif must:
                 _undo(undone)
-                claim, name = self._claims[wanted.claim].name, "/".join(device.id)
+                name = "/".join(device.id)
                 reason = "because a claim constraint would not be satisfied"
                 own = wanted.alternative.name or wanted.request.name
-                raise AllocationError(f"claim {claim}, request {own}: cannot add device {name} {reason}")
+                raise AllocationError(f", request {own}: cannot add device {name} {reason}", wanted.claim)
             else:
                 return False
         return True

@@ -26,9 +26,10 @@ _EXAMINED = 64
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Failed:
-    """Error that ends the attempt to place a pod."""
+    """Error that ends the attempt to place a pod; *claim* as in ``AllocationError``."""
 
     message: str
+    claim: int | None = None
 
     def __str__(self) -> str:
         return self.message
@@ -80,6 +81,9 @@ class NodeAllocations:
         at = serial, claims.positions, claims.resources, self._states.state(node)
         if (known := self._results.get(at)) is None:
             known = self._results[at] = self._search(claims.specs, node)
+        if isinstance(known, Failed) and known.claim is not None:
+            # Pods of one shape have claims of different names.
+            return Failed(f"claim {claims.specs[known.claim].name}{known.message}")
         return known
 
     def allocations(self, serial: int, claims: FreshClaims, node: int) -> list[Allocation] | None:
@@ -107,7 +111,7 @@ class NodeAllocations:
         try:
             found = Allocator(claims, self._pools, node, self.usage, self._selection).allocate()
         except AllocationError as error:
-            return Failed(str(error))
+            return Failed(str(error), error.claim)
         if isinstance(found, str):
             return found
         positions = _positions(self._pools.on(node))

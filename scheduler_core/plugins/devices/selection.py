@@ -11,7 +11,16 @@ from scheduler_core.plugins.devices.pools import PoolDevice
 
 
 class AllocationError(Exception):
-    """Error with which kube-scheduler ends the attempt to place a pod, also if other nodes fit."""
+    """Error with which kube-scheduler ends the attempt to place a pod, also if other nodes fit.
+
+    Attributes:
+        claim: index of the claim that *message* is about, and whose name is to be put before it; None if there is none.
+
+    """
+
+    def __init__(self, message: str, claim: int | None = None) -> None:
+        super().__init__(message)
+        self.claim = claim
 
 
 class Selection:
@@ -22,8 +31,8 @@ class Selection:
         self._results: dict[tuple[str, Hashable], bool | SelectorError] = {}
         self._selected: dict[tuple[Alternative, PoolDevice], bool] = {}
 
-    def selects(self, alternative: Alternative, claim: str, device: PoolDevice) -> bool:
-        """Return whether the selectors of the class and of the request of *claim* match *device*.
+    def selects(self, alternative: Alternative, claim: int, device: PoolDevice) -> bool:
+        """Return whether the selectors of the class and of the request of the claim with the index *claim* match *device*.
 
         Raises:
             AllocationError: a selector cannot be compiled or evaluated.
@@ -31,20 +40,20 @@ class Selection:
         """
         at = alternative, device
         if (known := self._selected.get(at)) is None:
-            of_class = self._all(f"class {alternative.device_class}", alternative.class_selectors, device)
-            known = self._selected[at] = of_class and self._all(f"claim {claim}", alternative.selectors, device)
+            of_class = self._all(f"class {alternative.device_class}", None, alternative.class_selectors, device)
+            known = self._selected[at] = of_class and self._all("", claim, alternative.selectors, device)
         return known
 
-    def _all(self, owner: str, expressions: Iterable[str], device: PoolDevice) -> bool:
+    def _all(self, owner: str, claim: int | None, expressions: Iterable[str], device: PoolDevice) -> bool:
         for index, expression in enumerate(expressions):
             try:
                 if not self._matches(compile_selector(expression), device):
                     return False
             except CompileError as error:
-                raise AllocationError(f"{owner}: selector #{index}: CEL compile error: {error}") from None
+                raise AllocationError(f"{owner}: selector #{index}: CEL compile error: {error}", claim) from None
             except SelectorError as error:
                 name = "/".join(device.id)
-                raise AllocationError(f"{owner}: selector #{index} on device {name}: CEL runtime error: {error}") from None
+                raise AllocationError(f"{owner}: selector #{index} on device {name}: CEL runtime error: {error}", claim) from None
         return True
 
     def _matches(self, selector: Selector, device: PoolDevice) -> bool:

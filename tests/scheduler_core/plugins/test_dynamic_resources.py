@@ -194,6 +194,16 @@ def test_a_negative_count_cannot_be_used():
     assert "count must be greater than zero, not -1" in decision.pending["default/p"]
 
 
+def test_errors_name_the_claim_of_the_pod():
+    missing = request(selectors=[{"cel": {"expression": "device.attributes['gpu.example'].model == 'x'"}}])
+    for wrong in (missing, request(count=33)):
+        objects = [*BASE, device_slice("n1", "a"), template("t", wrong), wanting("p", "x:t"), wanting("q", "y:t")]
+        assert [f"claim pod/{pod}" in each.message for pod, each in zip(("p/x", "q/y"), run(objects).decisions, strict=True)] == [
+            True,
+            True,
+        ]
+
+
 def test_tolerations_of_the_request():
     tolerating = template("t", request(tolerations=[{"key": "broken", "operator": "Exists"}]))
     equal = template("u", request(tolerations=[{"key": "broken", "value": "no"}]))
