@@ -32,7 +32,8 @@ class UnmodelledFields(StaticPlugin):
         kept = [field for field in fields if not is_ignored(field, self._ignore)]
         if not kept:
             return ""
-        return f"{' and '.join(kept)} can exclude nodes and is not modelled (to place it anyway, use --ignore {without_indices(kept[0])})"
+        ignored = without_indices(kept[0])
+        return f"{' and '.join(kept)} can exclude nodes and is not modelled (muster simulate --ignore {ignored} places it anyway)"
 
     def without_ignored(self, shape: PodShape) -> PodShape:
         """Return *shape* without the requirements of ignored volumes."""

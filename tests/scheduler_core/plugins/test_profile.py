@@ -214,5 +214,5 @@ def test_the_words_for_a_pod_of_a_manifest_name_the_field():
     ((reason, mask),) = Profile(snapshot.nodes).filters(snapshot.pods[0].shape)
 
     assert reason.startswith("spec.volumes[0].azureFile can exclude nodes")
-    assert reason.endswith("(to place it anyway, use --ignore spec.volumes.azureFile)")
+    assert reason.endswith("(muster simulate --ignore spec.volumes.azureFile places it anyway)")
     assert [False] == mask.tolist()

@@ -808,3 +808,41 @@ def test_rest_of_a_gang_of_our_own_scheduler_follows_where_a_crash_left_the_firs
     scene = Scene(*racks({"a": 2, "b": 2}, cpu="1"), leaf("g", 2, key="rack"), first, pod("g-1", "g", **GATED, **MUSTER), ungate=True)
     writes = scene.writes()
     assert ({"g-0": "b-0", "g-1": "b-1"}, ["g-0"]) == (nodes_of(writes), [write.pod.name for write in of(Bind, writes)])
+
+
+CLAIM = {"resourceClaims": [{"name": "g", "resourceClaimName": "c"}]}
+TEMPLATE = {"resourceClaims": [{"name": "g", "resourceClaimTemplateName": "t"}]}
+
+
+def requesting(resource: str, where: str = "containers") -> Json:
+    each = pod("p", **MUSTER)
+    each["spec"].setdefault(where, []).append({"name": "more", "resources": {"requests": {resource: "1"}}})
+    return each
+
+
+@pytest.mark.parametrize(
+    ("waiting", "message"),
+    [
+        pytest.param(pod("p", **MUSTER, **CLAIM), "spec.resourceClaims[0] can exclude nodes and is not modelled", id="a claim"),
+        pytest.param(pod("p", **MUSTER, **TEMPLATE), "spec.resourceClaims[0] can exclude nodes and is not modelled", id="a template"),
+        pytest.param(
+            {**pod("p", **MUSTER, **TEMPLATE), "status": {"resourceClaimStatuses": [{"name": "g", "resourceClaimName": "p-g"}]}},
+            "spec.resourceClaims[0] can exclude nodes and is not modelled",
+            id="a claim of a template",
+        ),
+        pytest.param(requesting("example.com/gpu"), "Insufficient example.com/gpu", id="an extended resource"),
+        pytest.param(requesting("example.com/gpu", "initContainers"), "Insufficient example.com/gpu", id="of an init container"),
+        pytest.param(
+            requesting("deviceclass.resource.kubernetes.io/gpu"),
+            "Insufficient deviceclass.resource.kubernetes.io/gpu",
+            id="the resource of a class",
+        ),
+    ],
+)
+def test_a_pod_that_needs_devices_is_not_bound(waiting: Json, message: str) -> None:
+    writes = Scene(node("n1"), waiting).writes()
+    assert [] == of(Bind, writes) + of(Ungate, writes) + of(Evict, writes)
+    (condition,) = of(SetCondition, writes)
+    assert message in condition.condition.message
+    gated = {**waiting, "spec": {**waiting["spec"], **GATED}}
+    assert {} == nodes_of(Scene(node("n1"), gated).writes())
