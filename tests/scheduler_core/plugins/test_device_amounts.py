@@ -228,3 +228,28 @@ def test_a_slice_with_an_unreadable_request_policy_is_left_out(policy):
     objects = [*BASE, device_slice("n1", shareable("a", **policy)), part("1Gi"), wanting("p", "g:t")]
     assert [each.object for each in load(objects).problems] == ["ResourceSlice s-n1"]
     assert greedy(objects).status is Status.UNSCHEDULABLE
+
+
+def counting(amount: str) -> list[Json]:
+    return [{"counterSet": "set", "counters": {"memory": {"value": amount}}}]
+
+
+COUNTERS = [{"name": "set", "counters": {"memory": {"value": "2"}}}]
+
+
+@pytest.mark.parametrize(("consumed", "fits"), [("1", True), ("2", False)])
+def test_devices_in_use_on_other_nodes_consume_the_counters_of_the_pool(consumed, fits):
+    slices = [
+        device_slice(None, pool="x", name="counters", count=3, allNodes=True, sharedCounters=COUNTERS),
+        device_slice("n1", device("a", consumesCounters=counting("1")), pool="x", count=3),
+        device_slice("n2", device("b", consumesCounters=counting(consumed)), pool="x", count=3),
+    ]
+    used = resource_claim("used", devices=["gpu=x/b"])
+    assert ({"p": "n1"} if fits else {}) == placed(greedy([*BASE, *slices, used, wanting()]))
+
+
+def test_a_further_share_of_a_device_consumes_no_counters():
+    shared = {**shareable("a"), "consumesCounters": counting("2")}
+    slices = [device_slice("n1", shared, count=2), device_slice("n1", name="counters", count=2, sharedCounters=COUNTERS)]
+    members = [wanting(f"p{index}", "g:t", group="g") for index in range(2)]
+    assert {"p0": "n1", "p1": "n1"} == placed(greedy([*BASE, *slices, part("40Gi"), leaf("g", 2), *members]))

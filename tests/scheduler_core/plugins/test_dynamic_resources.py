@@ -459,3 +459,40 @@ def test_the_message_names_faults_of_kube_scheduler():
     assert "claims of pod p1 get the devices of each other" in message
     assert "of the pods that share claim shared, the first is bound at once" in message
     assert not decided(crossing(), strategy="complete").message
+
+
+def selecting(model: str) -> Json:
+    return template("one", request(selectors=[{"cel": {"expression": f"device.attributes['{DRIVER}'].model == '{model}'"}}]))
+
+
+@pytest.mark.parametrize(("model", "expected"), [("x", "n1"), ("y", "n2")])
+def test_nodes_whose_devices_differ_in_an_attribute_that_is_read_are_not_alike(model, expected):
+    slices = [device_slice(name, device("a", {"model": value})) for name, value in (("n1", "x"), ("n2", "y"))]
+    assert {"p": expected} == placed(greedy([*NODES, device_class(), selecting(model), *slices, wanting()]))
+
+
+def test_nodes_that_reach_different_devices_of_a_slice_are_not_alike():
+    devices = [device("a", nodeName="n1"), device("b", nodeName="n2")]
+    published = device_slice(None, *devices, pool="x", perDeviceNodeSelection=True)
+    decision = greedy([*NODES, device_class(), template(), published, leaf("g", 2), wanting("p0", group="g"), wanting("p1", group="g")])
+    assert [["gpu=x/a"], ["gpu=x/b"]] == sorted(given(decision).values())
+
+
+def test_a_device_that_binds_to_its_node_keeps_the_claim_there():
+    published = device_slice(None, device("a", bindsToNode=True), pool="x", allNodes=True)
+    (allocation,) = greedy([*BASE, published, wanting()]).devices.values()
+    assert allocation.nodes is not None
+    assert allocation.nodes.node_selector_terms[0].match_fields[0].values == ("n1",)
+
+
+def test_a_pool_with_a_newer_generation_elsewhere_does_not_exist_for_the_node():
+    slices = [device_slice("n1", "a", pool="x", count=2), device_slice("n2", "b", pool="x", generation=2)]
+    every = template("t", request(allocationMode="All"))
+    decision = greedy([*BASE, node("n2", unschedulable=True), *slices, every, wanting("p", "g:t")])
+    assert decision.status is Status.UNSCHEDULABLE
+
+
+def test_a_claim_of_several_pods_is_released_with_the_last():
+    objects = load([*BASE, resource_claim("c", devices=["gpu=n1/a"], users=["p", "q"])]).devices
+    assert frozenset() == objects.released(["default/p"])
+    assert {"default/c"} == objects.released(["default/p", "default/q"])
