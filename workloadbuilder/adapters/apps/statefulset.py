@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from validators.field import FieldError
 from validators.model.decode import Json
+from workloadbuilder.adapters.group_instances import MAX_PODS
 from workloadbuilder.adapters.shared import object_identity, pod_sets, pod_template
 from workloadbuilder.adapters.shared.adapter_result import PodPlan, Positions, Reading
 from workloadbuilder.adapters.shared.fields import Fields
@@ -42,7 +43,8 @@ def adapt(manifest: Json, known: Known) -> Reading:
             pod["spec"]["volumes"] = [*volumes, *own]
         return pod
 
-    names = [f"{about.owner.name}-{first + number}" for number in range(count)] if named else []
+    # More pods are refused when they are created, before any claim of theirs would fill the memory.
+    names = [f"{about.owner.name}-{first + number}" for number in range(count)] if named and count <= MAX_PODS else []
     further = tuple(_claims(named, names, about.namespace, known))
     return dataclasses.replace(result, pods=(PodPlan("", count, make),), further=further)
 
