@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 
 from tests.workloadbuilder.adapters.compiling import compiled, error_lines, names, pods, sound
 
@@ -156,6 +157,12 @@ def test_a_daemon_set_has_a_pod_for_each_node_that_it_selects(spec, want):
 
     assert list(want) == [term["matchFields"][0]["values"][0] for (term,) in terms]
     assert bool(want) != ("selects none of the nodes" in result.skipped)
+
+
+@pytest.mark.parametrize("affinity", ["[]", "3", "{nodeAffinity: []}", "{nodeAffinity: near}"])
+def test_an_affinity_of_a_wrong_type_is_left_to_the_reader_of_the_pod(affinity):
+    text = DAEMON.replace("spec: {containers", f"spec: {{affinity: {affinity}, containers")
+    assert [yaml.safe_load(affinity)] * 3 == [each["spec"]["affinity"] for each in loose(text, further=NODES)]
 
 
 def test_the_next_job_of_a_cron_job():

@@ -51,7 +51,11 @@ def _tolerating(spec: dict[str, Json]) -> dict[str, Json]:
 
 def _pinned(spec: dict[str, Json], node: str) -> dict[str, Json]:
     """Return *spec* with the affinity to one node that the controller sets; it replaces the terms of the required affinity."""
-    affinity = copied(Fields(spec, WHOLE, []).mapping("affinity").given)
+    errors: list[FieldError] = []
+    affinity = Fields(spec, WHOLE, errors).mapping("affinity")
+    given = affinity.mapping("nodeAffinity").given
+    if errors:  # The reader of the pod reports them.
+        return spec
     field = {"key": "metadata.name", "operator": "In", "values": [node]}
-    affinity.setdefault("nodeAffinity", {})[_REQUIRED] = {"nodeSelectorTerms": [{_FIELDS: [field]}]}
-    return {**spec, "affinity": affinity}
+    of_nodes = {**given, _REQUIRED: {"nodeSelectorTerms": [{_FIELDS: [field]}]}}
+    return {**spec, "affinity": copied({**affinity.given, "nodeAffinity": of_nodes})}
