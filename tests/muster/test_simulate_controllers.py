@@ -84,6 +84,19 @@ FALSE_GREENS = {
         [job(), manifest("DaemonSet", template={"spec": {**TEMPLATE["spec"], "nodeSelector": {"a": "b"}}})],
         2,
     ),
+    "an object twice with different content": ([deployment(1), deployment(2)], 2),
+    "two objects with one generated name": ([{**job(1), "metadata": {"generateName": "train-"}}] * 2, 2),
+    "objects of two kinds whose Workloads have one name": (
+        [
+            job(1),
+            manifest("LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1", "train", leaderWorkerTemplate={"workerTemplate": TEMPLATE}),
+        ],
+        2,
+    ),
+    "objects of two kinds whose pods have the same names": (
+        [job(3), manifest("StatefulSet", name="train", replicas=3, template=TEMPLATE)],
+        1,
+    ),
     "more pods than one object can have": ([job(200_000)], 2),
     "a pod that waits for a gate": ([job(), pod("gated", schedulingGates=[{"name": "example.com/gate"}])], 1),
     "a gang without all its pods": ([gang("g", 2), pod("g-0", group="g")], 1),
@@ -196,6 +209,23 @@ def test_pods_that_an_object_has_in_the_cluster_are_replaced(mine, running):
 
     assert 0 == simulated([mine], full)[0]
     assert 1 == simulated([mine], stranger)[0]
+
+
+def test_an_object_given_twice_is_judged_once():
+    status, answer = simulated([deployment(1), deployment(1)], NODES)
+    assert (0, 1) == (status, answer["summary"]["pods"])
+
+
+def test_of_an_object_given_twice_one_is_judged_in_any_order():
+    answers = [simulated(mine, NODES) for mine in ([deployment(1), deployment(2)], [deployment(2), deployment(1)])]
+    assert answers[0][1] == answers[1][1]
+    assert ["Deployment default/web"] == [each["object"] for each in answers[0][1]["problems"]]
+
+
+def test_pods_of_others_with_the_name_of_a_created_pod_keep_their_nodes():
+    full = [node("n1", cpu="4"), owned("train-0", "StatefulSet", "train", cpu="4")]
+    assert 1 == simulated([job(1)], full)[0]
+    assert 0 == simulated([job(1)], [*full, node("n2")])[0]
 
 
 def test_groups_and_pods_of_the_workload_of_an_object_are_replaced():

@@ -25,6 +25,7 @@ from muster.commands.simulate.pod_owners import PodOwners
 from muster.commands.simulate.what_if import source, whole_name
 from scheduler_core.loading import gather, json_values
 from scheduler_core.model import wire
+from scheduler_core.model.decision import Name
 from scheduler_core.model.problem import Problem
 from validators.lint import documents, files
 from validators.lint.documents import Document
@@ -113,18 +114,25 @@ def complete(
         _admit(inputs, expansion, Rest())
         return
     own_names = set(_names(inputs.objects))
-    inputs.own = Own.from_names(own_names, inputs.problems, expansion.origins)
+    path_problems = (*inputs.problems,)
     inputs.unread += [*known_problems, *cluster.problems]
     inputs.problems += inputs.unread
     inputs.notes += queue_notes(cluster.others)
     owners = PodOwners(expansion.controllers, cluster.kinds)
     rest = Rest(cluster.kinds)
     remaining: list[Source] = []
+    kept: set[Name] = set()
     for gathered in (each for listed in cluster.kinds.values() for each in listed):
-        if _name(gathered) not in own_names and owners.owner(gathered) is None:
+        name = _name(gathered)
+        if name in own_names and Name(*name) in expansion.origins and owners.has_other_owner(gathered):
+            kept.add(Name(*name))
+            remaining.append(source(gathered))
+        elif name not in own_names and owners.owner(gathered) is None:
             remaining.append(source(gathered))
         elif gathered.kind == "Pod":
             rest.replaced.append(gathered)
+    expansion.rename(kept)
+    inputs.own = Own.from_names(_names(inputs.objects), path_problems, expansion.origins)
     _admit(inputs, expansion, rest)
     inputs.objects += remaining
 

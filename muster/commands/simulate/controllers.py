@@ -7,13 +7,15 @@ skipped, with the reason; the answer is then not about all of PATH.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from muster.commands.simulate import gangs
 from muster.commands.simulate.gangs import Gang
 from muster.commands.simulate.pod_owners import Controller, PodOwners
 from scheduler_core.loading.gather import GatheredObjects, Unusable, gather, label, written_name
+from scheduler_core.loading.read_objects import SEVERAL
+from scheduler_core.model import wire
 from scheduler_core.model.decision import Name
 from scheduler_core.model.pod_meta import CONTROLLERS
 from scheduler_core.model.problem import Problem
@@ -21,7 +23,7 @@ from validators.field import FieldPath
 from validators.model.decode import Source
 from workloadbuilder.adapters import kinds as adapted
 from workloadbuilder.adapters.compiled import Compiled, CompileOptions, compile_object
-from workloadbuilder.adapters.shared.known_objects import Known
+from workloadbuilder.adapters.shared.known_objects import Known, group_of
 from workloadbuilder.adapters.skipped_kinds import skip_reason
 
 Content = dict[str, Any]
@@ -70,6 +72,13 @@ class Expansion:
     kinds: dict[str, list[GatheredObjects]] = dataclasses.field(default_factory=dict)
     skipped: list[Problem] = dataclasses.field(default_factory=list)
     notes: list[Problem] = dataclasses.field(default_factory=list)
+
+    def rename(self, taken: Collection[Name]) -> None:
+        """Rename the created pods whose names are *taken* by other pods of the cluster: most controllers add random letters."""
+        for each in self.objects if taken else ():
+            if each["kind"] == "Pod" and (name := identity(each)) in taken:
+                origin = self.origins.pop(name)
+                self.origins[with_free_name(each, origin)] = origin
 
 
 def expand(objects: Iterable[Source], cluster: Cluster, gang: Gang | None = None) -> Expansion:
@@ -127,6 +136,7 @@ def _parsed(listed: Iterable[GatheredObjects]) -> Iterator[Content]:
 
 
 def _expand(manifests: Sequence[Content], kinds: Gathered, known: Known, result: Expansion, gang: Gang | None) -> None:
+    manifests = [*_once(manifests, result)]
     read = {_controller(each) for each in manifests if adapted.adapter(each["apiVersion"], each["kind"]) is not None}
     owners = PodOwners(read, kinds)
     present = {owner for each in kinds["Pod"] if (owner := owners.owner(each)) is not None}
@@ -146,6 +156,29 @@ def _expand(manifests: Sequence[Content], kinds: Gathered, known: Known, result:
         elif controller not in present:
             _add(controller, compiled, result, gang)
             result.controllers.append(controller)
+
+
+def _once(manifests: Iterable[Content], result: Expansion) -> Iterator[Content]:
+    """Yield each object with a name once, in order; of those with different content, the one that sorts first as JSON."""
+    versions: dict[tuple[str, Controller], dict[bytes, Content]] = {}
+    for content in manifests:
+        texts = versions.setdefault((group_of(str(content.get("apiVersion"))), _controller(content)), {})
+        # A generated name is another one for each object.
+        text = wire.ENCODER.encode(content) if _has_name(content) else b"%d" % len(texts)
+        texts.setdefault(text, content)
+    for (_, controller), texts in versions.items():
+        contents = [texts[text] for text in sorted(texts)]
+        if not _has_name(contents[0]):
+            yield from contents
+            continue
+        yield contents[0]
+        if len(contents) > 1:
+            result.skipped.append(Problem(controller.label, SEVERAL))
+
+
+def _has_name(content: Content) -> bool:
+    metadata = content.get("metadata")
+    return isinstance(metadata, Mapping) and bool(metadata.get("name"))
 
 
 def _controller(content: Content) -> Controller:
@@ -178,6 +211,11 @@ def _add(controller: Controller, compiled: Compiled, result: Expansion, gang: Ga
         result.skipped.append(Problem(controller.label, f"{compiled.skipped}{_NOT_SIMULATED}"))
         return
     objects = [dict(each) for each in compiled.objects]
+    if taken := next((each for each in objects if each["kind"] != "Pod" and identity(each) in result.origins), None):
+        name = identity(taken)
+        reason = f"{name.kind} {name.namespace}/{name.name} is also created for {result.origins[name]}: set the metadata.uid of both, or rename one"
+        result.skipped.append(Problem(controller.label, f"{reason}{_NOT_SIMULATED}"))
+        return
     if any(not _has_containers(each) for each in objects if each["kind"] == "Pod"):
         reason = "a pod template has no containers, so the API server refuses its pods"
         result.skipped.append(Problem(controller.label, f"{reason}{_NOT_SIMULATED}"))
@@ -189,11 +227,23 @@ def _add(controller: Controller, compiled: Compiled, result: Expansion, gang: Ga
     elif gang is not None:
         result.notes.append(Problem(controller.label, "it has gangs of its own, which --gang does not change"))
     for each in objects:
-        metadata = each["metadata"]
-        result.origins[Name(each["kind"], metadata.get("namespace") or "default", metadata["name"])] = controller.label
+        name = identity(each)
+        result.origins[with_free_name(each, controller.label) if name in result.origins else name] = controller.label
     result.objects += objects
     result.notes += [Problem(controller.label, f"{each.path}: {each.detail}") for each in compiled.losses]
     result.notes += [Problem(controller.label, f"{each.path}: {each}") for each in compiled.warnings if not _is_uid(each.path)]
+
+
+def identity(content: Content) -> Name:
+    """Return the kind, namespace and name of a created object."""
+    metadata = content["metadata"]
+    return Name(content["kind"], metadata.get("namespace") or "default", metadata["name"])
+
+
+def with_free_name(pod: Content, origin: str) -> Name:
+    """Rename a *pod* that is created for the object *origin*, and whose name another pod has; return its name."""
+    pod["metadata"]["name"] += f"-of-{origin.partition(' ')[0].lower()}"
+    return identity(pod)
 
 
 def _is_uid(path: FieldPath) -> bool:

@@ -95,6 +95,12 @@ class PodOwners:
             return None if meta is None else self._owning(meta, meta.namespace or "default")
         return None
 
+    def has_other_owner(self, gathered: GatheredObjects) -> bool:
+        """Return whether an object is a pod of a controller that is none of these."""
+        if gathered.kind != "Pod" or (meta := _meta(gathered)) is None:
+            return False
+        return any(each.controller for each in meta.owner_references or ()) and self.owner(gathered) is None
+
     def _of_pod(self, gathered: GatheredObjects) -> Controller | None:
         meta = _meta(gathered)
         if meta is None or (namespace := meta.namespace or "default") not in self._controllers:
