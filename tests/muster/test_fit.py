@@ -279,6 +279,44 @@ def test_a_cluster_that_is_read_in_part_is_no_success(folder, text, named):
     assert first_line([job(2)], NODES, "--objects", "broken.yaml").startswith("○ fits: ")
 
 
+def composite(name):
+    return manifest("CompositePodGroup", "scheduling.k8s.io/v1alpha3", name, schedulingPolicy={"gang": {"minGroupCount": 1}})
+
+
+UNJUDGED = {
+    "a group without pods": ([gang("g", 9)], ["PodGroup default/g: it has no pods, or they have ended: it is not judged"]),
+    "a composite without groups": ([composite("c")], ["CompositePodGroup default/c: it has no pods, or they have ended: it is not judged"]),
+    "a group of another scheduler without pods": (
+        [manifest("PodGroup", "scheduling.volcano.sh/v1beta1", "v", minMember=9)],
+        ["PodGroup default/v: it has no pods, or they have ended: it is not judged"],
+    ),
+    "new pods with a node name": (
+        [manifest("ReplicaSet", replicas=40, template={"spec": {**TEMPLATE["spec"], "nodeName": "n1"}})],
+        ["ReplicaSet default/web: its pod template sets nodeName, so its pods are not scheduled: they are not judged"],
+    ),
+    "a pod that is defined several times": (
+        [pod("p"), pod("p", cpu="3")],
+        ["Pod default/p: is defined several times with different content; the one that sorts first as JSON is used"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("mine", "why"), UNJUDGED.values(), ids=UNJUDGED)
+def test_what_is_not_judged_is_no_success(mine, why):
+    status, answer = judged([*mine, job(1)], NODES)
+    assert (2, "fits", why) == (status, answer["verdict"], [f"{each['object']}: {each['reason']}" for each in answer["skipped"]])
+
+
+def test_groups_with_pods_are_judged():
+    tree = [composite("c"), {**gang("g", 1), "spec": {**gang("g", 1)["spec"], "parentCompositePodGroupName": "c"}}, pod("p", group="g")]
+    assert (0, []) == ((answer := judged([*tree, gang("h", 1), pod("q", group="h"), pod("r", on="n1")], NODES))[0], answer[1]["skipped"])
+
+
+def test_nodes_of_two_clusters_are_no_success():
+    status, answer = judged([job(1)], [*NODES, node("n1", cpu="64")])
+    assert (2, ["Node n1"]) == (status, [each["object"] for each in answer["problems"]])
+
+
 NO_PODS = {
     "no replicas": (deployment(0), "Deployment default/web: it creates no pods now"),
     "a job that has ended": (

@@ -129,7 +129,10 @@ def _answered(
     except simulation.NoProfileError as error:
         raise click.UsageError(str(error)) from None
     progress.end()
-    own = own_objects.restricted(answer, snapshot, inputs.own or own_objects.Own(frozenset(), frozenset()))
+    mine = inputs.own or own_objects.Own(frozenset(), frozenset())
+    own = own_objects.restricted(answer, snapshot, mine)
+    unjudged = sorted({*own_objects.unjudged(own, snapshot, mine)} - {*own.skipped}, key=lambda each: (each.object, each.message))
+    own = dataclasses.replace(own, skipped=(*own.skipped, *unjudged))
     unread = own_objects.unread(answer, own, inputs.unread)
     own = dataclasses.replace(own, problems=tuple(dict.fromkeys((*own.problems, *own.skipped, *unread))))
     kinship = Kinship.from_snapshot(snapshot)

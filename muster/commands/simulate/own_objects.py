@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from muster.render.answer import Answer, Share
 from scheduler_core.loading.gather import is_left_out, label
+from scheduler_core.loading.read_objects import SEVERAL
 from scheduler_core.model.decision import Decision, Name, Step
 from scheduler_core.model.problem import Problem
+from validators.model.objects import namespace_of
 
 if TYPE_CHECKING:
     from scheduler_core.model.snapshot import ClusterSnapshot
 
 _WAITING = frozenset({"Pod", "PodGroup", "CompositePodGroup"})
+WITHOUT_PODS = "it has no pods, or they have ended: it is not judged"
+HAS_NODE = "its pod template sets nodeName, so its pods are not scheduled: they are not judged"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -89,8 +93,40 @@ def _evicted(step: Step) -> Name | None:
 def unread(answer: Answer, part: Answer, inputs: Iterable[Problem]) -> tuple[Problem, ...]:
     """Return *inputs* of the cluster that could not be read, and its pods that *answer* leaves out; those of *part* are at PATH."""
     mine = {*part.problems, *part.skipped}
-    left_out = (each for each in answer.problems if is_left_out(each, ("pod", "object")))
+    left_out = (each for each in answer.problems if is_left_out(each, ("pod", "object")) or _is_ambiguous(each))
     return tuple(dict.fromkeys(each for each in (*inputs, *left_out) if each not in mine))
+
+
+def _is_ambiguous(problem: Problem) -> bool:
+    """Return whether a node or a pod is defined several times, as if the objects were of two clusters."""
+    return problem.message == SEVERAL and problem.object.partition(" ")[0] in {"Node", "Pod"}
+
+
+def unjudged(answer: Answer, snapshot: ClusterSnapshot, own: Own) -> Iterator[Problem]:
+    """Yield the objects of *own* that no decision is about; *answer* is restricted to *own*.
+
+    They are root groups without pods, new pods with a node name, and objects that are defined several times.
+    """
+    yield from (each for each in answer.problems if each.message == SEVERAL and each.object.partition(" ")[0] in _WAITING)
+    parents = {
+        Name(each.kind, namespace_of(each), each.metadata.name): Name("CompositePodGroup", namespace_of(each), parent)
+        for each in snapshot.groups
+        if (parent := each.spec.parent_composite_pod_group_name)
+    }
+    created = {f"{name.namespace}/{name.name}": origin for name, origin in own.origins.items() if name.kind == "Pod"}
+    yield from (Problem(created[pod.key], HAS_NODE) for pod in snapshot.pods if pod.node >= 0 and pod.key in created)
+    with_pods: set[Name] = set()
+    for namespace, leaf in {(pod.namespace, pod.group) for pod in snapshot.pods if pod.group}:
+        group: Name | None = Name("PodGroup", namespace, leaf)
+        while group is not None and group not in with_pods:
+            with_pods.add(group)
+            group = parents.get(group)
+    filled = {own.origins.get(name) for name in with_pods}
+    for name in own.names - with_pods - parents.keys():
+        origin = own.origins.get(name, "")
+        # Groups that are created for controllers are judged with their pods; a group of another scheduler is like one at PATH.
+        if name.kind != "Pod" and (not origin or (origin.startswith("PodGroup ") and origin not in filled)):
+            yield Problem(origin or label(name.kind, (name.namespace, name.name)), WITHOUT_PODS)
 
 
 def is_problem_of(own: Own, problem: Problem) -> bool:
