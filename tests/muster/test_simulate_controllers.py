@@ -175,7 +175,7 @@ def test_a_finished_job_creates_no_pods(status):
 
 REPLACED = {
     "pods of a Job": (job(), owned("train-0", "Job", "train")),
-    "pods of a ReplicaSet": (deployment(), owned("web-7d-x", "ReplicaSet", "web-7d")),
+    "pods of a ReplicaSet": (deployment(), owned("web-7d-x", "ReplicaSet", "web-7d", labels={"pod-template-hash": "7d"})),
     "pods of a JobSet": (
         manifest("JobSet", "jobset.x-k8s.io/v1alpha2", "set", replicatedJobs=[{"name": "w", "template": {"spec": job(2)["spec"]}}]),
         owned("set-w-0-0", "Job", "set-w-0", labels={"jobset.sigs.k8s.io/jobset-name": "set"}),
@@ -183,6 +183,16 @@ REPLACED = {
     "pods of a LeaderWorkerSet": (
         manifest("LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1", "lws", leaderWorkerTemplate={"size": 2, "workerTemplate": TEMPLATE}),
         owned("lws-0", "StatefulSet", "lws", labels={"leaderworkerset.sigs.k8s.io/name": "lws"}),
+    ),
+    "pods of a PodCliqueSet": (
+        manifest(
+            "PodCliqueSet",
+            "grove.io/v1alpha1",
+            "app",
+            replicas=1,
+            template={"cliques": [{"name": "a", "spec": {"roleName": "a", "replicas": 1, "podSpec": TEMPLATE["spec"]}}]},
+        ),
+        owned("app-0-a-x", "PodClique", "app-0-a", labels={"app.kubernetes.io/part-of": "app", "grove.io/podclique": "app-0-a"}),
     ),
     "pods of a RayCluster": (
         manifest("RayCluster", "ray.io/v1", "ray", headGroupSpec={"template": TEMPLATE}),
@@ -194,7 +204,7 @@ REPLACED = {
     ),
     "pods of a CronJob": (
         manifest("CronJob", "batch/v1", "backup", jobTemplate={"spec": job(2)["spec"]}),
-        owned("backup-29384-x", "Job", "backup-29384"),
+        owned("backup-29384000-x", "Job", "backup-29384000"),
     ),
 }
 
@@ -226,6 +236,35 @@ def test_pods_of_others_with_the_name_of_a_created_pod_keep_their_nodes():
     full = [node("n1", cpu="4"), owned("train-0", "StatefulSet", "train", cpu="4")]
     assert 1 == simulated([job(1)], full)[0]
     assert 0 == simulated([job(1)], [*full, node("n2")])[0]
+
+
+OF_OTHERS = {
+    "a ReplicaSet with a similar name": (deployment(), owned("web-db-x", "ReplicaSet", "web-db")),
+    "a ReplicaSet of another Deployment": (
+        deployment(),
+        owned("web-db-7d-x", "ReplicaSet", "web-db-7d", labels={"pod-template-hash": "7d"}),
+    ),
+    "a Deployment that is a part of an application": (
+        manifest(
+            "PodCliqueSet",
+            "grove.io/v1alpha1",
+            "app",
+            replicas=1,
+            template={"cliques": [{"name": "a", "spec": {"roleName": "a", "replicas": 1, "podSpec": TEMPLATE["spec"]}}]},
+        ),
+        owned("web-7d-x", "ReplicaSet", "web-7d", labels={"app.kubernetes.io/part-of": "app"}),
+    ),
+    "a Job with a similar name": (
+        manifest("CronJob", "batch/v1", "backup", jobTemplate={"spec": job(2)["spec"]}),
+        owned("backup-1-x", "Job", "backup-1"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("mine", "running"), OF_OTHERS.values(), ids=OF_OTHERS)
+def test_pods_of_other_objects_are_not_replaced(mine, running):
+    full = [node("n1", cpu="4"), {**running, "spec": {**running["spec"], "containers": pod("x", cpu="4")["spec"]["containers"]}}]
+    assert 1 == simulated([mine], full)[0]
 
 
 def test_groups_and_pods_of_the_workload_of_an_object_are_replaced():

@@ -21,13 +21,19 @@ _LABELS: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(("MPIJob", "PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob"), ("training.kubeflow.org/job-name", "{}")),
 }
 """Label of the pods by kind of the controller, and the pattern of its value by the controller's name."""
+_ALSO = {"PodCliqueSet": "grove.io/podclique"}
+"""Label that the pods have too, by kind of the controller, where other tools use the first label."""
 _BETWEEN: Mapping[str, tuple[str, str]] = {
     "Deployment": ("ReplicaSet", "{}-[a-z0-9]{{1,10}}"),
-    "CronJob": ("Job", "{}-[0-9]+"),
+    "CronJob": ("Job", "{}-[0-9]{{8}}"),
     "MPIJob": ("Job", "{}-launcher"),
     "RayJob": ("Job", "{}"),
 }
-"""Kind and name of the objects between a controller and its pods, which a snapshot may lack."""
+"""Kind and name of the objects between a controller and its pods, which a snapshot may lack.
+
+The name of a CronJob's Job ends with its time in minutes, which has 8 digits until the year 2160.
+"""
+_HASH = "pod-template-hash"
 _GROUPS = frozenset({"PodGroup", "CompositePodGroup"})
 
 
@@ -51,6 +57,12 @@ class _Test:
     value: re.Pattern[str]
     kind: str
     name: re.Pattern[str]
+
+    def matches(self, name: str, labels: Mapping[str, str]) -> bool:
+        """Return whether *name* is that of an object between the controller and a pod with *labels*."""
+        # The name of a Deployment's ReplicaSet ends with a hash, which its pods have as a label.
+        ending = f"-{labels.get(_HASH)}" if self.kind == "ReplicaSet" else ""
+        return bool(self.name.fullmatch(name)) and name.endswith(ending)
 
 
 class PodOwners:
@@ -120,9 +132,9 @@ class PodOwners:
         labels = meta.labels or {}
         for controller in self._controllers.get(namespace, ()):
             test = self._tests[controller]
-            if test.label and test.value.fullmatch(labels.get(test.label, "")):
+            if test.label and test.value.fullmatch(labels.get(test.label, "")) and _ALSO.get(controller.kind, test.label) in labels:
                 return controller
-            if test.kind and any(each.kind == test.kind and test.name.fullmatch(each.name) for each in references):
+            if test.kind and any(each.kind == test.kind and test.matches(each.name, labels) for each in references):
                 return controller
         return None
 
