@@ -84,6 +84,7 @@ FALSE_GREENS = {
         [job(), manifest("DaemonSet", template={"spec": {**TEMPLATE["spec"], "nodeSelector": {"a": "b"}}})],
         2,
     ),
+    "an object without a name": ([job(), {**deployment(1), "metadata": {}}], 2),
     "an object twice with different content": ([deployment(1), deployment(2)], 2),
     "two objects with one generated name": ([{**job(1), "metadata": {"generateName": "train-"}}] * 2, 2),
     "objects of two kinds whose Workloads have one name": (

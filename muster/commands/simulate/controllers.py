@@ -207,6 +207,9 @@ def _add(controller: Controller, compiled: Compiled, result: Expansion, gang: Ga
         texts = [f"{each.path}: {each}" if each.path.parts else str(each) for each in compiled.errors]
         result.skipped.append(Problem(controller.label, f"{'; '.join(texts)}{_NOT_SIMULATED}"))
         return
+    if not compiled.owner.name:
+        result.skipped.append(Problem(controller.label, f"metadata.name or metadata.generateName is required{_NOT_SIMULATED}"))
+        return
     if compiled.skipped:
         result.skipped.append(Problem(controller.label, f"{compiled.skipped}{_NOT_SIMULATED}"))
         return
