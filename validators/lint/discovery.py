@@ -9,7 +9,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from validators.lint import files, other_tools, yaml_text
@@ -70,6 +70,8 @@ class _Walk:
         """The innermost chart around a folder, or the folder itself."""
         self._not_manifests: set[str] = set()
         """Identities of files that kustomizations use for other purposes."""
+        self._resources: set[str] = set()
+        """Identities of files that kustomizations list as resources."""
         self.skipped: dict[str, str] = {}
         """Identity of each skipped file, with its tool."""
         self.chosen: list[str] = []
@@ -81,7 +83,7 @@ class _Walk:
         same = files.identity(file)
         inside = None if chart is None else os.path.relpath(file, chart).replace(os.sep, "/")
         tool = other_tools.tool_of(os.path.basename(file), inside)  # noqa: PTH119 - as above
-        if not tool and same in self._not_manifests:
+        if not tool and same in self._not_manifests - self._resources:
             tool = other_tools.KUSTOMIZE
         if tool and not self._is_included(file):
             self.skipped[same] = tool
@@ -92,7 +94,7 @@ class _Walk:
         """Yield the files that are not left out, each with the innermost chart around it."""
         errors: list[OSError] = []
         for folder, folders, names in files.walk(self._top, errors.append):
-            chain = self._enter(folder, names)
+            chain = self._enter(folder, folders, names)
             if folder != self._top and other_tools.is_environment({*names, *folders}) and not self._filters.include:
                 folders.clear()
                 continue
@@ -106,10 +108,11 @@ class _Walk:
         # A directory that cannot be listed is reported as a file that cannot be read.
         yield from ((str(error.filename), None) for error in errors)
 
-    def _enter(self, folder: str, names: Sequence[str]) -> tuple[PathPatterns, ...]:
+    def _enter(self, folder: str, folders: Sequence[str], names: Sequence[str]) -> tuple[PathPatterns, ...]:
         above = os.path.dirname(folder)  # noqa: PTH120 - as above
         self._charts[folder] = folder if other_tools.CHART in names else self._charts.get(above)
-        chain = self._patterns.get(above) if folder != self._top else None
+        # A repository inside another one has only its own patterns.
+        chain = self._patterns.get(above) if folder != self._top and GIT not in names and GIT not in folders else None
         chain = _patterns_above(os.path.abspath(folder)) if chain is None else chain  # noqa: PTH100 - links stay as written
         if ".gitignore" in names:
             chain = (*chain, *_patterns_in(folder, ".gitignore", folder))
@@ -156,9 +159,13 @@ class _Walk:
         except Fault:
             return
         for content in values:
-            for name in other_tools.files_of_kustomization(content) if isinstance(content, dict) else ():
-                if "\n" not in name and "\0" not in name:
-                    self._not_manifests.add(files.identity(_join(folder, name)))
+            if isinstance(content, dict):
+                self._not_manifests |= _identities(folder, other_tools.files_of_kustomization(content))
+                self._resources |= _identities(folder, other_tools.resources_of_kustomization(content))
+
+
+def _identities(folder: str, names: Iterable[str]) -> set[str]:
+    return {files.identity(_join(folder, name)) for name in names if "\n" not in name and "\0" not in name}
 
 
 def _patterns_above(top: str) -> tuple[PathPatterns, ...]:

@@ -102,6 +102,11 @@ def is_environment(names: Collection[str]) -> bool:
     return not ENVIRONMENT_MARKS.isdisjoint(names)
 
 
+def resources_of_kustomization(content: Mapping[str, object]) -> Iterator[str]:
+    """Yield the resources that a kustomization names, relative to it: they are manifests, whatever else they are used for."""
+    yield from (each for each in _listed(content.get("resources")) if isinstance(each, str))
+
+
 def files_of_kustomization(content: Mapping[str, object]) -> Iterator[str]:
     """Yield the files that a kustomization names and that are not complete manifests, relative to it: patches, values and others.
 

@@ -111,6 +111,25 @@ def test_git_applies_up_to_the_top_of_the_repository(tmp_path: Path) -> None:
     assert names("inside") == ["inside/deep/x.yaml"]
 
 
+@pytest.mark.parametrize("git", [".git/HEAD", ".git"], ids=["a repository", "a submodule"])
+def test_a_repository_inside_another_has_its_own_patterns(tmp_path: Path, git: str) -> None:
+    inside = {f"inside/{git}": "", "inside/.gitignore": "y.yaml", "inside/x.yaml": GROUP, "inside/deep/y.yaml": GROUP}
+    written(
+        {".git/HEAD": "", ".gitignore": "x.yaml\n/ignored/\n", "x.yaml": GROUP, **inside, "ignored/.git": "", "ignored/z.yaml": GROUP},
+        tmp_path,
+    )
+
+    assert names(".") == ["inside/x.yaml"]
+
+
+def test_a_resource_of_a_kustomization_is_read_even_if_it_is_a_patch_of_another(tmp_path: Path) -> None:
+    base = {"base/kustomization.yaml": "resources: [a.yaml, b.yaml]\npatches: [{path: c.yaml}]\n"}
+    over = {"over/kustomization.yaml": "resources: [../base, 3]\npatches: [{path: ../base/a.yaml}]\n"}
+    written({**base, **over, **{f"base/{name}.yaml": GROUP for name in "abc"}}, tmp_path)
+
+    assert names(".") == ["base/a.yaml", "base/b.yaml"]
+
+
 @pytest.mark.parametrize(
     ("exclude", "include", "read"),
     [
