@@ -121,10 +121,23 @@ class Capacity:
     largest: int
     limit: int | None = None
 
+    @property
+    def raises_capacity(self) -> bool:
+        """Return whether the claims need more; an unknown capacity is not compared if the largest volume is known."""
+        return self.before < self.total and (self.before >= 0 or self.limit is None)
+
+    @property
+    def words(self) -> list[str]:
+        """Return each figure that is raised, in words."""
+        of_class = f"of class {self.storage_class}{f' {self.where}' if self.where else ''} raised"
+        start = f"from {written(self.before)} " if self.before >= 0 else ""
+        words = [] if self.limit is None else [f"maximum volume size {of_class} from {written(self.limit)} to {written(self.largest)}"]
+        return [*words, f"storage capacity {of_class} {start}to {written(self.total)}"] if self.raises_capacity else words
+
 
 def more_capacity(capacities: Sequence[Capacity]) -> ChangedStorage:
     """Return the edit that raises storage capacities."""
-    words = [_raised(each) for each in capacities]
+    words = [figure for each in capacities for figure in each.words]
 
     def change(book: Book) -> list[Content] | None:
         result = []
@@ -132,22 +145,14 @@ def more_capacity(capacities: Sequence[Capacity]) -> ChangedStorage:
             content = _new_capacity(each) if each.name is None else book.get("CSIStorageCapacity", *each.name)
             if content is None:
                 return None
-            content["capacity"] = written(max(each.before, each.total))
+            if each.raises_capacity:
+                content["capacity"] = written(each.total)
             if each.limit is not None:
                 content["maximumVolumeSize"] = written(max(each.limit, each.largest))
             result.append(content)
         return result
 
     return ChangedStorage(phrases.listed(words), change, len(capacities))
-
-
-def _raised(each: Capacity) -> str:
-    """Return what is raised, in words: the capacity, or the size of the largest volume if that is the limit."""
-    noun, before, after = "storage capacity", each.before, each.total
-    if each.limit is not None:
-        noun, before, after = "maximum volume size", each.limit, each.largest
-    where, start = f" {each.where}" if each.where else "", f"from {written(before)} " if before >= 0 else ""
-    return f"{noun} of class {each.storage_class}{where} raised {start}to {written(after)}"
 
 
 def _new_capacity(each: Capacity) -> Content:

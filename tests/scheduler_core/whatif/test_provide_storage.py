@@ -74,6 +74,17 @@ SITUATIONS = {
         [DYNAMIC, driver(), capacity("cap", "z1", capacity="1Ti", maximumVolumeSize="40Gi"), *each_claiming(1, storage="dyn")],
         "maximum volume size of class dyn in zone z1 raised from 40Gi to 100Gi",
     ),
+    "largest volume, and storage capacity for all volumes": (
+        [DYNAMIC, driver(), capacity("cap", "z1", capacity="150Gi", maximumVolumeSize="40Gi"), *each_claiming(2, storage="dyn")],
+        (
+            "maximum volume size of class dyn in zone z1 raised from 40Gi to 100Gi and "
+            "storage capacity of class dyn in zone z1 raised from 150Gi to 200Gi"
+        ),
+    ),
+    "largest volume, and storage capacity that is not known": (
+        [DYNAMIC, driver(), capacity("cap", "z1", maximumVolumeSize="40Gi"), *each_claiming(2, storage="dyn")],
+        "maximum volume size of class dyn in zone z1 raised from 40Gi to 100Gi",
+    ),
     "no storage capacity": (
         [DYNAMIC, driver(), *each_claiming(1, storage="dyn")],
         "storage capacity of class dyn in rack r1 raised to 100Gi",
@@ -153,6 +164,15 @@ def test_added_volume_can_be_applied():
     assert {"local": {"path": "/mnt/local-a1-added-2"}, "storageClassName": "local", "volumeMode": "Filesystem"}.items() <= step.apply[
         "spec"
     ].items()
+
+
+@pytest.mark.parametrize(("capacities", "raised"), [({"capacity": "150Gi"}, {"capacity": "200Gi"}), ({}, {})], ids=["known", "not known"])
+def test_figures_of_a_storage_capacity_are_raised_as_the_text_says(capacities, raised):
+    cap = capacity("cap", "z1", maximumVolumeSize="40Gi", **capacities)
+    objects = [*RACKS, DYNAMIC, driver(), cap, *each_claiming(2, storage="dyn")]
+    (decision,) = not_placed(objects)
+    (step,) = next(each.steps for each in remedies(objects, load(objects), decision, COMPLETE) if "volume size" in each.change)
+    assert {**cap, "maximumVolumeSize": "100Gi", **raised} == step.apply
 
 
 @pytest.mark.parametrize("name", [name for name in SITUATIONS if "bound" not in name])
