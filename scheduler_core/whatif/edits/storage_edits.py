@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 
 from scheduler_core.diagnosis import phrases
@@ -16,6 +17,8 @@ from scheduler_core.whatif.edits.raw_objects import Book
 WAITS = "WaitForFirstConsumer"
 """Binding mode of a class whose claims wait for a pod."""
 _ADDED = "-added-"
+_NAMESPACE = "default"
+"""Namespace of new storage capacities."""
 _SELECTED_NODE = "volume.kubernetes.io/selected-node"
 _IDENTITY = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "annotations", "labels")
 
@@ -142,7 +145,7 @@ def more_capacity(capacities: Sequence[Capacity]) -> ChangedStorage:
     def change(book: Book) -> list[Content] | None:
         result = []
         for each in capacities:
-            content = _new_capacity(each) if each.name is None else book.get("CSIStorageCapacity", *each.name)
+            content = _new_capacity(each, book) if each.name is None else book.get("CSIStorageCapacity", *each.name)
             if content is None:
                 return None
             if each.raises_capacity:
@@ -155,11 +158,17 @@ def more_capacity(capacities: Sequence[Capacity]) -> ChangedStorage:
     return ChangedStorage(phrases.listed(words), change, len(capacities))
 
 
-def _new_capacity(each: Capacity) -> Content:
+def _new_capacity(each: Capacity, book: Book) -> Content:
+    # A label value can have characters that a name cannot have.
+    suffix = "".join(f"-{value}" for value in each.labels.values()).lower().replace("_", "-").replace(".", "-")
+    names = (f"{each.storage_class}{_ADDED}{number}{suffix}" for number in itertools.count(1))
     return {
         "apiVersion": "storage.k8s.io/v1",
         "kind": "CSIStorageCapacity",
-        "metadata": {"name": "-".join((f"{each.storage_class}{_ADDED}1", *each.labels.values())).lower(), "namespace": "default"},
+        "metadata": {
+            "name": next(name for name in names if book.get("CSIStorageCapacity", _NAMESPACE, name) is None),
+            "namespace": _NAMESPACE,
+        },
         "storageClassName": each.storage_class,
         "nodeTopology": {"matchLabels": dict(each.labels)},
     }

@@ -194,6 +194,18 @@ def test_node_that_is_added_with_its_attach_limits_is_not_loaded_again():
     assert placement_inputs(load(after(objects, more.steps))) == placement_inputs(applied(load(objects), more.steps))
 
 
+@pytest.mark.parametrize(
+    ("rack", "present", "name"),
+    [("r1", [], "dyn-added-1-r1"), ("Row_1.a", [], "dyn-added-1-row-1-a"), ("r1", [capacity("dyn-added-1-r1", "z9")], "dyn-added-2-r1")],
+    ids=["a rack", "a label value that is no name", "a name that exists"],
+)
+def test_added_storage_capacity_has_a_valid_name_of_its_own(rack, present, name):
+    objects = [node("a1", rack), DYNAMIC, driver(), *present, *each_claiming(1, storage="dyn")]
+    (decision,) = not_placed(objects)
+    (step,) = next(each.steps for each in remedies(objects, load(objects), decision, COMPLETE) if "storage capacity" in each.change)
+    assert (name, {"rack": rack}) == (step.apply["metadata"]["name"], step.apply["nodeTopology"]["matchLabels"])
+
+
 RANDOM = settings(max_examples=sampled(60), deadline=None, suppress_health_check=list(HealthCheck))
 
 
