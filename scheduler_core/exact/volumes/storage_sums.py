@@ -52,6 +52,7 @@ class StorageSums:
         self._storage = state.nodes.storage
         self._selected = selected
         self._numbers: dict[str, int] = {}
+        self._number_of_claim: dict[ClaimRequest, int] = {}
         self.segments: list[Segments] = []
         self.free: list[list[int]] = []
         self._demands = {pod.shape.serial: self._demand(pod.shape) for pod in pods}
@@ -77,7 +78,10 @@ class StorageSums:
         shared: dict[str, tuple[str, int, int]] = {}
         needs = shape.volumes if shape.profile.filters("VolumeBinding") and self._storage is not None else ()
         for request in (need.request for need in needs if need.request is not None):
-            if (number := self._number(request)) < 0:
+            # Pods of this root that are assumed since have selected nodes too, but their claims still count.
+            if (number := self._number_of_claim.get(request)) is None:
+                number = self._number_of_claim[request] = self._number(request)
+            if number < 0:
                 continue
             if request.shared:
                 shared[request.shared] = request.shared, number, request.size or 0

@@ -64,6 +64,17 @@ def test_a_claim_that_pods_share_counts_once():
     assert 3 == len(placed(decision))
 
 
+def test_a_shared_claim_of_the_minimum_counts_with_the_pods_beyond_it():
+    """The pod of the minimum is assumed, and so has selected the node of the claim, when the other pod is added."""
+    pods = [using("c", name="p0", group="gx"), using("c", name="p1", group="gy"), using("d", name="p2", group="gy")]
+    claims = [claim("c", "5Gi", "dyn"), claim("d", "10Gi", "dyn")]
+    objects = [composite("root", 1), leaf("gx", 1, parent="root"), leaf("gy", 1, parent="root"), *pods, *claims]
+    nodes = [node("a1", "1", zone="a"), node("a2", "1", zone="a")]
+    for size, count in (("10Gi", 1), ("15Gi", 2)):
+        objects_in_zone = [*nodes, *CLASS, *objects, capacity("a", "a", capacity=size)]
+        assert count == len(placed(decided(objects_in_zone, strategy="complete")))
+
+
 def test_a_volume_that_is_being_provisioned_may_be_subtracted_already():
     objects = gang(2, annotations={SELECTED: "a1"})
     assert 2 == len(placed(outcome(*objects, capacity("a", "a", capacity="5Gi"))))
