@@ -64,9 +64,11 @@ class _SubsetSums:
         mask, total, unit = self._masks[done], self._totals[done], self._unit
         if not total or not mask:
             return False
+        largest = mask.bit_length() - 1
         for capacity in free:
             if capacity > 0:
-                total -= unit * ((mask & ((2 << capacity // unit) - 1)).bit_length() - 1)
+                # A capacity without a limit is as large as an integer can be: a mask of so many bits would fill the memory.
+                total -= unit * ((mask & ((2 << min(capacity // unit, largest)) - 1)).bit_length() - 1)
                 if total <= 0:
                     return False
         return True

@@ -43,6 +43,8 @@ def test_nothing_is_refuted_that_is_possible(needs, rooms, done, exact):
         pytest.param([5, 1], [4, 4], True, id="too large for any room"),
         pytest.param([6, 6, 1], [7, 6], False, id="sums that fill"),
         pytest.param([5, 3, 3, 3], [7, 7], True, id="sums that leave room"),
+        pytest.param([3, 4], [2**63 - 1], False, id="without a limit"),
+        pytest.param([3, 4], [2**63 - 1, 0], False, id="without a limit, and nothing"),
     ],
 )
 def test_exact_needs_fill_rooms_by_their_sums(needs, capacities, want):
