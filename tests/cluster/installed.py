@@ -26,7 +26,7 @@ from tests.cluster.control_plane import ControlPlane
 from tests.cluster.process import Process, free_port
 from tests.cluster.resources import Manifest
 from tests.cluster.take_effect import await_rights
-from tests.cluster.waiting import WAIT_SECONDS
+from tests.cluster.waiting import WAIT_SECONDS, until
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 NAMESPACE, ACCOUNT = "muster-system", "muster-webhook"
@@ -156,10 +156,11 @@ class Installed:
 
         A line is written shortly after the response, and the next one possibly by another worker.
         """
-        deadline = time.monotonic() + WAIT_SECONDS
-        while len(result := self._logged(event, fields)) < least and time.monotonic() < deadline:
-            time.sleep(ASK_EVERY)
-        return result
+        until(
+            lambda: len(self._logged(event, fields)) >= least,
+            told=lambda: f"{least} lines of {event} with {fields} are expected: {self._logged(event, fields)}",
+        )
+        return self._logged(event, fields)
 
     def _logged(self, event: str, fields: Mapping[str, object]) -> list[dict[str, Any]]:
         results = []
