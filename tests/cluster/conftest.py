@@ -10,6 +10,7 @@ import contextlib
 import functools
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator
+from typing import TypeVar
 
 import pytest
 
@@ -21,6 +22,7 @@ from tests.cluster.programs import REQUIRED, MissingError, Programs, find
 from tests.cluster.resources import Manifest
 from tests.cluster.waiting import until
 
+T = TypeVar("T")
 CLUSTER = "tests/cluster/"
 NO_PLANE = "no control plane"
 TEST_SECONDS = 300
@@ -53,15 +55,20 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     return report
 
 
-@pytest.fixture(scope="session")
-def programs() -> Programs:
-    """Return the programs of a control plane; skip the tests of this folder without them."""
+def available(find_program: Callable[[], T]) -> T:
+    """Return the result of *find_program*; where it is missing skip the test, or let it fail if control planes are required."""
     try:
-        return find()
+        return find_program()
     except MissingError as error:
         if os.environ.get(REQUIRED):
             pytest.fail(f"{REQUIRED} is set: {error}", pytrace=False)
         pytest.skip(f"{NO_PLANE}: {error}")
+
+
+@pytest.fixture(scope="session")
+def programs() -> Programs:
+    """Return the programs of a control plane; skip the tests of this folder without them."""
+    return available(find)
 
 
 @pytest.fixture(scope="session")

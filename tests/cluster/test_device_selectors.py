@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 
 import pytest
 
-from tests.cluster import programs, selectors
+from tests.cluster import selectors
+from tests.cluster.conftest import available
 
 
 @pytest.fixture(scope="module")
 def program():
-    try:
-        return selectors.build()
-    except programs.MissingError as error:
-        if os.environ.get(programs.REQUIRED):
-            raise
-        pytest.skip(str(error))
+    return available(selectors.build)
 
 
 def test_the_recorded_answers_are_those_of_kubernetes(program):

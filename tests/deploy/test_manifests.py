@@ -12,6 +12,8 @@ import yaml
 
 from certs import issue, pair, store
 from muster.commands import serve
+from tests.cluster import programs
+from tests.cluster.conftest import available
 from validators import pipeline
 from validators.model.objects import KINDS
 from validators.versions import served
@@ -190,14 +192,13 @@ def test_names_in_the_instructions_are_those_of_the_manifests():
 
 @pytest.mark.parametrize("overlay", ["issued", "pods"])
 def test_kustomize_builds_an_overlay_with_its_ca(tmp_path, overlay):
-    if not shutil.which("kubectl"):
-        pytest.skip("kubectl is not here to build overlays with")
+    kubectl = available(lambda: programs.find().path("kubectl"))
     tree = tmp_path / "deploy"
     shutil.copytree(DEPLOY, tree, ignore=shutil.ignore_patterns("certs"))
     now = dt.datetime.now(dt.UTC)
     created = issue.leaf(issue.authority(now), pair.names_of((f"{SERVICE}.{NAMESPACE}.svc",)), now)
     store.write(tree / "overlays/issued/certs", created)
-    built = subprocess.run(["kubectl", "kustomize", str(tree / "overlays" / overlay)], capture_output=True, text=True, check=False)
+    built = subprocess.run([kubectl, "kustomize", str(tree / "overlays" / overlay)], capture_output=True, text=True, check=False)
     assert 0 == built.returncode, built.stderr
     objects = list(yaml.safe_load_all(built.stdout))
     bundles = {base64.b64decode(entry["clientConfig"]["caBundle"]) for _, entry in entries(objects)}
