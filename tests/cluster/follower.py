@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import threading
 import time
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ PAUSE_SECONDS = 0.1
 WATCH_SECONDS = 1.0
 
 
-class Follower:
+class Follower(abc.ABC):
     """Thread that lists the objects of ``kind`` and watches them; a context manager.
 
     While the API server is away, as in some tests, it tries again: ``troubles`` has the errors.
@@ -49,9 +50,9 @@ class Follower:
         for each in listed:
             self.saw("ADDED", each)
 
+    @abc.abstractmethod
     def saw(self, what: str, each: Manifest) -> None:
         """React to an object that was ADDED, MODIFIED or DELETED."""
-        raise NotImplementedError
 
     def _run(self) -> None:
         while not self._stopped.is_set():
