@@ -16,6 +16,7 @@ from tests.cluster.api import Api, ApiError
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.options import Options
 from tests.cluster.resources import Manifest
+from tests.cluster.take_effect import remove_classes
 
 CASES = Path(__file__).parent.parent / "cases" / "pod-admission.json"
 KEPT = ("overhead", "nodeSelector", "priorityClassName", "tolerations")
@@ -46,10 +47,11 @@ def create(api: Api, namespace: str, case: dict[str, Any]) -> None:
 
 
 def remove(api: Api, case: dict[str, Any]) -> None:
-    """Delete the objects of a case that are not in its namespace."""
+    """Delete the objects of a case that are not in its namespace; a default class must not be that of later pods."""
     for each in case["objects"]:
-        if each["kind"] in {"RuntimeClass", "PriorityClass"}:
+        if each["kind"] == "RuntimeClass":
             api.delete(each["kind"], each["metadata"]["name"])
+    remove_classes(api, [each["metadata"]["name"] for each in case["objects"] if each["kind"] == "PriorityClass"])
 
 
 def shown(pod: Manifest) -> Manifest:

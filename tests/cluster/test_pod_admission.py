@@ -16,8 +16,8 @@ def test_recorded_answers_are_those_of_the_api_server(api, case):
     """A plugin may know only some of the new objects yet, so a case is asked again."""
     for _ in range(ATTEMPTS):
         with new_namespace(api) as namespace:
-            pod_admission.create(api, namespace, case)
             try:
+                pod_admission.create(api, namespace, case)
                 answers = pod_admission.answers(api, namespace, case)
             finally:
                 pod_admission.remove(api, case)
