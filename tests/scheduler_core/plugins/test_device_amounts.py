@@ -192,6 +192,7 @@ TENS = CapacityRange(min="10", max="50", step="10")
             True,
             id="parts",
         ),
+        pytest.param(CapacityPolicy(default="2"), 3, 3, True, id="another amount than the default"),
     ],
 )
 def test_consumed_capacity(policy, requested, consumed, allowed):

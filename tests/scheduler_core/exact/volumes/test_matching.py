@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from scheduler_core.exact.step_budget import StepBudget, StepsSpentError
 from scheduler_core.exact.volumes.matching import Item, Matching, parts, suffice, volumes_in
+from tests.sampling import sampled
 
 MASKS = st.integers(0, 31)
 ITEMS = st.lists(st.builds(Item, st.integers(0, 2), st.lists(st.tuples(MASKS, st.integers(0, 2)), max_size=2).map(tuple)), max_size=4)
@@ -28,7 +29,11 @@ def possible(items: list[Item], taken: int = 0) -> bool:
     return False
 
 
+@settings(max_examples=sampled(2_000))
 @given(ITEMS)
+@example([Item(1, ((0b11, 1),)), Item(1, ((0b01, 1),))]).via("the first claim leaves its volume to the second")
+@example([Item(1, ((0b011, 1),)), Item(1, ((0b110, 1),)), Item(1, ((0b001, 1),))]).via("and takes that of the third")
+@example([Item(2, ((0b011, 2), (0b100, 1))), Item(1, ((0b111, 1),))]).via("an option with a limit")
 def test_a_matching_is_returned_if_one_exists(items):
     assert possible(items) == suffice(items, StepBudget(10_000))
 
