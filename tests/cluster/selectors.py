@@ -21,6 +21,7 @@ from tests.cluster.programs import MODULE, MissingError
 
 CASES = Path(__file__).parent.parent / "cases" / "device-selectors.json"
 SOURCE = MODULE / "selectors" / "main.go"
+RECORDED = "by `python -m tests.cluster.selectors`: answers of k8s.io/dynamic-resource-allocation/cel"
 
 
 def build() -> Path:
@@ -66,7 +67,7 @@ def main() -> None:
     answers = judge(build(), recorded["devices"], cases)
     devices = ",\n".join(f"{json.dumps(name)}: {json.dumps(device, ensure_ascii=False)}" for name, device in recorded["devices"].items())
     lines = ",\n".join(json.dumps({**case, **answer}, ensure_ascii=False) for case, answer in zip(cases, answers, strict=True))
-    CASES.write_text(f'{{"devices": {{\n{devices}\n}}, "cases": [\n{lines}\n]}}\n', encoding="utf-8")
+    CASES.write_text(f'{{"recorded": {json.dumps(RECORDED)},\n"devices": {{\n{devices}\n}}, "cases": [\n{lines}\n]}}\n', encoding="utf-8")
     print(f"{len(cases)} cases recorded")
 
 
