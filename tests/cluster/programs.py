@@ -1,7 +1,7 @@
-"""Binaries of etcd, kube-apiserver, kube-scheduler, kube-controller-manager and kubectl, which are built once.
+"""Binaries of etcd, kube-apiserver, kube-scheduler, kube-controller-manager and kubectl, and the judge of device selectors, built once.
 
-``python -m tests.cluster.programs`` prints the folder that holds them, after building them if there are none; it needs
-no installed package.  KUBEBUILDER_ASSETS names a folder that is used without a build.
+``python -m tests.cluster.programs`` prints the folder that holds them, after building what is missing; it needs no installed package.
+KUBEBUILDER_ASSETS names a folder that is used without a build; the judge, which no such folder has, is built if Go is installed.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 FOLDER = "KUBEBUILDER_ASSETS"
@@ -93,6 +92,17 @@ def cached() -> Path:
     return base / f"{kubernetes_version()}-{content[:12]}"
 
 
+def find_judge() -> Path:
+    """Return the judge of device selectors, built before.
+
+    Raises:
+        MissingError: there is none.
+    """
+    if (judge := _judge()).exists():
+        return judge
+    raise MissingError("`make cluster-assets` builds the judge of device selectors (it needs Go)")
+
+
 def build() -> Path:
     """Build the programs into the cache unless they exist; return the folder.
 
@@ -100,49 +110,67 @@ def build() -> Path:
         MissingError: Go is not installed, or the build failed.
     """
     target = cached()
-    if target.is_dir():
-        return target
-    go = shutil.which("go")
-    if go is None:
-        raise MissingError(f"go must be installed to build the control plane of the tests, or {FOLDER} must name a folder of one")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with _alone(target.with_suffix(".lock")):
-        if not target.is_dir():
-            _build(go, target)
+    if not target.is_dir():
+        _build_once(target, _build_programs)
     return target
 
 
-@contextmanager
-def _alone(lock: Path) -> Iterator[None]:
-    """Two builds at once would take twice as long each."""
-    with lock.open("w") as stream:
-        fcntl.flock(stream, fcntl.LOCK_EX)
-        yield
+def build_judge() -> Path:
+    """Build the judge of device selectors into the cache unless it exists; return its path.
+
+    Raises:
+        MissingError: Go is not installed, or the build failed.
+    """
+    target = _judge()
+    if not target.exists():
+        _build_once(target, lambda created: _go_build("./selectors", created))
+    return target
 
 
-def _build(go: str, target: Path) -> None:
+def _judge() -> Path:
+    content = b"".join(path.read_bytes() for path in (MODULE / "go.mod", MODULE / "go.sum", MODULE / "selectors" / "main.go"))
+    return cached().parent / f"selectors-{hashlib.sha256(content).hexdigest()[:12]}"
+
+
+def _build_once(target: Path, build_at: Callable[[Path], None]) -> None:
+    """Build *target* whole or not at all: it gets its name when everything is in it.  Two builds at once would take twice as long each."""
+    if shutil.which("go") is None:
+        raise MissingError(f"go must be installed to build the control plane of the tests, or {FOLDER} must name a folder of one")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with target.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not target.exists():
+            with tempfile.TemporaryDirectory(prefix="build-", dir=target.parent) as scratch:
+                build_at(Path(scratch) / "created")
+                (Path(scratch) / "created").rename(target)
+
+
+def _build_programs(folder: Path) -> None:
     version = kubernetes_version()
     major, minor, _ = version.removeprefix("v").split(".", 2)
     base = "k8s.io/component-base/version"
+    print(f"building etcd, kubectl and Kubernetes {version}: some minutes, once", file=sys.stderr)
+    folder.mkdir()
     flags = f"-s -w -X {base}.gitVersion={version} -X {base}.gitMajor={major} -X {base}.gitMinor={minor}"
-    print(f"building etcd, kubectl and Kubernetes {version} into {target}: some minutes, once", file=sys.stderr)
-    # Whole or not at all: the folder gets its name when everything is in it.
-    with tempfile.TemporaryDirectory(prefix="build-", dir=target.parent) as scratch:
-        created = Path(scratch) / "programs"
-        created.mkdir()
-        command = [go, "build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", str(created / ONE_PROGRAM), "."]
-        done = subprocess.run(command, cwd=MODULE, env={**os.environ, "CGO_ENABLED": "0"}, stdout=sys.stderr, check=False)
-        if done.returncode:
-            raise MissingError(f"go build in {MODULE} failed with exit status {done.returncode}")
-        for name in NAMES:
-            (created / name).symlink_to(ONE_PROGRAM)
-        created.rename(target)
+    _go_build(".", folder / ONE_PROGRAM, "-ldflags", flags)
+    for name in NAMES:
+        (folder / name).symlink_to(ONE_PROGRAM)
+
+
+def _go_build(package: str, output: Path, *flags: str) -> None:
+    command = ["go", "build", "-trimpath", "-buildvcs=false", *flags, "-o", str(output), package]
+    done = subprocess.run(command, cwd=MODULE, env={**os.environ, "CGO_ENABLED": "0"}, stdout=sys.stderr, check=False)
+    if done.returncode:
+        raise MissingError(f"go build in {MODULE} failed with exit status {done.returncode}")
 
 
 def main() -> int:
     """Print the folder of the programs, built if need be; 2 where there can be none."""
     try:
-        print(find().folder if os.environ.get(FOLDER) else build())
+        folder = find().folder if os.environ.get(FOLDER) else build()
+        if shutil.which("go"):
+            build_judge()
+        print(folder)
     except MissingError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from tests.cluster import selectors
+from tests.cluster import programs, selectors
 from tests.cluster.conftest import available
 
 
 @pytest.fixture(scope="module")
 def program():
-    return available(selectors.build)
+    return available(programs.find_judge)
 
 
 def test_the_recorded_answers_are_those_of_kubernetes(program):
