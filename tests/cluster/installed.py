@@ -32,6 +32,8 @@ DEPLOY = Path(__file__).parents[2] / "deploy"
 NAMESPACE, ACCOUNT = "muster-system", "muster-webhook"
 CONFIGURATIONS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
 COMMAND_SECONDS = 120
+PROBES = 10
+"""Number of probes that must succeed in a row, so that one of each worker is very likely among them."""
 ASK_EVERY = 0.05
 
 
@@ -139,7 +141,8 @@ class Installed:
         given = [f"{name}={here[name]}" if (name := each.partition("=")[0]) in here else each for each in container["args"]]
         environ = {**os.environ, **{each["name"]: each["value"] for each in container["env"]}, "MUSTER_DRAIN_SECONDS": "0"}
         self.server.start([sys.executable, "-m", "muster", *given, f"--kubeconfig={self._account}", *self.options], environ)
-        self.server.await_answer(lambda: self.probe("/readyz")[0] == 200, WAIT_SECONDS)
+        # Each answer is that of some worker.
+        self.server.await_answer(lambda: all(self.probe("/readyz")[0] == 200 for _ in range(PROBES)), WAIT_SECONDS)
 
     def probe(self, path: str) -> tuple[int, str]:
         """The answer on the plain port; (0, why) without one."""

@@ -214,5 +214,6 @@ def test_on_a_cluster_without_the_kinds_the_server_is_ready_and_waits_for_them(p
         created.apply()
         created.start()
 
-        assert (200, "ready") == (created.probe("/readyz")[0], json.loads(created.probe("/readyz")[1])["status"])
+        status, body = created.probe("/readyz")
+        assert (200, "ready") == (status, json.loads(body)["status"])
         assert [] == created.logged("watch")
