@@ -113,5 +113,5 @@ def simulate(  # noqa: PLR0913 - the options of muster simulate
     snapshot = load(given, configuration.profiles if configuration is not None else None)
     result = run_cycle(snapshot, options)
     decisions = with_remedies(result.decisions, given, snapshot, options, remedies)
-    problems = (*result.problems, *(configuration.problems() if configuration is not None else ()))
+    problems = (*result.problems, *(configuration.problems(len(snapshot.nodes)) if configuration is not None else ()))
     return Simulation(decisions, unplaced_pods(decisions, result.pending), problems)

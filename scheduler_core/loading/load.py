@@ -46,8 +46,8 @@ def load_gathered(
     kinds: dict[str, list[GatheredObjects]], problems: list[Problem], profiles: SchedulerProfiles | None = None
 ) -> ClusterSnapshot:
     """Return the snapshot of the objects by kind, which are used up; see ``load``."""
-    profiles = profiles or configured_profiles(kinds[CONFIGURATION], problems)
     nodes = read_nodes(kinds["Node"], problems)
+    profiles = profiles or configured_profiles(kinds[CONFIGURATION], len(nodes), problems)
     classes = read_kind(kinds["PriorityClass"], PriorityClass, problems)
     workloads = read_kind(kinds["Workload"], Workload, problems)
     leaves = read_kind(kinds["PodGroup"], PodGroup, problems)
@@ -112,8 +112,11 @@ def _with_devices(
     return PodDevices(devices, group_entries(groups)).resolved(drafts, reader.forms), devices
 
 
-def configured_profiles(objects: Iterable[GatheredObjects], problems: list[Problem]) -> SchedulerProfiles:
-    """Return the profiles of the configuration among *objects*, the first as JSON of several; the defaults if there is none."""
+def configured_profiles(objects: Iterable[GatheredObjects], nodes: int, problems: list[Problem]) -> SchedulerProfiles:
+    """Return the profiles of the configuration among *objects*, the first as JSON of several; the defaults if there is none.
+
+    *nodes* is the number of nodes of the cluster.
+    """
     by_text = {each.canonical(): each for each in objects}
     if not by_text:
         return DEFAULT_PROFILES
@@ -127,7 +130,7 @@ def configured_profiles(objects: Iterable[GatheredObjects], problems: list[Probl
     if configuration.errors:
         problems += [Problem(CONFIGURATION, f"{each.path}: {each}; the configuration is left out") for each in configuration.errors]
         return DEFAULT_PROFILES
-    problems += configuration.problems()
+    problems += configuration.problems(nodes)
     return configuration.profiles
 
 

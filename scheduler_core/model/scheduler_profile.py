@@ -12,6 +12,9 @@ LEAST_ALLOCATED, MOST_ALLOCATED, CAPACITY_RATIO = "LeastAllocated", "MostAllocat
 CPU_AND_MEMORY: tuple[tuple[str, int], ...] = (("cpu", 1), ("memory", 1))
 """Resources that scores count by default, with their weights."""
 
+SCORED_WHOLE = 100
+"""Number of nodes up to which kube-scheduler scores every feasible node, whatever the percentage."""
+
 _DEFAULT_WEIGHTS = 200
 """Upper limit of the sum of all default weights."""
 
@@ -50,6 +53,8 @@ class SchedulerProfile:
         hard_pod_affinity_weight: weight of a running pod's required affinity in the score of a pod it selects.
         ignores_preferred_terms: True if preferred terms of running pods do not count for a pod that has none.
         default_constraints: topology spread constraints of pods without their own; None for those that kube-scheduler defines.
+        percentage_of_nodes: percentageOfNodesToScore; 0 for the percentage that depends on the number of nodes, which is the default
+            of None.
 
     """
 
@@ -66,6 +71,14 @@ class SchedulerProfile:
     hard_pod_affinity_weight: int = 1
     ignores_preferred_terms: bool = False
     default_constraints: tuple[TopologySpreadConstraint, ...] | None = None
+    percentage_of_nodes: int | None = None
+
+    def most_scored(self, nodes: int) -> int:
+        """Return how many of *nodes*, those that a pod is offered, kube-scheduler scores at most (numFeasibleNodesToFind)."""
+        if nodes <= SCORED_WHOLE:
+            return nodes
+        percentage = self.percentage_of_nodes or max(5, 50 - nodes // 125)
+        return max(SCORED_WHOLE, nodes * percentage // 100)
 
     def filters(self, plugin: str) -> bool:
         """Return whether the filter of *plugin* is enabled."""

@@ -75,10 +75,33 @@ def test_simulate_places_by_the_profile_and_reports_what_is_not_modelled():
     assert answer.exit_code == 0
     assert [each["message"] for each in json.loads(answer.stdout)["problems"]] == [
         "extenders: extenders are not called: not modelled",
-        "percentageOfNodesToScore: every feasible node is scored: a percentage is not modelled",
         "profiles[0].pluginConfig[2]: arguments of Coscheduling are not modelled",
     ]
     assert placed(muster("simulate", "cluster.json", "--format", "json"))["default/new"] != "n2"
+
+
+PART = (
+    "every feasible node is scored; of 300 nodes kube-scheduler scores {} feasible ones, which depend on timing; "
+    "a domain of up to 100 nodes is scored whole"
+)
+
+
+@pytest.mark.parametrize("option", [["--scheduler-config", "percentage.yaml"], ["percentage.yaml"]], ids=["option", "input"])
+def test_a_percentage_is_reported_for_more_than_100_nodes(folder, option):
+    head = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+    (folder / "many.json").write_text("\n".join(json.dumps(node(f"m{number}")) for number in range(297)), encoding="utf-8")
+
+    def reported(text, *arguments):
+        (folder / "percentage.yaml").write_text(head + text, encoding="utf-8")
+        answer = json.loads(muster("simulate", "cluster.json", *arguments, *option, "--format", "json").stdout)
+        return [(key, each["object"], each["message"]) for key in ("problems", "notes") for each in answer.get(key, ())]
+
+    half = ("problems", "KubeSchedulerConfiguration", "percentageOfNodesToScore: " + PART.format(150))
+    default = ("notes", "kube-scheduler", PART.format(144))
+    greedy = ["many.json", "--strategy", "greedy"]
+    assert [half] == reported("percentageOfNodesToScore: 50", "many.json") == reported("percentageOfNodesToScore: 50", *greedy)
+    assert [default] == reported("", *greedy)
+    assert [] == reported("", "many.json") == reported("percentageOfNodesToScore: 100", *greedy) == reported("percentageOfNodesToScore: 50")
 
 
 def test_a_configuration_among_the_inputs_is_used_unless_the_option_names_another(folder):
@@ -172,7 +195,7 @@ def test_a_line_of_a_batch_can_have_a_configuration():
 
 def test_the_library_takes_a_configuration():
     most = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", "percentageOfNodesToScore": 1}
-    result = scheduler_core.simulate(OBJECTS, scheduler_config=most)
+    result = scheduler_core.simulate([*OBJECTS, *(node(f"m{number}") for number in range(98))], scheduler_config=most)
 
     assert [str(each.root.name) for each in result.decisions] == ["new"]
     assert [each.object for each in result.problems] == ["KubeSchedulerConfiguration"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import gc
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from muster.commands.progress import Progress
 from muster.commands.simulate import own_objects, what_if
@@ -15,11 +15,13 @@ from muster.commands.simulate.request import SimulationRequest
 from muster.render.answer import Answer
 from scheduler_core.cycle.run_cycle import run_cycle, run_cycles
 from scheduler_core.diagnosis.fragmentation import fragments
+from scheduler_core.loading.configuration.scheduler_configuration import part_scored
 from scheduler_core.loading.feature_gates import apply_feature_gates
 from scheduler_core.loading.gather import is_left_out
 from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Decision, Name
 from scheduler_core.model.problem import Problem
+from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.whatif.remedies.for_decisions import with_remedies
 from validators.model.decode import Source
@@ -52,7 +54,7 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
     objects = [*objects]
     snapshot = load(objects, request.configuration.profiles if request.configuration is not None else None)
     if request.configuration is not None:
-        all_problems += request.configuration.problems()
+        all_problems += request.configuration.problems(len(snapshot.nodes))
     name = request.cycle.scheduler_name
     if name is not None and not snapshot.profiles.schedules(name):
         names = ", ".join(sorted(snapshot.profiles.by_name or ()))
@@ -69,7 +71,8 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
     in_order = sorted({*all_problems, *result.problems}, key=lambda each: (each.object, each.message))
     seconds = time.monotonic() - began if request.timings else None
     answer = Answer.from_decisions(decisions, result.pending, in_order, seconds)
-    answer = dataclasses.replace(answer, skipped=_skipped(inputs, in_order), refused=tuple(inputs.refused), notes=_notes(inputs))
+    notes = _part_scored(snapshot) if decisions and cycle.strategy == "greedy" else ()
+    answer = dataclasses.replace(answer, skipped=_skipped(inputs, in_order), refused=tuple(inputs.refused), notes=_notes(inputs, notes))
     if inputs.own is not None:
         answer = dataclasses.replace(answer, own=own_objects.share(answer, snapshot, inputs.own))
     if request.fragmentation:
@@ -92,9 +95,17 @@ def _partly_placed(decisions: Iterable[Decision]) -> frozenset[Name]:
     return frozenset(each.root for each in decisions if each.assignments)
 
 
-def _notes(inputs: ClusterInput) -> tuple[Problem, ...]:
+def _notes(inputs: ClusterInput, others: Iterable[Problem]) -> tuple[Problem, ...]:
     refused = (Problem(each.object, f"the API server would refuse its pods: {each.message}") for each in inputs.refused)
-    return tuple(dict.fromkeys((*refused, *inputs.notes)))
+    return tuple(dict.fromkeys((*refused, *inputs.notes, *others)))
+
+
+def _part_scored(snapshot: ClusterSnapshot) -> Iterator[Problem]:
+    """Yield that kube-scheduler scores a part of the nodes by default; a percentage that is written is among the problems."""
+    profiles = [DEFAULT_PROFILE] if snapshot.profiles.by_name is None else [*snapshot.profiles.by_name.values()]
+    default = [each for each in profiles if each.percentage_of_nodes is None]
+    if default and (text := part_scored(default[0], len(snapshot.nodes))):
+        yield Problem("kube-scheduler", text)
 
 
 def _skipped(inputs: ClusterInput, problems: Iterable[Problem]) -> tuple[Problem, ...]:

@@ -11,13 +11,13 @@ from scheduler_core.loading.configuration.fields import ARGS, CONFIGURATION, GRO
 from scheduler_core.loading.configuration.plugin_sets import PLUGINS, WEIGHTS, EnabledPlugins, Note
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.resource_names import is_extended
-from scheduler_core.model.scheduler_profile import SchedulerProfile, SchedulerProfiles
+from scheduler_core.model.scheduler_profile import SCORED_WHOLE, SchedulerProfile, SchedulerProfiles
 from validators import content, field
 from validators.field import FieldError, FieldPath
 from validators.model.pod import DEFAULT_SCHEDULER
 
 _ROOT = FieldPath()
-_ALL_SCORED = "every feasible node is scored: a percentage is not modelled"
+_PERCENTAGE = "percentageOfNodesToScore"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -28,16 +28,34 @@ class SchedulerConfiguration:
         profiles: profiles by schedulerName; not to be used if there are errors.
         errors: all validation errors.
         notes: what is valid but not modelled.
+        percentages: each ``percentageOfNodesToScore`` that is written and selects a part of more than 100 nodes.
 
     """
 
     profiles: SchedulerProfiles
     errors: tuple[FieldError, ...]
     notes: tuple[Note, ...]
+    percentages: tuple[tuple[FieldPath, int], ...] = ()
 
-    def problems(self) -> list[Problem]:
-        """Return the notes as problems."""
-        return [Problem(KIND, f"{path}: {text}") for path, text in self.notes]
+    def problems(self, nodes: int | None = None) -> list[Problem]:
+        """Return what is not modelled, as problems; *nodes* is the number of nodes of the cluster, None if it is not known."""
+        parts = ((path, part_scored(SchedulerProfile(percentage_of_nodes=percentage), nodes)) for path, percentage in self.percentages)
+        return [Problem(KIND, f"{path}: {text}") for path, text in (*self.notes, *parts) if text]
+
+
+def part_scored(profile: SchedulerProfile, nodes: int | None = None) -> str:
+    """Return that kube-scheduler scores a part of *nodes*, the number of nodes of the cluster; empty if it scores all that are feasible."""
+    if nodes is None:
+        return (
+            f"every feasible node is scored; of a domain or cluster with more than {SCORED_WHOLE} nodes kube-scheduler scores a part, "
+            "which depends on timing"
+        )
+    if (most := profile.most_scored(nodes)) >= nodes:
+        return ""
+    return (
+        f"every feasible node is scored; of {nodes:,} nodes kube-scheduler scores {most:,} feasible ones, which depend on timing; "
+        f"a domain of up to {SCORED_WHOLE} nodes is scored whole"
+    )
 
 
 def read_configuration(written: Mapping[str, Any]) -> SchedulerConfiguration:
@@ -53,8 +71,6 @@ def read_configuration(written: Mapping[str, Any]) -> SchedulerConfiguration:
     if errors:
         return SchedulerConfiguration(SchedulerProfiles({}), tuple(errors), ())
     errors += _check(values)
-    if values.get("percentageOfNodesToScore", 100) != 100:
-        notes.append((_ROOT / "percentageOfNodesToScore", _ALL_SCORED))
     if values.get("extenders"):
         notes.append((_ROOT / "extenders", "extenders are not called: not modelled"))
     by_name: dict[str, SchedulerProfile] = {}
@@ -66,16 +82,24 @@ def read_configuration(written: Mapping[str, Any]) -> SchedulerConfiguration:
             errors.append(field.required(path / "schedulerName"))
         elif name in by_name:
             errors.append(field.duplicate(path / "schedulerName", name))
-        by_name[name] = _profile(given, path, errors, notes)
+        by_name[name] = _profile(given, path, errors, notes, values.get(_PERCENTAGE))
     errors += _check_queue_sort(listed)
-    return SchedulerConfiguration(SchedulerProfiles(by_name), tuple(errors), tuple(dict.fromkeys(notes)))
+    percentages = tuple((path / _PERCENTAGE, percentage) for path, percentage in _percentages(values, listed) if percentage < 100)
+    return SchedulerConfiguration(SchedulerProfiles(by_name), tuple(errors), tuple(dict.fromkeys(notes)), percentages)
 
 
-def _profile(given: Mapping[str, Any], path: FieldPath, errors: list[FieldError], notes: list[Note]) -> SchedulerProfile:
-    percentage = given.get("percentageOfNodesToScore")
-    errors += _check_percentage(percentage, path)
-    if percentage not in (None, 100):
-        notes.append((path / "percentageOfNodesToScore", _ALL_SCORED))
+def _percentages(values: Mapping[str, Any], profiles: Sequence[Mapping[str, Any] | None]) -> Iterator[tuple[FieldPath, int]]:
+    """Yield the percentages that are written and apply to a profile, each with its place; that of a profile comes before the global one."""
+    own = [(each or {}).get(_PERCENTAGE) for each in profiles]
+    if _PERCENTAGE in values and None in own:
+        yield _ROOT, values[_PERCENTAGE]
+    yield from ((_ROOT / "profiles" / index, percentage) for index, percentage in enumerate(own) if percentage is not None)
+
+
+def _profile(
+    given: Mapping[str, Any], path: FieldPath, errors: list[FieldError], notes: list[Note], percentage: int | None
+) -> SchedulerProfile:
+    errors += _check_percentage(given.get(_PERCENTAGE), path)
     enabled = plugin_sets.expand(given.get("plugins", {}), path / "plugins", errors, notes)
     configured = {each.get("name") for each in given.get("pluginConfig", ()) if each}
     for name in plugin_sets.without_defaults(given.get("plugins", {})):
@@ -83,7 +107,7 @@ def _profile(given: Mapping[str, Any], path: FieldPath, errors: list[FieldError]
             text = f"needs pluginConfig of {name}: it has no default arguments if it is enabled only here"
             errors.append(field.invalid(path / "plugins" / "podGroupPostFilter" / "enabled", name, text))
     fields = plugin_args.read_args(given.get("pluginConfig", ()), path / "pluginConfig", errors, notes)
-    return SchedulerProfile(**_enabled(enabled), **fields)
+    return SchedulerProfile(**_enabled(enabled), **fields, percentage_of_nodes=given.get(_PERCENTAGE, percentage))
 
 
 def _enabled(enabled: EnabledPlugins) -> dict[str, Any]:
@@ -100,7 +124,7 @@ def _enabled(enabled: EnabledPlugins) -> dict[str, Any]:
 def _check(values: Mapping[str, Any]) -> Iterator[FieldError]:
     if (parallelism := values.get("parallelism", 16)) <= 0:
         yield field.invalid(_ROOT / "parallelism", parallelism, "should be an integer value greater than zero")
-    yield from _check_percentage(values.get("percentageOfNodesToScore"), _ROOT)
+    yield from _check_percentage(values.get(_PERCENTAGE), _ROOT)
     first, most = values.get("podInitialBackoffSeconds", 1), values.get("podMaxBackoffSeconds", 10)
     if first <= 0:
         yield field.invalid(_ROOT / "podInitialBackoffSeconds", first, "must be greater than 0")
@@ -115,7 +139,7 @@ def _check(values: Mapping[str, Any]) -> Iterator[FieldError]:
 
 def _check_percentage(percentage: int | None, path: FieldPath) -> Iterator[FieldError]:
     if percentage is not None and not 0 <= percentage <= 100:
-        yield field.invalid(path / "percentageOfNodesToScore", percentage, "not in valid range [0-100]")
+        yield field.invalid(path / _PERCENTAGE, percentage, "not in valid range [0-100]")
 
 
 def _check_extenders(extenders: Sequence[Mapping[str, Any]]) -> Iterator[FieldError]:

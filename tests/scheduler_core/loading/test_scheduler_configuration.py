@@ -316,17 +316,13 @@ def test_what_is_not_modelled_is_a_note():
                 {"name": "Coscheduling", "args": {"anything": 1}},
                 {"name": "DefaultPreemption", "args": {"minCandidateNodesAbsolute": 5}},
             ],
-            "percentageOfNodesToScore": 50,
         },
         extenders=[{"urlPrefix": "http://a"}],
-        percentageOfNodesToScore=0,
     )
 
     assert not found.errors
     assert notes(found) == [
-        "percentageOfNodesToScore: every feasible node is scored: a percentage is not modelled",
         "extenders: extenders are not called: not modelled",
-        "profiles[0].percentageOfNodesToScore: every feasible node is scored: a percentage is not modelled",
         "profiles[0].plugins.multiPoint.enabled[0]: Coscheduling is not a default plugin of kube-scheduler 1.37 and is not modelled",
         "profiles[0].plugins.filter: NodeResourcesFit stays enabled at filter: a profile without it is not modelled",
         "profiles[0].plugins.preScore: TaintToleration stays enabled at preScore: a profile without it is not modelled",
@@ -335,6 +331,45 @@ def test_what_is_not_modelled_is_a_note():
         "profiles[0].pluginConfig[1].args.minCandidateNodesAbsolute: all nodes are candidates of a preemption: a limit is not modelled",
     ]
     assert {each.object for each in found.problems()} == {"KubeSchedulerConfiguration"}
+
+
+def scored(*own, nodes=None, **fields):
+    """Return what is reported of the percentages of profiles with the percentage of each of *own*."""
+    profiles = [{"schedulerName": f"s{number}", "percentageOfNodesToScore": each} for number, each in enumerate(own)]
+    found = read_configuration(configuration(*profiles, **fields))
+    assert not found.errors
+    return [each.message for each in found.problems(nodes)]
+
+
+def test_a_percentage_is_reported_where_kube_scheduler_scores_a_part_of_the_nodes():
+    assert [] == scored(50, nodes=100, percentageOfNodesToScore=5)
+    assert [] == scored(100, None, nodes=5000, percentageOfNodesToScore=100)
+    text = "every feasible node is scored; of {} nodes kube-scheduler scores {} feasible ones, which depend on timing; "
+    text += "a domain of up to 100 nodes is scored whole"
+    assert ["profiles[1].percentageOfNodesToScore: " + text.format(300, 150)] == scored(100, 50, nodes=300)
+    # The percentage of a profile comes before the global one.
+    assert [] == scored(100, nodes=300, percentageOfNodesToScore=50)
+    assert ["percentageOfNodesToScore: " + text.format(101, 100)] == scored(100, None, nodes=101, percentageOfNodesToScore=0)
+    assert ["profiles[0]", "profiles[1]"] == [each.partition(".")[0] for each in scored(1, 2)]
+    assert [] == scored(None, nodes=5000)
+
+
+@pytest.mark.parametrize(
+    ("percentage", "nodes", "want"),
+    # From numFeasibleNodesToFind of kube-scheduler 1.37.1, and its test.
+    [
+        (None, 10, 10),
+        (None, 100, 100),
+        (40, 100, 100),
+        (None, 1000, 420),
+        (40, 1000, 400),
+        (0, 6000, 300),
+        (40, 6000, 2400),
+        (100, 6000, 6000),
+    ],
+)
+def test_number_of_scored_nodes(percentage, nodes, want):
+    assert want == SchedulerProfile(percentage_of_nodes=percentage).most_scored(nodes)
 
 
 junk = st.recursive(

@@ -85,7 +85,10 @@ def test_what_is_not_modelled_is_logged_at_the_start(share, monkeypatch):
         main.run(client.Configuration(host=api.host), settings, ("127.0.0.1", 0), log=lambda *line: lines.append(line), as_json=str)
 
     told = [(level, fields["message"]) for level, event, fields in lines if event == "scheduler-config"]
-    message = "percentageOfNodesToScore: every feasible node is scored: a percentage is not modelled"
+    message = (
+        "percentageOfNodesToScore: every feasible node is scored; of a domain or cluster with more than 100 nodes "
+        "kube-scheduler scores a part, which depends on timing"
+    )
     assert told == ([("warning", message)] if share else [])
     assert threading.excepthook is before
-    assert main.options(settings).profile == SchedulerProfile()
+    assert main.options(settings).profile == SchedulerProfile(percentage_of_nodes=share)
