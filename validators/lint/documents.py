@@ -16,7 +16,7 @@ from validators.field import FieldPath, Part
 from validators.lint import yaml_text
 from validators.lint.comments import Comment, comments_in
 from validators.lint.limits import LARGEST_FILE
-from validators.lint.places import Chunk, Fault, Lines, Span
+from validators.lint.places import Chunk, Fault, Lines, Place, Span
 
 _MARKER = re.compile(r"(?<![^\r\n])\ufeff?(?:---|\.\.\.)(?=[ \t\r\n]|\Z)")
 _DIRECTIVES = re.compile(r"(?:[ \t]*(?:#[^\r\n]*)?[\r\n]+|%[^\r\n]*[\r\n]+)*")
@@ -82,8 +82,47 @@ class Manifest:
     comments: tuple[Comment, ...] = ()
 
 
-def parse(file: str, content: bytes) -> Manifest:
-    """Parse one file: as JSON if its name ends in ``.json``, else as YAML, which may contain JSON."""
+class ParsedTexts:
+    """Parsed YAML documents of one file by their text, so that a document whose text did not change is not parsed again.
+
+    It keeps only the documents of the last two versions of the file.
+    """
+
+    def __init__(self) -> None:
+        self._before: dict[str, _ParsedText] = {}
+        self._now: dict[str, _ParsedText] = {}
+
+    def begin(self) -> None:
+        """Forget the documents that the last version of the file did not have."""
+        self._before, self._now = self._now, {}
+
+    def values(self, text: str) -> list[object]:
+        """Return the result of ``yaml_text.values``; the same object as for the last version of the file."""
+        parsed = self._now.get(text) or self._before.get(text) or _ParsedText(text)
+        self._now[text] = parsed
+        return parsed.values
+
+    def survey(self, text: str, number: int) -> Place:
+        """Return the result of ``yaml_text.survey``."""
+        places = self._now[text].places if text in self._now else {}
+        return places.get(number) or places.setdefault(number, yaml_text.survey(text, number))
+
+
+class _ParsedText:
+    """Values of one text, and the places of the documents in it for which they were needed."""
+
+    __slots__ = ("places", "values")
+
+    def __init__(self, text: str) -> None:
+        self.values = yaml_text.values(text)
+        self.places: dict[int, Place] = {}
+
+
+def parse(file: str, content: bytes, parsed: ParsedTexts | None = None) -> Manifest:
+    """Parse one file: as JSON if its name ends in ``.json``, else as YAML, which may contain JSON.
+
+    *parsed* has the documents of the last version of the file; its methods are called instead of parsing them again.
+    """
     if len(content) > LARGEST_FILE:
         return Manifest(file, (Unreadable(file, 1, 1, f"must be at most {LARGEST_FILE:,} bytes; split the file"),))
     try:
@@ -93,7 +132,8 @@ def parse(file: str, content: bytes) -> Manifest:
         line, column = Lines(before).position(len(before))
         message = f"must be UTF-8: byte 0x{content[error.start]:02x} is invalid; save the file as UTF-8"
         return Manifest(file, (Unreadable(file, line, column, message),))
-    return _Reader(file, text).read_json() if file.lower().endswith(".json") else _Reader(file, text).read_yaml()
+    reader = _Reader(file, text, parsed)
+    return reader.read_json() if file.lower().endswith(".json") else reader.read_yaml()
 
 
 def split(text: str) -> Iterator[tuple[int, str]]:
@@ -124,9 +164,10 @@ def _after_line(text: str, offset: int) -> int:
 class _Reader:
     """Reader of one text; collects its parts."""
 
-    def __init__(self, file: str, text: str) -> None:
+    def __init__(self, file: str, text: str, parsed: ParsedTexts | None) -> None:
         self._file = file
         self._text = text
+        self._parsed = parsed
         self._lines = Lines(text)
         self._parts: list[FilePart] = []
         self._comments: list[Comment] = []
@@ -164,10 +205,11 @@ class _Reader:
             with contextlib.suppress(Fault):  # not JSON: YAML in flow style begins like JSON
                 self._add_json(base + start.end(), text[start.end() :])
                 return
-        values = yaml_text.values(text)
+        parser = self._parsed or yaml_text
+        values = parser.values(text)
         self._comments += comments_in(text, base, self._lines)
         for number, value in enumerate(values):
-            self._add(value, Chunk(self._lines, base, text, functools.partial(yaml_text.survey, number=number)), ())
+            self._add(value, Chunk(self._lines, base, text, functools.partial(parser.survey, number=number)), ())
 
     def _add_json(self, base: int, text: str) -> None:
         from validators.lint import json_text  # imported on demand: few files are JSON, and start-up must be fast

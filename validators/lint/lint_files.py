@@ -7,7 +7,7 @@ The report does not depend on the order of the manifests.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from validators import pipeline, rules
 from validators.hierarchy.tree import GroupTree
@@ -46,7 +46,7 @@ def run(manifests: Iterable[Manifest], objects: Iterable[Manifest] = (), *, sett
     second = _SecondPass(first, [*_not_replaced(lookup_only, first), *first.objects], settings)
     findings = [*first.findings, *second.findings(), *_unreadable(lookup_only)]
     outcome = suppress.apply(findings, first.annotations, _comments(ordered), scope=first.scope())
-    findings = _with_configured_severity(outcome.findings, settings)
+    findings = with_configured_severity(outcome.findings, settings)
     has_unreadable = any(isinstance(part, Unreadable) for manifest in (*ordered, *lookup_only) for part in manifest.parts)
     return _report(findings, outcome.suppressed, first, files=tuple(each.file for each in ordered), has_unreadable=has_unreadable)
 
@@ -96,18 +96,11 @@ class _FirstPass:
                 self.documents += 1
                 self._examine(part)
             else:
-                self.findings.append(_of_file(part))
+                self.findings.append(finding_of_file(part))
 
     def scope(self) -> suppress.Scope:
         """Return the rules and documents for which unused suppressions can be reported."""
-        configured = dict(self._settings.severities)
-        active = {
-            rule.id
-            for rule in rules.discover().values()
-            if configured.get(rule.id) is not Severity.OFF
-            and (rule.about is About.FILE or rule.profile is Profile.UPSTREAM or self._settings.profile is Profile.KEP)
-        }
-        return suppress.Scope(frozenset(rules.discover()), active, self._objects_skipped, self._documents_skipped)
+        return scope_of(self._settings, self._objects_skipped, self._documents_skipped)
 
     def _examine(self, document: Document) -> None:
         examined = pipeline.examine(document.content, self._settings)
@@ -124,15 +117,7 @@ class _FirstPass:
             self.objects.append(examined.object)
             if not examined.violations:
                 self.pending.append(_Pending(document, examined.object, examined.form))
-        self._add_annotation(document, subject)
-
-    def _add_annotation(self, document: Document, subject: Subject) -> None:
-        metadata = document.content.get("metadata")
-        annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-        value = annotations.get(suppress.ANNOTATION) if isinstance(annotations, dict) else None
-        if isinstance(value, str):
-            span = document.span(suppress.ANNOTATION_PATH)
-            self.annotations.append(suppress.Annotation(document.file, document.index, subject, value, span, document.source(span.line)))
+        self.annotations += annotations_of(document, subject)
 
 
 class _SecondPass:
@@ -151,6 +136,30 @@ class _SecondPass:
             violations = pipeline.validate_document(each.object, self._settings, lookup=self._lookup, tree=self._tree, form=each.form)
             findings += findings_of(each.document, violations)
         return findings
+
+
+def scope_of(
+    settings: Settings, objects_skipped: Collection[tuple[str, int]], documents_skipped: Collection[tuple[str, int]]
+) -> suppress.Scope:
+    """Return the rules and documents for which unused suppressions can be reported; see ``suppress.Scope``."""
+    configured = dict(settings.severities)
+    active = {
+        rule.id
+        for rule in rules.discover().values()
+        if configured.get(rule.id) is not Severity.OFF
+        and (rule.about is About.FILE or rule.profile is Profile.UPSTREAM or settings.profile is Profile.KEP)
+    }
+    return suppress.Scope(frozenset(rules.discover()), active, objects_skipped, documents_skipped)
+
+
+def annotations_of(document: Document, subject: Subject) -> Iterator[suppress.Annotation]:
+    """Yield the annotation that suppresses findings of the document, if it has one."""
+    metadata = document.content.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    value = annotations.get(suppress.ANNOTATION) if isinstance(annotations, dict) else None
+    if isinstance(value, str):
+        span = document.span(suppress.ANNOTATION_PATH)
+        yield suppress.Annotation(document.file, document.index, subject, value, span, document.source(span.line))
 
 
 def findings_of(document: Document, violations: Iterable[pipeline.Violation]) -> list[Finding]:
@@ -175,7 +184,8 @@ def findings_of(document: Document, violations: Iterable[pipeline.Violation]) ->
     return findings
 
 
-def _of_file(part: Unreadable | NotKubernetes) -> Finding:
+def finding_of_file(part: Unreadable | NotKubernetes) -> Finding:
+    """Return the finding for a document that is unreadable or not a Kubernetes object."""
     unreadable = isinstance(part, Unreadable)
     return Finding(
         rule=UNREADABLE if unreadable else NOT_KUBERNETES,
@@ -190,7 +200,7 @@ def _of_file(part: Unreadable | NotKubernetes) -> Finding:
 
 
 def _unreadable(manifests: Sequence[Manifest]) -> list[Finding]:
-    return [_of_file(part) for manifest in manifests for part in manifest.parts if isinstance(part, Unreadable)]
+    return [finding_of_file(part) for manifest in manifests for part in manifest.parts if isinstance(part, Unreadable)]
 
 
 def _comments(manifests: Sequence[Manifest]) -> list[tuple[str, Comment]]:
@@ -214,7 +224,7 @@ def _name(known: Object) -> tuple[str, str, str]:
     return known.kind, namespace_of(known), known.metadata.name or str(id(known))
 
 
-def _with_configured_severity(findings: Iterable[Finding], settings: Settings) -> list[Finding]:
+def with_configured_severity(findings: Iterable[Finding], settings: Settings) -> list[Finding]:
     """Return the findings in order, those about files with their configured severity; the pipeline has set the others."""
     configured = dict(settings.severities)
     remaining: list[Finding] = []

@@ -1,0 +1,116 @@
+"""Index of the objects of many files that can change, as a lookup that records what is read.
+
+The lookups have the results of ``lookup.KnownObjects`` for the same objects in the same order.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Callable, Iterator, Sequence
+from typing import overload
+
+from validators.lookup import parent_of
+from validators.model.cluster import SYSTEM_CLASSES
+from validators.model.objects import CLUSTER_SCOPED, Object, namespace_of
+
+Place = tuple[bytes, int]
+"""Sort key of an object: its file, and its number in the file."""
+Key = tuple[str, ...]
+"""Part of the index: ``name KIND NAMESPACE NAME``, ``children KIND NAMESPACE PARENT``, ``kind KIND``, or ``known KIND``.
+
+The last one is whether the index has any object of that kind.
+"""
+
+
+class ObjectIndex:
+    """Objects with their places, in order of place."""
+
+    def __init__(self) -> None:
+        self._objects: dict[Key, list[tuple[Place, Object]]] = {}
+
+    def add(self, place: Place, item: Object) -> set[Key]:
+        """Add an object; return the keys whose objects are changed by that."""
+        keys = {*_keys(item)}
+        if not self._objects.get(("kind", item.kind)):
+            keys.add(("known", item.kind))
+        for key in _keys(item):
+            bisect.insort(self._objects.setdefault(key, []), (place, item), key=_place)
+        return keys
+
+    def remove(self, place: Place, item: Object) -> set[Key]:
+        """Remove an object that was added at *place*; return the keys whose objects are changed by that."""
+        keys = {*_keys(item)}
+        for key in _keys(item):
+            listed = self._objects[key]
+            del listed[bisect.bisect_left(listed, place, key=_place)]
+            if not listed:
+                del self._objects[key]
+        if not self._objects.get(("kind", item.kind)):
+            keys.add(("known", item.kind))
+        return keys
+
+    def objects(self, key: Key) -> list[tuple[Place, Object]]:
+        """Return the objects of a key with their places."""
+        return self._objects.get(key, [])
+
+
+class RecordingLookup:
+    """Lookup in an index; *reads* has the keys on which its results depend."""
+
+    def __init__(self, index: ObjectIndex) -> None:
+        self._index = index
+        self.reads: set[Key] = set()
+
+    def get(self, kind: str, namespace: str, name: str) -> Object | None:
+        """See Lookup."""
+        listed = self.read(("name", kind, "" if kind in CLUSTER_SCOPED else namespace, name))
+        if listed:
+            return listed[0][1]
+        return SYSTEM_CLASSES.get(name) if kind == "PriorityClass" else None
+
+    def children(self, kind: str, namespace: str, name: str) -> Sequence[Object]:
+        """See Lookup."""
+        return [item for _, item in self.read(("children", kind, namespace, name))]
+
+    def list_kind(self, kind: str) -> Sequence[Object] | None:
+        """See Lookup.  The result depends on the objects of the kind only if it is read."""
+        self.reads.add(("known", kind))
+        return _LazyObjects(lambda: [item for _, item in self.read(("kind", kind))]) if self._index.objects(("kind", kind)) else None
+
+    def read(self, key: Key) -> list[tuple[Place, Object]]:
+        """Return the objects of a key with their places, and record the key."""
+        self.reads.add(key)
+        return self._index.objects(key)
+
+
+class _LazyObjects(Sequence[Object]):
+    """Sequence that is read when it is used."""
+
+    def __init__(self, read: Callable[[], list[Object]]) -> None:
+        self._read = read
+
+    @overload
+    def __getitem__(self, index: int) -> Object: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Object]: ...
+    def __getitem__(self, index: int | slice) -> Object | Sequence[Object]:
+        return self._read()[index]
+
+    def __iter__(self) -> Iterator[Object]:
+        return iter(self._read())
+
+    def __len__(self) -> int:
+        return len(self._read())
+
+
+def _place(entry: tuple[Place, Object]) -> Place:
+    return entry[0]
+
+
+def _keys(item: Object) -> Iterator[Key]:
+    namespace = namespace_of(item)
+    yield "kind", item.kind
+    yield "name", item.kind, namespace, item.metadata.name
+    if parent := parent_of(item):
+        # The pods that a Job will create belong to the group too.
+        yield "children", "Pod" if item.kind == "Job" else item.kind, namespace, parent

@@ -1,0 +1,255 @@
+"""Linting of files that change, as in an editor: the findings are those of ``lint_files.run`` for all files together.
+
+After a change of a file, a document is examined again only if its content changed, and validated together with the others
+only if its content changed or an object that its rules looked up.  While a file has an unreadable document, the objects
+that it had before remain known, so that references to them are not reported in the middle of an edit.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+
+from validators import pipeline
+from validators.hierarchy.tree import GroupTree
+from validators.lint import lint_files, suppress
+from validators.lint.documents import Document, Manifest, Unreadable
+from validators.lint.finding import Checked, Finding, file_order
+from validators.lint.known_index import Key, ObjectIndex, Place, RecordingLookup
+from validators.model.group import CompositePodGroup, Group, PodGroup
+from validators.model.objects import Object, namespace_of
+from validators.rules.base import Settings
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class _Entry:
+    """Document with its results; ``reads`` are the keys of the index on which its violations depend."""
+
+    document: Document
+    examined: pipeline.Examined
+    violations: tuple[pipeline.Violation, ...] = ()
+    reads: frozenset[Key] = frozenset()
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class _Tree:
+    """Tree of groups, with the documents that were validated with it, and the keys on which it depends."""
+
+    groups: GroupTree
+    reads: frozenset[Key]
+    entries: set[_Entry] = dataclasses.field(default_factory=set)
+
+
+@dataclasses.dataclass(slots=True)
+class _File:
+    """File with its documents, and the objects that it has in the index."""
+
+    manifest: Manifest
+    entries: list[_Entry]
+    objects: dict[Place, Object]
+
+
+class Workspace:
+    """Set of files with their findings."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._files: dict[str, _File] = {}
+        self._index = ObjectIndex()
+        self._readers: dict[Key, set[_Entry | _Tree]] = {}
+        """Documents and trees that depend on a key."""
+        self._trees: dict[int, _Tree] = {}
+        """The tree of each group, by the identity of the group."""
+
+    @property
+    def files(self) -> Mapping[str, Manifest]:
+        """The files, by name."""
+        return {name: each.manifest for name, each in self._files.items()}
+
+    def update(self, manifests: Iterable[Manifest], removed: Iterable[str] = ()) -> frozenset[str]:
+        """Add or replace files and remove others; return the files whose findings may have changed."""
+        changed: set[Key] = set()
+        fresh: list[_Entry] = []
+        names: set[str] = set()
+        for manifest in manifests:
+            names.add(manifest.file)
+            fresh += self._replace(manifest, changed)
+        for name in removed:
+            if name in self._files:
+                names.add(name)
+                self._replace(Manifest(name, ()), changed)
+                del self._files[name]
+        outdated = {*fresh, *self._outdated(changed)}
+        for entry in outdated:
+            self._validate(entry)
+        return frozenset(names | {entry.document.file for entry in outdated})
+
+    def findings(self, file: str) -> tuple[Finding, ...]:
+        """Return the findings of a file, in order."""
+        current = self._files.get(file)
+        if current is None:
+            return ()
+        findings: list[Finding] = []
+        annotations: list[suppress.Annotation] = []
+        for entry in current.entries:
+            findings += lint_files.findings_of(entry.document, (*entry.examined.violations, *entry.violations))
+            if not entry.examined.foreign:
+                annotations += lint_files.annotations_of(entry.document, lint_files.subject_of(entry.document.content))
+        findings += [lint_files.finding_of_file(part) for part in current.manifest.parts if not isinstance(part, Document)]
+        invalid = [each.document for each in current.entries if each.examined.violations]
+        scope = lint_files.scope_of(
+            self._settings,
+            {(document.file, document.index) for document in invalid},
+            {(document.file, document.chunk.base) for document in invalid},
+        )
+        outcome = suppress.apply(findings, annotations, [(file, comment) for comment in current.manifest.comments], scope=scope)
+        return tuple(lint_files.with_configured_severity(outcome.findings, self._settings))
+
+    def named(self, kind: str, namespace: str, name: str) -> Document | None:
+        """Return the first document with an object of that name."""
+        lookup = RecordingLookup(self._index)
+        listed = lookup.read(("name", kind, namespace, name))
+        return self._document_at(listed[0][0]) if listed else None
+
+    def checked(self) -> tuple[Checked, ...]:
+        """Return the objects that are validated."""
+        entries = (entry for each in self._files.values() for entry in each.entries if not entry.examined.foreign)
+        return tuple(Checked(each.document.file, each.document.index, lint_files.subject_of(each.document.content)) for each in entries)
+
+    def _document_at(self, place: Place) -> Document | None:
+        for name, current in self._files.items():
+            if file_order(name) == place[0]:
+                return next((each.document for each in current.entries if each.document.index == place[1]), None)
+        return None
+
+    def _replace(self, manifest: Manifest, changed: set[Key]) -> list[_Entry]:
+        """Put a file in place of its last version, add to *changed* the keys of changed objects; return the new documents."""
+        before = self._files.get(manifest.file) or _File(Manifest(manifest.file, ()), [], {})
+        unused: dict[int, list[_Entry]] = {}
+        for entry in before.entries:
+            unused.setdefault(id(entry.document.content), []).append(entry)
+        entries: list[_Entry] = []
+        fresh: list[_Entry] = []
+        for document in (part for part in manifest.parts if isinstance(part, Document)):
+            same = unused.get(id(document.content))
+            if same:
+                entry = same.pop(0)
+                entry.document = document
+            else:
+                entry = _Entry(document, self._examined(document, before.objects))
+                fresh.append(entry)
+            entries.append(entry)
+        for entry in (each for left in unused.values() for each in left):
+            self._forget(entry)
+        objects = _objects(manifest.file, entries)
+        if any(isinstance(part, Unreadable) for part in manifest.parts):
+            objects = _with_last_readable(objects, before.objects)
+        self._index_objects(before.objects, objects, changed)
+        self._files[manifest.file] = _File(manifest, entries, objects)
+        return fresh
+
+    def _examined(self, document: Document, before: Mapping[Place, Object]) -> pipeline.Examined:
+        """Examine a document.  An object that equals the one before it is the same one, so that nothing depends on the change."""
+        examined = pipeline.examine(document.content, self._settings)
+        last = before.get((file_order(document.file), document.index))
+        same = examined.object is not None and type(last) is type(examined.object) and last == examined.object
+        return dataclasses.replace(examined, object=last) if same else examined
+
+    def _index_objects(self, before: Mapping[Place, Object], now: Mapping[Place, Object], changed: set[Key]) -> None:
+        for place, item in before.items():
+            if now.get(place) is not item:
+                changed |= self._index.remove(place, item)
+        for place, item in now.items():
+            if before.get(place) is not item:
+                changed |= self._index.add(place, item)
+
+    def _outdated(self, changed: Iterable[Key]) -> Iterator[_Entry]:
+        """Yield the documents that depend on *changed*; trees that do are forgotten."""
+        for reader in {each for key in changed for each in self._readers.get(key, ())}:
+            if isinstance(reader, _Tree):
+                yield from reader.entries
+                self._set_reads(reader, frozenset())
+                for node in reader.groups.nodes:
+                    self._trees.pop(id(node.group), None)
+            else:
+                yield reader
+
+    def _validate(self, entry: _Entry) -> None:
+        examined = entry.examined
+        if examined.object is None or examined.violations:
+            return
+        lookup = RecordingLookup(self._index)
+        tree = self._tree_of(examined.object) if isinstance(examined.object, (PodGroup, CompositePodGroup)) else None
+        groups = None if tree is None else tree.groups
+        entry.violations = pipeline.validate_document(examined.object, self._settings, lookup=lookup, tree=groups, form=examined.form)
+        self._set_reads(entry, frozenset(lookup.reads))
+        if tree is not None:
+            tree.entries.add(entry)
+            # A tree has a cache of what the nodes of the lookup mean for it.
+            self._set_reads(tree, tree.reads | {key for key in lookup.reads if key[0] in {"kind", "known"}})
+
+    def _tree_of(self, group: Group) -> _Tree:
+        """Return the tree that contains *group*."""
+        if id(group) not in self._trees:
+            lookup = RecordingLookup(self._index)
+            groups = _related_groups(group, lookup)
+            tree = _Tree(GroupTree.build(groups), frozenset())
+            self._set_reads(tree, frozenset(lookup.reads))
+            self._trees |= {id(each): tree for each in groups}
+        return self._trees[id(group)]
+
+    def _forget(self, entry: _Entry) -> None:
+        self._set_reads(entry, frozenset())
+        tree = self._trees.get(id(entry.examined.object))
+        if tree is not None:
+            tree.entries.discard(entry)
+
+    def _set_reads(self, reader: _Entry | _Tree, reads: frozenset[Key]) -> None:
+        for key in reader.reads - reads:
+            self._readers[key].discard(reader)
+            if not self._readers[key]:
+                del self._readers[key]
+        for key in reads - reader.reads:
+            self._readers.setdefault(key, set()).add(reader)
+        reader.reads = reads
+
+
+def _related_groups(group: Group, lookup: RecordingLookup) -> list[Group]:
+    """Return all groups that are connected with *group* by references to parents, in order of place."""
+    related: dict[int, tuple[Place, Group]] = {}
+    seen: set[Key] = set()
+    waiting = [*_neighbours(group)]
+    while waiting:
+        key = waiting.pop()
+        if key in seen:
+            continue
+        seen.add(key)
+        for place, item in lookup.read(key):
+            if isinstance(item, (PodGroup, CompositePodGroup)) and id(item) not in related:
+                related[id(item)] = place, item
+                waiting += _neighbours(item)
+    return [item for _, item in sorted(related.values(), key=lambda each: each[0])]
+
+
+def _neighbours(group: Group) -> Iterator[Key]:
+    """Yield the keys of the group itself, its parent and, for a composite, its children."""
+    namespace = namespace_of(group)
+    yield "name", group.kind, namespace, group.metadata.name
+    if parent := group.spec.parent_composite_pod_group_name:
+        yield "name", "CompositePodGroup", namespace, parent
+    if isinstance(group, CompositePodGroup) and group.metadata.name:
+        yield from (("children", kind, namespace, group.metadata.name) for kind in ("PodGroup", "CompositePodGroup"))
+
+
+def _objects(file: str, entries: Iterable[_Entry]) -> dict[Place, Object]:
+    order = file_order(file)
+    return {(order, each.document.index): each.examined.object for each in entries if each.examined.object is not None}
+
+
+def _with_last_readable(objects: dict[Place, Object], before: Mapping[Place, Object]) -> dict[Place, Object]:
+    """Return *objects* and, after them, those of the last version whose name none of them has."""
+    names = {(each.kind, namespace_of(each), each.metadata.name) for each in objects.values()}
+    left = {at: each for at, each in before.items() if (each.kind, namespace_of(each), each.metadata.name) not in names}
+    free = itertools.count(max((number for _, number in (*objects, *before)), default=0) + 1)
+    return objects | {at if at not in objects else (at[0], next(free)): each for at, each in left.items()}
