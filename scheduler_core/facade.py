@@ -46,6 +46,7 @@ def simulate(  # noqa: PLR0913 - the options of muster simulate
     budget: int | None = None,
     remedies: int | None = None,
     scheduler_config: Mapping[str, Any] | None = None,
+    rank_order: bool = True,
 ) -> Simulation:
     """Place all pending groups and pods among *objects* on the nodes among them, as ``muster simulate`` does.
 
@@ -80,6 +81,7 @@ def simulate(  # noqa: PLR0913 - the options of muster simulate
         scheduler_config: a KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1); by default one among *objects*, or else
             kube-scheduler's default profile for every scheduler.  With a configuration, pods of a scheduler without a profile are
             not placed.
+        rank_order: with ``complete``, let equal pods of a group exchange nodes so that pods with consecutive indexes are neighbours.
 
     Returns:
         Simulation: decisions, pods that are pending in the end, and objects that could not be used.
@@ -100,6 +102,7 @@ def simulate(  # noqa: PLR0913 - the options of muster simulate
         raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}, is {strategy!r}")
     options = CycleOptions(
         strategy=strategy,
+        rank_order=rank_order,
         evict=evict,
         order=tuple(order),
         scheduler_name=scheduler_name,

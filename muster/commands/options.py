@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from scheduler_core.model.options import COMPLETE, STRATEGIES
+from scheduler_core.model.options import COMPLETE, ON, STRATEGIES, SWITCH
 from validators.rules.base import Profile, Settings, Severity
 from validators.versions import releases
 
@@ -55,6 +55,13 @@ strategy = click.option(
     default=COMPLETE,
     show_default=True,
     help="greedy: decide as kube-scheduler 1.37; complete: also search where greedy leaves pods without a node.",
+)
+rank_order = click.option(
+    "--rank-order",
+    type=click.Choice(SWITCH),
+    default=ON,
+    show_default=True,
+    help="Give equal pods of a group nodes by their indexes, so that consecutive ones are neighbours; greedy never does.",
 )
 budget = click.option("--budget", type=click.IntRange(1), metavar="STEPS", help="Maximum number of search steps for a root.")
 ignore = click.option("--ignore", multiple=True, metavar="FIELD", help="Ignore a field that is not modelled (repeatable).")

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 
 from muster.render.answer import Answer
-from scheduler_core.model.decision import Decision, GroupCondition, GroupDecision, Remedy, Step, VolumeChoice
+from scheduler_core.model.decision import Decision, GroupCondition, GroupDecision, RankedGroup, Remedy, Step, VolumeChoice
 
 VERSION = 1
 _MILLISECONDS = 3
@@ -68,6 +68,8 @@ def decision_json(decision: Decision) -> dict[str, object]:
         result["volumes"] = {claim: _volume(each) for claim, each in sorted(decision.volumes.items())}
     if decision.devices:
         result["devices"] = {claim.label: [str(each) for each in given.devices] for claim, given in decision.devices.items()}
+    if decision.ranks:
+        result["ranks"] = [_ranks(each) for each in decision.ranks]
     if decision.conflict:
         result["conflict"] = list(decision.conflict)
     if decision.remedies_note:
@@ -85,6 +87,12 @@ def decision_json(decision: Decision) -> dict[str, object]:
 
 def _volume(choice: VolumeChoice) -> dict[str, object]:
     return {"volume": choice.volume} if choice.volume else {"selectedNode": choice.node}
+
+
+def _ranks(ranked: RankedGroup) -> dict[str, object]:
+    group = ranked.group
+    levels = [{"key": each.key, "domains": each.domains, "apart": each.apart} for each in ranked.levels]
+    return {"kind": group.kind, "namespace": group.namespace, "name": group.name, "pods": ranked.pods, "levels": levels}
 
 
 def _remedy(remedy: Remedy) -> dict[str, object]:

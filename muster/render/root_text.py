@@ -158,6 +158,7 @@ def _explanation(row: TreeRow, decision: Decision, page: Page) -> Iterator[str]:
     shown = [decision.message, *(text for above in row.above for text in _texts(above))]
     if root:
         yield from _volumes(decision, lead, page)
+    yield from _ranks(row, decision, lead)
     if root and not decision.message.startswith(BARE):
         yield from folded(decision.message, lead)
     if not row.decision.message.startswith(BARE) and not _is_repeated(row.decision.message, shown):
@@ -184,6 +185,14 @@ def _volumes(decision: Decision, lead: str, page: Page) -> Iterator[str]:
     elif named:
         head = f"{lead}volumes: "
         yield f"{head}{fitting(named, max(WIDTH - len(head), LEAST))}"
+
+
+def _ranks(row: TreeRow, decision: Decision, lead: str) -> Iterator[str]:
+    """Yield the levels on which pods of a group with consecutive ranks are in different domains, without that of nodes."""
+    for ranked in decision.ranks:
+        counts = [f"{phrases.level(each.key)} {each.apart:,} of {ranked.pods - 1:,}" for each in ranked.levels[:-1] if each.apart]
+        if ranked.group == row.decision.group and counts:
+            yield from folded(f"consecutive pods in different domains: {', '.join(counts)}", lead)
 
 
 def _texts(group_decision: GroupDecision) -> tuple[str, ...]:

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from scheduler_core import diagnosis
 from scheduler_core.cycle.device_decisions import with_devices
 from scheduler_core.cycle.effects import Effects, keeps_nominations
 from scheduler_core.cycle.preemptor import Preemptor, Proposal, Proving
 from scheduler_core.cycle.verdicts import verdicts
+from scheduler_core.cycle.volume_choices import VolumeChoices
 from scheduler_core.diagnosis import Diagnosis
 from scheduler_core.exact.complete import Complete
 from scheduler_core.model.conditions import Conditions, unschedulable
-from scheduler_core.model.decision import Decision, Eviction, GroupDecision, Name, Search, Status, VolumeChoice
+from scheduler_core.model.decision import Decision, Eviction, GroupDecision, Name, RankedGroup, Search, Status
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
-from scheduler_core.model.volumes import ClaimName
 from scheduler_core.placement.extension_points import PluginFailedError, Plugins
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.outcome import PlacementOutcome, assigned
 from scheduler_core.placement.placement_request import PlacementRequest
+from scheduler_core.placement.rank_order import RankOrder, is_ranked
 from scheduler_core.placement.state import NO_PLUGINS, PlacementState
-from scheduler_core.plugins.volume_picks import PROVISIONED, VolumePicks
 from scheduler_core.preemption.minimal.minimal_plans import fewest_victims
 from scheduler_core.preemption.result import Preemption
 from scheduler_core.preemption.units.disruption_budgets import DisruptionBudgets
@@ -67,7 +67,7 @@ class Decider:
         self.effects = Effects(self._greedy.state.nodes)
         self._known_units: tuple[int, Units] | None = None
         self._of_pods: tuple[Units, PodPreemption] | None = None
-        self._volumes: VolumePicks | None = None
+        self._volumes = VolumeChoices(self._greedy.state, snapshot.pods)
 
     def decide(self, entity: Entity) -> Decision:
         """Return the decision on *entity*.  If a plugin fails, its status is Error, as in kube-scheduler."""
@@ -121,13 +121,14 @@ class Decider:
         return assigned(request, outcome) if outcome.success else None
 
     def _placed(self, request: PlacementRequest, outcome: PlacementOutcome, why: Diagnosis, search: Search) -> Decision:
+        outcome, ranks = self._in_rank_order(request, outcome)
         pods = assigned(request, outcome)
         self._greedy.assume(request, outcome)
         pending = diagnosis.leftovers(self._greedy, request, outcome)
         for pod, _ in pods:
             self._nominations.delete_nomination(pod)
         names = self._greedy.state.nodes.names
-        volumes, without = self._chosen_volumes(pods, outcome.volumes)
+        volumes, without = self._volumes.choose(pods, outcome.volumes)
         decision = Decision(
             request.entity.name,
             Status.SUCCESS,
@@ -137,39 +138,17 @@ class Decider:
             pending=pending,
             volumes=volumes,
             message=diagnosis.volumes_not_held(volumes, without),
+            ranks=ranks,
         )
         return self._settled(with_devices(decision, pods, self._greedy.state.stateful.plugins, exact=not self._options.sparing))
 
-    def _chosen_volumes(
-        self, pods: Sequence[tuple[PodRecord, int]], planned: Mapping[ClaimName, int]
-    ) -> tuple[dict[str, VolumeChoice], list[str]]:
-        """Return the volumes that the placed *pods* take, in their order, and the names of pods whose volumes are not available.
-
-        Claims in *planned* take the volumes there.
-        """
-        storage = self._greedy.state.nodes.storage
-        pods = [each for each in pods if each[0].delayed_claims and each[0].shape.profile.filters("VolumeBinding")]
-        if storage is None or not pods:
-            return {}, []
-        if self._volumes is None:
-            self._volumes = VolumePicks(storage, self._snapshot.pods, sparing=self._options.sparing)
-        self._volumes.planned = planned
-        names = self._greedy.state.nodes.names
-        chosen: dict[str, VolumeChoice] = {}
-        given: set[int] = set()
-        without: list[str] = []
-        for pod, node in pods:
-            picks = self._volumes.assign(pod, node, again=given)
-            if not picks:
-                without.append(pod.name)
-            for pick in picks:
-                given.add(pick.volume)
-                new = f"{pod.namespace}/{pick.claim}" not in chosen and not pick.request.selected_node
-                if pick.volume == PROVISIONED and new:
-                    self._greedy.state.provisioned[pick.request.storage_class, node] += pick.request.size or 0
-                volume = self._volumes.storage.volumes[pick.volume].name if pick.volume >= 0 else ""
-                chosen[f"{pod.namespace}/{pick.claim}"] = VolumeChoice(volume, "" if volume else names[node])
-        return dict(sorted(chosen.items())), without
+    def _in_rank_order(self, request: PlacementRequest, outcome: PlacementOutcome) -> tuple[PlacementOutcome, tuple[RankedGroup, ...]]:
+        """Return *outcome* with its nodes in rank order, and the report on it; unchanged if the order is off."""
+        if not self._options.rank_order or not any(is_ranked(leaf) for leaf in request.entity.leaves()):
+            return outcome, ()
+        order = RankOrder(request, self._greedy.state.nodes, self._greedy.state.stateful.selection)
+        outcome = order.apply(request, outcome)
+        return outcome, tuple(order.report(request, outcome))
 
     def _not_placed(
         self,

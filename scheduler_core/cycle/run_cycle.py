@@ -40,6 +40,7 @@ class CycleOptions:
         strategy: ``complete``: search if greedy does not place a root whole; ``greedy``: as kube-scheduler.
         budget: maximum search steps for a root.
         placing: extensions over kube-scheduler.
+        rank_order: let equal pods exchange nodes by rank; only with the strategy ``complete``.
         plugins: placement plugins of other packages.
         progress: called with the number of finished roots and the number of all roots.
 
@@ -53,6 +54,7 @@ class CycleOptions:
     strategy: str = "greedy"
     budget: int = DEFAULT
     placing: PlacingOptions = dataclasses.field(default_factory=PlacingOptions)
+    rank_order: bool = True
     plugins: Plugins = dataclasses.field(default_factory=Plugins)
     progress: Callable[[int, int], None] | None = None
 
@@ -63,8 +65,10 @@ class CycleOptions:
 
     @property
     def effective_placing(self) -> PlacingOptions:
-        """Return ``placing``, with four statuses and sparing if the strategy searches."""
-        return dataclasses.replace(self.placing, four_statuses=True, sparing=True) if self.strategy == "complete" else self.placing
+        """Return ``placing``, with four statuses, sparing and the rank order if the strategy searches."""
+        if self.strategy != "complete":
+            return self.placing
+        return dataclasses.replace(self.placing, four_statuses=True, sparing=True, rank_order=self.rank_order)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

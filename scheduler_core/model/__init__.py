@@ -7,6 +7,7 @@ resource_names   kinds of resource names
 problem          Problem: an input object that cannot be used
 nodes            node table: arrays with one column for each node
 pods             pods: constraints and requests (PodShape), identity and state (PodRecord)
+pod_ranks        ranks of pods, as their controllers number them in labels
 entity           a tree of groups with its pending pods, or a single pod
 pod_meta         metadata of pods as the API encodes it
 workload_selectors  selectors of Services and of controllers of pods; default selector of a pod
@@ -14,6 +15,7 @@ wire_workloads   Services and controllers of pods as the API encodes them
 namespace_selectors  affinity terms by field path, and their namespace selectors
 selectors        label selectors, and node selectors for all nodes at once
 topology         placements: nested sets of nodes
+topology_levels  levels of the topology: the node labels that locate a machine
 ledger           resources taken on every node; assume and rewind
 nominations      capacity held for pods with a nominated node
 volumes          claims and volumes, and their requirements on nodes

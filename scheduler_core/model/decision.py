@@ -145,6 +145,31 @@ class VolumeChoice:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class RankLevel:
+    """Pods of a group on one topology level, in the order of their ranks.
+
+    Attributes:
+        key: the topology key; ``kubernetes.io/hostname`` for nodes.
+        domains: number of domains with pods of the group.
+        apart: number of pairs of consecutive pods in different domains.
+
+    """
+
+    key: str
+    domains: int
+    apart: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RankedGroup:
+    """Rank order of one PodGroup: the number of its ranked pods with nodes, and the topology levels, the widest first."""
+
+    group: Name
+    pods: int
+    levels: tuple[RankLevel, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Decision:
     """Result for one root in one cycle.  Pods are ``namespace/name``, nodes are names."""
 
@@ -170,6 +195,8 @@ class Decision:
     """Choice for each claim, ``namespace/name``, of a placed pod that waited for it."""
     devices: Mapping[DeviceClaim, Allocation] = dataclasses.field(default_factory=dict)
     """Devices of the claims of the placed pods."""
+    ranks: tuple[RankedGroup, ...] = ()
+    """Rank order of each PodGroup with ranked pods; only of roots that are placed in rank order."""
 
 
 def latest(decisions: Sequence[Decision]) -> dict[Name, Decision]:

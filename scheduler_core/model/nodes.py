@@ -98,6 +98,7 @@ class NodeTable:
         volume_rows: rows that count volumes, as set by ``count_volumes``.
         backed: nodes on which devices provide an extended resource, shape (nodes,), by resource; as set by ``back_by_devices``.
         scored: resources that scores count, as set by ``score_resources``.
+        levels: topology levels by the requested keys, filled by ``topology_levels.levels``.
 
     """
 
@@ -131,6 +132,7 @@ class NodeTable:
         self.volume_rows: frozenset[int] = frozenset()
         self.scored = CPU_AND_MEMORY_ROWS
         self.backed: dict[str, Bools] = {}
+        self.levels: dict[frozenset[str], tuple[str, ...]] = {}
 
     def __len__(self) -> int:
         return len(self.names)

@@ -11,6 +11,9 @@ _INDEX = re.compile(r"\[\d+\]")
 GREEDY, COMPLETE = "greedy", "complete"
 STRATEGIES = (GREEDY, COMPLETE)
 """Strategies of placement: as kube-scheduler; with a search where greedy leaves pods without a node."""
+ON, OFF = "on", "off"
+SWITCH = (ON, OFF)
+"""Values of ``--rank-order``."""
 REMEDIES_BY_DEFAULT = 3
 """Roots that get remedies with the strategy ``complete``; with ``greedy`` none do unless the caller requests it."""
 
@@ -32,6 +35,7 @@ class PlacingOptions:
             Preemption triggering rules).
         preempt: preempt for a root that does not fit.
         overlooks: reprieve units of which kube-scheduler does not see that they conflict with the group.
+        rank_order: after a root is placed, let equal pods of a group exchange nodes so that consecutive ranks are neighbours.
 
     """
 
@@ -43,6 +47,7 @@ class PlacingOptions:
     preempt_for_leftovers: bool = False
     preempt: bool = True
     overlooks: bool = True
+    rank_order: bool = False
 
 
 def without_indices(field: str) -> str:

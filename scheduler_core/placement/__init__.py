@@ -9,6 +9,7 @@ composite_progress     scheduled and failed children of a composite group
 placement_score        selection among feasible placements
 state                  placement state: nodes, ledger, plugins, nominations
 placement_request      an entity prepared for placement, with its signature
+rank_order             lets equal pods of a group exchange nodes by their ranks
 outcome                result of one group on one placement
 equal_pods             places equal pods in one step
 equal_pods_by_domain   the same for all domains of a topology level in one step

@@ -82,6 +82,11 @@ class PodCounts:
             claim.owners.add(node, amount)
         self.volumes.count(pod, node, amount)
 
+    def selection(self, pod: PodRecord) -> Hashable:
+        """Return equal values for pods of one shape and namespace that no term and no count distinguishes."""
+        kind = self.kind(pod)
+        return kind.terms, frozenset(tally for tally, _ in kind.crowd.watched_by), frozenset(self.claims_on(kind.crowd))
+
     def counting(self, pod: PodRecord) -> list[NodeTally]:
         """Return the counts by node that count *pod* if it is on a node."""
         return [] if pod.terminating else [tally for tally, _ in self.kind(pod).crowd.watched_by if isinstance(tally, NodeTally)]

@@ -7,7 +7,7 @@ only those nodes.  Pods that are only nominated are not counted: the caller assu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
 import numpy as np
 
@@ -230,11 +230,9 @@ class StatefulPlugins:
         return nodes[able]
 
     def unmodelled(self, pod: PodRecord) -> tuple[str, ...]:
-        """Return the field paths of *pod* that cannot be evaluated, in wire names.
+        """Return the field paths of *pod* that cannot be evaluated, in wire names: namespace selectors of affinity terms.
 
-        These are namespace selectors such as
-        ``spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].namespaceSelector``, if the labels of the namespace
-        of some pod are not known.  Filters and scores treat such a namespace as not selected.
+        They cannot if the labels of the namespace of some pod are not known.  Such a namespace is not selected.
         """
         if self._knows_namespaces():
             return ()
@@ -247,6 +245,10 @@ class StatefulPlugins:
             known = self._snapshot.namespaces
             self._known_namespaces = known is not None and all(each.namespace in known for each in self._snapshot.pods)
         return self._known_namespaces
+
+    def selection(self, pod: PodRecord) -> Hashable:
+        """Return equal values for pods of one shape and namespace that no constraint distinguishes."""
+        return () if self._active is None else self._active.counts.selection(pod)
 
     def bind(self, pod: PodRecord, other: PodRecord) -> bool:
         """Return whether the node of *pod* can change a verdict on *other*."""

@@ -10,7 +10,7 @@ import enum
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, get_args
 
-from scheduler_core.model.options import COMPLETE, STRATEGIES
+from scheduler_core.model.options import COMPLETE, ON, STRATEGIES, SWITCH
 from scheduler_core.sidecar.writes import EvictionMethod
 from validators.gates import Gates
 
@@ -109,6 +109,14 @@ class Settings:
             choices=STRATEGIES,
         ),
     ] = COMPLETE
+    rank_order: Annotated[
+        str,
+        Knob(
+            "--rank-order",
+            "Give equal pods of a group nodes by their indexes, so that consecutive ones are neighbours; greedy never does.",
+            choices=SWITCH,
+        ),
+    ] = ON
     budget: Annotated[int, Knob("--budget", "Maximum number of search steps for a root.", "STEPS", bounds=(1, None), unset="")] = 0
     eviction_method: Annotated[
         EvictionMethod,

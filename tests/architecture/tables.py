@@ -68,7 +68,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"process"}),
     ),
     "scheduler_core.cycle": (
-        frozenset({"verdicts", "preemptor", "effects", "device_decisions"}),
+        frozenset({"verdicts", "preemptor", "effects", "device_decisions", "volume_choices"}),
         frozenset({"decider"}),
         frozenset({"run_cycle"}),
         frozenset({"proofs"}),

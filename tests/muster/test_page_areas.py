@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from muster.html.topology_areas import Area, AreaMap, areas, identity, levels
+from muster.html.topology_areas import Area, AreaMap, areas, identity
 from scheduler_core.loading.load import load
+from scheduler_core.model.topology_levels import levels
 from tests.muster.paged import RACK, ZONE, machine
 
 BLOCK, SLOT, LEGACY = "cloud.google.com/gce-topology-block", "example.com/slot", "failure-domain.beta.kubernetes.io/zone"

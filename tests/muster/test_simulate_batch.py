@@ -47,6 +47,7 @@ def test_blank_lines_are_nothing():
             {"id": 7, "objects": [], "options": {"evicts": 1}}, {"id": 7, "error": "there is no option 'evicts'"}, id="unknown option"
         ),
         pytest.param({"id": 7, "objects": [], "options": {"strategy": "best"}}, {"id": 7, "error": "option strategy"}, id="strategy"),
+        pytest.param({"id": 7, "objects": [], "options": {"rankOrder": True}}, {"id": 7, "error": "option rankOrder"}, id="rank order"),
         pytest.param({"id": 7, "objects": [], "options": {"order": ["x"]}}, {"id": 7, "error": ""}, id="unknown root"),
         pytest.param({"id": 7, "objects": [], "options": {"drain": ["x"]}}, {"id": 7, "error": "there is no node 'x'"}, id="unknown node"),
         pytest.param('{"id": ' + "[" * 5000 + "]" * 5000 + "}", {"error": "is nested too deeply"}, id="too deep"),

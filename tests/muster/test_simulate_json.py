@@ -7,9 +7,9 @@ import json
 
 from muster.render import answer_json
 from muster.render.answer import Answer
-from scheduler_core.model.decision import Eviction
+from scheduler_core.model.decision import Eviction, RankedGroup, RankLevel
 from scheduler_core.model.problem import Problem
-from tests.muster.simulated import failed_gang, placed_tree, preempting
+from tests.muster.simulated import failed_gang, leaf, placed_tree, preempting
 
 
 def rendered(*decisions, **rest):
@@ -41,6 +41,21 @@ def test_shape_of_a_decision():
         "remedies": [],
     }
     assert list(decision) == ["root", "status", "message", "assignments", "nominations", "victims", "groups", "search", "remedies"]
+
+
+def test_shape_of_the_rank_order():
+    level = RankLevel("topology.example/rack", domains=2, apart=1)
+    (decision,) = rendered(dataclasses.replace(placed_tree(), ranks=(RankedGroup(leaf("b"), 4, (level,)),)))["decisions"]
+
+    assert decision["ranks"] == [
+        {
+            "kind": "PodGroup",
+            "namespace": "default",
+            "name": "b",
+            "pods": 4,
+            "levels": [{"key": "topology.example/rack", "domains": 2, "apart": 1}],
+        }
+    ]
 
 
 def test_shape_of_a_group():

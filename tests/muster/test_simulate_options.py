@@ -83,6 +83,7 @@ def test_the_later_word_counts():
         pytest.param(
             {"percentageOfPlacements": True}, "option percentageOfPlacements must be a number from 0 to 100", id="true is no number"
         ),
+        pytest.param({"rankOrder": False}, "option rankOrder must be one of on, off, is False", id="rank order that is no word"),
         pytest.param({"strategy": "best"}, "option strategy must be one of greedy, complete, is 'best'", id="unknown strategy"),
         pytest.param({"budget": 0}, "option budget must be a number of steps from 1", id="budget"),
         pytest.param({"gates": ["A"]}, "option gates must be an object of feature gates, each true or false", id="no gates"),

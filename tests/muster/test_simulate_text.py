@@ -10,7 +10,7 @@ import pytest
 
 from muster.render import answer_text, root_text
 from muster.render.answer import Answer
-from scheduler_core.model.decision import Decision, Status, VolumeChoice
+from scheduler_core.model.decision import Decision, RankedGroup, RankLevel, Status, VolumeChoice
 from scheduler_core.model.problem import Problem
 from tests.muster.simulated import (
     composite,
@@ -79,6 +79,24 @@ def test_volumes_of_a_root_are_on_one_line():
     (line,) = [each for each in shown(with_volumes(40)) if "volumes" in each]
     assert line.startswith("│    volumes: c0 → pv-0, c1 → pv-1, c2 → pv-2")
     assert line.endswith(" … and 35 more")
+
+
+def ranked(*levels):
+    """The tree whose group b has its two pods in rank order on *levels*."""
+    order = RankedGroup(leaf("b"), 3, tuple(RankLevel(*each) for each in levels))
+    return dataclasses.replace(placed_tree(), ranks=(order,))
+
+
+def test_pairs_of_consecutive_pods_apart_are_below_their_group():
+    zones, racks, nodes = ("topology.kubernetes.io/zone", 2, 1), ("topology.example/rack", 3, 2), ("kubernetes.io/hostname", 3, 2)
+    assert shown(ranked(zones, racks, nodes))[2:4] == [
+        "└─ ✓ PodGroup b                  rack r2  2/2 pods  n2, n10",
+        "        consecutive pods in different domains: zone 1 of 2, rack 2 of 2",
+    ]
+
+
+def test_pods_that_differ_in_their_nodes_only_have_no_line_about_their_order():
+    assert shown(placed_tree()) == shown(ranked(("topology.example/rack", 1, 0), ("kubernetes.io/hostname", 3, 2)))
 
 
 def test_with_nothing_omitted_each_claim_has_a_line():

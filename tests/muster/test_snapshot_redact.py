@@ -138,6 +138,28 @@ def test_what_has_a_meaning_stays(objects, want):
     assert [] == [each for each in want if each not in text]
 
 
+def labelled(name, labels, **spec):
+    made = pod(name, group="g", **spec)
+    made["metadata"]["labels"] = labels
+    return made
+
+
+def test_indexes_of_pods_and_selectors_of_them_stay():
+    """The order of a gang's nodes depends on them as numbers, and 10 sorts before 9 as a text."""
+    index = "batch.kubernetes.io/job-completion-index"
+    term = {"labelSelector": {"matchExpressions": [{"key": index, "operator": "In", "values": ["9"]}]}, "topologyKey": "example.com/rack"}
+    apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    pods = [labelled(f"p-{number}", {index: str(number), "app": "9"}, affinity=apart) for number in (9, 10)]
+    first, second = (each["metadata"]["labels"] for each in redacted(pods))
+
+    assert ["10", "9"] == [first[index], second[index]]
+    assert first["app"] != "9"
+    assert '"values": ["9"]' in json.dumps(redacted(pods))
+    machines = [node(f"n{number:02}", **{"example.com/rack": f"r{number % 2}"}) for number in range(12)]
+    members = [labelled(f"p-{number}", {index: str(number)}) for number in range(12)]
+    assert_alike([*machines, gang("g", 12), *members], "complete")
+
+
 def test_numbers_that_nobody_compares_are_hashed():
     assert '"5"' not in json.dumps(redacted([node("n", gpus="5")]))
 

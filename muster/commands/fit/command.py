@@ -40,6 +40,7 @@ FORMATS = ("text", "json", "html")
 )
 @click.option("--all", "everything", is_flag=True, help="Also show the other pending groups and pods of the cluster.")
 @options.strategy
+@options.rank_order
 @click.option(
     "--remedies",
     type=click.IntRange(0),

@@ -30,6 +30,7 @@ _PERCENT = click.IntRange(0, 100)
 )
 @click.option("--batch", is_flag=True, help="PATH contains one request per line; the output is one JSON answer per line, in order.")
 @options.strategy
+@options.rank_order
 @click.option(
     "--remedies",
     type=click.IntRange(0),

@@ -11,7 +11,7 @@ from muster.commands import options, placement_plugins
 from muster.commands.simulate.what_if import Addition, WhatIfError
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.configuration.scheduler_configuration import SchedulerConfiguration, read_configuration
-from scheduler_core.model.options import STRATEGIES
+from scheduler_core.model.options import ON, STRATEGIES, SWITCH
 from validators.gates import GateError, Gates
 
 IGNORABLE = frozenset(
@@ -129,6 +129,12 @@ def _strategy(request: SimulationRequest, _: str, value: object) -> SimulationRe
     return _cycle(request, strategy=value)
 
 
+def _rank_order(request: SimulationRequest, key: str, value: object) -> SimulationRequest:
+    if value not in SWITCH:
+        raise InvalidOptions(f"option {key} must be one of {', '.join(SWITCH)}, is {value!r}")
+    return _cycle(request, rank_order=value == ON)
+
+
 def _gates(request: SimulationRequest, _: str, value: object) -> SimulationRequest:
     if not isinstance(value, Mapping) or not all(isinstance(on, bool) for on in value.values()):
         raise InvalidOptions("option gates must be an object of feature gates, each true or false")
@@ -210,6 +216,7 @@ def _placing(request: SimulationRequest, **changes: Any) -> SimulationRequest:
 
 _READERS: dict[str, Callable[[SimulationRequest, str, object], SimulationRequest]] = {
     "strategy": _strategy,
+    "rankOrder": _rank_order,
     "gates": _gates,
     "order": lambda request, key, value: _cycle(request, order=names(key, value)),
     "evict": lambda request, key, value: _cycle(request, evict=_flag(key, value)),

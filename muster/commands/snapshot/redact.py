@@ -2,7 +2,7 @@
 
 Every name of an object and every value of a label is replaced by its position in the sorted order and a hash.  References still
 match, ties by name have the same result, and the same cluster gives the same text.  Keys of labels, taints and topologies
-are kept, as are numbers, resources, schedulers, gates and times.
+are kept, as are numbers, indexes of pods, resources, schedulers, gates and times.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from muster.commands.snapshot.selector_fields import EXPRESSIONS, TOLERATIONS
 from muster.commands.snapshot.shapes import Each, Entries, IfPresent, Leaf, OrScalar, Shape
 from scheduler_core.loading.gather import DEVICE_KINDS
 from scheduler_core.model.cluster_objects import has_tag
+from scheduler_core.model.pod_ranks import INDEX_LABELS, is_index
 from scheduler_core.model.resource_names import OF_CLASS
 from validators.model.cluster import SYSTEM_CLASSES
 from validators.model.objects import CLUSTER_SCOPED
@@ -183,15 +184,28 @@ def _changed(value: Json, shape: Shape, rename: Callable[[str], str]) -> Json:
         case Leaf():
             return _leaf(value, shape, rename)
         case Each() if isinstance(value, list):
-            return [_changed(each, shape.of, rename) for each in value]
+            return [_changed(each, shape.of, _renaming(each, rename) if shape is EXPRESSIONS else rename) for each in value]
         case Entries() if isinstance(value, dict):
-            return {_leaf(key, shape.key, rename): _changed(each, shape.value, rename) for key, each in value.items()}
+            pairs = ((key, _leaf(key, shape.key, rename), each) for key, each in value.items())
+            return {name: each if _is_rank(key, each) else _changed(each, shape.value, rename) for key, name, each in pairs}
         case OrScalar() if isinstance(value, dict):
             return _changed(value, shape.fields, rename)
         case dict() if isinstance(value, dict):
             return {key: _changed(each, shape[key], rename) for key, each in value.items()}
         case _:
             return value
+
+
+def _is_rank(key: str, value: Json) -> bool:
+    """Return whether a label is the index of a pod, which decides the order of nodes as a number."""
+    return key in INDEX_LABELS and isinstance(value, str) and is_index(value)
+
+
+def _renaming(expression: Json, rename: Callable[[str], str]) -> Callable[[str], str]:
+    """Return *rename*, which keeps indexes if a selector's *expression* is about them."""
+    if isinstance(expression, dict) and str(expression.get("key")) in INDEX_LABELS:
+        return lambda text: text if is_index(text) else rename(text)
+    return rename
 
 
 def _leaf(value: Json, leaf: Leaf, rename: Callable[[str], str]) -> Json:

@@ -147,6 +147,7 @@ def options(settings: Settings) -> SchedulerOptions:
         preempt=Mode.PREEMPT in settings.modes,
         eviction_method=settings.eviction_method,
         strategy=settings.strategy,
+        rank_order=settings.rank_order,
         budget=settings.budget or DEFAULT,
         gates=settings.gates,
         plugins=settings.plugins or NO_PLUGINS,

@@ -6,7 +6,7 @@ import dataclasses
 
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.exact.step_budget import DEFAULT
-from scheduler_core.model.options import PlacingOptions
+from scheduler_core.model.options import ON, PlacingOptions
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE, SchedulerProfile
 from scheduler_core.placement.extension_points import Plugins
 from scheduler_core.placement.state import NO_PLUGINS
@@ -28,6 +28,7 @@ class SchedulerOptions:
         preempt: whether victims are evicted.
         eviction_method: how victims are removed.
         strategy: ``complete`` or ``greedy``.
+        rank_order: ``on`` or ``off``: whether equal pods of a group exchange nodes by rank; only with ``complete``.
         budget: maximum number of search steps for a root.
         ignore: unmodelled fields that are ignored.
         gates: the feature gates of the API server.
@@ -61,6 +62,7 @@ class SchedulerOptions:
     preempt: bool = False
     eviction_method: EvictionMethod = Settings.eviction_method
     strategy: str = Settings.strategy
+    rank_order: str = Settings.rank_order
     budget: int = DEFAULT
     ignore: frozenset[str] = frozenset()
     gates: Gates = dataclasses.field(default_factory=Gates)
@@ -88,7 +90,13 @@ class SchedulerOptions:
         """Options of a scheduling cycle."""
         placing = PlacingOptions(preempt=self.preempt, overlooks=False, sparing=True)
         return CycleOptions(
-            strategy=self.strategy, budget=self.budget, placing=placing, ignore=self.ignore, gates=self.gates, plugins=self.plugins
+            strategy=self.strategy,
+            rank_order=self.rank_order == ON,
+            budget=self.budget,
+            placing=placing,
+            ignore=self.ignore,
+            gates=self.gates,
+            plugins=self.plugins,
         )
 
     @property

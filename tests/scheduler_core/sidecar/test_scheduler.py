@@ -22,6 +22,9 @@ MUSTER = {"schedulerName": "muster"}
 GATED = {"schedulingGates": [{"name": GATE}]}
 
 
+JOB_INDEX = "batch.kubernetes.io/job-completion-index"
+
+
 class Scene:
     """A server, a scheduler that has heard of all that is there, and a clock."""
 
@@ -846,3 +849,21 @@ def test_a_pod_that_needs_devices_is_not_bound(waiting: Json, message: str) -> N
     assert message in condition.condition.message
     gated = {**waiting, "spec": {**waiting["spec"], **GATED}}
     assert {} == nodes_of(Scene(node("n1"), gated).writes())
+
+
+@pytest.mark.parametrize(
+    ("options", "want"),
+    [
+        pytest.param({}, ["r0", "r0", "r1", "r1"], id="rank order"),
+        pytest.param({"rank_order": "off"}, ["r0", "r1", "r0", "r1"], id="off"),
+        pytest.param({"strategy": "greedy"}, ["r0", "r1", "r0", "r1"], id="greedy"),
+    ],
+)
+def test_pods_of_a_gang_are_bound_in_the_order_of_their_indexes(options: dict[str, str], want: list[str]) -> None:
+    machines = [node(f"n{number}", "1", rack=f"r{number % 2}") for number in range(4)]
+    members = [pod(f"g-{number}", "g", labels={JOB_INDEX: str(number)}, **MUSTER) for number in range(4)]
+    scene = Scene(*machines, leaf("g", 4), *members, **options)
+
+    binds = {each.target.name: each.node for each in scene.writes() if isinstance(each, Bind)}
+
+    assert want == [f"r{int(binds[f'g-{number}'][1:]) % 2}" for number in range(4)]

@@ -19,6 +19,7 @@ from workloadbuilder.adapters.shared.known_objects import Known
 from workloadbuilder.adapters.shared.pod_sets import Gang, PodSet
 
 ROOT = "job-root"
+_INDEX = "volcano.sh/task-index"
 _SPEC = FieldPath("spec")
 _LOST = {
     "queue": "Volcano's queues are dropped: the scheduler orders groups by priority and age",
@@ -40,7 +41,9 @@ def adapt(manifest: Json, known: Known) -> Reading:  # noqa: ARG001 - signature 
         role, replicas = task.text("name") or f"default{index}", task.number("replicas", 1)
         labels = {"volcano.sh/job-name": about.owner.name, "volcano.sh/task-spec": role}
         template = pod_template.read_pod_template(task.mapping("template"))
-        sets.append(PodSet(template, f"{about.owner.name}-{role}", replicas, labels, owner=about.owner, volumes=volumes))
+        sets.append(
+            PodSet(template, f"{about.owner.name}-{role}", replicas, labels, number_label=_INDEX, owner=about.owner, volumes=volumes)
+        )
         minimums += task.number("minAvailable", replicas)
         if task.raw("dependsOn"):
             losses.append(Loss(task.path / "dependsOn", "the start order is dropped: all pods are placed together"))
