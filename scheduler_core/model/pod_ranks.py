@@ -52,6 +52,8 @@ def rank_of(pod: PodRecord) -> Rank | None:
     if INDEX_LABELS.isdisjoint(labels):
         return None
     for number, numbering in enumerate(_NUMBERINGS):
+        if numbering.indexes[0] not in labels:
+            continue
         indexes = tuple(_index(labels, key) for key in numbering.indexes)
         if -1 not in indexes:
             return number, (*pod.controller, *(labels.get(key, "") for key in numbering.series)), indexes

@@ -111,6 +111,8 @@ class RankOrder:
         if len(gaps) > _MOST_GAPS:
             gaps = [(len(ranks), None, None)]
         remaining = sorted(map(self._path, nodes))
+        if not placed:
+            return [path[-1] for path in remaining]
         ordered: list[int] = []
         for count, before, after in gaps:
             first, last = None if before is None else self._path(before), None if after is None else self._path(after)
