@@ -23,7 +23,7 @@ WATCH_SECONDS = 240
 FIRST_WAIT, LONGEST_WAIT, UNSERVED_WAIT = 0.5, 30.0, 60.0
 SHORTEST_WATCH = 1.0
 """Seconds; a watch without events that ends sooner counts as failed, even if it ended without an error."""
-GONE, NOT_FOUND, TOO_MANY = 410, 404, 429
+FORBIDDEN, GONE, NOT_FOUND, TOO_MANY = 403, 410, 404, 429
 
 
 class WatchStatus(enum.Enum):
@@ -31,6 +31,7 @@ class WatchStatus(enum.Enum):
 
     ACTIVE = "the server has just responded or sent an event"
     FAILED = "the last attempt to list or watch failed"
+    FORBIDDEN = "the server forbids to list or watch"
     NOT_SERVED = "the server does not have the resource"
 
 
@@ -44,7 +45,7 @@ class Sink(Protocol):
         """Apply an event ADDED, MODIFIED or DELETED to one object."""
 
     def set_status(self, status: WatchStatus, reason: str) -> None:
-        """Record the status of the resource; *reason* is empty unless it is FAILED."""
+        """Record the status of the resource; *reason* is empty unless it is FAILED or FORBIDDEN."""
 
 
 class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
@@ -103,7 +104,9 @@ class Watcher:
                 if error.code in (GONE, NOT_FOUND):
                     # The resourceVersion has expired, or the resource is served under another path now.
                     self._version = self._path = ""
-                self._failed(str(error), error.retry_after)
+                # Discovery needs other permissions.
+                forbidden = error.code == FORBIDDEN and self._step != "discovery"
+                self._failed(str(error), error.retry_after, WatchStatus.FORBIDDEN if forbidden else WatchStatus.FAILED)
             except ValueError as error:
                 # Resuming there would return the same content, which cannot be decoded.
                 self._version = ""
@@ -126,10 +129,10 @@ class Watcher:
         self._step = "watch"
         self._watch()
 
-    def _failed(self, reason: str, retry_after: float | None = None) -> None:
+    def _failed(self, reason: str, retry_after: float | None = None, status: WatchStatus = WatchStatus.FAILED) -> None:
         if self._stopped.is_set():
             return
-        self._sink.set_status(WatchStatus.FAILED, reason)
+        self._sink.set_status(status, reason)
         if self._step != self._failed_step:
             # The step that failed before has succeeded since.
             self._failed_step, self._wait = self._step, FIRST_WAIT

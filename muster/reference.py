@@ -21,7 +21,13 @@ CONDITIONS: tuple[tuple[str, str, str, str, str], ...] = (
     ("PodGroup", POD_GROUP, "True", "Scheduled", "the minimum was bound; the condition stays True"),
     ("PodGroup", POD_GROUP, "False", "Unschedulable", "the minimum does not fit; the message has the diagnosis"),
     ("PodGroup", POD_GROUP, "False", "SchedulerError", "pods name different schedulers, a plugin failed, or pods cannot be bound"),
-    ("PodGroup", POD_GROUP, "False", WAITING, "pods, groups, a parent or the removal of scheduling gates are missing"),
+    (
+        "PodGroup",
+        POD_GROUP,
+        "False",
+        WAITING,
+        "pods, groups, a parent or the removal of scheduling gates are missing, or a kind that pods need is not listed",
+    ),
     ("PodGroup", POD_GROUP, "False", "Invalid", "the tree breaks the rule at the end of the message"),
     ("PodGroup", POD_GROUP, "False", "PodGroupError", "the same from Kubernetes 1.38 on"),
     ("CompositePodGroup", COMPOSITE, "True", "Scheduled", "as for PodGroup, for the minimum of groups"),
@@ -34,13 +40,24 @@ CONDITIONS: tuple[tuple[str, str, str, str, str], ...] = (
     ("both groups", DISRUPTION_TARGET, "True", "PreemptionByScheduler", "the group is evicted as a whole; removed once its pods run again"),
     ("Pod", DISRUPTION_TARGET, "True", "PreemptionByScheduler", "the pod is evicted for a group of higher priority"),
     ("Pod", "PodScheduled", "False", "Unschedulable", "the pod has no node; the message has the reason"),
-    ("Pod", "PodScheduled", "False", "SchedulerError", "the root is invalid or in error, or the pod cannot be bound"),
+    (
+        "Pod",
+        "PodScheduled",
+        "False",
+        "SchedulerError",
+        "the root is invalid or in error, the pod cannot be bound, or a kind that it needs is not listed",
+    ),
 )
 """Object, type, status, reason and meaning of every condition that the sidecar writes."""
 EVENTS: tuple[tuple[str, str, str, str], ...] = (
     ("Scheduled", "Normal", "group, pod", "where the root, or the pod, was placed"),
     ("FailedScheduling", "Warning", "group, pod", "why it was not placed, or why a binding failed"),
-    (WAITING, "Warning", "group", "until when a partially bound gang waits for its missing pods, and what happens then"),
+    (
+        WAITING,
+        "Warning",
+        "group, pod",
+        "until when a partially bound gang waits for its missing pods, and what happens then; or which kinds are not listed",
+    ),
     ("Preempted", "Normal", "group, pod", "the root for which it is evicted"),
     ("PlacementUndone", "Warning", "group", "why a partially bound gang was undone"),
     ("Invalid", "Warning", "group", f"the rule that the tree breaks, if the condition is `{VALID}`"),

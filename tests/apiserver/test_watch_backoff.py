@@ -114,4 +114,4 @@ def test_each_contact_is_reported():
     run = follow(failed(403), listed("a"), watched(BOOKMARK))
 
     received = (WatchStatus.ACTIVE, "")
-    assert [(WatchStatus.FAILED, "HTTP 403: no"), received, received, received] == run.standings
+    assert [(WatchStatus.FORBIDDEN, "HTTP 403: no"), received, received, received] == run.standings

@@ -7,9 +7,10 @@ import pytest
 from tests.cluster.conftest import clean
 from tests.cluster.groups import LABEL, condition_of, pod_group
 from tests.cluster.kubelet import node
-from tests.cluster.sidecars import sidecar
+from tests.cluster.sidecars import install, sidecar
 from tests.cluster.test_sidecar_bad_days import ALONE
 from tests.cluster.test_sidecar_place import bound, ours, places, scheduled
+from tests.cluster.test_sidecar_reports import described, reason_and_message, rules
 from tests.cluster.volumes import SELECTED_NODE, STATIC, Provisioner, claim, completed, mount, storage_class, volume
 from tests.cluster.waiting import until
 
@@ -104,16 +105,55 @@ def test_volume_that_is_not_created_binds_no_pod_and_is_reported(started, provis
 
         until(waits)
         assert {""} == set(places(api, namespace).values())
-        explained = started.get(f"/explain/{namespace}/g")[1]
-        assert (
-            '"volumes":{"failed":0,"total":3,"underWay":0,"written":3}' in explained.replace(" ", "").replace("\n", "")
-            or "volumes" in explained
-        )
+        explained = started.explain(namespace, "g")
+        assert {"total": 3, "written": 3, "underWay": 0, "failed": 0} == explained["writes"]["volumes"]
+        assert ("Success", "binding") == (explained["status"], explained["writes"]["queue"])
+        selected = {name: each["metadata"]["annotations"][SELECTED_NODE] for name, each in claims(api, namespace).items()}
+        assert {f"{namespace}/{name}": {"selectedNode": node} for name, node in selected.items()} == explained["volumes"]
     finally:
         provisioner.failing = set()
     for each in claims(api, namespace).values():
         provisioner.provision(each)
     bound(api, namespace, 3)
+
+
+def without(rules, *resources):
+    """Return *rules* of cluster roles without these resources."""
+    kept = [{**each, "resources": [name for name in each["resources"] if name not in resources]} for each in rules]
+    return [each for each in kept if each["resources"]]
+
+
+def test_gang_with_volumes_waits_for_a_kind_that_is_forbidden_and_other_gangs_do_not(plane, racks, api, namespace, tmp_path):
+    """The role lacks CSINodes and StorageClasses; they are granted while the sidecar runs."""
+    install(api)
+    granted, user = rules()[0], f"volumes-{namespace}"
+    config = plane.user(user, without(granted, "csinodes", "storageclasses"))
+    api.create_all(
+        [volume(f"{on}-pv", "local", 20, nodes={HOSTNAME: [on]}) for on in (f"{rack}-{number}" for rack in "ab" for number in range(3))]
+    )
+    with_claims(api, namespace, "local")
+    with sidecar(plane, tmp_path, *ALONE, through=config, wait=False, fork=True) as running:
+        api.create(pod_group("h", namespace, minimum=2, key=LABEL))
+        api.create_all([ours(f"h-{number}", namespace, "h") for number in range(2)])
+        bound(api, namespace, 2)
+        scheduled(api, "PodGroup", "h", namespace)
+        rule = "allow the verbs list and watch for csinodes.storage.k8s.io and storageclasses.storage.k8s.io in the sidecar's ClusterRole"
+        wanted = f"waiting for objects that pod {namespace}/g-0 needs: CSINode and StorageClass objects cannot be listed: {rule}"
+        assert ("Waiting", wanted) == reason_and_message(api, "PodGroup", "g", namespace, rule)
+        until(lambda: wanted in described(plane, namespace, "g"), told=lambda: described(plane, namespace, "g"))
+        explained = running.explain(namespace, "g")
+        assert ("Wait", wanted, "gated") == (explained["status"], explained["message"], explained["writes"]["queue"])
+        one = "allow the verbs list and watch for csinodes.storage.k8s.io in the sidecar's ClusterRole"
+        code, reasons = running.get("/readyz")
+        assert (503, True) == (code, "CSINode objects are not listed yet: HTTP 403: " in reasons and one in reasons), reasons
+        assert [line for line in running.lines if line["event"] == "watch" and line["kind"] == "CSINode" and line["reason"].endswith(one)]
+        assert {""} == {on for name, on in places(api, namespace).items() if name.startswith("g-")}
+
+        plane.grant(user, granted, {"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": user})
+        result = bound(api, namespace, 5)
+        assert 1 == len({on.partition("-")[0] for name, on in result.items() if name.startswith("g-")})
+        scheduled(api, "PodGroup", "g", namespace)
+        until(lambda: running.get("/readyz") == (200, "ok\n"), told=lambda: str(running.get("/readyz")))
 
 
 def test_gang_is_completed_by_a_process_that_was_started_after_the_claims_were_annotated(

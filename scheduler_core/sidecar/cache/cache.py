@@ -23,7 +23,7 @@ from scheduler_core.sidecar.cache.freshness import Freshness, Stamp, number
 from scheduler_core.sidecar.cache.group_cache import GroupCache, Key, LiveGroup
 from scheduler_core.sidecar.cache.live_snapshot import LiveSnapshots
 from scheduler_core.sidecar.cache.namespace_cache import NamespaceCache
-from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND, NeededKinds
+from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND, OPTIONAL, Cause, NeededKinds, Unlisted
 from scheduler_core.sidecar.cache.node_usage import NodeUsage
 from scheduler_core.sidecar.cache.object_head import read_head
 from scheduler_core.sidecar.cache.pod_cache import LABELS, LivePod, PodReader
@@ -64,8 +64,8 @@ class Cache:
         """
         self._api_versions = {**{kind: hub_of(kind).name for kind in KINDS}, **(versions or {})}
         self._versions = {kind: Freshness() for kind in KINDS}
-        self._needed, self._listed = NeededKinds(), set[str]()
-        self._awaited = frozenset(KINDS) - ON_DEMAND
+        self._needed = NeededKinds()
+        self._unsynced = set(KINDS) - ON_DEMAND
         self._reader = PodReader(membership)
         self._sweep_at = _FEW_FORMS
         self._unusable: dict[Key, str] = {}
@@ -85,23 +85,31 @@ class Cache:
 
     @property
     def synced(self) -> bool:
-        """Return whether every kind that is needed is listed or not served."""
-        return self._awaited <= self._listed
-
-    @property
-    def basics_synced(self) -> bool:
         """Return whether every kind that is watched from the start is listed or not served."""
-        return self._awaited - ON_DEMAND <= self._listed
+        return not self._unsynced
 
     def newly_needed(self) -> frozenset[str]:
-        """Return the kinds that are needed since the last call; from now on they must be listed."""
-        new = self._needed.needed(self.volumes) - self._awaited
-        self._awaited |= new
-        return new
+        """Return the kinds that must be listed since the last call, because pending pods need them."""
+        return self._needed.newly_needed(self.volumes)
+
+    def unlisted_kinds(self, pods: Iterable[LivePod]) -> frozenset[str]:
+        """Return the kinds that pending *pods* need and that are not listed: *pods* must not be placed without them."""
+        return self._needed.unlisted((pod.draft for pod in pods), self.volumes)
+
+    def why_unlisted(self, kinds: Iterable[str]) -> dict[str, Unlisted]:
+        """Return for each of *kinds*, sorted, why it is not listed."""
+        return self._needed.causes(kinds)
+
+    def mark_unlisted(self, kind: str, failure: Unlisted) -> None:
+        """Record why *kind* could not be listed."""
+        self._needed.mark_unlisted(kind, failure)
+        self.reporter.kind(kind)
 
     def mark_unserved(self, kind: str) -> None:
         """Record that the API server does not serve *kind*."""
         self.replace(kind, ())
+        if kind in ON_DEMAND - OPTIONAL:
+            self.mark_unlisted(kind, Unlisted(Cause.NOT_SERVED))
 
     def replace(self, kind: str, raws: Iterable[wire.Text], resource_version: str = "") -> None:
         """Replace all objects of *kind* by a list at that resourceVersion."""
@@ -111,7 +119,10 @@ class Cache:
                 listed.add(name)
         for name in versions.delete_unlisted(listed, number(resource_version)):
             self._remove(kind, name)
-        self._listed.add(kind)
+        self._unsynced.discard(kind)
+        if kind in ON_DEMAND:
+            self._needed.mark_listed(kind)
+            self.reporter.kind(kind)
 
     def apply(self, kind: str, event: str, raw: wire.Text) -> None:
         """Apply a watch event ADDED, MODIFIED or DELETED; other events and unreadable objects are ignored."""

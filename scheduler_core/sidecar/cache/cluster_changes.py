@@ -31,6 +31,7 @@ class ClusterChanges:
         storage: whether the volumes that claims without a volume can get changed.
         priorities_changed: whether a priority class changed.
         units: whether a group with running pods changed, so that its preemption units can differ.
+        kinds: kinds that were listed, or could not be listed, and that pods wait for.
 
     """
 
@@ -42,6 +43,7 @@ class ClusterChanges:
     storage: bool = False
     priorities_changed: bool = False
     units: bool = False
+    kinds: set[str] = dataclasses.field(default_factory=set)
 
     @property
     def events(self) -> frozenset[ClusterEvent]:
@@ -51,7 +53,7 @@ class ClusterChanges:
 
     def __bool__(self) -> bool:
         happened = self.pods_moved or self.budgets or self.storage or self.priorities_changed or self.units
-        return happened or bool(self.roots or self.freed_nodes or self.nodes)
+        return happened or bool(self.roots or self.freed_nodes or self.nodes or self.kinds)
 
 
 class ChangeReporter:
@@ -96,6 +98,11 @@ class ChangeReporter:
         """Record that the volumes changed that claims without a volume can get."""
         self.change_count += 1
         self.changes.storage = True
+
+    def kind(self, kind: str) -> None:
+        """Record that all objects of a kind that pods wait for were listed, or could not be listed."""
+        self.change_count += 1
+        self.changes.kinds.add(kind)
 
     def before_change(self, kind: str, name: Name) -> Before:
         """Return the state before a change, to be passed to ``group``."""

@@ -16,7 +16,7 @@ from apiserver.api import Api
 from apiserver.discovery import path_of
 from apiserver.watch import Watcher, WatchStatus
 from scheduler_core.loading.gather import ATTACH_KINDS, CAPACITY_KINDS, SELECTING_KINDS, VOLUME_KINDS
-from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND
+from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND, OPTIONAL, Cause, Unlisted, explain_unlisted, missing_rule
 from validators.versions.served import Resource, resource
 
 WATCHED = tuple(
@@ -30,7 +30,7 @@ WATCHED = tuple(
     )
 )
 NEEDED = frozenset({"Node", "Pod", "PodGroup"})
-"""Kinds that must be served; all other kinds are optional.  See also ``needed_kinds``."""
+"""Kinds that must be served.  All other kinds are optional, or only pods wait that need them: see ``needed_kinds``."""
 UNSERVED = "the API server does not serve {kind} objects: look at its flags --feature-gates (GenericWorkload) and --runtime-config"
 
 
@@ -58,10 +58,18 @@ class Unserved:
     kind: str
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class NotListed:
+    """A kind of ``ON_DEMAND`` could not be listed."""
+
+    kind: str
+    failure: Unlisted
+
+
 class Receiver(Protocol):
     """Thread-safe receiver of watch events."""
 
-    def enqueue(self, message: Listed | Changed | Unserved, /) -> None:
+    def enqueue(self, message: Listed | Changed | Unserved | NotListed, /) -> None:
         """Queue *message*."""
 
 
@@ -109,7 +117,7 @@ class Informers:
         return tuple(
             f"{kind} objects are not listed yet{f': {each.error}' if each.error else ''}" if each.served else each.error
             for kind, each in self.health.items()
-            if each.watched and not each.listed and (each.served or kind in NEEDED)
+            if each.watched and not each.listed and (each.served or kind in NEEDED | ON_DEMAND - OPTIONAL)
         )
 
     def silent(self, seconds: float) -> tuple[str, ...]:
@@ -143,11 +151,13 @@ class _KindSink:
     def __init__(self, informers: Informers, kind: str) -> None:
         self._informers, self._kind = informers, kind
         self._health = informers.health[kind]
+        self._failure: Unlisted | None = None
 
     def replace(self, objects: Sequence[msgspec.Raw]) -> None:
         """See Sink."""
         self._informers.receiver.enqueue(Listed(self._kind, objects))
         self._health.listed = self._health.served = True
+        self._failure = None
 
     def change(self, event: str, content: msgspec.Raw) -> None:
         """See Sink."""
@@ -155,14 +165,32 @@ class _KindSink:
 
     def set_status(self, status: WatchStatus, reason: str) -> None:
         """See Sink."""
-        if status is not WatchStatus.FAILED:
+        if status in {WatchStatus.ACTIVE, WatchStatus.NOT_SERVED}:
             self._health.last_heard = time.monotonic()
-        if status is WatchStatus.ACTIVE:
-            self._health.error = ""
-        elif status is WatchStatus.NOT_SERVED:
-            self._health.served = self._health.listed = False
-            self._informers.receiver.enqueue(Unserved(self._kind))
-            if self._kind in NEEDED:
-                self._informers.report_error(self._kind, UNSERVED.format(kind=self._kind))
-        else:
-            self._informers.report_error(self._kind, reason)
+        match status:
+            case WatchStatus.ACTIVE:
+                self._health.error = ""
+            case WatchStatus.NOT_SERVED:
+                self._not_served()
+            case WatchStatus.FORBIDDEN:
+                self._informers.report_error(self._kind, f"{reason}; {missing_rule([self._kind])}")
+                # The error is left out: it only repeats the kind.
+                self._not_listed(Unlisted(Cause.FORBIDDEN))
+            case WatchStatus.FAILED:
+                self._informers.report_error(self._kind, reason)
+                self._not_listed(Unlisted(error=reason))
+
+    def _not_served(self) -> None:
+        kind = self._kind
+        self._health.served = self._health.listed = False
+        self._informers.receiver.enqueue(Unserved(kind))
+        if kind in NEEDED:
+            self._informers.report_error(kind, UNSERVED.format(kind=kind))
+        elif kind in ON_DEMAND - OPTIONAL:
+            self._informers.report_error(kind, explain_unlisted({kind: Unlisted(Cause.NOT_SERVED)}))
+
+    def _not_listed(self, failure: Unlisted) -> None:
+        """Report a new reason why a kind is not listed, for the pods that wait for it."""
+        if self._kind in ON_DEMAND and not self._health.listed and failure != self._failure:
+            self._failure = failure
+            self._informers.receiver.enqueue(NotListed(self._kind, failure))

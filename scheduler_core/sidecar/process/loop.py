@@ -14,8 +14,8 @@ from concurrent.futures import Future
 from typing import Any
 
 from scheduler_core.model.decision import Status
-from scheduler_core.sidecar.cache.cache import Cache
-from scheduler_core.sidecar.cache.informers import Changed, Listed, Unserved
+from scheduler_core.sidecar.cache.cache import KINDS, Cache
+from scheduler_core.sidecar.cache.informers import Changed, Listed, NotListed, Unserved
 from scheduler_core.sidecar.controllers.runner import ControllerRunner
 from scheduler_core.sidecar.process.mailbox import Call, Done, DryRunDone, Mailbox, Message, Retried
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
@@ -62,13 +62,13 @@ class Loop:
         self._parts = parts
         self._stopped = threading.Event()
         self._last_run = time.monotonic()
-        self._frozen = False
+        self._new_kinds = set(KINDS)
+        """Kinds that were not listed before."""
+        self._freeze = False
         self._term = parts.term()
         self._leading_since = float("-inf")
         self._write_failures = WriteFailures()
         self._preempts = parts.scheduler is not None and parts.scheduler.preempts
-        self._dry_runs: list[DryRunDone] = []
-        """Results of dry runs that are not handled yet: kinds that became needed meanwhile are not listed."""
 
     def run(self) -> None:
         """Run iterations in this thread until stopped."""
@@ -100,7 +100,7 @@ class Loop:
     def run_once(self, wait: float) -> float:
         """Run one iteration: handle messages, waiting up to *wait* seconds, then do the due work; return the seconds until the next."""
         parts = self._parts
-        self._dry_runs += [each for each in map(self._handle, parts.mailbox.dequeue(wait, MAX_MESSAGES)) if each is not None]
+        dry_runs = [each for each in map(self._handle, parts.mailbox.dequeue(wait, MAX_MESSAGES)) if each is not None]
         now = self._last_run = time.monotonic()
         leads = self._leads(now)
         if not leads or parts.scheduler is None:
@@ -108,29 +108,22 @@ class Loop:
             parts.cache.reporter.pop_changes()
         if parts.scheduler is not None and (kinds := parts.cache.newly_needed()):
             parts.watch(kinds)
-        if not parts.cache.basics_synced:
+        if not parts.cache.synced:
             return IDLE_SECONDS
-        synced = parts.cache.synced
-        if synced and not self._frozen:
+        if self._freeze:
             # Most listed objects are long-lived: garbage collection over them would block the loop for long.
             gc.freeze()
-            self._frozen = True
-        if synced:
-            self._handle_dry_runs(now)
+            self._freeze = False
+        for each in dry_runs:
+            self._dry_run_done(each, now)
         if not leads:
             return IDLE_SECONDS
         if now - self._leading_since < SETTLE_SECONDS:
             return SETTLE_SECONDS
-        # Scheduling comes before the controllers, which need no kind that is watched later.
-        if synced:
-            self._place(now)
+        # Scheduling comes before the controllers.
+        self._place(now)
         self._submit(parts.controllers.wanted(time.monotonic()))
-        return self._seconds_until_due(time.monotonic(), synced=synced)
-
-    def _handle_dry_runs(self, now: float) -> None:
-        dry_runs, self._dry_runs = self._dry_runs, []
-        for each in dry_runs:
-            self._dry_run_done(each, now)
+        return self._seconds_until_due(time.monotonic())
 
     def _leads(self, now: float) -> bool:
         term = self._parts.term()
@@ -153,10 +146,14 @@ class Loop:
                 self._parts.controllers.changed(kind)
             case Listed(kind, objects):
                 cache.replace(kind, objects)
+                self._freeze |= kind in self._new_kinds
+                self._new_kinds.discard(kind)
                 self._parts.controllers.changed(kind)
             case Unserved(kind):
                 cache.mark_unserved(kind)
                 self._parts.controllers.changed(kind)
+            case NotListed(kind, failure):
+                cache.mark_unlisted(kind, failure)
             case Done(write, outcome, why):
                 self._done(write, outcome, why, time.monotonic())
             case Retried(write, why):
@@ -164,6 +161,7 @@ class Loop:
             case Call(function, answer):
                 answer.set_result(function())
             case DryRunDone():
+                # The plan is checked against all events until then.
                 return message
         return None
 
@@ -218,9 +216,8 @@ class Loop:
                 self._attempted(each, (time.monotonic() - began) / len(attempts))
         parts.metrics.waiting(parts.scheduler.counts())
 
-    def _seconds_until_due(self, now: float, *, synced: bool) -> float:
-        """Return the seconds until the next work is due; only that of the controllers unless *synced*."""
-        due = self._parts.scheduler.due(now) if self._parts.scheduler is not None and synced else None
+    def _seconds_until_due(self, now: float) -> float:
+        due = self._parts.scheduler.due(now) if self._parts.scheduler is not None else None
         return max(0.0, min(self._parts.controllers.due(now), IDLE_SECONDS, IDLE_SECONDS if due is None else due - now))
 
     def _attempted(self, attempt: Attempt, seconds: float) -> None:

@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from scheduler_core.model.decision import Name
-from scheduler_core.sidecar.cache.informers import Changed, Listed, Unserved
+from scheduler_core.sidecar.cache.informers import Changed, Listed, NotListed, Unserved
 from scheduler_core.sidecar.writes import Evict, Write, WriteOutcome
 
 
@@ -51,7 +51,7 @@ class Call:
     answer: Future[Any]
 
 
-Message = Listed | Changed | Unserved | Done | Retried | DryRunDone | Call
+Message = Listed | Changed | Unserved | NotListed | Done | Retried | DryRunDone | Call
 
 
 class Mailbox:

@@ -31,7 +31,7 @@ _PLACE = (
 )
 """Permissions of mode ``place``: binds, undone gangs, and volumes that are bound before their pods."""
 _LATER = tuple(Permission(each.resource, verb, each.group) for each in map(served.resource, ON_DEMAND) for verb in ("list", "watch"))
-"""Permissions to list and watch kinds that can be needed later: if one is missing then, no pod is placed any more."""
+"""Permissions to list and watch kinds that can be needed later: if one is missing then, pods that need the kind are not placed."""
 _GROUPS = {"PodGroup": "podgroups", "CompositePodGroup": "compositepodgroups"}
 
 

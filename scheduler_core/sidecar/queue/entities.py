@@ -112,7 +112,7 @@ class EntityQueue:
     Attributes:
         by_root: all entities.
         counts: number of entities by state and kind of root.
-        unschedulable: entities that wait for a cluster change.
+        unschedulable: entities that wait for a cluster change, or for a kind to be listed.
         plans: preemption plans, by root.
 
     """
@@ -149,6 +149,8 @@ class EntityQueue:
         waiting = entity.waiting
         if isinstance(waiting, Unschedulable):
             self.unschedulable.add(entity.root, waiting.hint)
+        elif isinstance(state, Gated) and state.hint.kinds:
+            self.unschedulable.add(entity.root, state.hint)
         else:
             self.unschedulable.remove(entity.root)
         if isinstance(state, PreemptionProposed | Preempting):

@@ -44,8 +44,9 @@ def next_action(entity: QueuedEntity, waiting: Waiting, status: RootStatus, opti
 
 
 def is_held_back(waiting: Waiting, status: RootStatus) -> bool:
-    """Return whether a group can be attempted only after its members, parents or gates have changed."""
-    if isinstance(waiting, Unschedulable) or waiting.unconfirmed or status.root.kind == "Pod":
+    """Return whether a root can be attempted only after its members, parents or gates have changed, or a kind is listed."""
+    # The API server itself reports the gates of a pod.
+    if isinstance(waiting, Unschedulable) or waiting.unconfirmed or (status.root.kind == "Pod" and not status.unlisted):
         return False
     return (is_unplaced(status) or status.emptied) and not (status.to_place and status.ready and not status.terminating)
 

@@ -120,7 +120,7 @@ class SchedulingQueue:
             entities.move(entity, Event.BACKOFF, waiting)
             entities.wake_at(entity, entity.backoff_expiration, now)
         elif is_unplaced(status) or status.to_commit or (status.emptied and entity.report_at is not None):
-            entities.move(entity, Event.GATE, Gated())
+            entities.move(entity, Event.GATE, Gated(QueueingHint(kinds=status.unlisted)))
         elif entity.commit_failures and now < (until := entity.commit_after + self.options.flush_seconds):
             # If recording fails again, the earlier failures count for the backoff.
             entities.move(entity, Event.GATE, Gated())
@@ -186,7 +186,7 @@ class SchedulingQueue:
 
     def waiting_report_failed(self, root: Root, now: float) -> None:
         """Record that the report of what *root* waits for could not be written; it is repeated."""
-        if (entity := self.get(root)) is not None:
+        if (entity := self.get(root)) is not None and entity.waiting_reported:
             entity.waiting_reported = False
             self.reconsider(root, now, hint=False)
 

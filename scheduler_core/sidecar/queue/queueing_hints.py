@@ -29,6 +29,7 @@ class QueueingHint:
         hosts: nodes on which members run.
         events: cluster events that can help, apart from freed capacity.
         preempts: whether it can preempt, so that capacity in use counts too.
+        kinds: kinds that must be listed before it is attempted.
 
     """
 
@@ -36,6 +37,7 @@ class QueueingHint:
     hosts: frozenset[str] = frozenset()
     events: frozenset[ClusterEvent] = frozenset()
     preempts: bool = False
+    kinds: frozenset[str] = frozenset()
 
 
 NO_HINT = QueueingHint()
@@ -43,7 +45,7 @@ NO_HINT = QueueingHint()
 
 
 class UnschedulableEntities:
-    """Unschedulable roots with their hints."""
+    """Unschedulable roots, and roots that wait for kinds to be listed, with their hints."""
 
     def __init__(self, cache: Cache, ignore: frozenset[str]) -> None:
         self._cache, self._ignore = cache, ignore
@@ -76,7 +78,8 @@ class UnschedulableEntities:
         fit_check = _FitCheck(self._cache.usage.placement_state(), self._cache, self._ignore, changes)
         for root, hint in self._roots.items():
             if (
-                not changes.nodes.isdisjoint(hint.hosts)
+                not changes.kinds.isdisjoint(hint.kinds)
+                or not changes.nodes.isdisjoint(hint.hosts)
                 or not hint.events.isdisjoint(changes.events)
                 or (hint.preempts and (changes.budgets or changes.units))
                 or (changes.storage and any(form.requests() for form in hint.forms))

@@ -54,7 +54,8 @@ class RootStatus:
         age: creation time of the root.
         to_place: pending members that we place.
         excluded: keys of pending members that we do not place, in a tree with members that our gate holds.
-        ready: whether the tree is valid and has its minimum of members, none of them with another scheduling gate.
+        ready: whether the tree is valid and has its minimum of members, none of them with another scheduling gate, and all kinds are
+            listed that its pods need.
         placed: members that are bound, assumed, or pinned (even to a deleted node), and are not being deleted.
         terminating: whether a placed member is being deleted although the root was never scheduled.
         partially_bound: our members with a node in partially bound gangs.
@@ -63,6 +64,7 @@ class RootStatus:
         contested: whether nodes of its pods are overcommitted while it has groups to commit: their kubelets can reject a pod.
         was_scheduled: whether the condition of the root, or of a group below it, says that it was scheduled.
         emptied: whether the root is in the queue although all its pods are gone: that it waits for pods is yet to be reported.
+        unlisted: kinds that its pods need and that are not listed yet, so that it is not ready.
 
     """
 
@@ -82,6 +84,7 @@ class RootStatus:
     contested: bool = False
     was_scheduled: bool = False
     emptied: bool = False
+    unlisted: frozenset[str] = frozenset()
 
     @property
     def order(self) -> tuple[bool, int, Age, str, str, str]:
@@ -119,7 +122,9 @@ def _pod_status(cache: Cache, root: Root, our_pods: OurPods) -> RootStatus | Non
         return RootStatus(root, pod.ref, 1, priority, age(draft.created), (), placed=(pod,))
     if not our_pods.places(pod):
         return None
-    return RootStatus(root, pod.ref, 1, priority, age(draft.created), (pod,), ready=not _has_other_gate(pod, our_pods))
+    gated = _has_other_gate(pod, our_pods)
+    unlisted = frozenset[str]() if gated else cache.unlisted_kinds((pod,))
+    return RootStatus(root, pod.ref, 1, priority, age(draft.created), (pod,), ready=not (gated or unlisted), unlisted=unlisted)
 
 
 class _Tree:
@@ -158,6 +163,7 @@ class _Tree:
         valid = self._is_valid()
         completed = cache.group_cache.completed(self._top)
         to_commit = tuple(self._groups_to_commit(self._top)) if valid else ()
+        unlisted = cache.unlisted_kinds(ours)
         return RootStatus(
             root=self._root,
             ref=Ref(*self._top.key, self._top.uid),
@@ -166,7 +172,7 @@ class _Tree:
             age=age(completed.metadata.creation_timestamp),
             to_place=tuple(ours),
             excluded=excluded,
-            ready=valid and not gated and not self._top.parent and self._has_quorum(self._top),
+            ready=valid and not gated and not unlisted and not self._top.parent and self._has_quorum(self._top),
             placed=tuple(pod for pod in placed if not _is_terminating(pod)),
             terminating=not was_scheduled and any(map(_is_terminating, placed)),
             partially_bound=tuple(self._partially_bound_pods()) if valid else (),
@@ -174,6 +180,7 @@ class _Tree:
             to_commit=to_commit,
             contested=bool(to_commit) and not was_scheduled and cache.usage.overcommitted(placed),
             was_scheduled=was_scheduled,
+            unlisted=unlisted,
         )
 
     def emptied(self) -> RootStatus | None:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.decision import Name as Root
-from scheduler_core.sidecar.queue.queueing_hints import QueueingHint
+from scheduler_core.sidecar.queue.queueing_hints import NO_HINT, QueueingHint
 from scheduler_core.sidecar.writes import Bind, Ref, Ungate, VolumeWrite, WriteOutcome
 
 Binds = Mapping[Ref, Bind | Ungate]
@@ -34,7 +34,10 @@ class PreemptionPlan:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Gated:
-    """Waits for members, a parent or the removal of gates; or until the watch shows its binds."""
+    """Waits for members, a parent, the removal of gates or the first list of a kind; or until the watch shows its binds."""
+
+    hint: QueueingHint = NO_HINT
+    """Kinds that must be listed."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -190,7 +193,7 @@ class Event(enum.StrEnum):
 
 _QUEUED = (Gated, Backoff, Unschedulable, Active, Scheduling)
 TABLE: tuple[tuple[Event, tuple[type[State], ...], type[State], str], ...] = (
-    (Event.GATE, _QUEUED, Gated, "it cannot be attempted before members, a parent or gates change"),
+    (Event.GATE, _QUEUED, Gated, "it cannot be attempted before members, a parent or gates change, or a kind is listed"),
     (Event.BACKOFF, _QUEUED, Backoff, "it is attempted after its backoff"),
     (Event.ACTIVATE, _QUEUED, Active, "it must be attempted, recorded as scheduled or undone, or its binds must be repeated"),
     (Event.POP, (Active,), Scheduling, "an attempt begins"),

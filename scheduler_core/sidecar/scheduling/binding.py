@@ -134,14 +134,22 @@ class Binder:
         return tuple(writes)
 
     def report_waiting(self, decision: Decision, status: RootStatus, *, event: bool = True) -> tuple[Write, ...]:
-        """Return the conditions that report what groups wait for, and with *event*, for a partially bound gang, an event."""
+        """Return the conditions that report what a root waits for.
+
+        With *event*, also an event, if the gang is partially bound or waits for kinds that are not listed.
+        """
         if decision.status is not Status.WAIT:
             return ()
         writes: list[Write] = []
+        single = status.root.kind == "Pod" and bool(status.unlisted)
+        for pod in status.to_place if single else ():
+            # An autoscaler must not add nodes for it, so the reason is not Unschedulable.  The API server reports gated pods itself.
+            if not self._our_pods.placed_by_ungating(pod):
+                writes += self._set_condition(pod.ref, pod.pod_scheduled, SCHEDULED, "False", ERROR, cut(decision.message))
         for each in decision.groups:
             if (live := self._cache.group(each.group.kind, each.group.namespace, each.group.name)) is not None:
                 writes += self._set_not_scheduled(live, INITIALLY_SCHEDULED[each.group.kind], WAITING, cut(each.message))
-        if event and writes and status.partially_bound:
+        if event and (writes or single) and (status.partially_bound or status.unlisted):
             writes.append(RecordEvent(status.ref, WARNING, WAITING, cut(decision.message)))
         return tuple(writes)
 

@@ -9,6 +9,7 @@ from collections.abc import Collection
 from scheduler_core.diagnosis.phrases import counted
 from scheduler_core.model.decision import Decision, GroupDecision, Name, Status
 from scheduler_core.sidecar.cache.cache import Cache
+from scheduler_core.sidecar.cache.needed_kinds import explain_unlisted
 from scheduler_core.sidecar.cache.pod_cache import LivePod
 from scheduler_core.sidecar.queue.entities import QueuedEntity
 from scheduler_core.sidecar.queue.root_status import RootStatus
@@ -22,16 +23,17 @@ _DELETED = "waiting until its pods that are being deleted are gone"
 def waiting_decision(cache: Cache, entity: QueuedEntity, status: RootStatus, options: SchedulerOptions) -> Decision:
     """Return the decision on a root that cannot be attempted now: Wait, or Invalid for a tree that breaks a rule."""
     decision = refused(cache, entity.root, options.cycle, status.excluded) or Decision(entity.root, Status.WAIT, "")
-    consequence = _consequence(entity, status, options)
+    consequence, unlisted = _consequence(entity, status, options), _unlisted(cache, status)
     if decision.status is not Status.WAIT:
         return decision
-    message = "; ".join(filter(None, (consequence, decision.message))) or _DELETED
+    message = "; ".join(filter(None, (consequence, unlisted, decision.message))) or _DELETED
     # A partially bound gang can be below a root that was scheduled, which waits for nothing.
     pods = status.partially_bound if _is_partial(entity, status) else status.placed if consequence else status.to_place
     affected = (Name(*live.key) for live in groups_of(cache, (pod.ref for pod in pods)))
     groups = {each.group: each for each in decision.groups}
-    groups |= {name: GroupDecision(name, Status.WAIT, message) for name in affected if consequence or name not in groups}
-    return dataclasses.replace(decision, message=message, groups=tuple(groups.values()))
+    groups |= {name: GroupDecision(name, Status.WAIT, message) for name in affected if consequence or unlisted or name not in groups}
+    pending = {pod.key: message for pod in status.to_place} if status.root.kind == "Pod" else decision.pending
+    return dataclasses.replace(decision, message=message, groups=tuple(groups.values()), pending=pending)
 
 
 def undone_decision(cache: Cache, root: Name, pods: Collection[LivePod], why: str) -> Decision:
@@ -40,6 +42,14 @@ def undone_decision(cache: Cache, root: Name, pods: Collection[LivePod], why: st
     message = f"partially bound and not completed: {why}; the {counted(count, 'pod')} with a node {'was' if count == 1 else 'were'} deleted"
     groups = groups_of(cache, (pod.ref for pod in pods))
     return Decision(root, Status.WAIT, message, groups=tuple(GroupDecision(Name(*live.key), Status.WAIT, message) for live in groups))
+
+
+def _unlisted(cache: Cache, status: RootStatus) -> str:
+    """Return which kinds the pods of a root need that are not listed, why, and what to do; empty if there are none."""
+    if not status.unlisted:
+        return ""
+    key = min(pod.key for pod in status.to_place if cache.unlisted_kinds((pod,)))
+    return f"waiting for objects that pod {key} needs: {explain_unlisted(cache.why_unlisted(status.unlisted))}"
 
 
 def _is_partial(entity: QueuedEntity, status: RootStatus) -> bool:

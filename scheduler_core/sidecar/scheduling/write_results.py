@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scheduler_core.model.conditions import INITIALLY_SCHEDULED, WAITING
+from scheduler_core.model.decision import Name as Root
 from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.queue.entities import QueuedEntity
 from scheduler_core.sidecar.queue.next_action import Action
@@ -157,8 +158,9 @@ class WriteResults:
             return
         target, condition = write.target, write.condition
         self._assumed.forget_condition(target, condition.type)
-        root = self._queue.cache.group_cache.root_of((target.kind, target.namespace, target.name))
-        if root is not None and condition.reason == WAITING:
+        name = target.kind, target.namespace, target.name
+        root = Root(*name) if target.kind == "Pod" else self._queue.cache.group_cache.root_of(name)
+        if root is not None and (condition.reason == WAITING or target.kind == "Pod"):
             self._queue.waiting_report_failed(root, now)
         is_commit = condition.status == "True" and condition.type == INITIALLY_SCHEDULED.get(target.kind)
         if root is not None and outcome is not WriteOutcome.GONE and is_commit:

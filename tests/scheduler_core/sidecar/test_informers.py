@@ -9,8 +9,8 @@ import pytest
 
 from apiserver.watch import WatchStatus
 from scheduler_core.sidecar.cache.cache import KINDS
-from scheduler_core.sidecar.cache.informers import NEEDED, WATCHED, Changed, Informers, Listed, Unserved
-from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND
+from scheduler_core.sidecar.cache.informers import NEEDED, WATCHED, Changed, Informers, Listed, NotListed, Unserved
+from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND, OPTIONAL, Cause, Unlisted
 from scheduler_core.sidecar.process.mailbox import Mailbox
 from tests.apiserver.fake import serving
 
@@ -99,7 +99,7 @@ def test_a_kind_that_is_not_served_is_missed_only_if_nothing_can_be_done_without
     watching.list_all(kind)
     watching.sinks[kind].set_status(WatchStatus.NOT_SERVED, "")
 
-    assert (kind in NEEDED) == bool(watching.feed.unsynced())
+    assert (kind in NEEDED | ON_DEMAND - OPTIONAL) == bool(watching.feed.unsynced())
 
 
 def test_a_kind_that_was_served_and_is_no_more_is_to_be_listed_anew_when_it_is_again():
@@ -120,6 +120,33 @@ def test_why_a_kind_cannot_be_watched_is_part_of_what_is_missed():
     watching.sinks["Node"].set_status(WatchStatus.FAILED, "HTTP 403: forbidden")
 
     assert ("Node objects are not listed yet: HTTP 403: forbidden",) == watching.feed.unsynced()
+
+
+FORBIDDEN = "HTTP 403: csinodes.storage.k8s.io is forbidden"
+ALLOW = "allow the verbs list and watch for csinodes.storage.k8s.io in the sidecar's ClusterRole"
+
+
+def test_forbidden_kind_names_the_missing_rule():
+    watching = Watching()
+    watching.list_all("CSINode")
+    watching.sinks["CSINode"].set_status(WatchStatus.FORBIDDEN, FORBIDDEN)
+
+    assert [("CSINode", f"{FORBIDDEN}; {ALLOW}")] == watching.logged
+    assert (f"CSINode objects are not listed yet: {FORBIDDEN}; {ALLOW}",) == watching.feed.unsynced()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_new_reason_is_reported_to_pods_that_wait_for_the_kind(kind):
+    watching = Watching()
+    sink = watching.sinks[kind]
+    for standing, reason in [(WatchStatus.FORBIDDEN, "no"), (WatchStatus.FORBIDDEN, "no!"), *[(WatchStatus.FAILED, "down")] * 2]:
+        sink.set_status(standing, reason)
+    want = [NotListed(kind, Unlisted(Cause.FORBIDDEN)), NotListed(kind, Unlisted(error="down"))]
+
+    assert (want if kind in ON_DEMAND else []) == watching.news()
+    sink.replace([])
+    sink.set_status(WatchStatus.FORBIDDEN, "no")
+    assert [Listed(kind, [])] == watching.news()
 
 
 def test_a_warning_is_logged_once_until_the_kind_has_events():

@@ -1,19 +1,19 @@
-"""Kinds that are watched once an object can need them; nothing is decided before they are listed."""
+"""Kinds that are watched once a pending pod can need them."""
 
 from __future__ import annotations
+
+from types import SimpleNamespace
 
 import pytest
 
 from scheduler_core.sidecar.cache.cache import KINDS
 from scheduler_core.sidecar.cache.informers import Changed, Listed
 from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND
-from scheduler_core.sidecar.process.mailbox import DryRunDone
-from scheduler_core.sidecar.writes import Bind
 from tests.scheduler_core.builders import Json, node, pod
 from tests.scheduler_core.plugins.test_delayed_claims import driver
-from tests.scheduler_core.plugins.test_volumes import claim, csi_node, on, using, volume
+from tests.scheduler_core.plugins.test_volumes import csi_node, using
 from tests.scheduler_core.sidecar.histories import Cache, Server, raw
-from tests.scheduler_core.sidecar.test_loop import BIND, EVICT, ROOT, TELL, Keeping, Planner, Turning, attempt
+from tests.scheduler_core.sidecar.test_loop import Turning
 
 VOLUMES = {"PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver"}
 DISK = {"name": "v", "gcePersistentDisk": {"pdName": "d"}}
@@ -67,37 +67,25 @@ def listed(*objects: Json, kinds: set[str]) -> list[Listed]:
     return [Listed(kind, [raw(each) for each in objects if each["kind"] == kind]) for kind in sorted(kinds)]
 
 
-def test_nothing_is_decided_before_the_needed_kinds_are_listed():
+def test_each_kind_is_watched_once():
     loop = Turning(real=True, synced=False)
-    objects = [node("n1", zone="a"), node("n2", zone="b"), claim(volume="pv"), volume("pv", on("zone", "b"))]
-    loop.turn(*listed(*objects, kinds=set(KINDS) - ON_DEMAND))
+    loop.turn(*listed(node("n1"), kinds=set(KINDS) - ON_DEMAND))
     assert [] == loop.watched
-    loop.turn(Changed("Pod", "ADDED", raw(using("c", schedulerName="default-scheduler"))))
-    loop.turn(*listed(*objects, kinds=VOLUMES - {"StorageClass"}))
-    assert ([sorted(VOLUMES)], []) == (loop.watched, [each for each in loop.publisher.written if isinstance(each, Bind)])
-    loop.turn(*listed(kinds={"StorageClass"}))
-    loop.turn()
-    assert ["n2"] == [each.node for each in loop.publisher.written if isinstance(each, Bind)]
-    assert [sorted(VOLUMES)] == loop.watched
+    loop.turn(Changed("Pod", "ADDED", raw(using("c"))))
+    loop.turn(*listed(driver(), csi_node("n1", {"csi.example": 1}), kinds=VOLUMES))
+    loop.turn(Changed("Pod", "ADDED", raw(using("d", name="q"))))
+    assert [sorted(VOLUMES), ["CSIStorageCapacity", "VolumeAttachment"]] == loop.watched
 
 
-def test_result_of_a_dry_run_is_kept_until_the_needed_kinds_are_listed():
-    loop = Turning(scheduler=Planner(), synced=False)
-    loop.turn(*listed(node("n"), kinds=set(KINDS) - ON_DEMAND))
-    loop.turn(DryRunDone(ROOT, (EVICT,), None, ""), Changed("Pod", "ADDED", raw(using("c"))))
-    assert ([sorted(VOLUMES)], []) == (loop.watched, loop.scheduler.calls)
+def test_objects_of_each_kind_are_frozen_once(monkeypatch):
+    frozen = []
+    monkeypatch.setattr("scheduler_core.sidecar.process.loop.gc", SimpleNamespace(freeze=lambda: frozen.append(len(loop.watched))))
+    loop = Turning(real=True, synced=False)
+    loop.turn(*listed(using("c"), kinds=set(KINDS) - ON_DEMAND))
+    loop.turn(Changed("Node", "ADDED", raw(node("n1"))))
     loop.turn(*listed(kinds=VOLUMES))
-    loop.turn()
-    assert [("approve", ROOT, None)] == loop.scheduler.calls
-
-
-def test_controllers_do_not_wait_for_kinds_that_they_do_not_need():
-    loop = Turning(scheduler=Planner(attempt(BIND)), keeping=Keeping(TELL), synced=False)
-    loop.scheduler.next, loop.keeping.next = 0.0, 0.5
-    assert 0.5 == loop.turn(*listed(using("c"), kinds=set(KINDS) - ON_DEMAND))
-    assert [TELL] == loop.publisher.written
-    loop.turn(*listed(kinds=VOLUMES))
-    assert [TELL, BIND] == loop.publisher.written
+    loop.turn(*listed(using("c"), kinds={*VOLUMES, "Pod"}))
+    assert [1, 1] == frozen
 
 
 def test_process_that_places_no_pods_watches_no_volumes():

@@ -1,0 +1,337 @@
+"""Kinds that are not listed yet, forbidden or not served: only roots wait whose pods need them, and they say so."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from scheduler_core.sidecar.cache.cache import KINDS, Cache
+from scheduler_core.sidecar.cache.informers import Changed, Listed
+from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND, OPTIONAL, Cause, Unlisted
+from scheduler_core.sidecar.queue.states import Gated
+from scheduler_core.sidecar.scheduling.scheduler import Scheduler
+from scheduler_core.sidecar.writes import Evict, RecordEvent, SetCondition, WriteOutcome
+from tests.apiserver.fake import serving
+from tests.cluster.waiting import until
+from tests.sampling import sampled
+from tests.scheduler_core.builders import Json, leaf, node, pod
+from tests.scheduler_core.plugins.test_delayed_claims import driver
+from tests.scheduler_core.plugins.test_volumes import claim, csi_node, on, using, volume
+from tests.scheduler_core.sidecar import test_loop
+from tests.scheduler_core.sidecar.histories import raw
+from tests.scheduler_core.sidecar.test_informers import Watching, discovery
+from tests.scheduler_core.sidecar.test_loop import Turning
+from tests.scheduler_core.sidecar.test_needed_kinds import DISK, EPHEMERAL, VOLUMES, controlled
+from tests.scheduler_core.sidecar.test_scheduler import GATED, MUSTER, Scene, bound, nodes_of, of, told
+
+OBJECTS = [node("n1", zone="a"), node("n2", zone="b"), claim(volume="pv"), volume("pv", on("zone", "b"))]
+FORBIDDEN, NOT_SERVED, FAILED = Unlisted(Cause.FORBIDDEN), Unlisted(Cause.NOT_SERVED), Unlisted(error="HTTP 500: no")
+
+
+class Starting(Scene):
+    """A process that has listed only the kinds that are watched from the start."""
+
+    def restart(self) -> None:
+        self.store = Cache()
+        for kind in KINDS:
+            if kind not in ON_DEMAND:
+                self.store.replace(kind, self.server.listed(kind), str(self.server.version))
+        self.heard = len(self.server.events)
+        self.scheduler = Scheduler(self.store, self.options)
+
+    def list(self, *kinds: str) -> None:
+        for kind in kinds:
+            self.store.replace(kind, self.server.listed(kind), str(self.server.version))
+
+    def state(self, name: str = "p", kind: str = "Pod") -> Any:
+        (entity,) = (each for root, each in self.scheduler._queue.entities.by_root.items() if (root.kind, root.name) == (kind, name))
+        return entity.state
+
+
+def member(name: str, *claims: str, **more: Any) -> Json:
+    each = using(*claims, name=name, **MUSTER, **more)
+    each["spec"]["schedulingGroup"] = {"podGroupName": "g"}
+    return each
+
+
+def messages(writes: list[Any]) -> dict[tuple[str, str, str], str]:
+    """Return the messages of conditions by object, type and reason."""
+    return {(each.target.name, each.condition.type, each.condition.reason): each.condition.message for each in of(SetCondition, writes)}
+
+
+def test_only_roots_that_need_a_kind_wait_for_it():
+    scene = Starting(*OBJECTS, using("c", **MUSTER), pod("q", **MUSTER), leaf("g", 2), member("g-0"), member("g-1", "c"))
+    assert {"q"} == nodes_of(scene.writes()).keys()
+    scene.list(*VOLUMES - {"StorageClass"})
+    assert {} == nodes_of(scene.writes())
+    scene.list("StorageClass")
+    assert {"p": "n2", "g-1": "n2"}.items() <= nodes_of(scene.writes()).items()
+
+
+def test_root_is_woken_by_the_kinds_that_it_needs_and_by_no_other():
+    replicated = controlled("ReplicaSet", "apps/v1", **MUSTER)
+    replicated["metadata"]["name"] = "q"
+    scene = Starting(*OBJECTS, using("c", **MUSTER), replicated)
+    scene.writes()
+    assert (VOLUMES, {"ReplicaSet"}) == (scene.state().hint.kinds, scene.state("q").hint.kinds)
+    surveyed = []
+    survey = scene.scheduler._queue.status_of
+    scene.scheduler._queue.status_of = lambda root: surveyed.append(root.name) or survey(root)
+    scene.list("ReplicaSet")
+    assert {"q"} == nodes_of(scene.writes()).keys()
+    assert {"q"} == set(surveyed)
+    scene.list("CSINode")
+    assert {} == nodes_of(scene.writes())
+    assert (Gated, VOLUMES - {"CSINode"}) == (type(scene.state()), scene.state().hint.kinds)
+
+
+@pytest.mark.parametrize(
+    "each",
+    [
+        pytest.param(using("c"), id="a claim"),
+        pytest.param(pod("p", volumes=[DISK]), id="an inline disk"),
+        pytest.param(pod("p", volumes=[EPHEMERAL]), id="an ephemeral volume"),
+    ],
+)
+@pytest.mark.parametrize("kind", sorted(VOLUMES))
+def test_no_pod_with_volumes_is_placed_without_each_kind_about_volumes(each, kind):
+    scene = Starting(*OBJECTS, {**each, "spec": {**each["spec"], **MUSTER}})
+    scene.list(*VOLUMES - {kind})
+    assert {} == nodes_of(scene.writes())
+    assert {kind} == scene.state().hint.kinds
+
+
+@pytest.mark.parametrize(
+    ("added", "kind"),
+    [
+        pytest.param(driver(), "CSIStorageCapacity", id="a driver with storage capacity"),
+        pytest.param(csi_node("n1", {"csi.example": 1}), "VolumeAttachment", id="an attach limit"),
+    ],
+)
+def test_kind_that_other_objects_require_is_waited_for_too(added, kind):
+    scene = Starting(*OBJECTS, using("c", **MUSTER), pod("q", **MUSTER), added)
+    scene.list(*VOLUMES)
+    assert {"q"} == nodes_of(scene.writes()).keys()
+    assert {kind} == scene.state().hint.kinds
+    scene.list(kind)
+    assert {"p": "n2"} == nodes_of(scene.writes())
+
+
+WAITS = "waiting for objects that pod default/p needs: "
+FOUR = "CSIDriver, CSINode, PersistentVolumeClaim and StorageClass objects are not listed yet"
+RULE = "PersistentVolume objects cannot be listed: allow the verbs list and watch for persistentvolumes in the sidecar's ClusterRole"
+
+
+@pytest.mark.parametrize(
+    ("listed", "failures", "want"),
+    [
+        pytest.param(VOLUMES - {"CSINode"}, {}, "CSINode objects are not listed yet", id="not yet"),
+        pytest.param(
+            VOLUMES - {"CSINode"}, {"CSINode": FAILED}, "CSINode objects are not listed yet: HTTP 500: no", id="not yet, with an error"
+        ),
+        pytest.param(VOLUMES - {"PersistentVolume"}, {"PersistentVolume": FORBIDDEN}, RULE, id="forbidden"),
+        pytest.param((), {"PersistentVolume": FORBIDDEN}, f"{FOUR}; {RULE}", id="one is forbidden, others are not listed yet"),
+        pytest.param(
+            VOLUMES - {"CSINode", "StorageClass"},
+            {"CSINode": FORBIDDEN, "StorageClass": FORBIDDEN},
+            "CSINode and StorageClass objects cannot be listed: allow the verbs list and watch for csinodes.storage.k8s.io and "
+            "storageclasses.storage.k8s.io in the sidecar's ClusterRole",
+            id="two are forbidden",
+        ),
+        pytest.param(
+            VOLUMES - {"CSINode"},
+            {"CSINode": NOT_SERVED},
+            "the API server does not serve CSINode objects: look at its flag --runtime-config",
+            id="not served",
+        ),
+    ],
+)
+def test_root_says_which_kinds_it_waits_for_why_and_what_to_do(listed, failures, want):
+    scene = Starting(*OBJECTS, using("c", **MUSTER), leaf("g", 1), member("g-0", "c"))
+    scene.list(*listed)
+    for kind, failure in failures.items():
+        if failure is NOT_SERVED:
+            scene.store.mark_unserved(kind)
+        else:
+            scene.store.mark_unlisted(kind, failure)
+    assert {} == messages(scene.writes())
+    writes = scene.wait(2.0)
+    of_group = f"waiting for objects that pod default/g-0 needs: {want}"
+    assert {
+        ("p", "PodScheduled", "SchedulerError"): WAITS + want,
+        ("g", "PodGroupInitiallyScheduled", "Waiting"): of_group,
+    } == messages(writes)
+    assert {("p", "Waiting"): WAITS + want, ("g", "Waiting"): of_group} == {
+        (each.target.name, each.reason): each.message for each in of(RecordEvent, writes)
+    }
+    for name, message in (("p", WAITS + want), ("g", of_group)):
+        explained = scene.scheduler.explain("default", name)
+        assert ("Wait", message, "gated") == (explained.decision.status, explained.decision.message, explained.writes["queue"])
+    assert {"default/p": WAITS + want} == scene.scheduler.explain("default", "p").decision.pending
+    scene.end(writes)
+    assert [] == scene.wait(1000)
+    scene.list(*VOLUMES)
+    assert {"p": "n2", "g-0": "n2"} == nodes_of(scene.writes())
+
+
+def test_new_reason_is_reported_after_ten_seconds():
+    scene = Starting(*OBJECTS, using("c", **MUSTER))
+    scene.list(*VOLUMES - {"CSINode"})
+    scene.writes()
+    scene.end(scene.wait(2.0))
+    scene.store.mark_unlisted("CSINode", FORBIDDEN)
+    assert {} == messages(scene.writes()) | messages(scene.wait(9.75))
+    (message,) = messages(scene.wait(0.25)).values()
+    assert "csinodes.storage.k8s.io" in message
+
+
+def test_report_that_cannot_be_written_is_repeated():
+    scene = Starting(*OBJECTS, using("c", **MUSTER))
+    scene.writes()
+    writes = scene.wait(2.0)
+    assert [("p", "Waiting")] == told(writes)
+    scene.end(of(SetCondition, writes), WriteOutcome.FAILED)
+    assert messages(writes) == messages(scene.wait(10.0))
+
+
+def test_pod_behind_a_gate_is_reported_by_the_api_server():
+    other = {"schedulingGates": [{"name": "quota"}]}
+    scene = Starting(*OBJECTS, using("c", **MUSTER, **other), using("c", name="q", **GATED), ungate=True)
+    scene.writes()
+    writes = scene.wait(100.0)
+    assert ({}, [("q", "Waiting")]) == (messages(writes), told(writes))
+
+
+def test_kind_that_is_not_served_any_more_holds_back_roots_that_need_it():
+    scene = Starting(*OBJECTS, using("c", **MUSTER))
+    scene.list(*VOLUMES)
+    scene.store.mark_unserved("PersistentVolume")
+    assert {} == nodes_of(scene.writes())
+    scene.put(pod("q", **MUSTER))
+    assert {"q"} == nodes_of(scene.writes()).keys()
+    scene.list("PersistentVolume")
+    assert {"p": "n2"} == nodes_of(scene.writes())
+
+
+@pytest.mark.parametrize("kind", sorted(OPTIONAL))
+def test_pod_of_a_controller_whose_kind_is_not_served_is_placed(kind):
+    each = controlled(kind, "v1" if kind == "ReplicationController" else "apps/v1", **MUSTER)
+    scene = Starting(*OBJECTS, each)
+    assert {} == nodes_of(scene.writes())
+    scene.store.mark_unserved(kind)
+    assert {"p"} == nodes_of(scene.writes()).keys()
+
+
+def test_partially_bound_gang_that_waits_for_a_kind_is_undone_in_time():
+    scene = Starting(*OBJECTS, leaf("g", 2), bound(member("g-0", "c"), "n1"), member("g-1", "c"))
+    scene.list(*VOLUMES - {"CSINode"})
+    writes = scene.writes()
+    (message,) = messages(writes).values()
+    assert "partially bound: waiting until 1970-01-01T00:00:30Z for the missing pods" in message
+    assert "waiting for objects that pod default/g-1 needs: CSINode objects are not listed yet" in message
+    assert "PlacementUndone" in {reason for _, reason in told(scene.wait(30.0))}
+
+
+def test_plan_of_a_root_that_needs_another_kind_by_now_evicts_nobody():
+    victim = pod("low", on="n1", cpu="2", priority=-1)
+    scene = Starting(node("n1", cpu="2"), victim, leaf("g", 1), member("g-0", cpu="2"), preempt=True)
+    (attempt,) = [each for each in scene.scheduler.attempt(0.0) if each.plan]
+    scene.put(member("g-1", "c"))
+    assert [] == of(Evict, scene.scheduler.approve(attempt.root, 0.0))
+    assert (Gated, VOLUMES) == (type(scene.state("g", "PodGroup")), scene.state("g", "PodGroup").hint.kinds)
+
+
+def test_capacity_is_used_by_pods_with_volumes_before_their_kinds_are_listed():
+    running = bound(using("c", cpu="3"), "n2")
+    scene = Starting(node("n1", cpu="1"), node("n2", cpu="4"), running, pod("q", cpu="2", **MUSTER), pod("r", cpu="1", **MUSTER))
+    assert {"r"} == nodes_of(scene.writes()).keys()
+
+
+class _Random:
+    """Pods of some kinds and kinds that are listed, in any order."""
+
+    def __init__(self, seed: int) -> None:
+        self.chance = random.Random(seed)
+        driven = [each for each in (driver(), csi_node("n1", {"csi.example": 2})) if self.chance.random() < 0.5]
+        self.scene = Starting(*OBJECTS[2:], *driven, *(node(name, cpu="99", zone=zone) for name, zone in (("n1", "a"), ("n2", "b"))))
+        self.kinds = {"CSIStorageCapacity"} if driver() in driven else set()
+        self.kinds |= {"VolumeAttachment"} if len(driven) > len(self.kinds) else set()
+        self.needs: dict[str, set[str]] = {}
+        self.listed: set[str] = set()
+
+    def add_pod(self, number: int) -> None:
+        name, chosen = f"p{number}", self.chance.randrange(4)
+        if chosen == 0:
+            each, needs = pod(name, **MUSTER), set()
+        elif chosen == 1:
+            each, needs = controlled("StatefulSet", "apps/v1", **MUSTER), {"StatefulSet"}
+            each["metadata"]["name"] = name
+        else:
+            each, needs = using("c", name=name, **MUSTER), VOLUMES | self.kinds
+        self.needs[name] = needs
+        self.scene.put(each)
+
+    def run(self) -> None:
+        steps = [*range(8), *sorted(ON_DEMAND)]
+        self.chance.shuffle(steps)
+        for step in steps:
+            if isinstance(step, int):
+                self.add_pod(step)
+            else:
+                self.scene.list(step)
+                self.listed.add(step)
+            for name in nodes_of(self.scene.wait(0.1)):
+                assert self.needs.pop(name) <= self.listed
+            assert all(needs - self.listed for needs in self.needs.values())
+        assert {} == self.needs
+
+
+@pytest.mark.parametrize("seed", range(sampled(200)))
+def test_pods_are_placed_exactly_when_all_kinds_are_listed_that_they_need(seed):
+    _Random(seed).run()
+
+
+clock = test_loop.clock
+"""The fixture, used here too."""
+
+
+def of_kinds(*kinds: str) -> list[Listed]:
+    return [Listed(kind, [raw(each) for each in OBJECTS if each["kind"] == kind]) for kind in kinds]
+
+
+def test_forbidden_list_of_a_scripted_api_server_is_reported_and_tried_again(monkeypatch, clock):
+    """The watch, the informer and the loop together: a role lacks persistent volumes, and is then completed."""
+    monkeypatch.setattr("apiserver.watch.FIRST_WAIT", 0.01)
+    granted: list[bool] = []
+    volumes = [each for each in OBJECTS if each["kind"] == "PersistentVolume"]
+
+    def answer(method: str, path: str, body: bytes) -> Any:
+        if not path.startswith("/api/v1/persistentvolumes?"):
+            return discovery(method, path, body)
+        if not granted:
+            return 403, {}, {"kind": "Status", "message": 'persistentvolumes is forbidden: User "u" cannot list it', "reason": "Forbidden"}
+        return 200, {}, b"" if "watch=true" in path else {"metadata": {"resourceVersion": "9"}, "items": volumes}
+
+    def turned(wanted: Any) -> Any:
+        loop.turn()
+        clock.now += 0.5
+        return wanted()
+
+    loop = Turning(real=True, synced=False)
+    pod_of_claim = Changed("Pod", "ADDED", raw(using("c", schedulerName="default-scheduler")))
+    loop.turn(*of_kinds(*sorted({*KINDS} - ON_DEMAND)), pod_of_claim, *of_kinds(*sorted(VOLUMES - {"PersistentVolume"})))
+    with serving(answer) as (_, api):
+        watching = Watching(api)
+        watching.feed.receiver = loop.inbox
+        watcher = watching.watchers["PersistentVolume"]
+        watcher.start()
+        until(lambda: turned(lambda: {WAITS + RULE} == set(messages(loop.publisher.written).values())), told=lambda: loop.publisher.written)
+        ((kind, reason),) = watching.logged
+        assert ("PersistentVolume", True) == (kind, reason.endswith(RULE.partition(": ")[2]))
+        assert f"PersistentVolume objects are not listed yet: {reason}" in watching.feed.unsynced()
+        granted.append(True)
+        until(lambda: turned(lambda: nodes_of(loop.publisher.written)), told=lambda: loop.publisher.written)
+        watcher.stop()
+    assert {"p": "n2"} == nodes_of(loop.publisher.written)
