@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from muster.commands import options
+from muster.commands import device_selectors, options
 from validators.reports.counts import counted
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ def lint(  # noqa: PLR0913 - one parameter an option
         raise click.UsageError("give at least one PATH: a file, a directory, or - for standard input")
     files = [_output(each) for each in outputs]
     settings = options.settings_of(profile, kubernetes, gates, rules=rules, linting=True)
+    settings = dataclasses.replace(settings, selectors=device_selectors.installed_selectors())
     filters = _filters(exclude, include)
     report = _report(_discovered(paths, filters), _discovered(objects, filters).files, settings)
     if not quiet:

@@ -1,1 +1,1 @@
-"""Trees of groups: parents, children and depth."""
+"""Trees of groups: parents, children and depth; claims to devices that pods of a group share."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from validators.model.cluster import Node, PriorityClass
+from validators.model.devices import DeviceClass, DeviceResourceClaim, ResourceClaimTemplate, ResourceSlice
 from validators.model.group import CompositePodGroup, PodGroup
 from validators.model.jobset import JobSet
 from validators.model.meta import ObjectMeta, Struct
@@ -17,7 +18,21 @@ class Named(Struct, frozen=True, gc=False):
     metadata: ObjectMeta = ObjectMeta()
 
 
-Object = Workload | PodGroup | CompositePodGroup | Pod | Job | JobSet | PriorityClass | Node | Named
+Object = (
+    Workload
+    | PodGroup
+    | CompositePodGroup
+    | Pod
+    | Job
+    | JobSet
+    | PriorityClass
+    | Node
+    | DeviceResourceClaim
+    | ResourceClaimTemplate
+    | DeviceClass
+    | ResourceSlice
+    | Named
+)
 
 KINDS: dict[str, type[Object]] = {
     "Workload": Workload,
@@ -28,6 +43,10 @@ KINDS: dict[str, type[Object]] = {
     "JobSet": JobSet,
     "PriorityClass": PriorityClass,
     "Node": Node,
+    "ResourceClaim": DeviceResourceClaim,
+    "ResourceClaimTemplate": ResourceClaimTemplate,
+    "DeviceClass": DeviceClass,
+    "ResourceSlice": ResourceSlice,
 }
 CLUSTER_SCOPED = frozenset(
     {

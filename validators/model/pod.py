@@ -28,6 +28,25 @@ class EvictionResponder(Struct, frozen=True, gc=False):
     """Entry of ``evictionResponders``; its presence excludes a scheduling group."""
 
 
+class ContainerClaim(Struct, frozen=True, gc=False):
+    """Entry of the pod's ``resourceClaims`` that a container uses: all its devices, or those of one request."""
+
+    name: str = ""
+    request: str = ""
+
+
+class ContainerResources(Struct, frozen=True, gc=False):
+    """``resources`` of a container."""
+
+    claims: tuple[ContainerClaim, ...] | None = None
+
+
+class Container(Struct, frozen=True, gc=False):
+    """Container of a pod."""
+
+    resources: ContainerResources | None = None
+
+
 class PodSpec(Struct, frozen=True, gc=False):
     """``spec`` of a pod or of a pod template."""
 
@@ -38,6 +57,9 @@ class PodSpec(Struct, frozen=True, gc=False):
     priority: Int32 | None = None
     preemption_policy: str | None = None
     eviction_responders: tuple[EvictionResponder, ...] | None = None
+    resource_claims: tuple[ResourceClaim, ...] | None = None
+    containers: tuple[Container, ...] | None = None
+    init_containers: tuple[Container, ...] | None = None
 
     @property
     def group(self) -> str:

@@ -8,13 +8,22 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Protocol
 
 from validators import lookup as lookups
 from validators.field import FieldError, FieldPath
 from validators.gates import COMPOSITE, Gates
 from validators.hierarchy.tree import GroupNode, GroupTree
 from validators.model import traits
+from validators.model.devices import (
+    DeviceClaim,
+    DeviceClass,
+    DeviceResourceClaim,
+    DeviceSelector,
+    ResourceClaimTemplate,
+    ResourceSlice,
+)
 from validators.model.group import CompositePodGroup, Group, PodGroup
 from validators.model.objects import Object, namespace_of
 from validators.model.pod import Job, Pod, PodSpec
@@ -70,6 +79,18 @@ SHAPED = WORKLOAD | GROUPS
 """Kinds with templates or the shape of one: the input of ``Templates``."""
 PODS = frozenset({"Pod", "Job"})
 """Kinds that contain a pod spec."""
+CLAIMS = frozenset({"ResourceClaim", "ResourceClaimTemplate"})
+"""Kinds that request devices."""
+
+
+class DeviceSelectors(Protocol):
+    """Compiler of selectors of devices, in the Common Expression Language."""
+
+    def compile_error(self, expression: str) -> str:
+        """Return the error of the API server for *expression*; empty if it is valid."""
+
+    def evaluation_error(self, expressions: Sequence[str], slices: Sequence[ResourceSlice]) -> str:
+        """Return the error of a device of *slices* for which *expressions*, in order, cannot be evaluated; empty if there is none."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -130,6 +151,8 @@ class Settings:
     """Severities set by the user, by rule id."""
     linting: bool = False
     """True if files are validated, where all objects are known.  At admission, missing objects can be created later."""
+    selectors: DeviceSelectors | None = None
+    """Compiler of selectors of devices; None: they are not compiled."""
 
 
 class Context:
@@ -226,6 +249,30 @@ class Context:
     def pod_path(self) -> FieldPath:
         """The path of the pod spec."""
         return FieldPath("spec", "template", "spec") if isinstance(self.new, Job) else FieldPath("spec")
+
+    @property
+    def device_claim(self) -> tuple[FieldPath, DeviceClaim]:
+        """The requested devices of a claim or of a template of claims, with their path.
+
+        Raises:
+            TypeError: the object is neither.
+        """
+        if isinstance(self.new, DeviceResourceClaim):
+            return FieldPath("spec", "devices"), self.new.spec.devices
+        if isinstance(self.new, ResourceClaimTemplate):
+            return FieldPath("spec", "spec", "devices"), self.new.spec.spec.devices
+        raise TypeError(f"a {self.new.kind} is no claim")
+
+    @property
+    def device_selectors(self) -> Iterator[tuple[FieldPath, DeviceSelector]]:
+        """The selectors of a claim, of a template of claims or of a DeviceClass, each with its path."""
+        if isinstance(self.new, DeviceClass):
+            owners = [(FieldPath("spec"), self.new.spec.selectors)]
+        else:
+            path, devices = self.device_claim
+            requests = enumerate(devices.requests or ())
+            owners = [(at, each.selectors) for index, one in requests for at, each in one.alternatives(path.join(("requests", index)))]
+        return ((at.join(("selectors", index)), each) for at, listed in owners for index, each in enumerate(listed or ()))
 
 
 def no_check(_: Context) -> Iterable[FieldError]:

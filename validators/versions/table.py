@@ -110,7 +110,11 @@ TABLE: tuple[ApiVersion, ...] = (
     ),
     ApiVersion("node.k8s.io", "v1", (ServedKind("RuntimeClass", 20, hub=True),)),
     ApiVersion("resource.k8s.io", "v1", (*_DEVICES, ServedKind("DeviceTaintRule", 37, hub=True))),
-    ApiVersion("resource.k8s.io", "v1beta2", (*_served(_DEVICES, 33), ServedKind("DeviceTaintRule", 36))),
+    ApiVersion(
+        "resource.k8s.io",
+        "v1beta2",
+        (*(ServedKind(each.kind, 33, schema=f"{each.kind.lower()}-v1") for each in _DEVICES), ServedKind("DeviceTaintRule", 36)),
+    ),
     ApiVersion("resource.k8s.io", "v1beta1", _served(_DEVICES, 32)),
     ApiVersion("resource.k8s.io", "v1alpha3", (ServedKind("DeviceTaintRule", 33),)),
     ApiVersion("batch", "v1", (ServedKind("Job", 2, hub=True),)),

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from muster.commands.device_selectors import CompiledSelectors
 from validators.lint import files, lint_files
 from validators.lint.finding import Report
 from validators.rules.base import Settings
@@ -21,7 +22,7 @@ Told = tuple[str, str, str, int | None, str]
 
 def linted(case: Path) -> Report:
     manifests = files.read_manifests([str(case / "input")], io.BytesIO())
-    return lint_files.run(manifests, settings=Settings(linting=True))
+    return lint_files.run(manifests, settings=Settings(linting=True, selectors=CompiledSelectors()))
 
 
 def finding_rows(report: Report, case: Path) -> list[Told]:

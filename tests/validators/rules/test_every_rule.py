@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
+from muster.commands.device_selectors import CompiledSelectors
 from validators import pipeline, rules
 from validators.gates import Gates
 from validators.hierarchy.tree import GroupTree
@@ -22,7 +23,12 @@ def examples(kind: str) -> list[object]:
 
 
 def settings(example: Example, *, linting: bool) -> Settings:
-    return Settings(minor=int(example.kubernetes.partition(".")[2]), gates=Gates(frozenset(example.gates_off)), linting=linting)
+    return Settings(
+        minor=int(example.kubernetes.partition(".")[2]),
+        gates=Gates(frozenset(example.gates_off)),
+        linting=linting,
+        selectors=CompiledSelectors(),
+    )
 
 
 def reported_paths(rule: Rule, example: Example) -> list[str]:

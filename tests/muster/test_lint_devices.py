@@ -1,0 +1,135 @@
+"""Lint of claims to devices: the compiler of selectors, allocated claims, other schedulers."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from muster import cli
+from muster.commands import device_selectors
+from validators.model.devices import DeviceCapacity, PublishedDevice, ResourceSlice, ResourceSliceSpec
+from validators.model.meta import ObjectMeta
+
+CLAIM = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "ResourceClaim",
+    "metadata": {"name": "fabric"},
+    "spec": {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu"}}]}},
+}
+GROUP = {
+    "apiVersion": "scheduling.k8s.io/v1beta1",
+    "kind": "PodGroup",
+    "metadata": {"name": "workers"},
+    "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}, "resourceClaims": [{"name": "fabric", "resourceClaimTemplateName": "fabric"}]},
+}
+
+
+def pod(number: int, *claims: dict[str, str], **spec: Any) -> dict[str, Any]:
+    whole = {"schedulingGroup": {"podGroupName": "workers"}, "resourceClaims": list(claims), "containers": [{"name": "m"}], **spec}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"worker-{number}"}, "spec": whole}
+
+
+SHARED = {"name": "fabric", "resourceClaimName": "fabric"}
+OWN = {"name": "gpu", "resourceClaimTemplateName": "one-gpu"}
+
+
+def rules_of(folder: Path, *objects: dict[str, Any]) -> list[str]:
+    """Return the rules with a finding about *objects*."""
+    (folder / "a.yaml").write_text(yaml.safe_dump_all(objects), encoding="utf-8")
+    result = CliRunner().invoke(cli.main, ["lint", str(folder / "a.yaml"), "--format", "json"])
+    return [each["rule"] for each in yaml.safe_load(result.stdout)["findings"]]
+
+
+def with_selector(expression: str) -> dict[str, Any]:
+    exactly = {"deviceClassName": "gpu", "selectors": [{"cel": {"expression": expression}}]}
+    return {**CLAIM, "spec": {"devices": {"requests": [{"name": "gpu", "exactly": exactly}]}}}
+
+
+@pytest.mark.parametrize(
+    ("expression", "found"),
+    [
+        ("device.driver == 'a'", []),
+        ("device.driver == ", ["device-selectors"]),
+        ("device.driver", ["device-selectors"]),
+        ("", ["device-selectors"]),
+        (f"device.driver == '{'a' * 11_000}'", ["device-selectors"]),
+    ],
+    ids=["valid", "cut", "not a bool", "empty", "too long"],
+)
+def test_selectors_are_compiled(tmp_path: Path, expression: str, found: list[str]) -> None:
+    assert rules_of(tmp_path, with_selector(expression)) == found
+
+
+def test_without_the_libraries_only_empty_expressions_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "cel_expr_python" else real(name))
+
+    assert device_selectors.installed_selectors() is None
+    assert rules_of(tmp_path, with_selector("device.driver == ")) == []
+    assert rules_of(tmp_path, with_selector("")) == ["device-selectors"]
+
+
+def test_the_order_of_claims_matters_only_while_the_shared_claim_is_not_allocated(tmp_path: Path) -> None:
+    pods = [pod(0, SHARED, OWN), pod(1, OWN, SHARED)]
+
+    assert rules_of(tmp_path, *pods, CLAIM) == ["shared-claim-last"]
+    assert rules_of(tmp_path, *pods, {**CLAIM, "status": {"allocation": {"devices": {}}}}) == []
+    assert rules_of(tmp_path, pods[0], CLAIM) == []
+
+
+def test_other_schedulers_are_not_judged(tmp_path: Path) -> None:
+    pods = [pod(each, SHARED, OWN, schedulerName="muster") for each in range(2)]
+
+    assert rules_of(tmp_path, GROUP, *pods, CLAIM) == []
+
+
+def test_a_gang_that_shares_the_claim_of_its_group(tmp_path: Path) -> None:
+    entry = {"name": "fabric", "resourceClaimTemplateName": "fabric"}
+    created = {**GROUP, "status": {"resourceClaimStatuses": [{"name": "fabric", "resourceClaimName": "fabric"}]}}
+    single = {**GROUP, "spec": {**GROUP["spec"], "schedulingPolicy": {"gang": {"minCount": 1}}}}  # type: ignore[dict-item]
+    pods = [pod(each, entry) for each in range(2)]
+
+    assert rules_of(tmp_path, GROUP, *pods) == ["gang-shares-claim"]
+    assert rules_of(tmp_path, GROUP, pods[0], pod(1, OWN)) == []
+    assert rules_of(tmp_path, single, *pods) == []
+    assert rules_of(tmp_path, created, *pods, {**CLAIM, "status": {"allocation": {}}}) == []
+
+
+def test_a_tree_that_needs_one_of_two_groups(tmp_path: Path) -> None:
+    """Groups that need not be placed together can use the same claim one after the other."""
+    composite = {
+        "apiVersion": "scheduling.k8s.io/v1alpha3",
+        "kind": "CompositePodGroup",
+        "metadata": {"name": "root"},
+        "spec": {"workloadRef": {"workloadName": "w", "templateName": "root"}, "schedulingPolicy": {"basic": {}}},
+    }
+    leaves = [
+        {
+            "apiVersion": "scheduling.k8s.io/v1beta1",
+            "kind": "PodGroup",
+            "metadata": {"name": name},
+            "spec": {
+                "parentCompositePodGroupName": "root",
+                "workloadRef": {"workloadName": "w", "templateName": name},
+                "schedulingPolicy": {"gang": {"minCount": 1}},
+            },
+        }
+        for name in ("a", "b")
+    ]
+    pods = [{**pod(0, SHARED, schedulingGroup={"podGroupName": name}), "metadata": {"name": f"{name}-0"}} for name in ("a", "b")]
+    gang = {**composite, "spec": {**composite["spec"], "schedulingPolicy": {"gang": {"minGroupCount": 2}}}}  # type: ignore[dict-item]
+
+    assert rules_of(tmp_path, composite, *leaves, *pods) == []
+    assert rules_of(tmp_path, gang, *leaves, *pods) == ["claim-of-one-leaf"] * 2
+
+
+def test_a_device_whose_capacity_cannot_be_read_is_left_out() -> None:
+    device = PublishedDevice(name="gpu-0", capacity={"memory": DeviceCapacity("much")})
+    published = ResourceSlice(ObjectMeta(name="a"), ResourceSliceSpec(driver="d", devices=(device,)))
+
+    assert device_selectors.CompiledSelectors().evaluation_error(["device.attributes['d'].model == 'a'"], [published]) == ""

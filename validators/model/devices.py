@@ -1,0 +1,192 @@
+"""Claims to devices, their templates, device classes and published devices (resource.k8s.io), with the fields that rules read.
+
+The structs have the fields of v1.  v1beta1 has the fields of an exact request in the request itself, and those of a device in ``basic``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import msgspec
+
+from validators.field import FieldPath
+from validators.model.meta import Int64, ObjectMeta, Struct
+from validators.model.quantity import Amount
+
+
+class CelSelector(Struct, frozen=True, gc=False):
+    """Selector in the Common Expression Language."""
+
+    expression: str = ""
+
+
+class DeviceSelector(Struct, frozen=True, gc=False):
+    """Selector of devices."""
+
+    cel: CelSelector | None = None
+
+
+class DeviceSubRequest(Struct, frozen=True, gc=False):
+    """Alternative of a request, or (without a name) an exact request."""
+
+    name: str = ""
+    device_class_name: str = ""
+    selectors: tuple[DeviceSelector, ...] | None = None
+    allocation_mode: str = ""
+    count: Int64 = 0
+
+
+class DeviceRequest(DeviceSubRequest, frozen=True, gc=False):
+    """Request of a claim.  Union: ``exactly`` or ``first_available``; in v1beta1 the fields of an exact request are its own."""
+
+    exactly: DeviceSubRequest | None = None
+    first_available: tuple[DeviceSubRequest, ...] | None = None
+
+    def alternatives(self, path: FieldPath) -> Iterator[tuple[FieldPath, DeviceSubRequest]]:
+        """Yield the exact request or the alternatives, each with its path; *path* is that of the request."""
+        if self.exactly is not None:
+            yield path / "exactly", self.exactly
+        elif self.first_available:
+            for index, each in enumerate(self.first_available):
+                yield path.join(("firstAvailable", index)), each
+        elif self.device_class_name:
+            yield path, self
+
+
+class DeviceConstraint(Struct, frozen=True, gc=False):
+    """Constraint between the devices of a claim."""
+
+    requests: tuple[str, ...] | None = None
+
+
+class DeviceClaimConfiguration(Struct, frozen=True, gc=False):
+    """Configuration for the devices of some requests."""
+
+    requests: tuple[str, ...] | None = None
+
+
+class DeviceClaim(Struct, frozen=True, gc=False):
+    """``devices`` of a claim."""
+
+    requests: tuple[DeviceRequest, ...] | None = None
+    constraints: tuple[DeviceConstraint, ...] | None = None
+    config: tuple[DeviceClaimConfiguration, ...] | None = None
+
+    def names(self) -> frozenset[str]:
+        """Return the names of requests, and of alternatives as ``request/alternative``."""
+        found = set()
+        for request in self.requests or ():
+            found.add(request.name)
+            found.update(f"{request.name}/{each.name}" for each in request.first_available or ())
+        return frozenset(found)
+
+
+class ClaimSpec(Struct, frozen=True, gc=False):
+    """``spec`` of a ResourceClaim."""
+
+    devices: DeviceClaim = DeviceClaim()
+
+
+class AllocationResult(Struct, frozen=True, gc=False):
+    """``allocation`` of a claim; its presence is what rules read."""
+
+
+class ClaimStatus(Struct, frozen=True, gc=False):
+    """``status`` of a ResourceClaim."""
+
+    allocation: AllocationResult | None = None
+
+
+class DeviceResourceClaim(Struct, frozen=True, gc=False):
+    """resource.k8s.io ResourceClaim."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: ClaimSpec = ClaimSpec()
+    status: ClaimStatus = ClaimStatus()
+    kind: ClassVar[str] = "ResourceClaim"
+
+
+class ClaimTemplateSpec(Struct, frozen=True, gc=False):
+    """``spec`` of a ResourceClaimTemplate."""
+
+    spec: ClaimSpec = ClaimSpec()
+
+
+class ResourceClaimTemplate(Struct, frozen=True, gc=False):
+    """resource.k8s.io ResourceClaimTemplate."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: ClaimTemplateSpec = ClaimTemplateSpec()
+    kind: ClassVar[str] = "ResourceClaimTemplate"
+
+
+class DeviceClassSpec(Struct, frozen=True, gc=False):
+    """``spec`` of a DeviceClass."""
+
+    selectors: tuple[DeviceSelector, ...] | None = None
+
+
+class DeviceClass(Struct, frozen=True, gc=False):
+    """resource.k8s.io DeviceClass."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: DeviceClassSpec = DeviceClassSpec()
+    kind: ClassVar[str] = "DeviceClass"
+
+
+class DeviceAttribute(Struct, frozen=True, gc=False):
+    """Value of an attribute of a device; one field is set."""
+
+    integer: Int64 | None = msgspec.field(default=None, name="int")
+    boolean: bool | None = msgspec.field(default=None, name="bool")
+    string: str | None = None
+    version: str | None = None
+
+
+class DeviceCapacity(Struct, frozen=True, gc=False):
+    """Capacity of a device."""
+
+    value: Amount = 0
+
+
+class DeviceContent(Struct, frozen=True, gc=False):
+    """A device without its name."""
+
+    attributes: dict[str, DeviceAttribute] | None = None
+    capacity: dict[str, DeviceCapacity] | None = None
+    allow_multiple_allocations: bool = False
+
+
+class PublishedDevice(DeviceContent, frozen=True, gc=False):
+    """Device of a ResourceSlice."""
+
+    name: str = ""
+    basic: DeviceContent | None = None
+
+    @property
+    def content(self) -> DeviceContent:
+        """Return the content, in whichever form it is written."""
+        return self.basic or self
+
+
+class DevicePool(Struct, frozen=True, gc=False):
+    """``pool`` of a ResourceSlice."""
+
+    name: str = ""
+
+
+class ResourceSliceSpec(Struct, frozen=True, gc=False):
+    """``spec`` of a ResourceSlice."""
+
+    driver: str = ""
+    pool: DevicePool = DevicePool()
+    devices: tuple[PublishedDevice, ...] | None = None
+
+
+class ResourceSlice(Struct, frozen=True, gc=False):
+    """resource.k8s.io ResourceSlice."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: ResourceSliceSpec = ResourceSliceSpec()
+    kind: ClassVar[str] = "ResourceSlice"
