@@ -13,6 +13,7 @@ from typing import Any
 from validators.gates import Gates
 from validators.rules.base import Profile, Severity
 from validators.versions import releases
+from webhooks.enforcement import Enforcement, EnforcementPolicy
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -157,6 +158,20 @@ def _rules(text: str) -> tuple[tuple[str, Severity], ...]:
     return tuple(sorted(severities.items()))
 
 
+def _enforcement(text: str) -> EnforcementPolicy:
+    """Read modes of enforcement: MODE,ID=MODE.  A mode that is given twice is used as given last."""
+    default, by_rule = Enforcement.DENY, dict[str, Enforcement]()
+    for part in filter(None, (part.strip() for part in text.replace("\n", ",").split(","))):
+        name, equals, mode = part.rpartition("=")
+        if mode not in tuple(Enforcement) or (equals and not name):
+            raise ValueError("must be deny, warn or audit, or ID=deny, ID=warn or ID=audit for a rule, several separated by commas")
+        if equals:
+            by_rule[name.strip()] = Enforcement(mode)
+        else:
+            default = Enforcement(mode)
+    return EnforcementPolicy(default, tuple(sorted(by_rule.items())))
+
+
 ADDRESS = Kind(_address, "HOST:PORT")
 MAYBE_ADDRESS = Kind(lambda text: _address(text) if text else None, "HOST:PORT")
 FILE = Kind(str, "FILE")
@@ -166,3 +181,4 @@ PROFILE = Kind(lambda text: Profile(_one_of(tuple(Profile), text)), "|".join(Pro
 VERSION = Kind(lambda text: releases.names()[_one_of(tuple(releases.names()), text)], "VERSION")
 GATES = Kind(_gates, "A=true,B=false", repeatable=True)
 RULES = Kind(_rules, "ID=SEVERITY", repeatable=True)
+ENFORCEMENT = Kind(_enforcement, "MODE|ID=MODE", repeatable=True)

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Self, get_args
 from validators.gates import GateError, Gates
 from validators.rules import base
 from validators.versions import releases
+from webhooks import enforcement as modes
 from webhooks import knobs
 from webhooks.knobs import Knob
 
@@ -150,6 +151,16 @@ class Settings:
     rules: Annotated[
         tuple[tuple[str, base.Severity], ...],
         Knob(knobs.RULES, "", "severities of rules, as ID=warning,ID=off", "--rule", "error, warning or off (repeatable)."),
+    ]
+    enforcement: Annotated[
+        modes.EnforcementPolicy,
+        Knob(
+            knobs.ENFORCEMENT,
+            modes.Enforcement.DENY,
+            "consequence of an error: deny, warn (allowed, with a warning) or audit (allowed, recorded); ID=audit for one rule",
+            "--enforcement",
+            "deny, warn or audit, for all rules or for one (repeatable).",
+        ),
     ]
     finalizers: Annotated[
         str,

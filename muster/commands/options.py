@@ -94,10 +94,22 @@ def complete_rule_or_kind(ctx: click.Context, parameter: click.Parameter, incomp
 
 def complete_severity(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     """Return the completions of ``ID=SEVERITY``, for the shell."""
-    name, equals, severity = incomplete.partition("=")
+    return _complete_by_rule(ctx, parameter, incomplete, SEVERITIES)
+
+
+def complete_enforcement(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the completions of ``MODE`` and ``ID=MODE``, for the shell."""
+    from webhooks.enforcement import Enforcement
+
+    modes = tuple(each.value for each in Enforcement)
+    return [*(each for each in modes if each.startswith(incomplete)), *_complete_by_rule(ctx, parameter, incomplete, modes)]
+
+
+def _complete_by_rule(ctx: click.Context, parameter: click.Parameter, incomplete: str, values: Sequence[str]) -> list[str]:
+    name, equals, value = incomplete.partition("=")
     if not equals:
         return [f"{each}=" for each in complete_rule(ctx, parameter, name)]
-    return [f"{name}={each}" for each in SEVERITIES if each.startswith(severity)]
+    return [f"{name}={each}" for each in values if each.startswith(value)]
 
 
 rule = click.option(

@@ -5,15 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from muster.commands import options
+from webhooks.enforcement import with_modes
 from webhooks.settings import Finalizers
 
 if TYPE_CHECKING:
     from validators.lookup import Lookup
+    from webhooks.enforcement import EnforcementPolicy
 
 _STDIN = "-"
 _BAD_RECORD = 2
@@ -27,10 +29,17 @@ _BAD_RECORD = 2
 @click.option(
     "--path",
     "endpoint",
-    type=click.Choice(("/validate", "/mutate", "/admit")),
+    type=click.Choice(with_modes("/validate", "/mutate", "/admit")),
     default="/validate",
     show_default=True,
     help="Endpoint for records without a path; /admit mutates and then validates.",
+)
+@click.option(
+    "--enforcement",
+    multiple=True,
+    metavar="MODE|ID=MODE",
+    shell_complete=options.complete_enforcement,
+    help="deny, warn or audit, for all rules or for one (repeatable).",
 )
 @options.judging
 @options.objects
@@ -45,12 +54,10 @@ def review(
     *,
     paths: tuple[str, ...],
     endpoint: str,
-    profile: str,
-    kubernetes: str,
-    gates: tuple[str, ...],
-    rules: tuple[str, ...],
+    enforcement: tuple[str, ...],
     objects: tuple[str, ...],
     finalizers: str,
+    **judging: Any,
 ) -> int:
     """Answer the AdmissionReviews in FILE (JSON, or one per line; - for standard input), one answer per line, in order.
 
@@ -65,8 +72,8 @@ def review(
         raise click.UsageError("give at least one FILE of AdmissionReviews, or - for standard input")
     from webhooks.admission import replay
 
-    settings = options.settings_of(profile, kubernetes, gates, rules=rules, linting=False)
-    replay_options = replay.Options(settings, _lookup(objects), endpoint, Finalizers(finalizers))
+    settings = options.settings_of(**judging, linting=False)
+    replay_options = replay.Options(settings, _lookup(objects), endpoint, Finalizers(finalizers), _policy(enforcement))
     status = 0
     for text in _texts(paths):
         for record in replay.records(text):
@@ -74,6 +81,18 @@ def review(
             click.echo(answer.text)
             status = _BAD_RECORD if answer.bad else status
     return status
+
+
+def _policy(texts: Sequence[str]) -> EnforcementPolicy:
+    from muster.commands.serve import demand_known_rules
+    from webhooks import knobs
+
+    try:
+        policy: EnforcementPolicy = knobs.ENFORCEMENT.read("\n".join(texts))
+        demand_known_rules([name for name, _ in policy.rules], "--enforcement")
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--enforcement") from None
+    return policy
 
 
 def _texts(paths: Sequence[str]) -> Iterator[bytes]:

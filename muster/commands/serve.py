@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from muster import extras
+from muster.commands import options
 from validators.lookup import NOTHING
 from webhooks import settings as knobs
 
@@ -35,8 +36,12 @@ def environment_help() -> str:
     return "\n".join(lines)
 
 
-_LAST = ("profile", "kubernetes", "gates", "rules", "finalizers")
+_LAST = ("profile", "kubernetes", "gates", "rules", "enforcement", "finalizers")
 """Options that ``--help`` lists last: those of validation."""
+
+
+_COMPLETE = {"--rule": options.complete_severity, "--enforcement": options.complete_enforcement}
+"""Completion of the options that have one."""
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -50,17 +55,11 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
             multiple=kind.repeatable,
             is_flag=kind.is_flag,
             default=None,
-            shell_complete=_complete_severity if knob.option == "--rule" else None,
+            shell_complete=_COMPLETE.get(knob.option),
             help=knob.help,
         )
         command = option(command)
     return command
-
-
-def _complete_severity(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    from muster.commands import options
-
-    return options.complete_severity(context, parameter, incomplete)
 
 
 @click.command(
@@ -70,23 +69,24 @@ def _complete_severity(context: click.Context, parameter: click.Parameter, incom
     context_settings={"max_content_width": 120},
 )
 @with_options
-def command(**options: Any) -> None:
+def command(**values: Any) -> None:
     """Run the server until it is stopped."""
     extras.require("webhooks")
     from webhooks.server.process import StartError, serve
 
     try:
-        settings = knobs.Settings.from_environ({**os.environ, **as_environment(options)})
-        demand_known_rules(settings)
+        settings = knobs.Settings.from_environ({**os.environ, **as_environment(values)})
+        demand_known_rules([name for name, _ in settings.rules], knobs.label("rules"))
+        demand_known_rules([name for name, _ in settings.enforcement.rules], knobs.label("enforcement"))
         serve(settings, source_of(settings))
     except (knobs.SettingError, StartError) as error:
         raise click.UsageError(str(error)) from None
 
 
-def as_environment(options: dict[str, Any]) -> dict[str, str]:
+def as_environment(values: dict[str, Any]) -> dict[str, str]:
     """Return the given options as environment variables."""
     texts = {}
-    for name, value in options.items():
+    for name, value in values.items():
         if value is None or value == ():
             continue
         text = "\n".join(value) if isinstance(value, tuple) else str(value).lower() if isinstance(value, bool) else value
@@ -118,12 +118,15 @@ def source_of(settings: knobs.Settings) -> Source:
     return Fixed(known_objects.objects(settings.objects))
 
 
-def demand_known_rules(settings: knobs.Settings) -> None:
-    """Refuse ids that no rule has.  Raises SettingError."""
-    from muster.commands import options
+def demand_known_rules(ids: Iterable[str], option: str) -> None:
+    """Refuse *ids* that no rule has.
+
+    Raises:
+        SettingError: the message has the first of them, and names *option*.
+    """
     from validators import rules
 
     names = rules.discover()
-    for name, _ in settings.rules:
+    for name in ids:
         if name not in names:
-            raise knobs.SettingError(f"{knobs.label('rules')}: there is no rule {name!r}{options.near(name, names)}")
+            raise knobs.SettingError(f"{option}: there is no rule {name!r}{options.near(name, names)}")

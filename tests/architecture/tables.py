@@ -101,7 +101,8 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"discovery", "watch", "lease"}),
     ),
     "webhooks": (
-        frozenset({"knobs", "log"}),
+        frozenset({"enforcement", "log"}),
+        frozenset({"knobs"}),
         frozenset({"settings"}),
         frozenset({"admission", "lookup"}),
         frozenset({"server"}),

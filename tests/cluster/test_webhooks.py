@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tests.cluster.api import ApiError
+from tests.cluster.conftest import new_namespace
 from tests.cluster.installed import (
     ACCOUNT,
     CONFIGURATIONS,
@@ -203,6 +204,20 @@ def test_a_version_that_the_rule_does_not_name_is_judged_by_match_policy_equival
     finally:
         webhooks.apply_configurations()
         assert eventually(lambda: webhooks.judges("default"))
+
+
+@pytest.mark.parametrize(
+    ("mode", "code", "printed"),
+    [("deny", 1, 'The PodGroup "x" is invalid: '), ("warn", 0, "Warning: would be refused: "), ("audit", 0, "")],
+)
+def test_the_label_of_a_namespace_selects_how_errors_are_enforced(plane, api, webhooks, mode, code, printed):
+    with new_namespace(api, {"muster.dev/enforcement": mode}) as name:
+        done = create(plane, unfit_group("x", name))
+
+        assert (code, f"{printed}{FAULT}" if printed else "") == (done.returncode, done.stderr.strip())
+        assert (code == 0) == api.exists("PodGroup", "x", name)
+        (entry,) = webhooks.logged(namespace=name, path=f"/validate/{mode}", least=1)
+        assert (code == 0, [] if code else ["all-needs-gang"]) == (entry["allowed"], entry.get("notEnforced", []))
 
 
 @pytest.mark.parametrize("exempt", [NAMESPACE, "kube-system"])

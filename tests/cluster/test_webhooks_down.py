@@ -12,6 +12,7 @@ import pytest
 from cryptography import x509
 
 from tests.cluster.api import ApiError
+from tests.cluster.conftest import new_namespace
 from tests.cluster.control_plane import KUBECTL_SECONDS, ControlPlane
 from tests.cluster.installed import CONFIGURATIONS, DEPLOY, Installed, composite_group, eventually, installed, pod_group, unfit_group
 from tests.cluster.kubelet import finish_pod, pod
@@ -75,6 +76,14 @@ def test_without_the_server_no_group_is_made_or_changed_and_kubectl_says_who_is_
         assert 'Internal error occurred: failed calling webhook "groups.muster.dev"' in done.stderr
     with pytest.raises(ApiError, match="failed calling webhook"):
         api.set_status("CompositePodGroup", "there", namespace, status={"conditions": []})
+
+
+@pytest.mark.parametrize("mode", ["warn", "audit"])
+def test_without_the_server_a_namespace_in_which_nothing_is_refused_works(api, webhooks, mode):
+    with new_namespace(api, {"muster.dev/enforcement": mode}) as name:
+        webhooks.server.stop()
+
+        api.create(unfit_group("x", name))
 
 
 def test_without_the_server_pods_come_run_and_go(api, namespace, webhooks):

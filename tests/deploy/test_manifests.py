@@ -18,6 +18,7 @@ from validators import pipeline
 from validators.model.objects import KINDS
 from validators.versions import served
 from webhooks import settings
+from webhooks.enforcement import Enforcement
 from webhooks.lookup import watched as cluster
 from webhooks.server import routes
 
@@ -104,9 +105,11 @@ def test_probes_match_the_endpoints_of_the_server():
 
 @pytest.mark.parametrize(("kind", "entry"), entries(BASE + PODS))
 def test_a_webhook_is_called_where_and_how_it_answers(kind, entry):
-    want = routes.VALIDATE if kind == "ValidatingWebhookConfiguration" else routes.MUTATE
+    base = routes.VALIDATE if kind == "ValidatingWebhookConfiguration" else routes.MUTATE
+    (mode,) = modes_selected(entry) if len(modes_selected(entry)) == 1 else ("",)
 
-    assert want == entry["clientConfig"]["service"]["path"]
+    assert (f"{base}/{mode}" if mode else base) == entry["clientConfig"]["service"]["path"]
+    assert f"-{mode}." in entry["name"] if mode else "-" not in entry["name"]
     assert ("None", "Equivalent", ["v1"], 3) == (
         entry["sideEffects"],
         entry["matchPolicy"],
@@ -119,17 +122,47 @@ def test_a_webhook_is_called_where_and_how_it_answers(kind, entry):
 @pytest.mark.parametrize(("kind", "entry"), entries(BASE + PODS))
 def test_only_what_is_judged_is_sent(kind, entry):
     plurals = {served.resource(kind).resource: kind for kind in KINDS}
-    (rule,) = entry["rules"]
-    (group,) = rule["apiGroups"]
-    kinds = {plurals[resource.split("/")[0]] for resource in rule["resources"]}
+    for rule in entry["rules"]:
+        (group,) = rule["apiGroups"]
+        kinds = {plurals[resource.split("/")[0]] for resource in rule["resources"]}
 
-    assert all(pipeline.has_rules(group, kind) for kind in kinds)
-    assert {row.version for kind in kinds for row in served.current(kind, group)} == {*rule["apiVersions"]}
-    assert ["CREATE", "UPDATE"] == rule["operations"]
+        assert all(pipeline.has_rules(group, kind) for kind in kinds)
+        assert {row.version for kind in kinds for row in served.current(kind, group)} == {*rule["apiVersions"]}
+        assert ["CREATE", "UPDATE"] == rule["operations"]
 
 
-def test_groups_fail_closed_and_the_rest_open_where_requested():
-    assert {"Fail"} == {entry["failurePolicy"] for _, entry in entries(BASE)}
+def modes_selected(entry):
+    """Return the modes of enforcement of the namespaces that *entry* is for, by their label; "" stands for no such label."""
+    every = {"", *Enforcement}
+    for each in entry.get("namespaceSelector", {}).get("matchExpressions", ()):
+        if each["key"] == "muster.dev/enforcement":
+            every = every & {*each["values"]} if each["operator"] == "In" else every - {*each["values"]}
+    return every
+
+
+def calls(objects):
+    """Return (configuration, mode of the namespace, group, resource) for each call that *objects* configure."""
+    return [
+        (kind, mode, *rule["apiGroups"], resource)
+        for kind, entry in entries(objects)
+        for mode in modes_selected(entry)
+        for rule in entry["rules"]
+        for resource in rule["resources"]
+    ]
+
+
+@pytest.mark.parametrize("objects", [BASE, PODS], ids=["groups", "pods"])
+def test_an_object_is_sent_once_whatever_the_label_of_its_namespace(objects):
+    found = calls(objects)
+
+    assert len(found) == len({*found})
+    assert {(kind, "", *what) for kind, _, *what in found} == {each for each in found if not each[1]}
+    assert {(kind, mode, *what) for kind, _, *what in found for mode in ("", *Enforcement)} == {*found}
+
+
+def test_groups_fail_closed_only_where_they_can_be_refused_and_the_rest_opens_where_requested():
+    for _, entry in entries(BASE):
+        assert ("Ignore" if modes_selected(entry) <= {"warn", "audit"} else "Fail") == entry["failurePolicy"]
     assert {"Ignore"} == {entry["failurePolicy"] for _, entry in entries(PODS)}
     for _, entry in entries(PODS):
         labels = entry.get("namespaceSelector", {}).get("matchLabels")
@@ -142,7 +175,7 @@ def test_our_own_namespace_and_the_systems_are_exempt(kind, entry):
     if entry["rules"][0]["scope"] == "Cluster":
         assert "namespaceSelector" not in entry
         return
-    (expression,) = entry["namespaceSelector"]["matchExpressions"]
+    expression, _mode = entry["namespaceSelector"]["matchExpressions"]
 
     assert {
         "key": "kubernetes.io/metadata.name",

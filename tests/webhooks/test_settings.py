@@ -54,6 +54,7 @@ def test_each_knob_has_a_field_a_default_that_can_be_read_and_a_reason():
         ("MUSTER_CLUSTER", ("true", "False"), ("yes",), "true or false"),
         ("MUSTER_BIND", ("a:0", "[::1]:65535"), ("a", ":1", "a:", "a:65536", "::1:1", "a:-1"), "HOST:PORT"),
         ("MUSTER_RULES", ("a=off", "a=off, b=error"), ("a", "a=on", "=off"), "ID=error"),
+        ("MUSTER_ENFORCEMENT", ("audit", "warn, a=deny", "a=audit\nb=warn"), ("a", "a=off", "=deny", "deny=x"), "deny, warn or audit"),
         ("MUSTER_GATES", ("CompositePodGroup=false",), ("CompositePodGroup", "CompositePodGroup=1"), "NAME=true"),
         ("MUSTER_FINALIZERS", ("none", "all"), ("some",), "one of none, podgroup, all"),
     ],

@@ -18,9 +18,10 @@ from validators.model import decode
 from validators.rules.base import Settings
 from webhooks.admission import review, verdict
 from webhooks.admission.review import AdmissionRequest, BadReview, Verdict
+from webhooks.enforcement import DENY_ALL, Enforcement, EnforcementPolicy, with_modes
 from webhooks.settings import Finalizers
 
-PATHS = ("/validate", "/mutate", "/admit")
+PATHS = with_modes("/validate", "/mutate", "/admit")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -31,6 +32,7 @@ class Options:
     lookup: Lookup
     path: str = "/validate"
     finalizers: Finalizers = Finalizers.PODGROUP
+    policy: EnforcementPolicy = DENY_ALL
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -61,11 +63,13 @@ def answer(record: bytes, options: Options) -> Answer:
 
 
 def _verdict(request: AdmissionRequest, options: Options) -> Verdict:
-    if options.path == "/mutate":
-        return verdict.mutate(request, options.lookup, options.settings, options.finalizers)
-    if options.path == "/admit":
-        return verdict.admit(request, options.lookup, options.settings, options.finalizers)
-    return verdict.validate(request, options.lookup, options.settings)
+    path, _, mode = options.path[1:].partition("/")
+    policy = options.policy.with_namespace(Enforcement(mode)) if mode else options.policy
+    if path == "mutate":
+        return verdict.mutate(request, options.lookup, options.settings, options.finalizers, policy)
+    if path == "admit":
+        return verdict.admit(request, options.lookup, options.settings, options.finalizers, policy)
+    return verdict.validate(request, options.lookup, options.settings, policy)
 
 
 def _decode(record: bytes, options: Options) -> tuple[AdmissionRequest, Options]:

@@ -13,6 +13,8 @@ from typing import Any
 import msgspec
 
 API_VERSION = "admission.k8s.io/v1"
+MAX_ANNOTATION = 4096
+"""Limit for the text of an audit annotation, in characters; audit events are stored for every request."""
 OPERATIONS = frozenset({"CREATE", "UPDATE", "DELETE", "CONNECT"})
 _WITH_NEW, _WITH_OLD = frozenset({"CREATE", "UPDATE"}), frozenset({"UPDATE", "DELETE"})
 
@@ -81,7 +83,8 @@ class Verdict:
     """Answer before it is encoded.
 
     ``status`` is the Status of a refusal, ``patch`` a list of RFC 6902 operations, ``rules`` the ids of the rules that
-    refused or warned.
+    refused or warned, ``unenforced`` the errors that did not refuse the object because of the mode of enforcement, and
+    ``unenforced_rules`` their rules.
     """
 
     allowed: bool
@@ -89,6 +92,8 @@ class Verdict:
     warnings: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
     patch: tuple[dict[str, Any], ...] = ()
+    unenforced: tuple[str, ...] = ()
+    unenforced_rules: tuple[str, ...] = ()
 
     @property
     def code(self) -> int:
@@ -164,6 +169,17 @@ def encode(request: AdmissionRequest, verdict: Verdict) -> bytes:
         response["patch"] = base64.b64encode(json.dumps(verdict.patch, separators=(",", ":")).encode()).decode()
     if verdict.warnings:
         response["warnings"] = list(verdict.warnings)
-    if verdict.rules:
-        response["auditAnnotations"] = {"rules": ",".join(verdict.rules)}
+    annotations = _audit_annotations(verdict)
+    if annotations:
+        response["auditAnnotations"] = annotations
     return msgspec.json.encode({"apiVersion": API_VERSION, "kind": "AdmissionReview", "response": response})
+
+
+def _audit_annotations(verdict: Verdict) -> dict[str, str]:
+    annotations = {}
+    if verdict.rules:
+        annotations["rules"] = ",".join(verdict.rules)
+    if verdict.unenforced:
+        text = "; ".join(verdict.unenforced)
+        annotations["not-enforced"] = text if len(text) <= MAX_ANNOTATION else f"{text[:MAX_ANNOTATION]}…"
+    return annotations

@@ -19,6 +19,7 @@ from validators.versions import served
 from validators.versions.form import HUB
 from webhooks.admission import jsonpatch, priority, status
 from webhooks.admission.review import AdmissionRequest, BadReview, Verdict
+from webhooks.enforcement import DENY_ALL, Enforcement, EnforcementPolicy
 from webhooks.settings import Finalizers
 
 PODGROUP_FINALIZER = "scheduling.k8s.io/podgroup-protection"
@@ -49,7 +50,7 @@ def _readable_or_bad(answer: Callable[P, Verdict]) -> Callable[P, Verdict]:
 
 
 @_readable_or_bad
-def validate(request: AdmissionRequest, lookup: Lookup, settings: Settings) -> Verdict:
+def validate(request: AdmissionRequest, lookup: Lookup, settings: Settings, policy: EnforcementPolicy = DENY_ALL) -> Verdict:
     """Return the verdict of all rules on the object of *request*.
 
     Raises:
@@ -69,11 +70,13 @@ def validate(request: AdmissionRequest, lookup: Lookup, settings: Settings) -> V
         settings=settings,
         lookup=lookup,
     )
-    return _verdict(request, violations, settings)
+    return _verdict(request, violations, settings, policy)
 
 
 @_readable_or_bad
-def mutate(request: AdmissionRequest, lookup: Lookup, settings: Settings, finalizers: Finalizers) -> Verdict:
+def mutate(
+    request: AdmissionRequest, lookup: Lookup, settings: Settings, finalizers: Finalizers, policy: EnforcementPolicy = DENY_ALL
+) -> Verdict:
     """Return the verdict with defaults, priority and finalizers as a patch; empty if nothing changes.
 
     Raises:
@@ -90,32 +93,30 @@ def mutate(request: AdmissionRequest, lookup: Lookup, settings: Settings, finali
         return Verdict(allowed=True)
     after = fill.apply(request.kind, before, settings.gates)
     refusal = _complete(request, after, old, lookup, settings)
-    warnings: tuple[str, ...] = ()
-    if refusal is not None:
-        text = status.with_rule(refusal.text, refusal.rule if settings.profile is Profile.KEP else "")
-        severity = _severity(refusal.rule, settings)
-        if severity is Severity.ERROR:
-            answer = status.forbidden(text, group=request.group, kind=request.kind, name=request.name)
-            return Verdict(allowed=False, status=answer, rules=(refusal.rule,))
-        warnings = (text,) if severity is Severity.WARNING else ()
+    verdict = _ALLOWED if refusal is None else _on_priority(request, refusal, settings, policy)
+    if not verdict.allowed:
+        return verdict
     if request.operation == "CREATE":
         _add_finalizer(request.kind, after, settings, finalizers)
-    rules = (refusal.rule,) if refusal is not None and warnings else ()
-    return Verdict(allowed=True, warnings=warnings, rules=rules, patch=tuple(jsonpatch.diff(before, after)))
+    return dataclasses.replace(verdict, patch=tuple(jsonpatch.diff(before, after)))
 
 
-def admit(request: AdmissionRequest, lookup: Lookup, settings: Settings, finalizers: Finalizers) -> Verdict:
+def admit(
+    request: AdmissionRequest, lookup: Lookup, settings: Settings, finalizers: Finalizers, policy: EnforcementPolicy = DENY_ALL
+) -> Verdict:
     """Mutate and then validate, as an API server does; return the second verdict with the patch of the first."""
-    mutated = mutate(request, lookup, settings, finalizers)
+    mutated = mutate(request, lookup, settings, finalizers, policy)
     if not mutated.allowed or request.new is None:
         return mutated
     patched = request.with_object(decode.encode(jsonpatch.apply(decode.parse(request.new), mutated.patch)))
-    validated = validate(patched, lookup, settings)
+    validated = validate(patched, lookup, settings, policy)
     return dataclasses.replace(
         validated,
         patch=mutated.patch if validated.allowed else (),
         warnings=(*mutated.warnings, *validated.warnings),
         rules=tuple(sorted({*mutated.rules, *validated.rules})),
+        unenforced=(*mutated.unenforced, *validated.unenforced),
+        unenforced_rules=tuple(sorted({*mutated.unenforced_rules, *validated.unenforced_rules})),
     )
 
 
@@ -170,32 +171,61 @@ def _add_finalizer(kind: str, after: dict[str, Any], settings: Settings, finaliz
         after["metadata"] = {**metadata, "finalizers": [*present, finalizer]}
 
 
-def _severity(rule: str, settings: Settings) -> Severity:
-    return dict(settings.severities).get(rule, Severity.ERROR)
+def _on_priority(request: AdmissionRequest, refusal: priority.Refusal, settings: Settings, policy: EnforcementPolicy) -> Verdict:
+    """Return the verdict on a priority that the API server's Priority plugin refuses, without a patch."""
+    text = status.with_rule(refusal.text, refusal.rule if settings.profile is Profile.KEP else "")
+    rules = (refusal.rule,)
+    severity = dict(settings.severities).get(refusal.rule, Severity.ERROR)
+    if severity is Severity.OFF:
+        return _ALLOWED
+    if severity is Severity.WARNING:
+        return Verdict(allowed=True, warnings=(text,), rules=rules)
+    mode = policy.mode(refusal.rule)
+    if mode is Enforcement.DENY:
+        answer = status.forbidden(text, group=request.group, kind=request.kind, name=request.name)
+        return Verdict(allowed=False, status=answer, rules=rules)
+    warnings = (_would_refuse(text),) if mode is Enforcement.WARN else ()
+    return Verdict(allowed=True, warnings=warnings, rules=rules, unenforced=(text,), unenforced_rules=rules)
 
 
-def _verdict(request: AdmissionRequest, violations: Sequence[Violation], settings: Settings) -> Verdict:
+def _verdict(request: AdmissionRequest, violations: Sequence[Violation], settings: Settings, policy: EnforcementPolicy) -> Verdict:
     if not violations:
         return _ALLOWED
     named = settings.profile is Profile.KEP
-    errors = [each for each in violations if each.severity is Severity.ERROR]
-    warned = [each.error for each in violations if each.severity is Severity.WARNING]
-    warnings = [_warning(error, named=named) for error in warned[:MAX_WARNINGS]]
-    if len(warned) > MAX_WARNINGS:
-        warnings.append(f"and {len(warned) - MAX_WARNINGS} more warnings")
-    rules = tuple(sorted({each.error.origin for each in violations}))
-    if not errors:
-        return Verdict(allowed=True, warnings=tuple(warnings), rules=rules)
+    errors = [(each, policy.mode(each.error.origin)) for each in violations if each.severity is Severity.ERROR]
+    denied = [each for each, mode in errors if mode is Enforcement.DENY]
+    spared = [each.error for each, mode in errors if mode is not Enforcement.DENY]
+    warnings = [_would_refuse(_text(each.error, named=named)) for each, mode in errors if mode is Enforcement.WARN]
+    warnings += [_text(each.error, named=named) for each in violations if each.severity is Severity.WARNING]
+    return Verdict(
+        allowed=not denied,
+        status=_refusal(request, denied, named=named) if denied else None,
+        warnings=_limited(warnings),
+        rules=tuple(sorted({each.error.origin for each in violations})),
+        unenforced=tuple(_text(error, named=named) for error in spared[: status.MAX_CAUSES]),
+        unenforced_rules=tuple(sorted({error.origin for error in spared})),
+    )
+
+
+def _refusal(request: AdmissionRequest, errors: Sequence[Violation], *, named: bool) -> dict[str, Any]:
     # An admission plugin reports its errors only if validation has none.
     invalid = [each.error for each in errors if not each.by_plugin]
     if invalid:
-        answer = status.from_errors(invalid, group=request.group, kind=request.kind, name=request.name, named=named)
-    else:
-        text = status.of_plugin([each.error for each in errors], named=named)
-        answer = status.forbidden(text, group=request.group, kind=request.kind, name=request.name)
-    return Verdict(allowed=False, status=answer, warnings=tuple(warnings), rules=rules)
+        return status.from_errors(invalid, group=request.group, kind=request.kind, name=request.name, named=named)
+    text = status.of_plugin([each.error for each in errors], named=named)
+    return status.forbidden(text, group=request.group, kind=request.kind, name=request.name)
 
 
-def _warning(error: FieldError, *, named: bool) -> str:
+def _limited(warnings: Sequence[str]) -> tuple[str, ...]:
+    if len(warnings) <= MAX_WARNINGS:
+        return tuple(warnings)
+    return (*warnings[:MAX_WARNINGS], f"and {len(warnings) - MAX_WARNINGS} more warnings")
+
+
+def _would_refuse(text: str) -> str:
+    return f"would be refused: {text}"
+
+
+def _text(error: FieldError, *, named: bool) -> str:
     text = status.message(error, named=named)
     return f"{error.path}: {text}" if error.path.parts else text

@@ -31,13 +31,14 @@ LONGEST = 300
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Outcome:
-    """Result of a review: the verdict, the code of its Status, rule ids, and duration in seconds."""
+    """Result of a review: the verdict, the code of its Status, ids of rules with errors or warnings and of those not enforced, seconds."""
 
     allowed: bool
     code: int
     rules: tuple[str, ...]
     warnings: int
     seconds: float
+    unenforced: tuple[str, ...] = ()
 
 
 class Telemetry:
@@ -64,6 +65,12 @@ class Telemetry:
             "muster_rule_hits",
             "Reviews in which a rule reported an error or a warning, by outcome.",
             ("rule", "outcome"),
+            registry=registry,
+        )
+        self._unenforced = prometheus_client.Counter(
+            "muster_errors_not_enforced",
+            "Reviews in which an error of a rule did not refuse the object because of the mode of enforcement.",
+            ("rule", "kind"),
             registry=registry,
         )
         # Finding a child by its labels costs more than counting, so the children are cached.
@@ -125,6 +132,8 @@ class Telemetry:
             self._warnings.labels(path).inc(outcome.warnings)
         for rule in outcome.rules:
             self._rules.labels(rule, verdict).inc()
+        for rule in outcome.unenforced:
+            self._unenforced.labels(rule, kind).inc()
         self._log(
             "info",
             "review",
@@ -140,6 +149,7 @@ class Telemetry:
                 "allowed": outcome.allowed,
                 "code": outcome.code,
                 "rules": outcome.rules,
+                **({"notEnforced": outcome.unenforced} if outcome.unenforced else {}),
                 "duration": round(outcome.seconds, 6),
             },
         )

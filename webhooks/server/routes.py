@@ -24,10 +24,12 @@ from validators.versions import served
 from webhooks import log
 from webhooks.admission import review
 from webhooks.admission import verdict as admit
+from webhooks.enforcement import Enforcement, EnforcementPolicy, with_modes
 from webhooks.server.metrics import CONTENT_TYPE, Outcome, Telemetry
 from webhooks.settings import Finalizers, Settings
 
 VALIDATE, MUTATE = "/validate", "/mutate"
+REVIEWS = with_modes(VALIDATE, MUTATE)
 HEALTH, READY, METRICS = "/healthz", "/readyz", "/metrics"
 PLAIN = "muster.plain"
 """Key in the WSGI environment of a request without TLS, for which only probes are answered."""
@@ -41,11 +43,7 @@ def create_app(settings: Settings, lookup: Lookup, telemetry: Telemetry, unready
     app = flask.Flask("webhooks", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.body_bytes
     _log_to_journal(app.logger)
-    judging, finalizers = settings.judging, Finalizers(settings.finalizers)
-    judges: dict[str, Judge] = {
-        VALIDATE: lambda request, known: admit.validate(request, known, judging),
-        MUTATE: lambda request, known: admit.mutate(request, known, judging, finalizers),
-    }
+    judges = _judges(settings)
 
     def answer() -> flask.Response:
         # Each access through flask's proxy costs as much as some rules, so it is resolved once.
@@ -53,13 +51,30 @@ def create_app(settings: Settings, lookup: Lookup, telemetry: Telemetry, unready
         path = http.environ["PATH_INFO"]
         return _review(http, path, judges[path], lookup, telemetry)
 
-    app.add_url_rule(VALIDATE, "validate", answer, methods=["POST"])
-    app.add_url_rule(MUTATE, "mutate", answer, methods=["POST"])
+    for path in judges:
+        app.add_url_rule(path, path, answer, methods=["POST"])
     app.add_url_rule(HEALTH, "healthz", lambda: {"status": "ok"})
     app.add_url_rule(READY, "readyz", lambda: _readiness(unready()))
     app.add_url_rule(METRICS, "metrics", lambda: flask.Response(telemetry.render(), content_type=CONTENT_TYPE))
     app.register_error_handler(exceptions.HTTPException, lambda error: _error_response(error, telemetry))
     return app
+
+
+def _judges(settings: Settings) -> dict[str, Judge]:
+    """Return the function for each path: /validate, /mutate, and both for namespaces with a mode of enforcement of their own."""
+    judging, finalizers = settings.judging, Finalizers(settings.finalizers)
+
+    def validate(policy: EnforcementPolicy) -> Judge:
+        return lambda request, known: admit.validate(request, known, judging, policy)
+
+    def mutate(policy: EnforcementPolicy) -> Judge:
+        return lambda request, known: admit.mutate(request, known, judging, finalizers, policy)
+
+    judges = {VALIDATE: validate(settings.enforcement), MUTATE: mutate(settings.enforcement)}
+    for mode in Enforcement:
+        policy = settings.enforcement.with_namespace(mode)
+        judges |= {f"{VALIDATE}/{mode}": validate(policy), f"{MUTATE}/{mode}": mutate(policy)}
+    return judges
 
 
 def warm_up(settings: Settings) -> None:
@@ -96,7 +111,8 @@ def _review(http: flask.Request, path: str, judge: Judge, lookup: Lookup, teleme
     finally:
         telemetry.ended()
     seconds = time.perf_counter() - started
-    telemetry.review(path, request, Outcome(verdict.allowed, verdict.code, verdict.rules, len(verdict.warnings), seconds))
+    outcome = Outcome(verdict.allowed, verdict.code, verdict.rules, len(verdict.warnings), seconds, verdict.unenforced_rules)
+    telemetry.review(path, request, outcome)
     return flask.Response(content, content_type=JSON)
 
 
@@ -124,7 +140,7 @@ def _readiness(reasons: Sequence[str]) -> tuple[dict[str, object], int]:
 def _error_response(error: exceptions.HTTPException, telemetry: Telemetry) -> flask.Response:
     """Return an HTTP error as JSON; count it, and log it unless it is an internal error, which Flask has logged."""
     code, reason = error.code or 500, error.description or error.name
-    path = flask.request.path if flask.request.path in (VALIDATE, MUTATE) else "other"
+    path = flask.request.path if flask.request.path in REVIEWS else "other"
     if code >= 500:
         telemetry.fault()
         telemetry.refused(path, code)
