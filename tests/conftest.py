@@ -41,6 +41,8 @@ LONG = tuple(
     for name in ("webhooks_down", "sidecar_bad_days", "sidecar_preempt_bad", "soak", "bench", "snapshot", "demo_cluster", "control_plane")
 )
 """Files that take longest: another worker that starts one of them last keeps the rest waiting."""
+PARSED = ("tests/test_architecture.py", "tests/test_project.py", f"{INSTALLATION}test_extras.py")
+"""Files that need the syntax trees of all modules, which a process parses once."""
 TOGETHER = (
     INSTALLATION,
     *(
@@ -53,7 +55,6 @@ TOGETHER = (
             "muster/test_page_in_browser.py",
             "muster/test_standard_output.py",
             "scheduler_core/cp_sat/",
-            "test_architecture.py",
             "validators/test_schema_reference.py",
             "webhooks/test_server_clients.py",
             "webhooks/test_server_requests.py",
@@ -99,6 +100,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _position(nodeid: str) -> int:
     if nodeid.startswith(LONG):
         return -1
+    if nodeid.startswith(PARSED):
+        return 1
     return 2 if nodeid.startswith(INSTALLATION) else int(nodeid.startswith(TOGETHER))
 
 
@@ -128,6 +131,8 @@ class ByControlPlane(LoadScopeScheduling):
     def _split_scope(self, nodeid: str) -> str:
         if nodeid.startswith(CLUSTER):
             return nodeid.partition("::")[0]
+        if nodeid.startswith(PARSED):
+            return PARSED[0]
         return next(filter(nodeid.startswith, TOGETHER), nodeid)
 
     def _assign_work_unit(self, node: WorkerController) -> None:

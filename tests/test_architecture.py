@@ -22,11 +22,12 @@ from tests.architecture.contracts import (
     small_modules,
     wide_protocols,
 )
-from tests.architecture.modules import Module, read_modules
+from tests.architecture.modules import Module, modules_of_project, read_modules
 from tests.architecture.tables import (
     EDGES,
     IMPURE,
     LAYERS,
+    MOST_LINES,
     PACKAGES,
     SMALL,
 )
@@ -35,9 +36,8 @@ ROOT = Path(__file__).parent.parent
 
 
 @pytest.fixture(scope="module")
-def tree() -> list[Module]:
-    files = [*(path for package in PACKAGES for path in (ROOT / package).rglob("*.py")), ROOT / "muster_scheduling.py"]
-    return read_modules({path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in files})
+def tree() -> tuple[Module, ...]:
+    return modules_of_project()
 
 
 @pytest.mark.parametrize("contract", CONTRACTS.values(), ids=CONTRACTS)
@@ -47,9 +47,9 @@ def test_contract_holds(contract, tree):
 
 def test_helpers_of_tests_and_benchmarks_are_not_too_long():
     files = (path for folder in ("tests", "benchmarks", "examples") for path in (ROOT / folder).rglob("*.py"))
-    shared = [path for path in files if not path.name.startswith("test_")]
+    lines = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8").count("\n") for path in files}
 
-    assert list(long_modules(read_modules({path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in shared}))) == []
+    assert {file: count for file, count in lines.items() if count > MOST_LINES and not Path(file).name.startswith("test_")} == {}
 
 
 def test_every_package_is_in_the_table():

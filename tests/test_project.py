@@ -11,12 +11,13 @@ import importlib.resources
 import os
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 from packaging.specifiers import SpecifierSet
 
+from tests.architecture.modules import modules_of_project
 from validators.versions import served
 
 ROOT = Path(__file__).parent.parent
@@ -48,13 +49,13 @@ def _named(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-def _long_bodies(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
+def _long_bodies(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
+    for node in nodes:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             body = node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
             lines = (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
             if lines > LONGEST_BODY:
-                yield f"{node.name}: {lines} lines"
+                yield node.lineno, f"{node.name}: {lines} lines"
 
 
 @functools.cache
@@ -73,7 +74,7 @@ def _is_ours(name: str) -> bool:
 
 
 def test_every_module_says_what_it_is_for():
-    silent = [_named(path) for path in MODULES if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))]
+    silent = [module.file for module in modules_of_project() if not ast.get_docstring(module.tree)]
     assert silent == []
 
 
@@ -83,14 +84,14 @@ def test_modules_are_short():
 
 
 def test_functions_are_short():
-    long = [f"{_named(path)}: {each}" for path in MODULES for each in _long_bodies(ast.parse(path.read_text(encoding="utf-8")))]
+    long = [module.at(line, text) for module in modules_of_project() for line, text in _long_bodies(module.nodes)]
     assert long == []
 
 
-@pytest.mark.parametrize(("lines", "want"), [pytest.param(40, [], id="40 lines"), pytest.param(41, ["f: 41 lines"], id="41 lines")])
+@pytest.mark.parametrize(("lines", "want"), [pytest.param(40, [], id="40 lines"), pytest.param(41, [(1, "f: 41 lines")], id="41 lines")])
 def test_length_of_a_function_is_counted_without_its_docstring(lines, want):
     source = 'def f():\n    """One.\n\n    Two."""\n' + "    x = 1\n" * lines
-    assert want == list(_long_bodies(ast.parse(source)))
+    assert want == list(_long_bodies(ast.walk(ast.parse(source))))
 
 
 @pytest.mark.parametrize("kind", ["Workload", "PodGroup"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import graphlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tests.architecture.modules import Module, called, matches
 from tests.architecture.tables import (
@@ -23,7 +23,7 @@ from tests.architecture.tables import (
 )
 
 
-def between_packages(modules: list[Module]) -> Iterator[str]:
+def between_packages(modules: Sequence[Module]) -> Iterator[str]:
     ours = {*PACKAGES, "tests", "benchmarks", "examples"}
     for module in modules:
         allowed = PACKAGES[module.package] | {module.package}
@@ -32,7 +32,7 @@ def between_packages(modules: list[Module]) -> Iterator[str]:
                 yield module.at(each.line, f"{module.package} must not import {each.package}")
 
 
-def inside_packages(modules: list[Module]) -> Iterator[str]:
+def inside_packages(modules: Sequence[Module]) -> Iterator[str]:
     for module in modules:
         for package, layers in LAYERS.items():
             part = part_of(module.name, package)
@@ -57,7 +57,7 @@ def layer_of(layers: tuple[frozenset[str], ...], part: str) -> int | None:
     return next((number for number, parts in enumerate(layers) if part in parts), None)
 
 
-def between_rules(modules: list[Module]) -> Iterator[str]:
+def between_rules(modules: Sequence[Module]) -> Iterator[str]:
     shared = {"validators.rules.base", "validators.rules.checks", "validators.rules"}
     for module in modules:
         if not module.name.startswith("validators.rules."):
@@ -67,7 +67,7 @@ def between_rules(modules: list[Module]) -> Iterator[str]:
                 yield module.at(each.line, f"a rule must not import another rule, {each.target}")
 
 
-def at_the_edges(modules: list[Module]) -> Iterator[str]:
+def at_the_edges(modules: Sequence[Module]) -> Iterator[str]:
     ours = {*PACKAGES, "tests", "benchmarks", "examples"}
     for module in modules:
         for each in module.imports:
@@ -79,26 +79,26 @@ def at_the_edges(modules: list[Module]) -> Iterator[str]:
                 yield module.at(each.line, f"{each.package} must be imported only by {', '.join(EDGES[each.package])}")
 
 
-def purity(modules: list[Module]) -> Iterator[str]:
+def purity(modules: Sequence[Module]) -> Iterator[str]:
     for module in modules:
         if matches(module.file, tuple(IMPURE)):
             continue
         for each in module.imports:
             if any(f"{each.target}.".startswith(f"{outside}.") for outside in IMPURE_MODULES):
                 yield module.at(each.line, f"a pure file must not import {each.target}")
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             if isinstance(node, ast.Call) and called(node) in IMPURE_CALLS:
                 yield module.at(node.lineno, f"a pure file must not call {called(node)}")
 
 
-def relative(modules: list[Module]) -> Iterator[str]:
+def relative(modules: Sequence[Module]) -> Iterator[str]:
     for module in modules:
         for each in module.imports:
             if each.level:
                 yield module.at(each.line, "an import must be absolute")
 
 
-def cycles(modules: list[Module]) -> Iterator[str]:
+def cycles(modules: Sequence[Module]) -> Iterator[str]:
     names = {module.name for module in modules}
     graph = {module.name: {each.target for each in module.imports if each.target in names} - {module.name} for module in modules}
     try:
@@ -107,9 +107,9 @@ def cycles(modules: list[Module]) -> Iterator[str]:
         yield " imports ".join(reversed(error.args[1]))
 
 
-def wide_protocols(modules: list[Module]) -> Iterator[str]:
+def wide_protocols(modules: Sequence[Module]) -> Iterator[str]:
     for module in modules:
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             if isinstance(node, ast.ClassDef) and any(
                 ast.unparse(base).split("[")[0] in ("Protocol", "typing.Protocol") for base in node.bases
             ):
@@ -118,20 +118,20 @@ def wide_protocols(modules: list[Module]) -> Iterator[str]:
                     yield module.at(node.lineno, f"{node.name} has {len(methods)} methods; a Protocol has {METHODS_OF_A_PROTOCOL} at most")
 
 
-def bare_names(modules: list[Module]) -> Iterator[str]:
+def bare_names(modules: Sequence[Module]) -> Iterator[str]:
     for module in modules:
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name in BARE_NAMES:
                 yield module.at(node.lineno, f"{node.name} must be a name that can be searched for")
 
 
-def long_modules(modules: list[Module]) -> Iterator[str]:
+def long_modules(modules: Sequence[Module]) -> Iterator[str]:
     for module in modules:
         if module.lines > MOST_LINES:
             yield module.at(1, f"{module.lines} lines; a module has {MOST_LINES} at most")
 
 
-def small_modules(modules: list[Module]) -> Iterator[str]:
+def small_modules(modules: Sequence[Module]) -> Iterator[str]:
     importers: dict[str, set[Module]] = {module.name: set() for module in modules}
     for module in modules:
         for each in module.imports:

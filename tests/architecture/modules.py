@@ -5,7 +5,13 @@ from __future__ import annotations
 import ast
 import dataclasses
 import fnmatch
-from collections.abc import Iterator, Mapping
+import functools
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from tests.architecture.tables import PACKAGES
+
+ROOT = Path(__file__).parents[2]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -23,11 +29,12 @@ class Import:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Module:
-    """One source file with its syntax tree and imports."""
+    """One source file with its syntax tree, all nodes of the tree, and imports."""
 
     file: str
     lines: int
     tree: ast.Module
+    nodes: tuple[ast.AST, ...]
     imports: tuple[Import, ...]
 
     @property
@@ -42,18 +49,27 @@ class Module:
         return f"{self.file}:{line}: {text}"
 
 
+@functools.cache
+def modules_of_project() -> tuple[Module, ...]:
+    """Return all modules of the product; they are parsed once in a process."""
+    files = (path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+    paths = (*files, ROOT / "muster_scheduling.py")
+    return tuple(read_modules({path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in paths}))
+
+
 def read_modules(sources: Mapping[str, str]) -> list[Module]:
     """Return the modules of *sources*, a mapping from file names to texts."""
     names = {file.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for file in sources}
     modules = []
     for file, text in sorted(sources.items()):
         tree = ast.parse(text, file)
-        modules.append(Module(file, text.count("\n"), tree, tuple(imports_of(tree, names))))
+        nodes = tuple(ast.walk(tree))
+        modules.append(Module(file, text.count("\n"), tree, nodes, tuple(imports_of(nodes, names))))
     return modules
 
 
-def imports_of(tree: ast.Module, names: set[str]) -> Iterator[Import]:
-    for node in ast.walk(tree):
+def imports_of(nodes: Iterable[ast.AST], names: set[str]) -> Iterator[Import]:
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (Import(each.name, node.lineno) for each in node.names)
         elif isinstance(node, ast.ImportFrom):

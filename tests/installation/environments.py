@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import email
 import functools
+import importlib
 import os
 import shutil
 import signal
@@ -34,15 +35,21 @@ def build_wheel(directory: Path) -> Path:
         shutil.copytree(ROOT / name, sources / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in FILES:
         shutil.copy(ROOT / name, sources / name)
-    pip(sys.executable, "wheel", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", str(directory), str(sources))
+    # One process; pip would start one for each step of the build backend.
+    run(sys.executable, "-c", f"from setuptools import build_meta; build_meta.build_wheel({str(directory)!r})", folder=sources)
     (wheel,) = directory.glob("*.whl")
     return wheel
 
 
 def pip(python: str | Path, *arguments: str) -> None:
-    """Run the pip of these tests on the environment of *python*."""
-    command = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--python", str(python), *arguments]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    """Run the pip of these tests with *python*, as ``pip --python`` does in a second process."""
+    (folder,) = importlib.import_module("pip").__path__
+    run(str(python), str(Path(folder, "__pip-runner__.py")), *arguments, "--quiet", "--disable-pip-version-check")
+
+
+def run(*command: str, folder: Path | None = None) -> None:
+    """Run a command, which must succeed."""
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
@@ -85,10 +92,17 @@ class Environment:
                     process.send_signal(signal.SIGTERM)
             return process.wait(WAIT_SECONDS), "".join(lines)
 
-    def install(self, wheel: Path) -> None:
-        """Install *wheel* without its dependencies, with the files that pip has made of it."""
+    def install(self, wheel: Path, *, copied: bool) -> None:
+        """Install *wheel* without its dependencies: the files that pip has made of it are linked, or *copied* if tests change them.
+
+        Linked modules are compiled once for all environments.
+        """
         unpacked = _installed(wheel)
-        shutil.copytree(unpacked.site, self.site, dirs_exist_ok=True)
+        if copied:
+            shutil.copytree(unpacked.site, self.site, dirs_exist_ok=True)
+        else:
+            for each in unpacked.site.iterdir():
+                (self.site / each.name).symlink_to(each)
         script = self.directory / "bin" / "muster"
         shutil.copy(unpacked.directory / "bin" / "muster", script)
         script.write_text(script.read_text(encoding="utf-8").replace(str(unpacked.python), str(self.python)), encoding="utf-8")
@@ -108,12 +122,12 @@ def _installed(wheel: Path) -> Environment:
     return created
 
 
-def with_extra(directory: Path, wheel: Path, extra: str) -> Environment:
+def with_extra(directory: Path, wheel: Path, extra: str, *, copied: bool = False) -> Environment:
     """Create an environment as ``pip install 'muster-scheduling[extra]'`` does; libraries are linked from that of the tests."""
     created = create(directory)
     for name in sorted(_installed_with(wheel, extra)):
         _link(metadata.distribution(name), created.site)
-    created.install(wheel)
+    created.install(wheel, copied=copied)
     return created
 
 

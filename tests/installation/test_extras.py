@@ -16,8 +16,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from muster import cli, extras
-from tests.architecture.modules import Module, read_modules
-from tests.architecture.tables import EDGES, PACKAGES
+from tests.architecture.modules import Module, modules_of_project
+from tests.architecture.tables import EDGES
 
 ROOT = Path(__file__).parent.parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -49,14 +49,6 @@ def modules_of(requirements: list[str]) -> set[str]:
     return {module for module, owners in packages_distributions().items() if {*map(canonicalize_name, owners)} & names} & ours
 
 
-def source_tree() -> dict[str, Module]:
-    files = [*(path for package in PACKAGES for path in (ROOT / package).rglob("*.py")), ROOT / "muster_scheduling.py"]
-    return {
-        module.name: module
-        for module in read_modules({path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in files})
-    }
-
-
 def for_types_only(tree: ast.Module) -> set[int]:
     """Return the lines below ``if TYPE_CHECKING``, which stands at the top of a module."""
     blocks = [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
@@ -83,7 +75,7 @@ def libraries_reached(tree: dict[str, Module], start: str) -> set[str]:
 
 @pytest.fixture(scope="module")
 def tree() -> dict[str, Module]:
-    return source_tree()
+    return {module.name: module for module in modules_of_project()}
 
 
 @pytest.mark.parametrize("command", cli.SUBCOMMANDS)

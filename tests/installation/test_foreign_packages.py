@@ -18,7 +18,7 @@ from tests.sampling import SOAK
 @pytest.fixture
 def writable_environment(tmp_path: Path, wheel: Path) -> Environment:
     """Create an environment whose files the test may change."""
-    result = environments.with_extra(tmp_path / "venv", wheel, "webhooks")
+    result = environments.with_extra(tmp_path / "venv", wheel, "webhooks", copied=True)
     assert result.muster("explain", "disruption-nesting").returncode == 0
     return result
 
