@@ -17,10 +17,10 @@ from scheduler_core.placement.pod_group import try_leaf
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.plugins import registry
 from scheduler_core.plugins.base import NamedFilter
-from scheduler_core.plugins.inter_pod_affinity import AFFINITY, ANTI_AFFINITY, EXISTING_ANTI_AFFINITY
+from scheduler_core.plugins.inter_pod_affinity import AFFINITY, ANTI_AFFINITY, EXISTING_ANTI_AFFINITY, InterPodAffinity
 from scheduler_core.plugins.node_affinity import NODE_AFFINITY
 from scheduler_core.plugins.node_unschedulable import CORDON, UNSCHEDULABLE
-from scheduler_core.plugins.pod_topology_spread import LACKS_TOPOLOGY, SPREAD
+from scheduler_core.plugins.pod_topology_spread import LACKS_TOPOLOGY, SPREAD, PodTopologySpread
 from scheduler_core.plugins.profile import Profile
 from scheduler_core.plugins.taint_toleration import HARD, taint_reason, tolerates
 
@@ -106,7 +106,12 @@ def _between_pods(refusals: NodeRefusals) -> dict[str, Bools]:
 
 def _without(state: PlacementState, request: PlacementRequest, domain: Placement, refusals: NodeRefusals, reason: str) -> WhatIf | None:
     if reason in _BETWEEN_PODS:
-        rules = {_BETWEEN_PODS[rule] for rule, _ in state.stateful.filter(refusals.pod, refusals.nodes)} | {_BETWEEN_PODS[reason]}
+        others = (each for each in state.stateful.plugins if not isinstance(each, InterPodAffinity | PodTopologySpread))
+        if any(each.touches(refusals.pod) and not each.counted(refusals.pod) for each in others):
+            # The count would leave out the volumes or devices that the pods compete for as well.
+            return None
+        refused = {reason, *(each for each, _ in state.stateful.filter(refusals.pod, refusals.nodes))}
+        rules = {_BETWEEN_PODS[each] for each in refused if each in _BETWEEN_PODS}
         phrase = _BETWEEN_PODS[reason] if len(rules) == 1 else "all rules between pods were dropped"
         return WhatIf(reason, phrase, _count(state, _unrelated(request), domain), counted=False)
     change, phrase = _change(refusals, reason, state.nodes)

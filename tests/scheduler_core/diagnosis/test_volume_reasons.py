@@ -152,3 +152,36 @@ def test_condition_of_the_sidecar(objects, want, strategy):
         each for each in Scene(*ZONES, *scheduled, strategy=strategy, scheduler_name="muster").writes() if isinstance(each, SetCondition)
     ]
     assert [want in each.condition.message for each in conditions if each.target.kind == "PodGroup"] == [True]
+
+
+EVEN = [
+    {
+        "maxSkew": 1,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "a"}},
+    }
+]
+
+
+@STRATEGIES
+@pytest.mark.parametrize(
+    ("labels", "dropped"),
+    [
+        pytest.param([], True, id="volumes that requests count"),
+        # The sets of volumes overlap, so the pods compete for them one by one, and a count would leave that out.
+        pytest.param(["a", "b"], False, id="other volumes"),
+    ],
+)
+def test_spread_of_pods_with_claims(labels, dropped, strategy):
+    sizes = [("6Gi", "a"), ("8Gi", "ab"), ("10Gi", "b")]
+    volumes = [delayed.volume(f"pv-{size}", "n1", size, labels={each: "1" for each in on if labels}) for size, on in sizes]
+    wanted = [{"selector": {"matchLabels": {each: "1"}}} for each in labels] or [{}]
+    claims = [delayed.claim(f"c{number}", **wanted[number % len(wanted)]) for number in range(3)]
+    pods = [using(f"c{number}", name=f"p{number}", group="g", topologySpreadConstraints=EVEN) for number in range(3)]
+    for each in pods:
+        each["metadata"]["labels"] = {"app": "a"}
+    message = decided([node("n1"), node("n2"), delayed.LOCAL, leaf("g", 3), *volumes, *claims, *pods], strategy=strategy).message
+    assert "didn't match pod topology spread constraints" in message
+    assert dropped == ("or all 3 if its topology spread constraints were dropped" in message)
+    assert dropped or "were dropped" not in message
