@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from scheduler_core.exact.complete import Complete, counted, searchable
+from scheduler_core.exact.complete import Complete, searchable
 from scheduler_core.exact.needs import lacking, leaves, satisfied, selections
 from scheduler_core.exact.step_budget import StepBudget, StepsSpentError
 from scheduler_core.exact.tree.tree_search import TreeSearch
+from scheduler_core.exact.volumes.named_pods import counted
 from scheduler_core.model.decision import Status
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.nodes import Bools, Nodes

@@ -1,6 +1,7 @@
 """Complete search: a placement of the minimum of a tree, or a proof that none exists; imports ``placement``.
 
 complete     strategy ``complete``: greedy first, then the search
+completion   pods beyond the minimum of a plan
 step_budget  budget of a search, counted in steps
 needs        pods that a tree lacks
 volumes      volumes that requests do not count

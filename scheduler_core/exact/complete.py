@@ -13,12 +13,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from scheduler_core.exact.completion import Completion, LimitedCompletion
 from scheduler_core.exact.needs import leaves, satisfied
 from scheduler_core.exact.packing.optional_pods import PlannedGroup
 from scheduler_core.exact.step_budget import DEFAULT, StepBudget, StepsSpentError
 from scheduler_core.exact.tree.tree_search import TreeSearch
 from scheduler_core.exact.volumes.constraints import volume_constraints
-from scheduler_core.exact.volumes.named_pods import NamedPods
+from scheduler_core.exact.volumes.named_pods import NamedPods, counted
 from scheduler_core.model.decision import IN_ORDER, MOST_PODS, Name, Search, Status
 from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.model.topology import Placement
@@ -28,7 +29,7 @@ from scheduler_core.placement import placement_score
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.outcome import PlacementOutcome, assigned
 from scheduler_core.placement.placement_request import PlacementRequest, Signatures
-from scheduler_core.placement.pod_group import succeeded, try_leaf
+from scheduler_core.placement.pod_group import succeeded
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.plugins.volume_matching import VolumeMatching
 
@@ -132,7 +133,7 @@ class Complete(Greedy):
                     raise
                 break
             if plan is not None:
-                outcome = self._outcome_of(whole, placement, plan, search)
+                outcome = self._outcome_of(whole, placement, plan, search, budget)
                 best = outcome if best is None or self._rank(whole, outcome) > self._rank(whole, best) else best
                 budget.step(min(_COMPLETION_STEPS, budget.left))
         return best
@@ -162,30 +163,46 @@ class Complete(Greedy):
         return outcome.placed, self._tightness(request, outcome.placement, proposed)
 
     def _outcome_of(
-        self, request: PlacementRequest, placement: Placement, plan: list[PlannedGroup], search: TreeSearch
+        self, request: PlacementRequest, placement: Placement, plan: list[PlannedGroup], search: TreeSearch, budget: StepBudget
     ) -> PlacementOutcome:
         """Return the outcome of *plan* with as many more pods as fit; ledger and stateful plugins are unchanged afterwards."""
         ledger, stateful, volumes = self.state.ledger, self.state.stateful, search.capacity.volumes
         mark, counts = ledger.mark(), stateful.mark()
         minimum = self._minimum(request, plan, search)
         planned = leaves_with(request, minimum)
+        placed = [pair for leaf, outcome in planned for pair in assigned(leaf, outcome)]
         if volumes is not None:
-            chosen = volumes.choose([pair for leaf, outcome in planned for pair in assigned(leaf, outcome)])
+            chosen = volumes.choose(placed)
             planned = [(leaf, dataclasses.replace(outcome, volumes=chosen or {})) for leaf, outcome in planned]
         for leaf, outcome in planned:
             self._assume(leaf, outcome)
         domains = {each.request.entity.name: each.domain for each in plan}
+        placement = domains.get(request.entity.name, placement)
         begun, counted_pods = ledger.mark(), stateful.mark()
-        outcome = self._completed(request, placement, domains, minimum)
+        outcome = Completion(self, self._assume, domains, minimum).completed(request, placement)
         if volumes is not None:
             if not volumes.sums.holds(assigned(request, outcome)):
                 stateful.rewind(counted_pods)
                 ledger.rewind(begun)
-                outcome = self._completed(request, placement, domains, minimum, more=False)
+
+                def searched(child: PlacementRequest, inside: Placement) -> PlacementOutcome | None:
+                    return self._child_outcome(child, inside, budget)
+
+                limited = LimitedCompletion(self, self._assume, domains, minimum, volumes.sums, placed, searched)
+                outcome = limited.completed(request, placement)
             outcome = dataclasses.replace(outcome, volumes=self._volumes_of(request, outcome))
         stateful.rewind(counts)
         ledger.rewind(mark)
         return outcome
+
+    def _child_outcome(self, child: PlacementRequest, placement: Placement, budget: StepBudget) -> PlacementOutcome | None:
+        """Return the outcome of a search for *child*, an optional group, within *placement*; None without a plan within the budget."""
+        try:
+            search = TreeSearch(self.state, self._to_search(child), budget)
+            plan = search.plan(placement)
+            return None if plan is None else self._outcome_of(child, placement, plan, search, budget)
+        except StepsSpentError:
+            return None
 
     def _assume(self, request: PlacementRequest, outcome: PlacementOutcome) -> None:
         """Assume *outcome* in the ledger, and in the stateful plugins unless no pod depends on others."""
@@ -217,68 +234,12 @@ class Complete(Greedy):
                 outcomes[name] = succeeded(own[name], chosen.domain, _in_order(chosen.request, selected), self.state)
         return outcomes
 
-    def _completed(
-        self,
-        request: PlacementRequest,
-        placement: Placement,
-        domains: dict[Name, Placement],
-        minimum: dict[Name, PlacementOutcome],
-        *,
-        more: bool = True,
-    ) -> PlacementOutcome:
-        """Return *request* on *placement* with its minimum, which is assumed already, and *more* pods, which are assumed here."""
-        if request.leaf:
-            return self._leaf_completed(request, placement, minimum, more=more)
-        outcomes: dict[int, PlacementOutcome] = {}
-        for number, child in enumerate(request.children):
-            if child.entity.name in domains:
-                outcomes[number] = self._completed(child, domains[child.entity.name], domains, minimum, more=more)
-        for number, child in enumerate(request.children):
-            if number not in outcomes and more:
-                outcomes[number] = outcome = self.evaluate(child, placement)
-                if outcome.success:
-                    self._assume(child, outcome)
-        children = tuple(outcomes.get(number) for number in range(len(request.children)))
-        good = [outcome for outcome in children if outcome is not None and outcome.success]
-        return PlacementOutcome(
-            Status.SUCCESS,
-            placement,
-            self.state.ledger.fresh(),
-            children=children,
-            loads=tuple(load for outcome in good for load in outcome.loads),
-            placed=sum(outcome.placed for outcome in good),
-            scored=(sum(outcome.scored[0] for outcome in good), sum(outcome.scored[1] for outcome in good)),
-        )
-
-    def _leaf_completed(
-        self, request: PlacementRequest, placement: Placement, minimum: dict[Name, PlacementOutcome], *, more: bool
-    ) -> PlacementOutcome:
-        needed = minimum.get(request.entity.name)
-        nodes: Nodes = (
-            np.full(len(request.entity.waiting), -1, dtype=np.int64) if needed is None or needed.nodes is None else needed.nodes.copy()
-        )
-        rest = (nodes < 0).nonzero()[0]
-        if len(rest) and more:
-            waiting = tuple(request.entity.waiting[number] for number in rest.tolist())
-            others = self.request(dataclasses.replace(request.entity, waiting=waiting, minimum=0))
-            outcome = try_leaf(others, placement, self.state)
-            # The nodes of a failure are for the diagnosis only.
-            if outcome.success and outcome.nodes is not None:
-                nodes[rest] = outcome.nodes
-                self._assume(others, outcome)
-        return succeeded(request, placement, nodes, self.state)
-
 
 def searchable(request: PlacementRequest) -> bool:
     """Return whether the search models all constraints of the pods: no relations to other pods except volumes, no host ports, no
     nominated node.
     """
     return request.only_volumes and not request.special and all(map(searchable, request.children))
-
-
-def counted(request: PlacementRequest) -> bool:
-    """Return whether the pods depend on other pods only by volumes that requests count."""
-    return request.counted and all(map(counted, request.children))
 
 
 def leaves_with(request: PlacementRequest, outcomes: Mapping[Name, PlacementOutcome]) -> list[tuple[PlacementRequest, PlacementOutcome]]:

@@ -47,7 +47,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"step_budget", "needs"}),
         frozenset({"volumes", "certificate"}),
         frozenset({"packing"}),
-        frozenset({"tree"}),
+        frozenset({"tree", "completion"}),
         frozenset({"complete"}),
     ),
     "scheduler_core.preemption": (

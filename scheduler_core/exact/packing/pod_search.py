@@ -57,7 +57,7 @@ class PodSearch:
         slots = np.array([each.slots for each in (*(one.pods for one in coupled), *others)])
         by_node: list[Counts] = [tuple(each) for each in slots[: len(coupled)].T.tolist()]
         self._filled = FilledNodes(constraints, free, coupled, by_node, self._nodes, limit_rows)
-        self._stored = StorageInUse(constraints.sums, [each.storage for each in coupled])
+        self._stored = StorageInUse(constraints.sums)
         columns = np.concatenate((free, slots, constraints.node_classes()[nodes][None, :])).T.tolist()
         members: dict[tuple[int, ...], list[int]] = {}
         for node, column in enumerate(columns):
@@ -122,7 +122,7 @@ class PodSearch:
         else:
             del self._contents[node]
             self._next[kind] -= 1
-        self._stored.add(demand, self._nodes[node], amount)
+        self._stored.add(self._coupled[demand].storage, self._nodes[node], amount)
         for claim in self._coupled[demand].demand.shared:
             users = self._users.setdefault(claim, {})
             users[node] = users.get(node, 0) + amount
@@ -171,7 +171,7 @@ class PodSearch:
         Pods that share attached volumes come first: the check of these volumes is easiest on an empty node.
         """
         slots = [[(self._nodes[host.node], host.count * host.slots[number]) for host in hosts] for number in range(len(self._left))]
-        totals = [self._stored.most(number, each) for number, each in enumerate(slots)]
+        totals = [self._stored.most(coupled.storage, each) for coupled, each in zip(self._coupled, slots, strict=True)]
         confined: tuple[int, int, int] | None = None
         for number, (left, total) in enumerate(zip(self._left, totals, strict=True)):
             if left > (min(total, 1) if self._coupled[number].demand.single else total):

@@ -1,6 +1,6 @@
 """Variants of shapes for pods with volumes that other pods use too: equal shapes then have equal constraints.
 
-A shape does not name the volumes of a pod, so that equal pods share it.  Here pods with different names of such volumes get different
+Pods whose volumes requests count need no variants.  A shape does not name the volumes of a pod, so that equal pods share it.  Here pods with different names of such volumes get different
 shapes.
 """
 
@@ -12,9 +12,15 @@ import itertools
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.volume_users import NamedVolumes
+from scheduler_core.placement.placement_request import PlacementRequest
 
 _FIRST_SERIAL = 2**40
 """Above the serials of all shapes of pods."""
+
+
+def counted(request: PlacementRequest) -> bool:
+    """Return whether the pods depend on other pods only by volumes that requests count."""
+    return request.counted and all(map(counted, request.children))
 
 
 class NamedPods:

@@ -11,9 +11,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
+
+import numpy as np
 
 from scheduler_core.model.delayed_claims import ClaimRequest
+from scheduler_core.model.nodes import Bools, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.storage import Segments
 from scheduler_core.placement.state import PlacementState
@@ -41,7 +44,8 @@ class StorageSums:
     """Free capacity by storage class and segment, and the demand of *pods*, one for each shape.
 
     Attributes:
-        segments: segments of each storage class with a demand.
+        classes: storage classes with a demand.
+        segments: their segments.
         free: bytes that are left of each segment, by storage class.
 
     """
@@ -52,6 +56,7 @@ class StorageSums:
         self._storage = state.nodes.storage
         self._selected = selected
         self._numbers: dict[str, int] = {}
+        self.classes: list[str] = []
         self._number_of_claim: dict[ClaimRequest, int] = {}
         self.segments: list[Segments] = []
         self.free: list[list[int]] = []
@@ -67,11 +72,13 @@ class StorageSums:
 
     def holds(self, pods: Iterable[tuple[PodRecord, int]]) -> bool:
         """Return whether the segments have enough for *pods* on their nodes."""
-        pods = [*pods]
-        used = StorageInUse(self, [self._demand(pod.shape) for pod, _ in pods])
-        for number, (_, node) in enumerate(pods):
-            used.add(number, node, 1)
-        return not used.exceeded
+        return StorageInUse(self).add_pods(pods)
+
+    def demand_of(self, pod: PodRecord) -> StorageDemand:
+        """Return the demand of *pod*, whose shape need not be one of those that were given."""
+        if (demand := self._demands.get(pod.shape.serial)) is None:
+            demand = self._demands[pod.shape.serial] = self._demand(pod.shape)
+        return demand
 
     def _demand(self, shape: PodShape) -> StorageDemand:
         own: Counter[int] = Counter()
@@ -107,16 +114,16 @@ class StorageSums:
         for (storage_class, node), size in self._state.provisioned.items():
             if storage_class == name and (at := int(segments.of_node[node])) >= 0:
                 free[at] -= size
+        self.classes.append(name)
         self.segments.append(segments)
         self.free.append(free)
 
 
 class StorageInUse:
-    """Storage that some pods of *demands* use."""
+    """Storage that some pods use."""
 
-    def __init__(self, sums: StorageSums, demands: Sequence[StorageDemand]) -> None:
+    def __init__(self, sums: StorageSums) -> None:
         self._sums = sums
-        self._demands = demands
         self._used: Counter[tuple[int, int]] = Counter()
         self._users: Counter[str] = Counter()
 
@@ -125,27 +132,58 @@ class StorageInUse:
         """Return whether more is used than is free."""
         return any(used > self._sums.free[number][at] for (number, at), used in self._used.items() if used)
 
-    def add(self, demand: int, node: int, amount: int) -> None:
-        """Add a pod of the demand with the index *demand* on *node*, or (*amount* -1) remove it."""
-        for number, size in self._demands[demand].own:
+    def add(self, demand: StorageDemand, node: int, amount: int) -> None:
+        """Add a pod with *demand* on *node*, or (*amount* -1) remove it."""
+        for number, size in demand.own:
             self._use(number, node, amount * size)
-        for claim, number, size in self._demands[demand].shared:
+        for claim, number, size in demand.shared:
             before = self._users[claim]
             self._users[claim] += amount
             if not before or not self._users[claim]:
                 self._use(number, node, amount * size)
 
-    def most(self, demand: int, slots: Iterable[tuple[int, int]]) -> int:
-        """Return an upper bound of the pods of *demand* on nodes that have at most *slots*: pairs of a node and a number."""
+    def add_pods(self, pods: Iterable[tuple[PodRecord, int]]) -> bool:
+        """Add *pods* on their nodes; return False, and add none of them, if they need more than is free."""
+        demands = [(self._sums.demand_of(pod), node) for pod, node in pods]
+        for demand, node in demands:
+            self.add(demand, node, 1)
+        if not self.exceeded:
+            return True
+        for demand, node in reversed(demands):
+            self.add(demand, node, -1)
+        return False
+
+    def suffices(self, demand: StorageDemand, nodes: Nodes) -> Bools:
+        """Return which of *nodes* have enough for one more pod with *demand*; shape (nodes,)."""
+        sizes = Counter(dict(demand.own))
+        for claim, number, size in demand.shared:
+            sizes[number] += 0 if self._users[claim] else size
+        able: Bools = np.ones(len(nodes), dtype=bool)
+        for number, size in sizes.items():
+            at = self._sums.segments[number].of_node[nodes]
+            enough = [size <= self._left(number, each) for each in range(len(self._sums.free[number]))]
+            able &= (at < 0) | np.array([*enough, True])[at]
+        return able
+
+    def most(self, demand: StorageDemand, slots: Iterable[tuple[int, int]]) -> int:
+        """Return an upper bound of the pods with *demand* on nodes that have at most *slots*: pairs of a node and a number."""
         slots = [*slots]
         bound = sum(count for _, count in slots)
-        for number, size in self._demands[demand].own:
+        for number, size in demand.own:
             of_node = self._sums.segments[number].of_node
             by_segment: Counter[int] = Counter()
             for node, count in slots:
                 by_segment[int(of_node[node])] += count
             bound = min(bound, sum(min(count, self._left(number, at) // size) if at >= 0 else count for at, count in by_segment.items()))
         return bound
+
+    def by_node(self) -> Counter[tuple[str, int]]:
+        """Return the bytes in use by storage class and the first node of their segment."""
+        used = {
+            (self._sums.classes[number], int((self._sums.segments[number].of_node == at).argmax())): size
+            for (number, at), size in self._used.items()
+        }
+        return Counter(used)
 
     def _left(self, number: int, at: int) -> int:
         return max(0, self._sums.free[number][at] - self._used[number, at])

@@ -27,6 +27,18 @@ def possible(cluster: Cluster, *, without: frozenset[str] = frozenset()) -> bool
     return False
 
 
+def more(cluster: Cluster, assignment: Assignment) -> list[str]:
+    """Return more pods that can be placed, as many as possible, while those of *assignment* stay on their nodes."""
+    rest = [each.name for each in cluster.pods if not each.node and each.name not in assignment]
+    found: list[str] = []
+    for chosen in itertools.product(["", *(node.name for node in cluster.nodes)], repeat=len(rest)):
+        added = {name: node for name, node in zip(rest, chosen, strict=True) if node}
+        whole = {**assignment, **added}
+        if len(added) > len(found) and not problems(cluster, whole) and any(True for _ in volumes(cluster, whole)):
+            found = [*added]
+    return found
+
+
 def problems(cluster: Cluster, assignment: Assignment, *, without: frozenset[str] = frozenset()) -> list[str]:
     """Return what is wrong with *assignment*, whichever volumes the claims get."""
     where = {each.name: each.node for each in cluster.pods if each.node and each.name not in without} | dict(assignment)
@@ -118,7 +130,7 @@ def _unmet(cluster: Cluster, assignment: Assignment) -> list[str]:
     placed = {name: [each.name for each in cluster.pods if each.group == name and each.name in assignment] for name in cluster.minimum}
     racks = {each.name: each.rack for each in cluster.nodes}
     if "root" in cluster.minimum:
-        placed["root"] = [name for name in ("g0", "g1") if placed.get(name)]
+        placed["root"] = [name for name in cluster.minimum if name != "root" and placed.get(name)]
     wrong = [f"{name} has less than its minimum" for name in placed if placed[name] and len(placed[name]) < cluster.minimum[name]]
     for name in cluster.by_rack:
         pods = [*assignment] if name == "root" else placed[name]

@@ -13,6 +13,8 @@ STATIC, MIXED, DYNAMIC = "static", "mixed", "dynamic"
 DRIVER = {MIXED: "csi.mixed", DYNAMIC: "csi.dynamic"}
 BOUND = "csi.bound"
 """Driver of the volumes of bound claims."""
+KINDS = (STATIC, STATIC, STATIC, MIXED, DYNAMIC, DYNAMIC, BOUND)
+"""Classes of the claims of waiting pods, often as drawn."""
 STORAGE = "storage.k8s.io/v1"
 
 
@@ -65,7 +67,7 @@ class Pod:
 
 @dataclasses.dataclass
 class Cluster:
-    """Cluster with one root: PodGroup ``g0``, or a composite with ``g0`` and ``g1``.
+    """Cluster with one root: PodGroup ``g0``, or a composite with ``g0`` and others.
 
     Attributes:
         minimum: by group.
@@ -88,8 +90,11 @@ class Cluster:
 
 
 @st.composite
-def clusters(draw: st.DrawFn, running: int = 1, priority: int = 10) -> Cluster:
-    """Draw a cluster; up to *running* pods without a group run, with this *priority*."""
+def clusters(draw: st.DrawFn, running: int = 1, priority: int = 10, groups: int = 2, kinds: tuple[str, ...] = KINDS) -> Cluster:
+    """Draw a cluster; up to *running* pods without a group run, with this *priority*; *kinds* are the classes of claims that wait.
+
+    A composite has up to *groups* groups, each with one or two pods.
+    """
     nodes = [Node(f"n{number}", f"r{number % 2}", draw(st.sampled_from((1, 2, 2, 4))), {}, []) for number in range(draw(st.integers(2, 4)))]
     volumes = []
     for number in range(draw(st.integers(0, 5))):
@@ -99,17 +104,18 @@ def clusters(draw: st.DrawFn, running: int = 1, priority: int = 10) -> Cluster:
         gold, size = draw(st.booleans()), draw(st.sampled_from((5, 10)))
         volumes.append(Volume(f"pv{number}", draw(st.sampled_from((STATIC, STATIC, MIXED))), size, gold, key, value))
     claims: list[Claim] = []
-    waiting, tree = draw(st.integers(1, 4)), draw(st.booleans())
-    pods = [_pod(draw, f"p{number}", f"g{number % 2 if tree else 0}", claims) for number in range(waiting)]
+    waiting, tree = draw(st.integers(1, max(4, groups + 1))), draw(st.booleans())
+    pods = [_pod(draw, f"p{number}", f"g{number % groups if tree else 0}", claims, kinds) for number in range(waiting)]
     for number in range(draw(st.integers(0, running))):
-        pods.append(_pod(draw, f"q{number}", "", claims, bound=True))
+        pods.append(_pod(draw, f"q{number}", "", claims, (BOUND,)))
         pods[-1].node, pods[-1].priority = draw(st.sampled_from(nodes)).name, priority
     bound = [each.name for each in claims if each.storage_class == BOUND]
     for node in nodes:
         drivers = [*DRIVER.values(), BOUND]
         node.limits = {driver: draw(st.integers(0, 2)) for driver in drivers if draw(st.integers(0, 3)) == 0}
         node.attached = [name for name in bound if draw(st.integers(0, 5)) == 0]
-    minimum = {name: draw(st.integers(1, sum(each.group == name for each in pods))) for name in ("g0", "g1") if _has(pods, name)}
+    names = [f"g{number}" for number in range(groups)]
+    minimum = {name: draw(st.integers(1, sum(each.group == name for each in pods))) for name in names if _has(pods, name)}
     if tree:
         minimum["root"] = draw(st.integers(1, len(minimum)))
     by_rack = [name for name in minimum if draw(st.integers(0, 2)) == 0]
@@ -117,14 +123,14 @@ def clusters(draw: st.DrawFn, running: int = 1, priority: int = 10) -> Cluster:
     return Cluster(nodes, volumes, claims, pods, minimum, by_rack, capacity)
 
 
-def _pod(draw: st.DrawFn, name: str, group: str, claims: list[Claim], *, bound: bool = False) -> Pod:
+def _pod(draw: st.DrawFn, name: str, group: str, claims: list[Claim], kinds: tuple[str, ...]) -> Pod:
     mine: list[str] = []
     for number in range(draw(st.sampled_from((0, 1, 1, 2)))):
-        others = [each.name for each in claims if each.name not in mine and (each.storage_class == BOUND or not bound)]
+        others = [each.name for each in claims if each.name not in mine and (each.storage_class == BOUND or kinds != (BOUND,))]
         if others and draw(st.integers(0, 3)) == 0:
             mine.append(draw(st.sampled_from(others)))
             continue
-        kind = BOUND if bound else draw(st.sampled_from((STATIC, STATIC, STATIC, MIXED, DYNAMIC, DYNAMIC, BOUND)))
+        kind = draw(st.sampled_from(kinds))
         gold = kind in (STATIC, MIXED) and draw(st.integers(0, 2)) == 0
         single = kind == BOUND and draw(st.booleans())
         claims.append(Claim(f"{name}-{number}", kind, draw(st.sampled_from((5, 10))), gold, single))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from hypothesis import HealthCheck, Phase, given, settings
 
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
@@ -12,7 +14,7 @@ from scheduler_core.placement.outcome import PlacementOutcome
 from scheduler_core.placement.placement_request import PlacementRequest
 from tests.sampling import sampled
 from tests.scheduler_core.exact.volumes import brute
-from tests.scheduler_core.exact.volumes.small_clusters import BOUND, Cluster, clusters, manifests
+from tests.scheduler_core.exact.volumes.small_clusters import BOUND, DYNAMIC, Cluster, clusters, manifests
 
 RANDOM = settings(
     max_examples=sampled(1_000), deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
@@ -71,3 +73,17 @@ def test_pods_are_evicted_if_and_only_if_that_helps(cluster):
         assert helps == bool(victims), decision
         assert helps == (decision.status is Status.UNSCHEDULABLE)
         assert not helps or brute.possible(cluster, without=victims)
+
+
+def with_little_storage(cluster: Cluster) -> Cluster:
+    """Return *cluster* with one required pod, and storage for one or two volumes in a rack."""
+    return dataclasses.replace(cluster, minimum=dict.fromkeys(cluster.minimum, 1), capacity={"r0": 10, "r1": 5})
+
+
+@RANDOM
+@given(clusters(running=0, groups=3, kinds=(DYNAMIC,)).map(with_little_storage))
+def test_no_pod_is_left_out_that_the_storage_is_enough_for(cluster):
+    decision = decide(cluster)
+    assignment = {pod.removeprefix("default/"): node for pod, node in decision.assignments.items()}
+    assert [] == (wrong(cluster, decision) if assignment else [])
+    assert not assignment or [] == brute.more(cluster, assignment)
