@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import random
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,6 +25,8 @@ READ = (
     "CSIStorageCapacity", "VolumeAttachment", "PodDisruptionBudget", "Service",
 )  # fmt: skip
 _NOT_CREATED = "waiting for ephemeral volume controller"
+_LOTS = 200
+"""Number of other lots that are tried if a result differs."""
 VERSION = "scheduling.k8s.io/v1alpha3"
 
 
@@ -103,6 +107,50 @@ def observed(api: Api, cluster: RandomCluster) -> Result:
     message = next(each["message"] for each in conditions if each["status"] == "False")
     victims = () if "preempting" not in message else _victims(api, namespace, int(message.partition("preempting ")[2].split()[0]))
     return Result("Unschedulable", {name: on for name, on in places().items() if on}, victims, message=message)
+
+
+def differs(real: Result, objects: Sequence[Manifest], cluster: RandomCluster) -> str:
+    """Return the difference of *real* from the results of `simulate`; empty if one of the results with other lots is the same.
+
+    kube-scheduler decides by lot among nodes with equal scores, domains, victims and volumes, and by the order in which filters finish;
+    `simulate` takes the first by name.  So other names of these objects are other lots.
+    """
+    ours = simulated(objects, cluster)
+    if real.same(ours):
+        return ""
+    chance = random.Random(cluster.root["metadata"]["name"])
+    names = _names_of_equals(cluster)
+    for _ in range(_LOTS):
+        renamed = {name: f"k{number:03}-{name}" for number, name in enumerate(chance.sample(names, len(names)))}
+        # Longer names first: the name of a rack begins that of a node.
+        pattern = re.compile("|".join(re.escape(name) for name in sorted(names, key=len, reverse=True)))
+        text = pattern.sub(lambda match, renamed=renamed: renamed[match[0]], json.dumps([objects, dataclasses.asdict(cluster)]))
+        others, of_others = json.loads(text)
+        drawn = simulated(others, RandomCluster(**{**of_others, "features": cluster.features}))
+        if real.same(_with_first_names(drawn)):
+            return ""
+    return f"{cluster.features}: kube-scheduler {real}, simulate {ours}"
+
+
+def _names_of_equals(cluster: RandomCluster) -> list[str]:
+    """Return the names by which `simulate` decides between equals: of nodes, their labels, volumes and running pods."""
+    nodes = [each for each in cluster.shared if each["kind"] == "Node"]
+    volumes = [each for each in cluster.shared if each["kind"] == "PersistentVolume"]
+    running = [each for each in cluster.present if each["kind"] == "Pod"]
+    names = {each["metadata"]["name"] for each in (*nodes, *volumes, *running)}
+    return sorted(names.union(*(each["metadata"]["labels"].values() for each in nodes)))
+
+
+def _with_first_names(result: Result) -> Result:
+    def first(name: str) -> str:
+        return re.sub(r"k\d{3}-", "", name)
+
+    return Result(
+        result.status,
+        {first(pod): first(node) for pod, node in result.nodes.items()},
+        tuple(sorted(map(first, result.victims))),
+        {first(claim): first(chosen) for claim, chosen in result.volumes.items()},
+    )
 
 
 def _decided(api: Api, kind: str, name: str, namespace: str) -> Manifest:

@@ -8,6 +8,8 @@ import random
 import subprocess
 from typing import Any
 
+import pytest
+
 from scheduler_core.loading.configuration.fields import POINTS
 from scheduler_core.loading.configuration.plugin_sets import expand
 from scheduler_core.loading.configuration.scheduler_configuration import read_configuration
@@ -36,6 +38,8 @@ def told(plane: ControlPlane, folder: Any, config: Json) -> tuple[Json | None, s
     return (json.loads(plugins[0]) if plugins and written.exists() else None), done.stderr[-500:]
 
 
+# kube-scheduler starts for each configuration: 150 in `make soak`.
+@pytest.mark.timeout(1200)
 def test_kube_scheduler_refuses_the_same_configurations_and_enables_the_same_plugins(plane, tmp_path):
     chance, accepted = random.Random(39), 0
     for config in every(10, [any_configuration(chance) for _ in range(150)]):
