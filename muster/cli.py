@@ -40,6 +40,7 @@ SUBCOMMANDS = {
     "review": Subcommand("muster.commands.review:review", "Answer recorded AdmissionReviews offline, as the server would."),
     "simulate": Subcommand("muster.commands.simulate.command:simulate", "Place groups on the nodes of a cluster described in files."),
     "fit": Subcommand("muster.commands.fit.command:fit", "Tell whether Jobs, JobSets and others fit in a cluster, and why not."),
+    "topology": Subcommand("muster.commands.topology.command:topology", "Show zones and racks as a tree, with their free capacity."),
     "snapshot": Subcommand(
         "muster.commands.snapshot.command:snapshot", "Save a cluster, live or from files, as one document for simulate."
     ),

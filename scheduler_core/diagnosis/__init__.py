@@ -13,6 +13,7 @@ resource_shortage  missing resources of a domain
 volume_reasons     claims and volumes that exclude nodes, by name
 with_pods          placement state with some pods assumed
 greedy_limits      reasons why greedy may have missed a placement
+capacity_survey    used, free and unusable capacity of nodes
 fragmentation      largest gang that fits in each domain now
 phrases            amounts, counts and names in words
 """

@@ -28,7 +28,7 @@ def problems(nodes: NodeTable, groups: Iterable[Group], pods: Iterable[PodRecord
     """Yield a problem for each label that no node has, but a similar one; nothing without nodes."""
     if not len(nodes):
         return
-    suggestions = _Suggestions(nodes)
+    suggestions = LabelSuggestions(nodes)
     for group in groups:
         constraints = group.spec.scheduling_constraints
         for each in (constraints and constraints.topology) or ():
@@ -45,7 +45,9 @@ def problems(nodes: NodeTable, groups: Iterable[Group], pods: Iterable[PodRecord
                 yield Problem(name, f'no node has the label {key}={value} of its node selector; did you mean "{near}"?')
 
 
-class _Suggestions:
+class LabelSuggestions:
+    """Labels of *nodes* that are similar to misspelt ones."""
+
     def __init__(self, nodes: NodeTable) -> None:
         self._nodes = nodes
         self._by_name: dict[str, list[str]] | None = None

@@ -12,7 +12,7 @@ OF_CLASS = "deviceclass.resource.kubernetes.io/"
 """Prefix of the extended resource that each device class has."""
 
 _STORAGE = ("memory", "ephemeral-storage")
-_UNITS = (("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10))
+_UNITS = (("Pi", 2**50), ("Ti", 2**40), ("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10))
 
 
 @functools.lru_cache(maxsize=1024)
@@ -24,7 +24,7 @@ def is_extended(name: str) -> bool:
 
 
 def size(resource: str, value: int) -> str:
-    """Return *value* (cpu in millicores, storage in bytes) in cores, Gi or Mi; other resources unchanged."""
+    """Return *value* (cpu in millicores, storage in bytes) in cores, or in binary units such as Gi; other resources unchanged."""
     if resource == "cpu":
         return _decimal(value, 1000, 3)
     if resource in _STORAGE or resource.startswith("hugepages-"):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from muster import extras, standard_output
-from muster.commands import options, scheduler_config
+from muster.commands import live_input, options, scheduler_config
 from scheduler_core.model.options import REMEDIES_BY_DEFAULT
 
 if TYPE_CHECKING:
@@ -25,9 +25,7 @@ FORMATS = ("text", "json", "html")
 )
 @click.argument("paths", nargs=-1, metavar="PATH...|-")
 @click.option("--objects", multiple=True, metavar="PATH", help="The cluster: a snapshot or manifests (repeatable).")
-@click.option("--cluster", is_flag=True, help="Read the live cluster of the kubeconfig; nothing is written to it.")
-@click.option("--kubeconfig", metavar="FILE", help="Kubeconfig of the live cluster, with --cluster.  [default: as for kubectl]")
-@click.option("--context", metavar="NAME", help="Context of the kubeconfig, with --cluster.  [default: the current context]")
+@live_input.options
 @click.option("--gang", is_flag=True, help="Judge the pods of an object without a gang as one gang: all of them, or none.")
 @click.option("--topology", metavar="KEY", help="With --gang: in one domain of this node label, such as topology.kubernetes.io/zone.")
 @click.option(
@@ -88,10 +86,7 @@ def fit(  # noqa: PLR0913 - one parameter an option
     extras.require("simulate")
     if not paths:
         raise click.UsageError("give at least one PATH: a file, a directory, or - for standard input")
-    if cluster and objects:
-        raise click.UsageError("give --objects or --cluster, not both")
-    if (kubeconfig or context) and not cluster:
-        raise click.UsageError("--kubeconfig and --context need --cluster")
+    live_input.refuse_contradictions(cluster=cluster, objects=objects, kubeconfig=kubeconfig, context=context)
     if topology is not None and not gang:
         raise click.UsageError("--topology needs --gang")
     import dataclasses
@@ -101,7 +96,7 @@ def fit(  # noqa: PLR0913 - one parameter an option
 
     request, progress = dataclasses.replace(request_of(given), only_own=True), Progress("fit")
     try:
-        known = _live(kubeconfig, context, progress) if cluster else None
+        known = live_input.read_live(kubeconfig, context, progress) if cluster else None
         inputs = _inputs(paths, objects, known, _gang(gang=gang, topology=topology), progress)
         return _answered(inputs, request, progress, form=form, live=cluster, everything=everything, verbose=verbose, no_color=no_color)
     finally:
@@ -172,17 +167,3 @@ def _gang(*, gang: bool, topology: str | None) -> Gang | None:
     if topology is not None and content.label_key(topology):
         raise click.BadParameter(f"{topology!r} must be the key of a node label", param_hint="--topology")
     return Gang(topology or "") if gang else None
-
-
-def _live(kubeconfig: str | None, context: str | None, progress: Progress) -> ClusterInput:
-    """Return the objects of the live cluster."""
-    extras.require("cluster")
-    from muster.commands.simulate.cluster_input import ClusterInput
-    from muster.commands.snapshot import live_cluster
-
-    progress.show("reading the cluster")
-    try:
-        read = live_cluster.list_cluster(kubeconfig, context, instead="--objects")
-    except live_cluster.ClusterError as error:
-        raise click.UsageError(str(error)) from None
-    return ClusterInput([*read.lists], [*read.problems])

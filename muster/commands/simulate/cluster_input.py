@@ -80,19 +80,29 @@ def read_cluster_input(
         click.UsageError: a path does not exist.
 
     """
+    inputs = read_files(paths, progress)
+    inputs.skipped += inputs.problems
+    known = read_files(further, progress, leave_out=paths, into=cluster)
+    complete(inputs, known.objects if further or cluster is not None else None, known.problems, gang)
+    return inputs
+
+
+def read_files(
+    paths: Sequence[str], progress: Progress, *, leave_out: Sequence[str] = (), into: ClusterInput | None = None
+) -> ClusterInput:
+    """Return the objects at *paths* as they are, added to those of *into*; files that are among *leave_out* too are omitted.
+
+    Raises:
+        click.UsageError: a path does not exist.
+
+    """
+    inputs = into or ClusterInput()
     try:
-        named = _files(paths, ())
-        more = _files(further, [files.identity(each) for each in named])
+        named = _files(paths, [files.identity(each) for each in _files(leave_out, ())])
     except files.PathError as error:
         raise click.UsageError(str(error)) from None
-    inputs = ClusterInput()
     for file in named:
         _read(file, inputs, progress)
-    inputs.skipped += inputs.problems
-    known = cluster or ClusterInput()
-    for file in more:
-        _read(file, known, progress)
-    complete(inputs, known.objects if more or cluster is not None else None, known.problems, gang)
     return inputs
 
 

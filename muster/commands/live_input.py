@@ -1,0 +1,61 @@
+"""The live cluster as the source of objects: the options ``--cluster``, ``--kubeconfig`` and ``--context``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from muster import extras
+
+if TYPE_CHECKING:
+    from muster.commands.progress import Progress
+    from muster.commands.simulate.cluster_input import ClusterInput
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_OPTIONS = (
+    click.option("--context", metavar="NAME", help="Context of the kubeconfig, with --cluster.  [default: the current context]"),
+    click.option("--kubeconfig", metavar="FILE", help="Kubeconfig of the live cluster, with --cluster.  [default: as for kubectl]"),
+    click.option("--cluster", is_flag=True, help="Read the live cluster of the kubeconfig; nothing is written to it."),
+)
+
+
+def options(command: Command) -> Command:
+    """Add the options to *command*."""
+    for option in _OPTIONS:
+        command = option(command)
+    return command
+
+
+def refuse_contradictions(*, cluster: bool, objects: tuple[str, ...], kubeconfig: str | None, context: str | None) -> None:
+    """Refuse options that do not go together.
+
+    Raises:
+        click.UsageError: they do not.
+
+    """
+    if cluster and objects:
+        raise click.UsageError("give --objects or --cluster, not both")
+    if (kubeconfig or context) and not cluster:
+        raise click.UsageError("--kubeconfig and --context need --cluster")
+
+
+def read_live(kubeconfig: str | None, context: str | None, progress: Progress) -> ClusterInput:
+    """Return the objects of the live cluster.
+
+    Raises:
+        click.UsageError: it cannot be read.
+
+    """
+    extras.require("cluster")
+    from muster.commands.simulate.cluster_input import ClusterInput
+    from muster.commands.snapshot import live_cluster
+
+    progress.show("reading the cluster")
+    try:
+        read = live_cluster.list_cluster(kubeconfig, context, instead="--objects")
+    except live_cluster.ClusterError as error:
+        raise click.UsageError(str(error)) from None
+    return ClusterInput([*read.lists], [*read.problems])

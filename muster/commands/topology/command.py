@@ -1,0 +1,176 @@
+"""``muster topology``: levels, domains and their capacity."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from muster import extras, standard_output
+from muster.commands import live_input, options
+
+if TYPE_CHECKING:
+    from muster.commands.simulate.cluster_input import ClusterInput
+    from scheduler_core.diagnosis.capacity_survey import SurveyedAmount
+    from scheduler_core.model.nodes import NodeTable
+    from scheduler_core.model.problem import Problem
+
+FORMATS = ("text", "json")
+COMPLETE, INCOMPLETE = 0, 2
+"""Exit statuses."""
+_PROBLEMS_SHOWN = 8
+_COLUMNS = 4
+"""Maximum number of resources that are shown unless they are named."""
+
+
+@click.command(
+    short_help="Show the topology of a cluster: zones and racks with used and free capacity.",
+    epilog="Example: muster topology topology.kubernetes.io/zone example.com/rack --objects cluster.json --resource nvidia.com/gpu",
+)
+@click.argument("keys", nargs=-1, metavar="[KEY...]")
+@click.option("--objects", multiple=True, metavar="PATH", help="The cluster: a snapshot or manifests, - for standard input (repeatable).")
+@live_input.options
+@click.option(
+    "--resource", "resources", multiple=True, metavar="NAME", help="Show this resource (repeatable).  [default: cpu, memory and devices]"
+)
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Format of standard output.")
+@click.option("--verbose", "-v", is_flag=True, help="Show every domain and every node.")
+@options.no_color
+def topology(  # noqa: PLR0913 - one parameter an option
+    *,
+    keys: tuple[str, ...],
+    objects: tuple[str, ...],
+    cluster: bool,
+    kubeconfig: str | None,
+    context: str | None,
+    resources: tuple[str, ...],
+    form: str,
+    verbose: bool,
+    no_color: bool,
+) -> int:
+    """Show the topology of a cluster as a tree: its levels by node labels, the widest first, and for each domain its capacity.
+
+    KEY is a node label, such as topology.kubernetes.io/zone. Without a KEY, the levels are the topology keys of the groups and the
+    well-known labels of regions, zones, blocks and racks. The cluster is --objects (a snapshot, manifests, kubectl's JSON,
+    directories, - for standard input) or, with --cluster, the live cluster of the kubeconfig.
+
+    Each bar shows the used, free and unusable part of a resource. Used is what running pods request. Capacity is unusable if it is
+    free on a node that takes no new pods: one that is cordoned, not ready or under pressure, or whose cpu, memory or pod slots are
+    used up. Below each innermost domain are the groups whose pods run there.
+
+    Exit status: 0 the whole cluster was read, 2 a part of it could not be read (the rest is shown), there is no Node, no node has
+    a KEY, or the command line is wrong.
+    """
+    extras.require("simulate")
+    live_input.refuse_contradictions(cluster=cluster, objects=objects, kubeconfig=kubeconfig, context=context)
+    if not (cluster or objects):
+        raise click.UsageError("give --objects PATH, or --cluster for the live cluster")
+    for key in keys:
+        _refuse_no_key(key)
+    from muster.commands.progress import Progress
+    from muster.commands.simulate import cluster_input
+    from muster.commands.topology import domains, report
+    from scheduler_core.loading.load import load
+
+    progress = Progress("topology")
+    try:
+        known = live_input.read_live(kubeconfig, context, progress) if cluster else None
+        inputs = known or cluster_input.read_files(objects, progress)
+        progress.show("reading nodes and pods")
+        snapshot = load(inputs.objects)
+    finally:
+        progress.end()
+    if not len(snapshot.nodes):
+        raise click.UsageError(f"there is no Node in {'the cluster' if cluster else ', '.join(objects)}")
+    _refuse_unknown_keys(keys, snapshot.nodes)
+    levels, whole = domains.survey_topology(snapshot, keys, nodes=verbose)
+    chosen = _resources(resources, [each.resource for each in whole.amounts])
+    problems = _unread(inputs, snapshot.problems)
+    if form == "json":
+        standard_output.write(report.as_json(levels, whole, [{"object": each.object, "message": each.message} for each in problems]))
+    else:
+        colour = not no_color and standard_output.is_colourful()
+        standard_output.write(report.as_text(whole, chosen or _usual(whole.amounts), colour=colour, every=verbose))
+    _report(problems)
+    return INCOMPLETE if problems else COMPLETE
+
+
+def _refuse_no_key(key: str) -> None:
+    """Refuse a KEY that cannot be the key of a label.
+
+    Raises:
+        click.BadParameter: it cannot.
+
+    """
+    from validators import content
+
+    if os.path.exists(key):  # noqa: PTH110 - a path as given
+        raise click.BadParameter(
+            f"{key!r} is a file: KEY is the key of a node label; give the cluster with --objects {key}", param_hint="KEY"
+        )
+    if content.label_key(key):
+        raise click.BadParameter(f"{key!r} must be the key of a node label", param_hint="KEY")
+
+
+def _refuse_unknown_keys(keys: Sequence[str], nodes: NodeTable) -> None:
+    """Refuse a KEY that no node has; a similar one is named.
+
+    Raises:
+        click.BadParameter: no node has it.
+
+    """
+    from scheduler_core.loading.label_suggestions import LabelSuggestions
+
+    for key in keys:
+        if not nodes.column(key).values:
+            near = LabelSuggestions(nodes).key(key)
+            hint = f'; did you mean "{near}"?' if near else ""
+            raise click.BadParameter(f'no node has the label "{key}"{hint}', param_hint="KEY")
+
+
+def _resources(wanted: Sequence[str], present: Sequence[str]) -> list[str]:
+    """Return the resources to show, each once.
+
+    Raises:
+        click.BadParameter: no node has one.
+
+    """
+    for name in wanted:
+        if name not in present:
+            hint = options.near(name, present) or f"; the resources are {', '.join(present)}"
+            raise click.BadParameter(f"no node has the resource {name!r}{hint}", param_hint="--resource")
+    return [*dict.fromkeys(wanted)]
+
+
+def _usual(amounts: Sequence[SurveyedAmount]) -> list[str]:
+    """Return cpu, memory, and as many devices as fit beside them, those in use first."""
+    devices = [each for each in amounts if each.resource not in {"cpu", "memory", "ephemeral-storage", "pods"}]
+    devices.sort(key=lambda each: (not each.used, each.resource))
+    present = {each.resource for each in amounts}
+    return [*(name for name in ("cpu", "memory") if name in present), *(each.resource for each in devices)][:_COLUMNS]
+
+
+def _unread(inputs: ClusterInput, problems: Sequence[Problem]) -> list[Problem]:
+    """Return the inputs that could not be read, and the nodes and pods that are left out."""
+    from scheduler_core.loading.gather import is_left_out
+    from scheduler_core.loading.read_objects import SEVERAL
+
+    kinds = ("Node ", "Pod ")
+    left_out = (
+        each
+        for each in problems
+        if is_left_out(each, ("node", "pod", "object")) or (each.message == SEVERAL and each.object.startswith(kinds))
+    )
+    return [*dict.fromkeys((*inputs.problems, *left_out))]
+
+
+def _report(problems: Sequence[Problem]) -> None:
+    from validators.reports.counts import counted
+    from validators.reports.escape import printable
+
+    for each in problems[:_PROBLEMS_SHOWN]:
+        click.echo(f"muster topology: {printable(f'{each.object}: {each.message}')}", err=True)
+    if len(problems) > _PROBLEMS_SHOWN:
+        click.echo(f"muster topology: and {counted(len(problems) - _PROBLEMS_SHOWN, 'more problem')}", err=True)

@@ -1,0 +1,168 @@
+"""The tree of domains as text, with a bar for each resource, or as JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator, Mapping, Sequence
+
+from muster.commands.topology.domains import SurveyedDomain, SurveyedNode
+from muster.render.phrases import WIDTH, fitting, natural
+from muster.render.root_text import Paint
+from scheduler_core.diagnosis.capacity_survey import WITHOUT_GROUP, SurveyedAmount
+from scheduler_core.model.decision import Name
+from scheduler_core.model.resource_names import size
+from validators.reports.counts import counted
+from validators.reports.escape import printable
+
+VERSION = 1
+BAR = 10
+"""Cells of a bar."""
+PARTS_SHOWN = 24
+"""Limit of the domains inside one that are shown, unless all are requested."""
+NODES_SHOWN = 24
+"""Limit of nodes of a cluster without levels that are shown, unless all are requested."""
+_LONGEST = 40
+_USED, _FREE, _UNUSABLE = "█", "░", "×"  # noqa: RUF001 - a sign in a picture
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Row:
+    lead: str
+    title: str
+    nodes: int
+    amounts: Mapping[str, SurveyedAmount]
+    note: str = ""
+    """Line below the row."""
+    below: str = ""
+    """Prefix of that line."""
+
+
+def as_text(whole: SurveyedDomain, resources: Sequence[str], *, colour: bool, every: bool) -> str:
+    """Return the tree with a bar for each of *resources*; with *every*, all domains and nodes."""
+    rows = [*_rows(whole, "", "", every=every)]
+    titles = max(len(f"{row.lead}{row.title}") for row in rows)
+    cells = [[_cell(row.amounts.get(name)) for name in resources] for row in rows]
+    widths = [max(len(name), BAR + 1 + max(len(line[column]) for line in cells)) for column, name in enumerate(resources)]
+    paint = Paint(colour)
+    head = ["".ljust(titles), "nodes", *(name.ljust(width) for name, width in zip(resources, widths, strict=True))]
+    lines = [paint.bold("  ".join(head).rstrip())]
+    for row, texts in zip(rows, cells, strict=True):
+        title = f"{row.lead}{row.title}".ljust(titles)
+        bars = [f"{_bar(row.amounts.get(name))} {text}".ljust(width) for name, text, width in zip(resources, texts, widths, strict=True)]
+        lines.append("  ".join([title, f"{row.nodes:5,}" if row.nodes else " " * 5, *bars]).rstrip())
+        if row.note:
+            lines.append(paint.dim(f"{row.below}{row.note}"))
+    legend = f"{_USED} used  {_FREE} free"
+    if any(each.unusable for row in rows for each in row.amounts.values()):
+        closed = "is" if whole.closed == 1 else "are"
+        reasons = "cordoned, not ready, or without cpu, memory or pod slots"
+        legend += f"  {_UNUSABLE} unusable: {counted(whole.closed, 'node')} {closed} {reasons}"
+    return "\n".join([*lines, "", paint.dim(legend)]) + "\n"
+
+
+def _rows(domain: SurveyedDomain, lead: str, below: str, *, every: bool) -> Iterator[_Row]:
+    shown = domain.parts if every else domain.parts[:PARTS_SHOWN]
+    nodes = domain.members if every or (not domain.path and len(domain.members) <= NODES_SHOWN) else ()
+    hidden = domain.parts[len(shown) :]
+    inner = f"{below}│  " if shown or nodes else f"{below}   "
+    note = "" if domain.parts and domain.path else _groups(domain.groups, WIDTH - len(inner))
+    yield _Row(lead, _short(domain.title), domain.nodes, _by_name(domain.amounts), note, inner)
+    for number, part in enumerate(shown):
+        last = number + 1 == len(shown) and not hidden
+        yield from _rows(part, f"{below}{'└─' if last else '├─'} ", f"{below}{'   ' if last else '│  '}", every=every)
+    for number, node in enumerate(nodes):
+        last = number + 1 == len(nodes)
+        yield _node_row(node, f"{below}{'└─' if last else '├─'} ", f"{below}{'   ' if last else '│  '}")
+    if hidden:
+        rest = sum(part.nodes for part in hidden)
+        yield _Row(f"{below}└─ ", f"… and {counted(len(hidden), 'more domain')}", rest, _summed(hidden))
+
+
+def _node_row(node: SurveyedNode, lead: str, below: str) -> _Row:
+    note = "; ".join(filter(None, (node.reason, _groups(node.groups, WIDTH - len(below)))))
+    return _Row(lead, _short(node.name), 0, _by_name(node.amounts), note, f"{below}   ")
+
+
+def _short(title: str) -> str:
+    text = printable(title)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def _by_name(amounts: Sequence[SurveyedAmount]) -> dict[str, SurveyedAmount]:
+    return {each.resource: each for each in amounts}
+
+
+def _summed(domains: Sequence[SurveyedDomain]) -> dict[str, SurveyedAmount]:
+    """Return the sums over *domains*, one at least."""
+    columns = zip(*(each.amounts for each in domains), strict=True)
+    return {
+        column[0].resource: SurveyedAmount(
+            column[0].resource,
+            sum(each.capacity for each in column),
+            sum(each.used for each in column),
+            sum(each.free for each in column),
+            sum(each.unusable for each in column),
+        )
+        for column in columns
+    }
+
+
+def _groups(groups: Mapping[Name, int], columns: int) -> str:
+    """Return the groups with their numbers of pods, and the number of pods without a group."""
+    ordered = sorted((group for group in groups if group != WITHOUT_GROUP), key=lambda each: (-groups[each], natural(_name(each))))
+    parts = [f"{printable(_name(each))} {counted(groups[each], 'pod')}" for each in ordered]
+    if alone := groups.get(WITHOUT_GROUP, 0):
+        parts.append(f"{counted(alone, 'pod')} without a group")
+    return fitting(parts, columns) if parts else ""
+
+
+def _name(group: Name) -> str:
+    return f"{group.namespace}/{group.name}"
+
+
+def _cell(amount: SurveyedAmount | None) -> str:
+    """Return ``12 of 64``: used of the capacity."""
+    if amount is None or not amount.capacity:
+        return "none"
+    return f"{size(amount.resource, amount.used)} of {size(amount.resource, amount.capacity)}"
+
+
+def _bar(amount: SurveyedAmount | None) -> str:
+    """Return used, unusable and free shares of the capacity; a share that is not 0 has a cell at least."""
+    if amount is None or not amount.capacity:
+        return " " * BAR
+    used = min(_cells(amount.used, amount.capacity), BAR - bool(amount.free) - bool(amount.unusable))
+    unusable = min(_cells(amount.unusable, amount.capacity), BAR - used - bool(amount.free)) if amount.free else BAR - used
+    if not amount.free and not amount.unusable:
+        used, unusable = BAR, 0
+    return _USED * used + _FREE * (BAR - used - unusable) + _UNUSABLE * unusable
+
+
+def _cells(part: int, whole: int) -> int:
+    return max(min(round(BAR * part / whole), BAR), min(part, 1))
+
+
+def as_json(levels: Sequence[str], whole: SurveyedDomain, problems: Sequence[Mapping[str, str]]) -> str:
+    """Return one JSON document: the levels, and every domain, parents first."""
+    content = {"version": VERSION, "levels": [*levels], "domains": [_domain(each) for each in whole.walk()], "problems": [*problems]}
+    return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+
+
+def _domain(domain: SurveyedDomain) -> dict[str, object]:
+    path = [None if each is None else {"key": each.key, "value": each.value} for each in domain.path]
+    groups = sorted((each for each in domain.groups if each != WITHOUT_GROUP), key=lambda each: (each.namespace, each.name))
+    return {
+        "path": path,
+        "nodes": domain.nodes,
+        "unusableNodes": domain.closed,
+        "resources": {each.resource: _amounts(each) for each in domain.amounts},
+        "groups": [{"namespace": each.namespace, "name": each.name, "pods": domain.groups[each]} for each in groups],
+        "podsWithoutGroup": domain.groups.get(WITHOUT_GROUP, 0),
+    }
+
+
+def _amounts(amount: SurveyedAmount) -> dict[str, float]:
+    """Return cpu in cores, memory and storage in bytes, other resources in units."""
+    parts = {"capacity": amount.capacity, "used": amount.used, "free": amount.free, "unusable": amount.unusable}
+    return {key: value / 1000 if amount.resource == "cpu" else value for key, value in parts.items()}
