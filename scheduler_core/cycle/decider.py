@@ -140,7 +140,7 @@ class Decider:
             message=diagnosis.volumes_not_held(volumes, without),
             ranks=ranks,
         )
-        return self._settled(with_devices(decision, pods, self._greedy.state.stateful.plugins, exact=not self._options.sparing))
+        return self._settled(with_devices(decision, pods, self._greedy.state.stateful.plugins, self._options))
 
     def _in_rank_order(self, request: PlacementRequest, outcome: PlacementOutcome) -> tuple[PlacementOutcome, tuple[RankedGroup, ...]]:
         """Return *outcome* with its nodes in rank order, and the report on it; unchanged if the order is off."""

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from scheduler_core.model.decision import Decision, Status
 from scheduler_core.model.device_claims import DeviceClaim
 from scheduler_core.model.devices import Allocation
+from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.wording import listed
 from scheduler_core.plugins.base import StatefulPlugin
@@ -18,15 +19,16 @@ _LISTED = 3
 """Maximum number of faults in a message."""
 
 
-def with_devices(decision: Decision, pods: Sequence[Assigned], plugins: Sequence[StatefulPlugin], *, exact: bool) -> Decision:
-    """Return *decision*, which places *pods*, with their devices; if *exact*, also with the faults of kube-scheduler 1.37.1."""
+def with_devices(decision: Decision, pods: Sequence[Assigned], plugins: Sequence[StatefulPlugin], options: PlacingOptions) -> Decision:
+    """Return *decision*, which places *pods*, with their devices; unless *options* are sparing, also with the faults of kube-scheduler 1.37.1."""
     if not any(pod.device_claims for pod, _ in pods):
         return decision
-    faults = _device_faults(pods, plugins) if exact else ""
+    faults = "" if options.sparing else _device_faults(pods, plugins)
     message = ". ".join(filter(None, (decision.message, faults)))
     decision = dataclasses.replace(decision, message=message, devices=_chosen_devices(pods, plugins))
-    decision = _with_waiting_pods(decision, (pod for pod, _ in pods))
-    return _without_unreserved_pods(decision, pods) if exact else decision
+    if options.leaves_waiting:
+        decision = _with_waiting_pods(decision, (pod for pod, _ in pods))
+    return decision if options.sparing else _without_unreserved_pods(decision, pods)
 
 
 def _chosen_devices(pods: Sequence[Assigned], plugins: Sequence[StatefulPlugin]) -> dict[DeviceClaim, Allocation]:

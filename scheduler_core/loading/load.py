@@ -109,7 +109,7 @@ def _with_devices(
     from scheduler_core.loading.read_devices import read_devices
 
     devices = read_devices(kinds, problems)
-    return PodDevices(devices, group_entries(groups)).resolved(drafts, reader.forms), devices
+    return PodDevices(devices, group_entries(groups).get).resolved(drafts, reader.forms), devices
 
 
 def configured_profiles(objects: Iterable[GatheredObjects], nodes: int, problems: list[Problem]) -> SchedulerProfiles:

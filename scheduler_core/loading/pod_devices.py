@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
 from scheduler_core.loading.drafts import Draft
 from scheduler_core.loading.extended_resources import ExtendedSpecs
@@ -13,8 +13,8 @@ from scheduler_core.loading.pod_forms import PodForm, PodForms
 from scheduler_core.model.device_claims import DeviceClaim, DeviceNeed, DeviceObjects, KnownClaim, PodEntry, spec_of
 from validators.model.group import PodGroup
 
-GroupEntries = Mapping[Name, Mapping[PodEntry, str | None]]
-"""Entries of the PodGroups by namespace and name: each without its index, with the claim that was created for it."""
+GroupEntries = Callable[[Name], Mapping[PodEntry, str | None] | None]
+"""Returns the entries of a PodGroup: each without its index, with the claim that was created for it; None if there is no such group."""
 
 
 class _HeldError(Exception):
@@ -55,34 +55,35 @@ class PodDevices:
         self._objects = objects
         self._groups = groups
         self._extended = ExtendedSpecs(objects.resources)
-        self._of_extended = {
-            (namespace, claim.owner[1]) for (namespace, _), claim in objects.claims.items() if claim.extended and claim.owner[0] == "Pod"
-        }
 
     def resolved(self, drafts: Sequence[Draft], forms: PodForms) -> list[Draft]:
         """Return *drafts* with the requirements of their claims."""
-        found: dict[int, list[_Claim]] = {}
-        held: dict[int, str] = {}
-        for number, draft in enumerate(drafts):
-            if not draft.entries and not self._has_extended(draft):
-                continue
-            try:
-                found[number] = [] if draft.node else [*self._claims(draft), *self._extended_claims(draft)]
-            except _HeldError as error:
-                held[number], found[number] = str(error), []
-        uses = Counter(key for claims in found.values() for key in {each.identity.key for each in claims})
+        found = {number: self._found(draft) for number, draft in enumerate(drafts) if self._has_claims(draft)}
+        uses = Counter(key for claims, _ in found.values() for key in {each.identity.key for each in claims})
         shared = frozenset(key for key, count in uses.items() if count > 1)
         return [
-            dataclasses.replace(
-                draft,
-                form=self._form(draft, found[number], forms, shared),
-                device_claims=tuple(each.identity for each in found[number]),
-                held=held.get(number, ""),
-            )
-            if number in found
-            else draft
-            for number, draft in enumerate(drafts)
+            self._with_claims(draft, *found[number], forms, shared) if number in found else draft for number, draft in enumerate(drafts)
         ]
+
+    def resolved_pod(self, draft: Draft, forms: PodForms, shared: Container[str]) -> Draft:
+        """Return *draft* with the present requirements of its claims; *shared* are the keys of claims that several pods use."""
+        if not self._has_claims(draft) and not draft.form.devices:
+            return draft
+        return self._with_claims(draft, *self._found(draft), forms, shared)
+
+    def _has_claims(self, draft: Draft) -> bool:
+        return bool(draft.entries) or self._has_extended(draft)
+
+    def _found(self, draft: Draft) -> tuple[list[_Claim], str]:
+        """Return the claims of a pod without a node, or the reason that keeps it out of the scheduling queue."""
+        try:
+            return ([] if draft.node else [*self._claims(draft), *self._extended_claims(draft)]), ""
+        except _HeldError as error:
+            return [], str(error)
+
+    def _with_claims(self, draft: Draft, claims: list[_Claim], held: str, forms: PodForms, shared: Container[str]) -> Draft:
+        form = self._form(draft, claims, forms, shared)
+        return dataclasses.replace(draft, form=form, device_claims=tuple(each.identity for each in claims), held=held)
 
     def _form(self, draft: Draft, claims: Sequence[_Claim], forms: PodForms, shared: Container[str]) -> PodForm:
         needs = tuple(self._need(each, shared) for each in claims)
@@ -99,7 +100,7 @@ class PodDevices:
 
     def _need_of_extended(self, draft: Draft) -> DeviceNeed:
         # kube-scheduler deletes a claim of an earlier attempt first.
-        refusal = "cannot schedule extended resource claim" if draft.name in self._of_extended else ""
+        refusal = "cannot schedule extended resource claim" if draft.name in self._objects.extended else ""
         return DeviceNeed("spec.containers", extended=self._extended.find(draft.containers), refusal=refusal)
 
     def _need(self, claim: _Claim, shared: Container[str]) -> DeviceNeed:
@@ -117,18 +118,18 @@ class PodDevices:
     def _claims(self, draft: Draft) -> Iterator[_Claim]:
         """Yield the claims of a pod; an entry for which no claim is needed has none.  Raises _HeldError."""
         namespace, pod = draft.name
-        entries = self._groups.get((namespace, draft.group), {})
+        entries = self._groups((namespace, draft.group)) or {}
         for index, each in enumerate(draft.entries):
             of_group = PodEntry(each.name, each.claim, each.template) in entries
             label = f"podgroup/{draft.group}/{each.name}" if of_group else f"pod/{pod}/{each.name}"
             if not each.claim and not each.template:
                 raise _HeldError(f'pod "{namespace}/{pod}", spec.resourceClaim "{each.name}": none of the supported fields are set')
             if each.claim:
-                yield self._existing(index, draft, each.claim, f"{namespace}/{each.claim}")
+                yield self._existing(index, draft, each.claim, f"{namespace}/{each.claim}", of_group=of_group)
                 continue
             created = entries.get(PodEntry(each.name, each.claim, each.template)) if of_group and not each.known else each.created
             if created:
-                claim = self._existing(index, draft, created, label)
+                claim = self._existing(index, draft, created, label, of_group=of_group)
                 self._check_owner(draft, claim)
                 yield claim
             elif not each.known:
@@ -136,7 +137,7 @@ class PodDevices:
                     raise _HeldError(f'pod "{namespace}/{pod}": ResourceClaim not created yet')
                 yield _Claim(index, DeviceClaim(f"{namespace}:{label}", label), label, None, (namespace, each.template))
 
-    def _existing(self, index: int, draft: Draft, name: str, label: str) -> _Claim:
+    def _existing(self, index: int, draft: Draft, name: str, label: str, *, of_group: bool) -> _Claim:
         namespace = draft.name[0]
         key = f"{namespace}/{name}"
         if (known := self._objects.claims.get((namespace, name))) is None:
@@ -144,7 +145,7 @@ class PodDevices:
         if known.deleting:
             raise _HeldError(f'resourceclaim "{name}" is being deleted')
         users = frozenset({("pods", draft.name[1]), ("podgroups", draft.group)})
-        return _Claim(index, DeviceClaim(key, label), name, known, users=users)
+        return _Claim(index, DeviceClaim(key, label, of_group), name, known, users=users)
 
     def _check_owner(self, draft: Draft, claim: _Claim) -> None:
         owner = claim.known.owner if claim.known is not None else ("", "")

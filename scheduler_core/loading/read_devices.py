@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from scheduler_core.loading.claim_specs import ClaimSpecs
@@ -33,35 +33,40 @@ from validators.model import quantity
 from validators.model.quantity import Amount
 
 D = TypeVar("D", ResourceSlice, DeviceClass, DeviceTaintRule, ResourceClaim, ResourceClaimTemplate)
-_Rules = tuple[DeviceTaintRuleSpec, ...]
 
 
 def read_devices(kinds: Mapping[str, list[GatheredObjects]], problems: list[Problem]) -> DeviceObjects:
     """Return the usable slices, claims and templates, of the objects by kind."""
-    classes = one_each(kinds["DeviceClass"], _read_class, problems).good
-    rules = one_each(kinds["DeviceTaintRule"], _read_rule, problems).good
-    slices = one_each(kinds["ResourceSlice"], _read_slice, problems).good
+    classes = one_each(kinds["DeviceClass"], read_device_class, problems).good
+    rules = one_each(kinds["DeviceTaintRule"], read_taint_rule, problems).good
+    slices = one_each(kinds["ResourceSlice"], read_slice, problems).good
     specs = ClaimSpecs({name: each for (_, name), each in classes.items()})
 
-    def read_claim(gathered: GatheredObjects) -> tuple[Name, KnownClaim]:
-        name, claim = _named(gathered, ResourceClaim)
+    def read_known(gathered: GatheredObjects) -> tuple[Name, KnownClaim]:
+        name, claim = read_resource_claim(gathered)
         return name, known_claim(claim, specs.spec("/".join(name), claim.spec))
 
     def read_template(gathered: GatheredObjects) -> tuple[Name, ClaimSpec | str]:
         name, template = _named(gathered, ResourceClaimTemplate)
         return name, specs.spec(f"{name[0]}/of template {name[1]}", template.spec.spec)
 
-    claims = one_each(kinds["ResourceClaim"], read_claim, problems).good
+    claims = one_each(kinds["ResourceClaim"], read_known, problems).good
     templates = one_each(kinds["ResourceClaimTemplate"], read_template, problems).good
     tainting = tuple(each for _, each in sorted(rules.items()))
-    published = (_published(name, each, tainting) for (_, name), each in sorted(slices.items()))
+    published = (published_slice(name, each, tainting) for (_, name), each in sorted(slices.items()))
     return DeviceObjects(
         resources=specs.resources(),
         slices=tuple(each for each in published if each is not None),
         claims=claims,
         templates=templates,
         allocated={"/".join(name): each.allocation for name, each in claims.items() if each.allocation is not None},
+        extended=frozenset(pod for name, each in claims.items() if (pod := extended_owner(name[0], each)) is not None),
     )
+
+
+def extended_owner(namespace: str, claim: KnownClaim) -> Name | None:
+    """Return the pod for whose extended resources a claim in *namespace* was created; None for any other claim."""
+    return (namespace, claim.owner[1]) if claim.extended and claim.owner[0] == "Pod" else None
 
 
 def known_claim(claim: ResourceClaim, spec: ClaimSpec | str) -> KnownClaim:
@@ -77,26 +82,36 @@ def known_claim(claim: ResourceClaim, spec: ClaimSpec | str) -> KnownClaim:
         failed=failed,
         timed=status.allocation is None or status.allocation.allocation_timestamp is not None,
         extended=metadata.annotations.extended_resource_claim == "true",
+        uid=metadata.uid,
+        users=frozenset(each.uid for each in status.reserved_for or ()),
         consumers=tuple((each.resource, each.name) for each in status.reserved_for or ()),
     )
 
 
-def _read_class(gathered: GatheredObjects) -> tuple[Name, DeviceClass]:
+def read_device_class(gathered: GatheredObjects) -> tuple[Name, DeviceClass]:
+    """Read a device class.  Raises Unusable."""
     return _named(gathered, DeviceClass)
 
 
-def _read_rule(gathered: GatheredObjects) -> tuple[Name, DeviceTaintRuleSpec]:
+def read_taint_rule(gathered: GatheredObjects) -> tuple[Name, DeviceTaintRuleSpec]:
+    """Read a device taint rule.  Raises Unusable."""
     name, rule = _named(gathered, DeviceTaintRule)
     return name, rule.spec
 
 
-def _read_slice(gathered: GatheredObjects) -> tuple[Name, ResourceSlice]:
+def read_slice(gathered: GatheredObjects) -> tuple[Name, ResourceSlice]:
+    """Read a slice whose amounts are readable.  Raises Unusable."""
     name, published = _named(gathered, ResourceSlice)
     try:
         _check_amounts(published)
     except ValueError as error:
         raise Unusable(str(error)) from None
     return name, published
+
+
+def read_resource_claim(gathered: GatheredObjects) -> tuple[Name, ResourceClaim]:
+    """Read a claim.  Raises Unusable."""
+    return _named(gathered, ResourceClaim)
 
 
 def _check_amounts(published: ResourceSlice) -> None:
@@ -129,7 +144,7 @@ def _named(gathered: GatheredObjects, model: type[D]) -> tuple[Name, D]:
     return name_in(gathered.kind, decoded.metadata), decoded
 
 
-def _published(name: str, published: ResourceSlice, rules: _Rules) -> DeviceSlice | None:
+def published_slice(name: str, published: ResourceSlice, rules: Sequence[DeviceTaintRuleSpec]) -> DeviceSlice | None:
     """Return a slice; None if kube-scheduler 1.37 ignores it: a device has compatibility groups, whose gate is off."""
     spec = published.spec
     devices = tuple(_device(spec.driver, spec.pool.name, each, rules) for each in spec.devices or ())
@@ -150,7 +165,7 @@ def _published(name: str, published: ResourceSlice, rules: _Rules) -> DeviceSlic
     )
 
 
-def _device(driver: str, pool: str, device: Device, rules: _Rules) -> PublishedDevice:
+def _device(driver: str, pool: str, device: Device, rules: Sequence[DeviceTaintRuleSpec]) -> PublishedDevice:
     content: DeviceContent = device.basic or device
     taints = tuple(each.taint for each in rules if _is_tainted(each, (driver, pool, device.name)))
     if taints:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from scheduler_core.model.devices import Allocation, ClaimSpec, DeviceSlice, ExtendedSpec
 
@@ -49,11 +49,13 @@ class DeviceClaim:
     Attributes:
         key: identity of the claim: ``namespace/name``, or for one that does not exist yet, ``label`` after the namespace and a colon.
         label: its name in decisions.
+        of_group: True if it is reserved for the PodGroup of the pod, not for the pod.
 
     """
 
     key: str
     label: str
+    of_group: bool = dataclasses.field(default=False, compare=False)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ class KnownClaim:
         spec: its specification, or the reason why no pod can use it.
         owner: kind and name of its controller.
         failed: True if the binding of its devices failed.
-        consumers: uid, or kind and name, of the pods and PodGroups that it is reserved for.
+        consumers: resource and name of the pods and PodGroups that it is reserved for.
 
     """
 
@@ -97,6 +99,14 @@ class KnownClaim:
     consumers: tuple[tuple[str, str], ...] = ()
     extended: bool = False
     """True if it was created for extended resources of a pod."""
+    uid: str = ""
+    users: frozenset[str] = frozenset()
+    """Uids of its consumers."""
+
+    @property
+    def waits(self) -> bool:
+        """Return whether binding conditions of its devices are not met yet."""
+        return self.allocation is not None and any(each.waits for each in self.allocation.devices)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -126,6 +136,7 @@ class DeviceObjects:
         templates: specifications, or the reason why no pod can use them, by namespace and name.
         allocated: allocations of the claims, by key.
         resources: device class and its selectors, by extended resource.
+        extended: pods with a claim that an earlier attempt created for their extended resources, by namespace and name.
 
     """
 
@@ -134,6 +145,7 @@ class DeviceObjects:
     templates: Mapping[ClaimName, ClaimSpec | str] = dataclasses.field(default_factory=dict)
     allocated: Mapping[str, Allocation] = dataclasses.field(default_factory=dict)
     resources: Mapping[str, tuple[str, tuple[str, ...]]] = dataclasses.field(default_factory=dict)
+    extended: Collection[ClaimName] = frozenset()
 
     def with_allocations(self, allocations: Mapping[str, Allocation], released: frozenset[str] = frozenset()) -> DeviceObjects:
         """Return the same after *allocations* by key, without those of the claims in *released*."""

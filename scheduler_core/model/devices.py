@@ -145,6 +145,8 @@ class GivenDevice:
         shared: True if it is a share of a device.
         consumed: capacity of the share.
         waits: True if binding conditions must be met before the pod is bound.
+        conditions: these binding conditions; not read from an allocation.
+        failure_conditions: conditions that mean that the binding failed; not read from an allocation.
 
     """
 
@@ -154,6 +156,8 @@ class GivenDevice:
     shared: bool = False
     consumed: tuple[tuple[str, decimal.Decimal], ...] = ()
     waits: bool = False
+    conditions: tuple[str, ...] = ()
+    failure_conditions: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """Return ``request=pool/device``."""
@@ -166,3 +170,7 @@ class Allocation:
 
     devices: tuple[GivenDevice, ...]
     nodes: NodeSelector | None = None
+
+    def same_devices(self, other: Allocation) -> bool:
+        """Return whether *other* has the same devices for the same requests."""
+        return sorted((each.request, each.id) for each in self.devices) == sorted((each.request, each.id) for each in other.devices)

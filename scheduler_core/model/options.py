@@ -34,6 +34,7 @@ class PlacingOptions:
         preempt_for_leftovers: preempt for pods of a running gang that could not be placed although others were (KEP-6012,
             Preemption triggering rules).
         preempt: preempt for a root that does not fit.
+        leaves_waiting: leave out pods whose devices have binding conditions that are not met; the sidecar binds them later.
         overlooks: reprieve units of which kube-scheduler does not see that they conflict with the group.
         rank_order: after a root is placed, let equal pods of a group exchange nodes so that consecutive ranks are neighbours.
 
@@ -46,6 +47,7 @@ class PlacingOptions:
     every_pod: bool = False
     preempt_for_leftovers: bool = False
     preempt: bool = True
+    leaves_waiting: bool = True
     overlooks: bool = True
     rank_order: bool = False
 

@@ -169,6 +169,7 @@ class DeviceClassSpec(Wire, frozen=True, gc=False):
 
     selectors: tuple[DeviceSelector, ...] | None = None
     extended_resource_name: str | None = None
+    config: tuple[object, ...] | None = None
 
 
 class DeviceClass(Wire, frozen=True, gc=False):

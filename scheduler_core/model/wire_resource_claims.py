@@ -94,6 +94,7 @@ class Consumer(Wire, frozen=True, gc=False):
     api_group: str = ""
     resource: str = ""
     name: str = ""
+    uid: str = ""
 
 
 class DeviceCondition(Wire, frozen=True, gc=False):
@@ -132,6 +133,7 @@ class ResourceClaimMeta(Wire, frozen=True, gc=False):
 
     name: str = ""
     namespace: str = ""
+    uid: str = ""
     deletion_timestamp: str | None = None
     annotations: ResourceClaimAnnotations = ResourceClaimAnnotations()
     owner_references: tuple[OwnerReference, ...] | None = None

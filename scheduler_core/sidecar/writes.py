@@ -13,6 +13,8 @@ import dataclasses
 import enum
 from typing import ClassVar
 
+from scheduler_core.model.devices import Allocation
+
 MOST_URGENT = -1
 """Urgency of a report that writes fail: it must not wait for these writes."""
 
@@ -137,8 +139,31 @@ class ClearSelectedNode(_Action):
     node: str
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class AllocateClaim(_Action):
+    """Allocate a ResourceClaim, unless it is already allocated to the same devices, and reserve it for pods or PodGroups."""
+
+    urgency: ClassVar[int] = 0
+    target: Ref
+    allocation: Allocation
+    consumers: tuple[Ref, ...]
+    configurations: tuple[tuple[str, bytes], ...] = ()
+    """Configuration of the device classes of the claim, as JSON by name of the class."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ReleaseClaim(_Action):
+    """Remove reservations of a ResourceClaim, and deallocate it if no other reservation is left."""
+
+    urgency: ClassVar[int] = 1
+    target: Ref
+    consumers: tuple[Ref, ...]
+
+
 VolumeWrite = ReserveVolume | SelectNode
 """Writes that bind the volumes of a pod before the pod itself is bound."""
+PreBindWrite = VolumeWrite | AllocateClaim
+"""Writes that must succeed before a pod is bound."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -239,6 +264,8 @@ Write = (
     | ReserveVolume
     | SelectNode
     | ClearSelectedNode
+    | AllocateClaim
+    | ReleaseClaim
     | SetCondition
     | Evict
     | Remove

@@ -120,7 +120,16 @@ class NodeAllocations:
     def _allocation(self, chosen: Iterable[tuple[Choice, PoolDevice]], node: int) -> Allocation:
         chosen = list(chosen)
         given = (
-            GivenDevice(each.request, device.id, each.admin, each.shared, each.consumed, bool(device.content.binding_conditions))
+            GivenDevice(
+                each.request,
+                device.id,
+                each.admin,
+                each.shared,
+                each.consumed,
+                bool(device.content.binding_conditions),
+                device.content.binding_conditions or (),
+                device.content.binding_failure_conditions or (),
+            )
             for each, device in chosen
         )
         return Allocation(tuple(given), _node_selector((device for _, device in chosen), self._nodes.names[node]))

@@ -10,8 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from scheduler_core.loading import gather
 from scheduler_core.loading.gather import ATTACH_KINDS, CAPACITY_KINDS, SELECTING_KINDS, VOLUME_KINDS, GatheredObjects, Name, Unusable
+from scheduler_core.loading.pod_devices import group_entries
 from scheduler_core.model import wire
 from scheduler_core.model.decision import Name as Root
+from scheduler_core.model.device_claims import PodEntry
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.snapshot import ClusterSnapshot
@@ -19,6 +21,7 @@ from scheduler_core.model.volumes import VolumeObjects
 from scheduler_core.placement.extension_points import Plugins
 from scheduler_core.placement.state import NO_PLUGINS, PlacementState
 from scheduler_core.sidecar.cache.cluster_changes import ChangeReporter
+from scheduler_core.sidecar.cache.device_cache import DEVICE_KINDS, DeviceCache, DeviceChange
 from scheduler_core.sidecar.cache.freshness import Freshness, Stamp, number
 from scheduler_core.sidecar.cache.group_cache import GroupCache, Key, LiveGroup
 from scheduler_core.sidecar.cache.live_snapshot import LiveSnapshots
@@ -26,18 +29,19 @@ from scheduler_core.sidecar.cache.namespace_cache import NamespaceCache
 from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND, OPTIONAL, Cause, NeededKinds, Unlisted
 from scheduler_core.sidecar.cache.node_usage import NodeUsage
 from scheduler_core.sidecar.cache.object_head import read_head
-from scheduler_core.sidecar.cache.pod_cache import LABELS, LivePod, PodReader
-from scheduler_core.sidecar.cache.pod_updates import PodUpdates
+from scheduler_core.sidecar.cache.pod_cache import LABELS, LivePod
+from scheduler_core.sidecar.cache.pod_reader import PodReader
+from scheduler_core.sidecar.cache.pod_updates import PodUpdates, SharedDeviceClaims
 from scheduler_core.sidecar.cache.selector_cache import SelectorCache
 from scheduler_core.sidecar.cache.volume_cache import VolumeCache
 from scheduler_core.sidecar.writes import Ref
-from validators.model.group import Group
+from validators.model.group import Group, PodGroup
 from validators.versions.served import hub_of
 
 __all__ = ["KINDS", "LABELS", "Cache"]
 
-KINDS = tuple(kind for kind in gather.KINDS if kind not in gather.DEVICE_KINDS)
-"""Kinds that are watched; pods with resource claims are not placed."""
+KINDS = tuple(kind for kind in gather.KINDS if kind != "ResourceClaimTemplate")
+"""Kinds that are watched; a pod waits until its claims are created from templates."""
 _ABOUT_VOLUMES = frozenset({*VOLUME_KINDS, *ATTACH_KINDS, *CAPACITY_KINDS})
 
 _FEW_FORMS = 2_000
@@ -51,6 +55,7 @@ class Cache:
         usage: pods, nodes, and the resources in use.
         group_cache: groups, Workloads, priority classes and disruption budgets.
         reporter: changes that can help a root.
+        devices: claims to devices, and the devices.
 
     """
 
@@ -66,17 +71,20 @@ class Cache:
         self._versions = {kind: Freshness() for kind in KINDS}
         self._needed = NeededKinds()
         self._unsynced = set(KINDS) - ON_DEMAND
-        self._reader = PodReader(membership)
         self._sweep_at = _FEW_FORMS
         self._unusable: dict[Key, str] = {}
         self.group_cache = GroupCache()
         self._volumes = VolumeCache()
         self.usage = NodeUsage(self.group_cache, self._volumes)
+        self.devices = DeviceCache(self._group_entries, SharedDeviceClaims(self.usage.pods))
+        self._reader = PodReader(membership, self.devices)
         self._selectors = SelectorCache()
         self._namespaces = NamespaceCache()
         self.reporter = ChangeReporter(self.usage, self.group_cache)
         self._updates = PodUpdates(self.usage, self._volumes, self._reader, self.reporter)
-        self._snapshots = LiveSnapshots(self.usage, self.group_cache, self._volumes, self._selectors, self._namespaces, self._unusable)
+        self._snapshots = LiveSnapshots(
+            self.usage, self.group_cache, self._volumes, self.devices, self._selectors, self._namespaces, self._unusable
+        )
 
     @property
     def volumes(self) -> VolumeObjects:
@@ -214,10 +222,13 @@ class Cache:
             self._selectors.add_or_update(raw_object, name)
         elif raw_object.kind in _ABOUT_VOLUMES:
             self._updates.apply(self._volumes.add_or_update(raw_object, name))
+        elif raw_object.kind in DEVICE_KINDS:
+            self._apply_devices(self.devices.add_or_update(raw_object, name))
         else:
             before = self.reporter.before_change(raw_object.kind, name)
             self.group_cache.add_or_update(raw_object, name, stamp)
             self.reporter.group(raw_object.kind, name, before)
+            self._updates.group_changed(raw_object.kind, name)
 
     def _remove(self, kind: str, name: Name) -> None:
         if kind == "Pod":
@@ -235,10 +246,23 @@ class Cache:
             self._selectors.remove(kind, name)
         elif kind in _ABOUT_VOLUMES:
             self._updates.apply(self._volumes.remove(kind, name))
+        elif kind in DEVICE_KINDS:
+            self._apply_devices(self.devices.remove(kind, name))
         else:
             before = self.reporter.before_change(kind, name)
             self.group_cache.remove(kind, name)
             self.reporter.group(kind, name, before)
+            self._updates.group_changed(kind, name)
+
+    def _apply_devices(self, change: DeviceChange) -> None:
+        self._updates.apply_devices(change)
+        if change.resources is not None:
+            for pod in self.usage.pods.with_device_claims.values():
+                self._needed.add_pod(pod.draft)
+
+    def _group_entries(self, name: Name) -> Mapping[PodEntry, str | None] | None:
+        live = self.group_cache.groups.get(("PodGroup", *name))
+        return group_entries((live.group,))[name] if live is not None and isinstance(live.group, PodGroup) else None
 
     def _add_pod(self, raw_object: GatheredObjects, name: Name, stamp: Stamp) -> None:
         key = (raw_object.kind, *name)

@@ -29,6 +29,7 @@ class ClusterChanges:
         pods_moved: whether a pod was added to or removed from a node, or changed its labels there.
         budgets: whether a disruption budget changed.
         storage: whether the volumes that claims without a volume can get changed.
+        devices: whether devices were added, changed or freed.
         priorities_changed: whether a priority class changed.
         units: whether a group with running pods changed, so that its preemption units can differ.
         kinds: kinds that were listed, or could not be listed, and that pods wait for.
@@ -41,6 +42,7 @@ class ClusterChanges:
     pods_moved: bool = False
     budgets: bool = False
     storage: bool = False
+    devices: bool = False
     priorities_changed: bool = False
     units: bool = False
     kinds: set[str] = dataclasses.field(default_factory=set)
@@ -48,11 +50,16 @@ class ClusterChanges:
     @property
     def events(self) -> frozenset[ClusterEvent]:
         """Return the changes as the cluster events that plugins register for."""
-        happened = {ClusterEvent.NODE: self.nodes, ClusterEvent.ROOM: self.freed_nodes, ClusterEvent.POD: self.pods_moved}
+        happened = {
+            ClusterEvent.NODE: self.nodes,
+            ClusterEvent.ROOM: self.freed_nodes,
+            ClusterEvent.POD: self.pods_moved,
+            ClusterEvent.DEVICE: self.devices,
+        }
         return frozenset(event for event, change in happened.items() if change)
 
     def __bool__(self) -> bool:
-        happened = self.pods_moved or self.budgets or self.storage or self.priorities_changed or self.units
+        happened = self.pods_moved or self.budgets or self.storage or self.devices or self.priorities_changed or self.units
         return happened or bool(self.roots or self.freed_nodes or self.nodes or self.kinds)
 
 
@@ -103,6 +110,11 @@ class ChangeReporter:
         """Record that all objects of a kind that pods wait for were listed, or could not be listed."""
         self.change_count += 1
         self.changes.kinds.add(kind)
+
+    def devices(self) -> None:
+        """Record that devices were added, changed or freed."""
+        self.change_count += 1
+        self.changes.devices = True
 
     def before_change(self, kind: str, name: Name) -> Before:
         """Return the state before a change, to be passed to ``group``."""
@@ -209,6 +221,7 @@ def _differs(one: LivePod | None, other: LivePod | None) -> bool:
         or before.terminating != after.terminating
         or before.gates != after.gates
         or before.group != after.group
+        or (before.device_claims, before.held) != (after.device_claims, after.held)
         or one.pinned_node != other.pinned_node
         or one.stamp.uid != other.stamp.uid
         or before.labels != after.labels

@@ -16,6 +16,7 @@ from apiserver.api import Api
 from apiserver.discovery import path_of
 from apiserver.watch import Watcher, WatchStatus
 from scheduler_core.loading.gather import ATTACH_KINDS, CAPACITY_KINDS, SELECTING_KINDS, VOLUME_KINDS
+from scheduler_core.sidecar.cache.device_cache import DEVICE_KINDS
 from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND, OPTIONAL, Cause, Unlisted, explain_unlisted, missing_rule
 from validators.versions.served import Resource, resource
 
@@ -24,7 +25,7 @@ WATCHED = tuple(
         resource,
         (
             *("PriorityClass", "Node", "PodDisruptionBudget", "Namespace"),
-            *(*VOLUME_KINDS, *ATTACH_KINDS, *CAPACITY_KINDS, *SELECTING_KINDS),
+            *(*VOLUME_KINDS, *ATTACH_KINDS, *CAPACITY_KINDS, *DEVICE_KINDS, *SELECTING_KINDS),
             *("Workload", "CompositePodGroup", "PodGroup", "Pod"),
         ),
     )

@@ -15,6 +15,7 @@ from scheduler_core.model.decision import Name as Root
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.sidecar.cache.device_cache import DeviceCache
 from scheduler_core.sidecar.cache.group_cache import CachedObjects, GroupCache, Key
 from scheduler_core.sidecar.cache.namespace_cache import NamespaceCache
 from scheduler_core.sidecar.cache.node_usage import NodeUsage
@@ -34,13 +35,14 @@ class LiveSnapshots:
         node_usage: NodeUsage,
         groups: GroupCache,
         volumes: VolumeCache,
+        devices: DeviceCache,
         selectors: SelectorCache,
         namespaces: NamespaceCache,
         unusable: dict[Key, str],
     ) -> None:
         self._node_usage = node_usage
         self._groups = groups
-        self._volumes = volumes
+        self._volumes, self._devices = volumes, devices
         self._selectors, self._namespaces = selectors, namespaces
         self._unusable = unusable
         self._known = CachedObjects(groups, node_usage.nodes)
@@ -96,6 +98,7 @@ class LiveSnapshots:
             budgets=tuple(budgets[name] for name in sorted(budgets)),
             known=self._known,
             volumes=self._volumes.objects,
+            devices=self._devices.objects,
             selectors=self._selectors.objects,
             namespaces=self._namespaces.labels,
         )
@@ -126,6 +129,7 @@ class LiveSnapshots:
             **group_cache.unusable,
             **self._unusable,
             **self._volumes.unusable,
+            **self._devices.unusable,
             **self._selectors.unusable,
             **self._namespaces.unusable,
             **{("Node", "", name): why for name, why in node_usage.nodes.unusable.items()},

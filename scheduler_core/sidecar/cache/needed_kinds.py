@@ -15,15 +15,16 @@ from scheduler_core.loading.gather import VOLUME_KINDS
 from scheduler_core.model.pod_meta import CONTROLLERS
 from scheduler_core.model.volumes import VolumeObjects
 from scheduler_core.model.wording import cut
+from scheduler_core.sidecar.cache.device_cache import DEVICE_KINDS
 from validators.versions.served import resource
 
 _BY_VOLUMES = (*VOLUME_KINDS, "CSINode", "CSIDriver")
 """Kinds that a pending pod with a claim or an inline disk needs."""
 _LATER_BY_VOLUMES = frozenset({"CSIStorageCapacity", "VolumeAttachment"})
 """Kinds that such a pod needs once an object of another kind requires it."""
-ON_DEMAND = frozenset({*_BY_VOLUMES, *_LATER_BY_VOLUMES, *CONTROLLERS})
+ON_DEMAND = frozenset({*_BY_VOLUMES, *_LATER_BY_VOLUMES, *DEVICE_KINDS, *CONTROLLERS})
 """Kinds that are not watched from the start."""
-OPTIONAL = frozenset(CONTROLLERS)
+OPTIONAL = frozenset({*DEVICE_KINDS, *CONTROLLERS})
 """Kinds of ``ON_DEMAND`` without which pods are placed if the API server does not serve them: then there are no such objects."""
 _LONGEST = 300
 
@@ -129,8 +130,13 @@ def _rbac_name(kind: str) -> str:
 
 def _kinds_of(draft: Draft) -> tuple[str, ...]:
     """Return the kinds that a pending pod needs, whatever other objects there are."""
-    controller = draft.controller[0]
-    return (*(_BY_VOLUMES if _has_volumes(draft) else ()), *((controller,) if controller else ()))
+    kinds = _BY_VOLUMES if _has_volumes(draft) else ()
+    if draft.entries or any(need.extended is not None for need in draft.form.devices):
+        kinds = (*kinds, *DEVICE_KINDS)
+    elif draft.containers:
+        # The device classes show whether devices provide its extended resources.
+        kinds = (*kinds, "DeviceClass")
+    return (*kinds, draft.controller[0]) if draft.controller[0] else kinds
 
 
 def _has_volumes(draft: Draft) -> bool:

@@ -33,6 +33,7 @@ class NodeCache:
         images: images of each usable node.
         image_counts: number of nodes with each image, by name.
         scored_resources: resources that scores count, besides cpu and memory.
+        device_resources: extended resources that devices provide.
         changed_images: names of images whose nodes or sizes changed since the last ``report_images``.
 
     """
@@ -44,6 +45,7 @@ class NodeCache:
         self.images: dict[str, Images] = {}
         self.image_counts: Counter[str] = Counter()
         self.scored_resources: frozenset[str] = frozenset()
+        self.device_resources: Container[str] = frozenset()
         self.changed_images: set[str] = set()
         self._nodes_with_changes: set[str] = set()
         self._shared_images: dict[ContainerImage, ContainerImage] = {}
@@ -85,6 +87,7 @@ class NodeCache:
         """Return the node table for placement; *requested* are the resources that pods request."""
         nodes = {name: self.nodes[name] for name in sorted(self.nodes)}
         table = node_table(nodes, requested, problems, self.attach, most=MAX_UNKNOWN_RESOURCES)
+        table.back_by_devices(self.device_resources)
         table.score_resources(self.scored_resources)
         return table
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from scheduler_core.loading.claim_options import report_storage
 from scheduler_core.loading.drafts import requested_rows
@@ -44,8 +44,9 @@ class NodeUsage:
         self._groups, self._volumes = groups, volumes
         self._ungates, self._binds, self._profile = False, "", DEFAULT_PROFILE
         self._placement_state: LivePlacementState | None = None
+        """None after a node or resource was added or removed."""
         self._stale = False
-        """Whether a node changed since the placement state was built; if a node is added or removed, the placement state is dropped."""
+        """Whether a node changed since the placement state was built."""
         self._shapes: dict[tuple[PodForm, Images], PodShape] = {}
         self._images: set[str] = set()
         """Names of images that a known pod has, or had since the placement state was built."""
@@ -72,10 +73,8 @@ class NodeUsage:
             return pod.assumed
         # Any user with permission to create pods can write this annotation: it counts only in mode ungate.
         read = self.nodes.nodes.get(pod.pinned_node) if self._ungates and pod.draft.scheduler != self._binds else None
-        if read is not None:
-            host = (read.node.metadata.labels or {}).get(HOSTNAME, "")
-            return pod.pinned_node if host and host == pinned_hostname(pod) else ""
-        return ""
+        host = (read.node.metadata.labels or {}).get(HOSTNAME, "") if read is not None else ""
+        return pod.pinned_node if host and host == pinned_hostname(pod) else ""
 
     def is_counted(self, pod: LivePod) -> bool:
         """Return whether the pod is counted: a pod on a node that does not exist is not."""
@@ -89,8 +88,7 @@ class NodeUsage:
 
     def add_or_update_pod(self, pod: LivePod) -> LivePod | None:
         """Add or replace *pod* and return the pod that it replaces, if any."""
-        before = self.pods.add_or_update(pod)
-        if before is not None:
+        if (before := self.pods.add_or_update(pod)) is not None:
             self._uncount(before)
             pod.keep_assumed(before)
         self._count(pod)
@@ -98,8 +96,7 @@ class NodeUsage:
 
     def remove_pod(self, key: str) -> LivePod | None:
         """Remove a pod and return it, if it existed."""
-        before = self.pods.remove(key)
-        if before is not None:
+        if (before := self.pods.remove(key)) is not None:
             self._uncount(before)
         return before
 
@@ -134,6 +131,10 @@ class NodeUsage:
         self._storage_stale = True
         if self._placement_state is not None:
             self._placement_state.nodes.storage = None
+
+    def set_device_resources(self, names: Container[str]) -> None:
+        """Set the extended resources that devices provide on nodes without them."""
+        self.nodes.device_resources, self._placement_state = names, None
 
     def remove_node(self, name: str) -> bool:
         """Remove a node and return whether it existed."""
@@ -288,8 +289,7 @@ class NodeUsage:
         rank = self._groups.priorities.rank(draft.priority, draft.class_name, draft.policy)
         node, nominated = nodes.index.get(self.node_of(pod), -1), nodes.index.get(pod.nominated, -1)
         shape = self._shape(draft.form, scored_images(draft.images, nodes), nodes)
-        record = record_of(draft, shape, rank, node=node, nominated=nominated)
-        record = pod.with_assumed(record)
+        record = pod.with_assumed(record_of(draft, shape, rank, node=node, nominated=nominated))
         if self._ungates and draft.gates == (GATE,):
             record = dataclasses.replace(record, gates=())
         return record

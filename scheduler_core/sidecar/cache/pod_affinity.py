@@ -105,6 +105,7 @@ class PodAffinityCache:
             self._counts = PodCounts(nodes, snapshot.namespaces or {})
             for pod in pods():
                 self._add_to(self._counts, pod)
+        self._counts.devices = snapshot.devices
         return self._counts
 
     def _add_to(self, counts: PodCounts, pod: PodRecord) -> None:

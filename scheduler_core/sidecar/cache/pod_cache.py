@@ -8,19 +8,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Collection, Container, Iterator, Mapping
-from typing import Final
-
-import msgspec
+from collections.abc import Iterator, Mapping
 
 from scheduler_core.loading.drafts import Draft
-from scheduler_core.loading.gather import GatheredObjects, Name
-from scheduler_core.loading.pod_forms import PodForm
-from scheduler_core.loading.read_objects import name_in, typed
-from scheduler_core.loading.read_pods import Reader
-from scheduler_core.model import wire
+from scheduler_core.loading.gather import Name
 from scheduler_core.model.pods import PodRecord, PodShape
-from scheduler_core.model.volumes import VolumeObjects
 from scheduler_core.sidecar.cache.freshness import Stamp
 from scheduler_core.sidecar.client.requests import GATE, HOSTNAME
 from scheduler_core.sidecar.writes import Condition, Ref
@@ -29,8 +21,6 @@ LABELS = ("scheduling.muster.dev/pod-group", "scheduling.x-k8s.io/pod-group")
 """Labels that name a pod's PodGroup where the API server drops ``spec.schedulingGroup``; the first label that the pod has is used."""
 SCHEDULED = "PodScheduled"
 """Type of the pod condition with the reason why a pod has no node."""
-_REJECTED = "Pod was rejected: "
-"""Start of the message of a pod that its kubelet did not admit."""
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -114,83 +104,6 @@ class Ended:
     """The name of its PodGroup; empty if it had no group or no node, or if its kubelet did not admit it: it never ran."""
 
 
-class _EndedStatus(wire.Wire, frozen=True, gc=False):
-    """``status`` of a pod that has ended, without the fields of ``wire.PodStatus``."""
-
-    message: str = ""
-
-
-class _EndedPod(wire.Wire, frozen=True, gc=False):
-    """A pod that has ended."""
-
-    status: _EndedStatus = _EndedStatus()
-
-
-_ENDED_DECODER: Final = msgspec.json.Decoder(_EndedPod)
-_MAX_TEXTS = 10_000
-"""Maximum number of shared condition messages."""
-
-
-class PodReader:
-    """Decoder of pods."""
-
-    def __init__(self, membership: tuple[str, ...]) -> None:
-        self._reader = Reader(membership)
-        self._texts: dict[str, str] = {}
-
-    def read_pod(self, raw_object: GatheredObjects, stamp: Stamp, volumes: VolumeObjects, shared: Container[Name]) -> LivePod | Ended:
-        """Return the pod with the requirements of its claims, or ``Ended`` if it has ended; *shared* are claims of several pods.
-
-        Raises:
-            Unusable: the pod cannot be used.
-
-        """
-        pod = typed(raw_object, wire.Pod)
-        name = name_in(raw_object.kind, pod.metadata)
-        if (draft := self._reader.draft(name, pod)) is None:
-            ran = pod.spec.node_name and not _is_rejected(raw_object)
-            return Ended("/".join(name), self._reader.group(pod) if ran else "")
-        pinned_node = "" if GATE in draft.gates else (pod.metadata.annotations or {}).get(GATE, "")
-        draft = self._reader.resolve_claims(self._reader.find_volumes(draft, volumes), volumes, shared)
-        return LivePod("/".join(name), stamp, draft, pinned_node, self._pod_scheduled(pod))
-
-    def with_volumes(self, pod: LivePod, volumes: VolumeObjects, shared: Container[Name]) -> LivePod | None:
-        """Return *pod* with the requirements and volumes that its claims have now; None if they are the same."""
-        before = pod.draft
-        volumes.users.remove(pod.key, before.uses)
-        draft = self._reader.resolve_claims(self._reader.find_volumes(before, volumes), volumes, shared)
-        volumes_before = before.bound_claims, before.uses, before.named_volumes
-        if draft.form is before.form and (draft.bound_claims, draft.uses, draft.named_volumes) == volumes_before:
-            return None
-        return LivePod(pod.key, pod.stamp, draft, pod.pinned_node, pod.pod_scheduled)
-
-    def sweep(self, forms: Collection[PodForm]) -> None:
-        """Remove cached forms that are not in *forms*, the forms of existing pods."""
-        self._reader.retain(forms)
-
-    def __len__(self) -> int:
-        """Return the number of known forms."""
-        return len(self._reader)
-
-    def _pod_scheduled(self, pod: wire.Pod) -> Condition | None:
-        for each in pod.status.conditions or ():
-            if each.type == SCHEDULED and each.status != "True":
-                # Pods of one group usually have the same message.
-                if len(self._texts) > _MAX_TEXTS:
-                    self._texts.clear()
-                message = self._texts.setdefault(each.message, each.message)
-                return Condition(SCHEDULED, each.status, each.reason, message, each.last_transition_time or "")
-        return None
-
-
-def _is_rejected(raw_object: GatheredObjects) -> bool:
-    """Return whether the kubelet of a pod that has ended did not admit it."""
-    try:
-        return _ENDED_DECODER.decode(raw_object.text).status.message.startswith(_REJECTED)
-    except ValueError:
-        return False
-
-
 def pinned_hostname(pod: LivePod) -> str:
     """Return the host name in the node selector of a pod; empty if none."""
     return next((value for key, value in pod.draft.form.node_selector if key == HOSTNAME), "")
@@ -214,7 +127,10 @@ class PodCache:
         """Pods with claims that wait for their first consumer."""
         self.with_disks: dict[str, LivePod] = {}
         """Pods with inline disks."""
+        self.with_device_claims: dict[str, LivePod] = {}
+        """Pods without a node that have claims to devices, or extended resources that devices can provide."""
         self._by_claim: dict[Name, dict[str, LivePod]] = {}
+        self._by_device_claim: dict[Name, dict[str, LivePod]] = {}
 
     def add_or_update(self, pod: LivePod) -> LivePod | None:
         """Add or replace *pod* and return the pod that it replaces, if any."""
@@ -228,8 +144,11 @@ class PodCache:
             self.with_delayed_claims[pod.key] = pod
         if pod.draft.disks:
             self.with_disks[pod.key] = pod
-        for claim in _claims(pod):
-            self._by_claim.setdefault(claim, {})[pod.key] = pod
+        if (pod.draft.entries or pod.draft.containers) and not pod.draft.node:
+            self.with_device_claims[pod.key] = pod
+        for index, claims in ((self._by_claim, _claims(pod)), (self._by_device_claim, _device_claims(pod))):
+            for claim in claims:
+                index.setdefault(claim, {})[pod.key] = pod
         return before
 
     def end(self, ended: Ended) -> None:
@@ -257,10 +176,12 @@ class PodCache:
         self.with_workload_ref.pop(key, None)
         self.with_delayed_claims.pop(key, None)
         self.with_disks.pop(key, None)
+        self.with_device_claims.pop(key, None)
         if pod.draft.group:
             _remove(self._members, (pod.name[0], pod.draft.group), key)
-        for claim in _claims(pod):
-            _remove(self._by_claim, claim, key)
+        for index, claims in ((self._by_claim, _claims(pod)), (self._by_device_claim, _device_claims(pod))):
+            for claim in claims:
+                _remove(index, claim, key)
         return pod
 
     def index_assumed_or_pinned(self, pod: LivePod) -> None:
@@ -278,6 +199,10 @@ class PodCache:
         """Return the pods that use a persistent volume claim."""
         return tuple(self._by_claim.get(claim, {}).values())
 
+    def pods_of_device_claim(self, claim: Name) -> tuple[LivePod, ...]:
+        """Return the pods that use a ResourceClaim which they name, or which was created for them."""
+        return tuple(self._by_device_claim.get(claim, {}).values())
+
     def groups(self) -> Iterator[Name]:
         """Return the names of the PodGroups that pods name, existing or not."""
         return iter(self._members)
@@ -286,6 +211,12 @@ class PodCache:
 def _claims(pod: LivePod) -> set[Name]:
     """Return the persistent volume claims of a pod."""
     return {(pod.name[0], claim.name) for claim in pod.draft.claims}
+
+
+def _device_claims(pod: LivePod) -> set[Name]:
+    """Return the ResourceClaims that a pod names or that were created for it, and those that its PodGroup has for it."""
+    named = {(pod.name[0], name) for each in pod.draft.entries if (name := each.claim or each.created)}
+    return named | {(pod.name[0], each.key.partition("/")[2]) for each in pod.draft.device_claims if each.of_group}
 
 
 def _remove(index: dict[Name, dict[str, LivePod]], name: Name, key: str) -> None:

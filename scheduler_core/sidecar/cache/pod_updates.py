@@ -1,4 +1,4 @@
-"""Pods that change because other objects change: claims, volumes, CSI drivers, and other pods that use the same claims and volumes."""
+"""Pods that change because other objects change: claims, volumes, devices, drivers, and other pods with the same claims and volumes."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from collections.abc import Iterable, Iterator
 
 from scheduler_core.loading.gather import Name
 from scheduler_core.sidecar.cache.cluster_changes import ChangeReporter
+from scheduler_core.sidecar.cache.device_cache import DeviceChange
 from scheduler_core.sidecar.cache.node_usage import NodeUsage
-from scheduler_core.sidecar.cache.pod_cache import LivePod, PodCache, PodReader
+from scheduler_core.sidecar.cache.pod_cache import LivePod, PodCache
+from scheduler_core.sidecar.cache.pod_reader import PodReader
 from scheduler_core.sidecar.cache.volume_cache import VolumeCache, VolumeChange
 
 
@@ -19,6 +21,17 @@ class SharedClaims:
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, tuple) and sum(not pod.draft.node for pod in self._pods.pods_of_claim(name)) > 1
+
+
+class SharedDeviceClaims:
+    """Keys of the ResourceClaims that several pods without a node use."""
+
+    def __init__(self, pods: PodCache) -> None:
+        self._pods = pods
+
+    def __contains__(self, key: object) -> bool:
+        namespace, _, name = str(key).partition("/")
+        return sum(not pod.draft.node for pod in self._pods.pods_of_device_claim((namespace, name))) > 1
 
 
 class PodUpdates:
@@ -41,12 +54,30 @@ class PodUpdates:
         disks = self._usage.pods.with_disks if change.disks else ()
         self._update((*self._users_of(change.claims), *disks), frees=change.frees or not change.nodes)
 
+    def apply_devices(self, change: DeviceChange) -> None:
+        """Update pods and nodes after a change of objects about devices."""
+        if change.resources is not None:
+            self._usage.set_device_resources(change.resources)
+        if change.frees:
+            self._reporter.devices()
+        pods = self._usage.pods
+        keys = dict.fromkeys(pod.key for claim in sorted(change.claims) for pod in pods.pods_of_device_claim(claim))
+        keys |= dict.fromkeys("/".join(pod) for pod in sorted(change.pods))
+        keys |= dict.fromkeys(pod.key for group in sorted(change.groups) for pod in pods.members(*group) if pod.draft.entries)
+        self._update((*keys, *(pods.with_device_claims if change.classes else ())))
+
+    def group_changed(self, kind: str, name: Name) -> None:
+        """Update the pods of a PodGroup: claims can have been created for it."""
+        members = self._usage.pods.members(*name) if kind == "PodGroup" else ()
+        self._update([pod.key for pod in members if pod.draft.entries and not pod.draft.node])
+
     def pod_changed(self, before: LivePod | None, after: LivePod | None) -> None:
         """Update the other pods that use claims or volumes of a pod that was added, changed (both) or removed."""
         claims = {(each.name[0], claim.name) for each in (before, after) if each is not None for claim in each.draft.claims}
         if before is None or after is None or before.draft.claims != after.draft.claims or before.draft.node != after.draft.node:
             self._update(self._users_of(each for each in claims if len(self._usage.pods.pods_of_claim(each)) > (after is not None)))
         self._update(self._other_users(before, after))
+        self._update(self._users_of_device_claims(before, after))
 
     def forget(self, pod: LivePod | None) -> None:
         """Record that a pod uses no volume any more."""
@@ -55,6 +86,16 @@ class PodUpdates:
 
     def _users_of(self, claims: Iterable[Name]) -> Iterator[str]:
         return (pod.key for claim in claims for pod in self._usage.pods.pods_of_claim(claim))
+
+    def _users_of_device_claims(self, before: LivePod | None, after: LivePod | None) -> list[str]:
+        """Return the pods with a claim of a changed pod: the number of pods that share the claim may have changed."""
+        drafts = [each.draft for each in (before, after) if each is not None]
+        if not any(draft.entries for draft in drafts):
+            return []
+        if len(drafts) == 2 and drafts[0].entries == drafts[1].entries and drafts[0].node == drafts[1].node:
+            return []
+        names = {(draft.name[0], name) for draft in drafts for each in draft.entries if (name := each.claim or each.created)}
+        return [pod.key for name in sorted(names) for pod in self._usage.pods.pods_of_device_claim(name)]
 
     def _update(self, keys: Iterable[str], *, frees: bool = True) -> None:
         """Update the pods whose requirements on nodes have changed, and pods that use the same volumes.
@@ -66,7 +107,7 @@ class PodUpdates:
             key, _ = pending.popitem()
             if (before := self._usage.pods.pods.get(key)) is None:
                 continue
-            if (after := self._reader.with_volumes(before, self._volumes.objects, self.shared)) is not None:
+            if (after := self._reader.updated(before, self._volumes.objects, self.shared)) is not None:
                 old_node = self._usage.node_of(before)
                 self._usage.add_or_update_pod(after)
                 if frees or not old_node:

@@ -6,19 +6,22 @@ import enum
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from scheduler_core.sidecar.client.claim_status import claim_outcome
 from scheduler_core.sidecar.client.requests import SELECTED_NODE
 from scheduler_core.sidecar.writes import (
+    AllocateClaim,
     Bind,
     Evict,
     Nominate,
+    PreBindWrite,
     RecordEvent,
     Ref,
+    ReleaseClaim,
     Remove,
     ReserveVolume,
     SelectNode,
     SetCondition,
     Ungate,
-    VolumeWrite,
     Write,
     WriteOutcome,
 )
@@ -72,8 +75,8 @@ def outcome_from_object(write: Write, content: Mapping[str, Any] | None) -> tupl
             return _bound(spec, node, terminating=terminating)
         case Evict() | Remove():
             return (WriteOutcome.DONE, "") if terminating else None
-        case ReserveVolume() | SelectNode():
-            return _volume_outcome(write, content, terminating=terminating)
+        case ReserveVolume() | SelectNode() | AllocateClaim() | ReleaseClaim():
+            return _claim_or_volume_outcome(write, content, terminating=terminating)
         case Ungate() | Nominate() | SetCondition():
             return (WriteOutcome.GONE, "the object is being deleted") if terminating and not isinstance(write, SetCondition) else None
         case _:
@@ -89,7 +92,11 @@ def _bound(spec: Mapping[str, Any], node: str, *, terminating: bool) -> tuple[Wr
     return (WriteOutcome.GONE, "the object is being deleted") if terminating else None
 
 
-def _volume_outcome(write: VolumeWrite, content: Mapping[str, Any], *, terminating: bool) -> tuple[WriteOutcome, str] | None:
+def _claim_or_volume_outcome(
+    write: PreBindWrite | ReleaseClaim, content: Mapping[str, Any], *, terminating: bool
+) -> tuple[WriteOutcome, str] | None:
+    if isinstance(write, AllocateClaim | ReleaseClaim):
+        return claim_outcome(write, content, terminating=terminating)
     if isinstance(write, SelectNode):
         return _selected(content, write.node, terminating=terminating)
     return _reserved((content.get("spec") or {}).get("claimRef") or {}, write.claim, terminating=terminating)

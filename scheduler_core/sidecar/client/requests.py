@@ -182,6 +182,14 @@ def evict_or_delete(write: Evict | Remove, paths: Paths, *, dry_run: bool = Fals
     return Request("POST", f"{paths.object_path(pod)}/eviction", _ENCODE(eviction), dry_run=dry_run)
 
 
+def claim_status(target: Ref, content: Mapping[str, Json], paths: Paths) -> Request:
+    """Return the request that replaces the status of a ResourceClaim by that of *content*, at its resourceVersion.
+
+    A patch would drop nulls in the parameters of drivers.
+    """
+    return Request("PUT", f"{paths.object_path(target)}/status", _ENCODE(content))
+
+
 def finalizers(target: Ref, content: Mapping[str, Json], wanted: tuple[str, ...], paths: Paths) -> Request:
     """Return the request that sets the finalizers of an object, at the resourceVersion of *content*."""
     metadata = content.get("metadata") or {}

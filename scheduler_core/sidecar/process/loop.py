@@ -17,7 +17,7 @@ from scheduler_core.model.decision import Status
 from scheduler_core.sidecar.cache.cache import KINDS, Cache
 from scheduler_core.sidecar.cache.informers import Changed, Listed, NotListed, Unserved
 from scheduler_core.sidecar.controllers.runner import ControllerRunner
-from scheduler_core.sidecar.process.mailbox import Call, Done, DryRunDone, Mailbox, Message, Retried
+from scheduler_core.sidecar.process.mailbox import Call, Done, DryRunDone, Mailbox, Message, Retried, Returned
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from scheduler_core.sidecar.process.write_failures import WriteFailures
 from scheduler_core.sidecar.scheduling.scheduler import Attempt, Scheduler
@@ -154,6 +154,8 @@ class Loop:
                 self._parts.controllers.changed(kind)
             case NotListed(kind, failure):
                 cache.mark_unlisted(kind, failure)
+            case Returned(kind, content):
+                cache.apply(kind, "MODIFIED", content)
             case Done(write, outcome, why):
                 self._done(write, outcome, why, time.monotonic())
             case Retried(write, why):

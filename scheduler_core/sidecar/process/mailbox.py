@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from typing import Any
 
+import msgspec
+
 from scheduler_core.model.decision import Name
 from scheduler_core.sidecar.cache.informers import Changed, Listed, NotListed, Unserved
 from scheduler_core.sidecar.writes import Evict, Write, WriteOutcome
@@ -23,6 +25,14 @@ class Done:
     write: Write
     outcome: WriteOutcome
     why: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Returned:
+    """Object that the API server returned for a write."""
+
+    kind: str
+    content: msgspec.Raw
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -51,7 +61,7 @@ class Call:
     answer: Future[Any]
 
 
-Message = Listed | Changed | Unserved | NotListed | Done | Retried | DryRunDone | Call
+Message = Listed | Changed | Unserved | NotListed | Done | Returned | Retried | DryRunDone | Call
 
 
 class Mailbox:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
+import msgspec
 from kubernetes import client
 
 from apiserver.api import TRANSPORT, Api, ReplyError
@@ -33,7 +34,7 @@ from scheduler_core.sidecar.controllers.runner import ControllerRunner
 from scheduler_core.sidecar.process.enabled_controllers import enabled_controllers
 from scheduler_core.sidecar.process.http import Answers, Server, create_app, unreached_answers
 from scheduler_core.sidecar.process.loop import Log, Loop, Parts
-from scheduler_core.sidecar.process.mailbox import Done, Mailbox, Retried
+from scheduler_core.sidecar.process.mailbox import Done, Mailbox, Retried, Returned
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from scheduler_core.sidecar.process.permissions import PermissionCheck, needed_permissions
 from scheduler_core.sidecar.scheduling.scheduler import Scheduler, SchedulerOptions
@@ -80,6 +81,7 @@ class Sidecar:
             recorder=EventRecorder(CONTROLLER, settings.identity),
             on_retry=lambda *retried: self._mailbox.enqueue(Retried(*retried)),
             on_forbidden=self._permissions.recheck,
+            on_object=lambda kind, text: self._mailbox.enqueue(Returned(kind, msgspec.Raw(text))),
         )
         cache = Cache(LABELS if settings.by_label else ())
         self._scheduler = Scheduler(cache, options(settings)) if settings.places else None

@@ -20,6 +20,7 @@ RECHECK_SECONDS = 10.0
 MIN_INTERVAL_SECONDS = 5.0
 """Minimum interval: while writes are forbidden, each of them requests a check."""
 SCHEDULING = "scheduling.k8s.io"
+DEVICES = "resource.k8s.io"
 _LONGEST = 300
 _PLACE = (
     Permission("pods/binding", "create"),
@@ -28,8 +29,15 @@ _PLACE = (
     Permission("persistentvolumeclaims", "patch"),
     Permission("persistentvolumes", "get"),
     Permission("persistentvolumes", "patch"),
+    Permission("resourceclaims", "get", DEVICES),
+    Permission("resourceclaims", "patch", DEVICES),
+    Permission("resourceclaims/status", "update", DEVICES),
+    Permission("resourceclaims/binding", "update", DEVICES),
 )
-"""Permissions of mode ``place``: binds, undone gangs, and volumes that are bound before their pods."""
+"""Permissions of mode ``place``: binds, undone gangs, and volumes and devices that are bound before their pods.
+
+The API server checks ``resourceclaims/binding`` for changes of the allocation or the reservations of a claim, from 1.36.
+"""
 _LATER = tuple(Permission(each.resource, verb, each.group) for each in map(served.resource, ON_DEMAND) for verb in ("list", "watch"))
 """Permissions to list and watch kinds that can be needed later: if one is missing then, pods that need the kind are not placed."""
 _GROUPS = {"PodGroup": "podgroups", "CompositePodGroup": "compositepodgroups"}

@@ -1,4 +1,4 @@
-"""Volumes that are being bound before the binds of their pods."""
+"""Volumes and devices that are being bound before the binds of their pods."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from scheduler_core.sidecar.queue.entities import EntityQueue, QueuedEntity
 from scheduler_core.sidecar.queue.scheduler_options import SchedulerOptions
 from scheduler_core.sidecar.queue.states import Event, PreBinding
-from scheduler_core.sidecar.writes import Ref, VolumeWrite, WriteOutcome
+from scheduler_core.sidecar.writes import PreBindWrite, Ref, WriteOutcome
 
 RECHECK_SECONDS = 1.0
-"""Interval at which volumes that are not bound yet are looked at, as kube-scheduler does."""
+"""Interval at which volumes and devices that are not bound yet are looked at, as kube-scheduler does for volumes."""
 
 
 class PreBindsInFlight:
-    """Entities whose volumes are being bound."""
+    """Entities whose volumes and devices are being bound."""
 
     def __init__(self, entities: EntityQueue) -> None:
         self._entities = entities
@@ -41,9 +41,12 @@ class PreBindsInFlight:
         entity.waiting_reported_at = now
         return True
 
-    def ended(self, write: VolumeWrite, outcome: WriteOutcome, why: str) -> None:
-        """Record the result of *write* for all entities that wait for it: pods of several roots can share a claim."""
-        target = write.target
+    def ended(self, write: PreBindWrite, outcome: WriteOutcome, why: str) -> bool:
+        """Record the result of *write* for all entities that wait for it: pods of several roots can share a claim.
+
+        Return False if there are none: the root no longer exists, or was replaced.
+        """
+        target, awaited = write.target, False
         for entity in self._by_object.pop(target, ()):
             state = entity.state
             if not isinstance(state, PreBinding) or target in state.outcomes:
@@ -51,11 +54,12 @@ class PreBindsInFlight:
             if state.writes.get(target) != write:
                 self._by_object.setdefault(target, []).append(entity)
                 continue
-            state.outcomes[target] = outcome
+            state.outcomes[target], awaited = outcome, True
             if outcome is not WriteOutcome.DONE:
                 state.failures[target] = why or outcome.value
             if len(state.outcomes) == len(state.writes):
                 self.changed(entity)
+        return awaited
 
     def pop_changed(self, now: float) -> Iterable[tuple[QueuedEntity, PreBinding]]:
         """Return the entities that changed since the last call, once each; each is looked at again after a while."""

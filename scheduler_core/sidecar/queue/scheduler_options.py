@@ -88,7 +88,7 @@ class SchedulerOptions:
     @property
     def cycle(self) -> CycleOptions:
         """Options of a scheduling cycle."""
-        placing = PlacingOptions(preempt=self.preempt, overlooks=False, sparing=True)
+        placing = PlacingOptions(preempt=self.preempt, overlooks=False, leaves_waiting=False, sparing=True)
         return CycleOptions(
             strategy=self.strategy,
             rank_order=self.rank_order == ON,

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.decision import Name as Root
 from scheduler_core.sidecar.queue.queueing_hints import NO_HINT, QueueingHint
-from scheduler_core.sidecar.writes import Bind, Ref, Ungate, VolumeWrite, WriteOutcome
+from scheduler_core.sidecar.writes import Bind, PreBindWrite, Ref, Ungate, WriteOutcome
 
 Binds = Mapping[Ref, Bind | Ungate]
 """Binds by pod."""
@@ -80,11 +80,11 @@ class Scheduling:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PreBinding:
-    """The volumes of its pods are being bound: *binds* are sent after all of them are bound, or not at all."""
+    """The volumes and devices of its pods are being bound: *binds* are sent after all of them are bound, or not at all."""
 
     binds: Binds
     decision: Decision
-    writes: Mapping[Ref, VolumeWrite]
+    writes: Mapping[Ref, PreBindWrite]
     """Writes by the claim or volume that they change."""
     since: float
     outcomes: dict[Ref, WriteOutcome] = dataclasses.field(default_factory=dict)
@@ -203,9 +203,9 @@ TABLE: tuple[tuple[Event, tuple[type[State], ...], type[State], str], ...] = (
         Unschedulable,
         "the attempt failed; or it was active for another action, which is done",
     ),
-    (Event.PRE_BIND, (Scheduling,), PreBinding, "its pods are assumed, and their volumes are being bound"),
-    (Event.PRE_BINDING_FAILED, (PreBinding,), Backoff, "a volume could not be bound: no bind was sent"),
-    (Event.BIND, (Scheduling, PreBinding), Binding, "its pods are assumed, their volumes are bound, and binds are sent"),
+    (Event.PRE_BIND, (Scheduling,), PreBinding, "its pods are assumed, and their volumes and devices are being bound"),
+    (Event.PRE_BINDING_FAILED, (PreBinding,), Backoff, "a volume or device could not be bound: no bind was sent"),
+    (Event.BIND, (Scheduling, PreBinding), Binding, "its pods are assumed, their volumes and devices are bound, and binds are sent"),
     (Event.BINDING_DONE, (Binding,), Backoff, "the last of its binds has ended"),
     (Event.PROPOSE_PREEMPTION, (Scheduling,), PreemptionProposed, "the attempt failed, and preemption can help"),
     (Event.PREEMPT, (PreemptionProposed,), Preempting, "the dry run has passed, and the plan still holds: evictions are sent"),

@@ -52,6 +52,8 @@ class DecisionApplier:
         if decision.status is Status.SUCCESS and (node := self._binder.unpinnable(decision, status)):
             why = f"node {node} has no label {HOSTNAME}, which is needed to pin pods to it"
             decision = dataclasses.replace(decision, status=Status.ERROR, message=why, assignments={})
+        elif decision.status is Status.SUCCESS and (why := self._pre_binder.refusal(decision, status.to_place)):
+            decision = dataclasses.replace(decision, status=Status.ERROR, message=why, assignments={}, devices={})
         blocked = self._blocked(entity, decision, now)
         if blocked is not None:
             decision = blocked.added_to(decision, self._queue.options.flush_seconds)
@@ -102,7 +104,7 @@ class DecisionApplier:
         preempts = any(pod.record is not None and pod.record.preempts for pod in status.to_place)
         if queue.options.preempt and failure_clears_nominations(entity.root, preempts=preempts):
             writes = (*writes, *self._binder.nominations(decision, status))
-        if decision.status in _UNPLACED:
+        if decision.status in _UNPLACED or (decision.status is Status.WAIT and not status.placed):
             writes = (*writes, *self._pre_binder.left_over(status.to_place))
         current: RootStatus | None = status
         if status.partially_bound and not awaits_victims and decision.status in _UNPLACED:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from types import UnionType
 from typing import Any
 
 from scheduler_core.model.decision import Decision
 from scheduler_core.sidecar.queue.entities import QueuedEntity
 from scheduler_core.sidecar.queue.states import QUEUES, UNDER_WAY, Binding, PreBinding, Preempting
+from scheduler_core.sidecar.writes import AllocateClaim, PreBindWrite, ReserveVolume, SelectNode
 
 MAX_FAILURES = 10
 """Maximum number of failed binds that are listed."""
@@ -26,7 +28,8 @@ def writes_json(entity: QueuedEntity | None) -> dict[str, Any]:
     """Return the queue of a root, and its writes under way and their results, as a JSON object."""
     if entity is None:
         # Nothing is left to do, or it is not known yet.
-        return {"queue": "", "volumes": _volumes(None), "binds": _binds(None), "evictions": {"underWay": 0}, "failures": []}
+        nothing = _pre_binds(None, AllocateClaim)
+        return {"queue": "", "volumes": nothing, "devices": nothing, "binds": _binds(None), "evictions": {"underWay": 0}, "failures": []}
     state = type(entity.state)
     victims = len(entity.state.plan.victims) if isinstance(entity.state, Preempting) else 0
     pre_binding = entity.state if isinstance(entity.state, PreBinding) else None
@@ -34,7 +37,8 @@ def writes_json(entity: QueuedEntity | None) -> dict[str, Any]:
     failures = sorted(binding.failures) if binding is not None else []
     return {
         "queue": UNDER_WAY.get(state) or QUEUES[state],
-        "volumes": _volumes(pre_binding),
+        "volumes": _pre_binds(pre_binding, ReserveVolume | SelectNode),
+        "devices": _pre_binds(pre_binding, AllocateClaim),
         "binds": _binds(binding),
         "evictions": {"underWay": victims},
         "failures": [
@@ -45,13 +49,12 @@ def writes_json(entity: QueuedEntity | None) -> dict[str, Any]:
     }
 
 
-def _volumes(state: PreBinding | None) -> dict[str, int]:
-    """Return the number of claims and volumes that are written before the binds, and of those that are written."""
-    if state is None:
-        return {"total": 0, "written": 0, "underWay": 0, "failed": 0}
-    ended = len(state.outcomes)
-    failed = len(state.failures)
-    return {"total": len(state.writes), "written": ended - failed, "underWay": len(state.writes) - ended, "failed": failed}
+def _pre_binds(state: PreBinding | None, kind: type[PreBindWrite] | UnionType) -> dict[str, int]:
+    """Return the number of claims and volumes with a write of *kind* before the binds, and of those that are written."""
+    targets = {target for target, write in state.writes.items() if isinstance(write, kind)} if state is not None else set()
+    ended = len(targets & state.outcomes.keys()) if state is not None else 0
+    failed = len(targets & state.failures.keys()) if state is not None else 0
+    return {"total": len(targets), "written": ended - failed, "underWay": len(targets) - ended, "failed": failed}
 
 
 def _binds(binding: Binding | None) -> dict[str, int]:

@@ -1,143 +1,119 @@
-"""Binding of the volumes of a root before its pods, as kube-scheduler's VolumeBinding plugin does in PreBind.
+"""Binding of the volumes and devices of a root before its pods, as kube-scheduler's plugins do in PreBind.
 
-All claims of all pods are written first, then every volume must be bound, then the binds of the pods are sent.  If a volume cannot be
-bound, no pod is.  A claim or volume is never deleted; only the selected node of a claim without a volume is taken back.
+All claims of all pods are written first, then every volume and device must be ready, then the binds of the pods are sent.  If a volume
+or device cannot be bound, no pod is.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from scheduler_core.diagnosis.phrases import counted
-from scheduler_core.loading.gather import Name
-from scheduler_core.model import selectors
 from scheduler_core.model.decision import Decision
-from scheduler_core.model.volumes import Claim, Volume
-from scheduler_core.model.wire import NodeSelector
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.pod_cache import LivePod
 from scheduler_core.sidecar.queue.root_status import OurPods
 from scheduler_core.sidecar.queue.states import Binds, PreBinding
-from scheduler_core.sidecar.writes import Bind, ClearSelectedNode, Ref, ReserveVolume, SelectNode, VolumeWrite, WriteOutcome
+from scheduler_core.sidecar.scheduling.device_binding import DeviceBinding
+from scheduler_core.sidecar.scheduling.volume_binding import VolumeBinding
+from scheduler_core.sidecar.writes import (
+    AllocateClaim,
+    ClearSelectedNode,
+    PreBindWrite,
+    Ref,
+    ReleaseClaim,
+    ReserveVolume,
+    SelectNode,
+    WriteOutcome,
+)
 
 MAX_CLAIMS = 3
 """Maximum number of claims that a message names."""
+TakeBack = ClearSelectedNode | ReleaseClaim
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Progress:
-    """Progress of the volumes of a root: *waiting* are the claims that are not bound, *failure* is why they cannot be bound."""
+    """Progress of the volumes and devices of a root.
 
-    waiting: tuple[str, ...] = ()
+    Attributes:
+        volumes: the claims to volumes that are not bound.
+        devices: the claims to devices whose binding conditions are not met.
+        failure: what failed and why; empty if nothing has failed.
+
+    """
+
+    volumes: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ()
     failure: str = ""
+
+    @property
+    def done(self) -> bool:
+        """Return whether the pods can be bound."""
+        return not self.volumes and not self.devices and not self.failure
 
 
 class PreBinder:
-    """Creates the writes that bind volumes, and judges their progress."""
+    """Creates the writes that must succeed before pods are bound, and judges their progress."""
 
     def __init__(self, cache: Cache, our_pods: OurPods, seconds: float) -> None:
-        self._cache, self._our_pods, self._seconds = cache, our_pods, seconds
+        self._cache, self._seconds = cache, seconds
+        self._volumes, self._devices = VolumeBinding(cache, our_pods), DeviceBinding(cache, our_pods)
+
+    def refusal(self, decision: Decision, pods: Iterable[LivePod]) -> str:
+        """Return why one of *pods* cannot be bound as in *decision*; empty if all can."""
+        return self._devices.refusal(decision, pods)
 
     def start(self, decision: Decision, binds: Binds, now: float) -> PreBinding | None:
-        """Return the volume writes of *decision* for the pods of *binds*; None if no volume has to be bound."""
-        writes: dict[Ref, VolumeWrite] = {}
-        for claim, node in self._claims(binds):
-            choice = decision.volumes.get("/".join(claim))
-            found = self._cache.volumes.claims.get(claim)
-            if choice is None or found is None:
-                continue
-            ref = Ref("PersistentVolumeClaim", *claim, found.uid)
-            write = ReserveVolume(Ref("PersistentVolume", "", choice.volume), ref) if choice.volume else SelectNode(ref, node)
-            writes[write.target] = write
-        return PreBinding(binds, decision, writes, now) if writes else None
+        """Return the writes of *decision* for the pods of *binds*; None if no volume or device has to be bound."""
+        writes: dict[Ref, PreBindWrite] = {**self._volumes.writes(decision, binds), **self._devices.writes(decision, binds)}
+        state = PreBinding(binds, decision, writes, now)
+        return state if writes or self._devices.unbound(state) != ([], "") else None
 
     def progress(self, state: PreBinding, now: float) -> Progress:
-        """Return what the volumes of *state* wait for, or why they cannot be bound."""
-        if any(outcome is not WriteOutcome.DONE for outcome in state.outcomes.values()):
-            target = min(state.failures)
-            return Progress(failure=f"{_named(target)}: {state.failures[target]}")
-        waiting = []
+        """Return what *state* waits for, or why its pods cannot be bound."""
+        if failed := sorted(target for target, outcome in state.outcomes.items() if outcome is not WriteOutcome.DONE):
+            target = failed[0]
+            return Progress(failure=_failure(f"{_named(target)}: {state.failures[target]}", target))
         for ref, bind in sorted(state.binds.items()):
             pod = self._cache.pod(ref)
             if pod is None or pod.assumed != bind.node:
-                return Progress(failure=f"pod {ref.key} no longer exists, or node {bind.node} does not")
-        for claim, node in sorted(self._claims(state.binds)):
-            if (failure := self._failure(claim, node, state)) is not None:
-                return Progress(failure=failure)
-            if not self._is_bound(claim):
-                waiting.append("/".join(claim))
-        if waiting and now >= state.since + self._seconds:
-            return Progress(failure=f"{_listed(waiting)} not bound within {self._seconds:.0f} s")
-        return Progress(tuple(waiting))
+                gone = f"pod {ref.key} no longer exists, or node {bind.node} does not"
+                return Progress(failure=_failure(gone, next(iter(sorted(state.writes)), ref)))
+        volumes, failure = self._volumes.unbound(state)
+        if failure or (volumes and now >= state.since + self._seconds):
+            return Progress(failure=f"binding volumes failed: {failure or f'{_listed(volumes)} not bound within {self._seconds:.0f} s'}")
+        devices, failure = self._devices.unbound(state)
+        if failure or (devices and now >= state.since + self._seconds):
+            return Progress(failure=f"allocating devices failed: {failure or f'{_listed(devices)} not ready within {self._seconds:.0f} s'}")
+        return Progress(tuple(volumes), tuple(devices))
 
     def waiting_message(self, progress: Progress) -> str:
         """Return the message about claims that are not bound."""
-        return f"waiting for volumes: {_listed(progress.waiting)} not bound"
+        volumes = f"volumes: {_listed(progress.volumes)} not bound" if progress.volumes else ""
+        devices = f"devices: {_listed(progress.devices)} not ready" if progress.devices else ""
+        return f"waiting for {'; '.join(filter(None, (volumes, devices)))}"
 
-    def take_back(self, state: PreBinding) -> tuple[ClearSelectedNode, ...]:
-        """Return the writes that take back the selected nodes of the claims that have no volume."""
-        return tuple(
-            ClearSelectedNode(write.target, write.node)
-            for write in state.writes.values()
-            if isinstance(write, SelectNode) and state.outcomes.get(write.target) in {WriteOutcome.DONE, WriteOutcome.FAILED}
-        )
+    def take_back(self, state: PreBinding) -> tuple[TakeBack, ...]:
+        """Return the writes that undo those of *state*."""
+        return (*self._volumes.take_back(state), *self._devices.take_back(state))
 
-    def left_over(self, pods: Iterable[LivePod]) -> tuple[ClearSelectedNode, ...]:
-        """Return the writes that take back the selected nodes of claims of unplaced *pods* that no other pod uses."""
-        writes = {}
-        for pod in pods:
-            for claim in pod.draft.claims:
-                found = self._cache.volumes.claims.get((pod.name[0], claim.name))
-                if found is None or not _selected(found) or found.volume:
-                    continue
-                users = self._cache.usage.pods.pods_of_claim((pod.name[0], claim.name))
-                if all(self._our_pods.has(user) for user in users):
-                    ref = Ref("PersistentVolumeClaim", pod.name[0], claim.name, found.uid)
-                    writes[ref] = ClearSelectedNode(ref, _selected(found))
-        return tuple(writes[ref] for ref in sorted(writes))
+    def left_over(self, pods: Iterable[LivePod]) -> tuple[TakeBack, ...]:
+        """Return the writes that take back what was written for unplaced *pods* and what no other pod uses."""
+        pods = tuple(pods)
+        return (*self._volumes.left_over(pods), *self._devices.left_over(pods))
 
-    def _claims(self, binds: Binds) -> Iterator[tuple[Name, str]]:
-        """Yield each claim of the pods that are bound, with the node of its pod; the scheduler of an ungated pod binds its volumes."""
-        for ref, bind in binds.items():
-            pod = self._cache.pod(ref)
-            if pod is not None and isinstance(bind, Bind):
-                for claim in pod.draft.claims:
-                    yield (pod.name[0], claim.name), bind.node
-
-    def _is_bound(self, name: Name) -> bool:
-        claim = self._cache.volumes.claims.get(name)
-        return claim is not None and claim.bound and claim.volume in self._cache.volumes.volumes
-
-    def _failure(self, name: Name, node: str, state: PreBinding) -> str | None:
-        """Return why a claim cannot be bound for *node*; None if it is bound, or can still be."""
-        claim = self._cache.volumes.claims.get(name)
-        if claim is None:
-            return f"claim {'/'.join(name)} no longer exists"
-        if self._is_bound(name):
-            read = self._cache.usage.nodes.nodes.get(node)
-            labels = (read.node.metadata.labels if read is not None else None) or {}
-            if not selectors.admits_volume(self._affinity(self._cache.volumes.volumes[claim.volume], node), labels):
-                return f"volume {claim.volume} of claim {'/'.join(name)} cannot be used on node {node}"
-            return None
-        ref = Ref("PersistentVolumeClaim", *name, claim.uid)
-        write = state.writes.get(ref)
-        if isinstance(write, SelectNode) and state.outcomes.get(ref) is WriteOutcome.DONE and not claim.volume:
-            if _selected(claim) == write.node:
-                state.selected.add(ref)
-            elif ref in state.selected:
-                return f"the provisioner of claim {'/'.join(name)} created no volume for node {write.node}"
-        return None
-
-    def _affinity(self, volume: Volume, node: str) -> NodeSelector | None:
-        """Return the node affinity of *volume* that counts on *node*."""
-        attach, migrated = self._cache.volumes.attach, volume.migrated
-        there = migrated is not None and attach is not None and attach.has_driver(node, migrated.plugin)
-        return migrated.affinity if migrated is not None and there else volume.affinity
+    def ended(
+        self, write: ReserveVolume | SelectNode | AllocateClaim | ReleaseClaim, outcome: WriteOutcome, *, awaited: bool
+    ) -> tuple[ReleaseClaim, ...]:
+        """Handle the result of *write*, for which a root waits if *awaited*, and return the next writes."""
+        return self._devices.ended(write, outcome, awaited=awaited) if isinstance(write, AllocateClaim | ReleaseClaim) else ()
 
 
-def _selected(claim: Claim) -> str:
-    return claim.request.selected_node
+def _failure(why: str, target: Ref) -> str:
+    """Return the text about a failed write to *target*."""
+    return f"{'binding volumes' if target.kind.startswith('PersistentVolume') else 'allocating devices'} failed: {why}"
 
 
 def _named(ref: Ref) -> str:

@@ -16,10 +16,12 @@ from scheduler_core.sidecar.scheduling.pre_binding import PreBinder
 from scheduler_core.sidecar.scheduling.preemption_plan import PreemptionPlans
 from scheduler_core.sidecar.scheduling.waiting import undone_decision, waiting_decision
 from scheduler_core.sidecar.writes import (
+    AllocateClaim,
     Bind,
     Evict,
     Nominate,
     RecordEvent,
+    ReleaseClaim,
     Remove,
     ReserveVolume,
     SelectNode,
@@ -45,9 +47,11 @@ class WriteResults:
             case Bind() | Ungate():
                 failed = self._binder.bind_failed(write, outcome, why, current=self._queue.binds.is_current(write))
                 return (*failed, *self._bind_sent(write, outcome, why, now))
-            case ReserveVolume() | SelectNode():
-                self._queue.pre_binds.ended(write, outcome, why)
-                return self._advance(now)
+            case ReserveVolume() | SelectNode() | AllocateClaim():
+                awaited = self._queue.pre_binds.ended(write, outcome, why)
+                return (*self._pre_binder.ended(write, outcome, awaited=awaited), *self._advance(now))
+            case ReleaseClaim():
+                return self._pre_binder.ended(write, outcome, awaited=False)
             case SetCondition():
                 self._condition_written(write, outcome, now)
             case Nominate():
@@ -84,10 +88,13 @@ class WriteResults:
                 )
                 decision = undone_decision(queue.cache, entity.root, self._binder.pods_to_undo(status), why)
                 writes = (*self._binder.report_waiting(decision, status, event=False), *self._binder.undo(status, why))
+                writes = (*writes, *self._pre_binder.left_over(status.to_place))
                 queue.record_undone(entity, decision, now)
             case Action.REPORT, _:
                 writes = self._binder.report_waiting(waiting_decision(queue.cache, entity, status, queue.options), status)
                 queue.waiting_reported(entity, status, len(writes), now)
+                if not (status.ready or status.placed or status.unlisted):
+                    writes = (*writes, *self._pre_binder.left_over(status.to_place))
             case _:
                 raise ValueError(f"internal error: {action} of {entity.root} in {entity.state}")
         return writes
@@ -116,7 +123,7 @@ class WriteResults:
         if len(state.outcomes) < len(state.writes):
             return ()
         progress = binder.progress(state, now)
-        if not progress.failure and not progress.waiting:
+        if progress.done:
             queue.binds.start(entity, state.binds, state.decision)
             return tuple(state.binds.values())
         status = queue.status_of(entity.root)
@@ -129,7 +136,7 @@ class WriteResults:
             return writes
         return (
             *writes,
-            *self._binder.report_volumes(state.binds, status, ERROR, f"binding volumes failed: {progress.failure}; it is retried"),
+            *self._binder.report_volumes(state.binds, status, ERROR, f"{progress.failure}; it is retried"),
         )
 
     def _bind_sent(self, write: Bind | Ungate, outcome: WriteOutcome, why: str, now: float) -> tuple[Write, ...]:

@@ -24,7 +24,7 @@ from scheduler_core.sidecar.client.errors import (
 )
 from scheduler_core.sidecar.client.event_recorder import EventRecorder
 from scheduler_core.sidecar.client.requests import Paths
-from scheduler_core.sidecar.writer.executor import REQUEST_SECONDS, Executor, NotLeadingError
+from scheduler_core.sidecar.writer.executor import REQUEST_SECONDS, Executor, NotLeadingError, ObjectHandler
 from scheduler_core.sidecar.writer.work_queue import EvictionDryRun, QueuedWrite, WorkQueue
 from scheduler_core.sidecar.writes import Evict, RecordEvent, Write, WriteOutcome
 
@@ -49,7 +49,7 @@ class Dispatcher:
     as leader.  *on_forbidden* is called after each request that the API server does not authorize.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one function for each kind of report
         self,
         api: Api,
         paths: Paths,
@@ -60,10 +60,11 @@ class Dispatcher:
         recorder: EventRecorder,
         on_retry: RetryHandler = lambda _write, _why: None,
         on_forbidden: Callable[[], None] = lambda: None,
+        on_object: ObjectHandler = lambda _kind, _text: None,
     ) -> None:
         self._on_result, self._remaining, self._term = on_done, remaining, term
         self._on_retry, self._on_forbidden = on_retry, on_forbidden
-        self._executor = Executor(api, paths, recorder, remaining)
+        self._executor = Executor(api, paths, recorder, remaining, on_object)
         self._work_queue = WorkQueue()
         self._changed = threading.Condition()
         self._threads: list[threading.Thread] = []

@@ -16,18 +16,20 @@ import msgspec
 
 from apiserver.api import TRANSPORT, Api, ReplyError
 from scheduler_core.model.conditions import INITIALLY_SCHEDULED
-from scheduler_core.sidecar.client import requests
+from scheduler_core.sidecar.client import claim_status, requests
 from scheduler_core.sidecar.client.errors import NOT_FOUND, outcome_from_object
 from scheduler_core.sidecar.client.event_recorder import EventRecorder
 from scheduler_core.sidecar.client.requests import Paths, Request
 from scheduler_core.sidecar.writes import (
     AddFinalizer,
+    AllocateClaim,
     Bind,
     ClearSelectedNode,
     Evict,
     EvictionMethod,
     Nominate,
     RecordEvent,
+    ReleaseClaim,
     Remove,
     RemoveFinalizer,
     ReserveVolume,
@@ -54,11 +56,23 @@ class NotLeadingError(Exception):
     """The lease has expired, so another replica may lead: the request was not sent."""
 
 
+ObjectHandler = Callable[[str, bytes], None]
+"""Called with the kind and the JSON text of each ResourceClaim that the API server returned, from a worker thread."""
+
+
 class Executor:
     """Sends the requests of writes; *remaining* returns the seconds left to write, which limit the timeout of each request."""
 
-    def __init__(self, api: Api, paths: Paths, recorder: EventRecorder, remaining: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        api: Api,
+        paths: Paths,
+        recorder: EventRecorder,
+        remaining: Callable[[], float],
+        on_object: ObjectHandler = lambda _kind, _text: None,
+    ) -> None:
         self._api, self._paths, self._recorder, self._remaining = api, paths, recorder, remaining
+        self._on_object = on_object
         self._recording = threading.Lock()
         self.requests = 0
         """Approximate number of requests so far."""
@@ -86,6 +100,8 @@ class Executor:
                 self._evict_or_delete(write, dry_run=dry_run)
             case RecordEvent():
                 self._record_event(write)
+            case AllocateClaim() | ReleaseClaim():
+                return self._change_claim(write)
             case Ungate() | AddFinalizer() | RemoveFinalizer() | ReserveVolume() | SelectNode() | ClearSelectedNode():
                 return self._by_content(write)
         return WriteOutcome.DONE, ""
@@ -120,17 +136,38 @@ class Executor:
             self._send(request)
         return WriteOutcome.DONE, ""
 
+    def _change_claim(self, write: AllocateClaim | ReleaseClaim) -> tuple[WriteOutcome, str]:
+        """Carry out a write to a ResourceClaim: read it, then change it only at that resourceVersion, its finalizer before its status."""
+        content = self.get_object(write)
+        if (outcome := outcome_from_object(write, content)) is not None:
+            return outcome
+        if claim_status.needs_finalizer(write, content):
+            wanted = (*(content["metadata"].get("finalizers") or ()), claim_status.FINALIZER)
+            content = self._object(write, requests.finalizers(write.target, content, wanted, self._paths))
+        self._object(write, requests.claim_status(write.target, claim_status.changed_claim(write, content, _now()), self._paths))
+        return WriteOutcome.DONE, ""
+
     def get_object(self, write: Write) -> Any:
         """Return the parsed object; None if it does not exist."""
         try:
-            content = _DECODE(self._send(Request("GET", self._paths.object_path(write.target))))
+            return self._object(write, Request("GET", self._paths.object_path(write.target)))
         except ReplyError as error:
             if error.code == NOT_FOUND:
                 return None
             raise
+
+    def _object(self, write: Write, request: Request) -> Any:
+        """Return the object that the API server returns for *request*, parsed.
+
+        The cache gets each claim before the result of its write: other claims must not get its devices until the watch shows it.
+        """
+        text = self._send(request)
+        content = _DECODE(text)
         if not isinstance(content, dict) or not isinstance(content.get("metadata"), dict):
             # The response can be from a proxy.
             raise ValueError("the response is not an API object")  # noqa: TRY004 - the response is wrong, not an argument
+        if isinstance(write, AllocateClaim | ReleaseClaim):
+            self._on_object(write.target.kind, text)
         return content
 
     def _record_event(self, event: RecordEvent) -> None:

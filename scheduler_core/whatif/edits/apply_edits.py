@@ -129,7 +129,7 @@ def _resolve_devices(drafts: list[Draft], snapshot: ClusterSnapshot, reader: Rea
     from scheduler_core.loading.pod_devices import PodDevices, group_entries
 
     groups = group_entries(group for group in snapshot.groups if isinstance(group, PodGroup))
-    return PodDevices(snapshot.devices or DeviceObjects(), groups).resolved(drafts, reader.forms)
+    return PodDevices(snapshot.devices or DeviceObjects(), groups.get).resolved(drafts, reader.forms)
 
 
 def _with_drivers(snapshot: ClusterSnapshot, objects: list[GatheredObjects]) -> ClusterSnapshot:

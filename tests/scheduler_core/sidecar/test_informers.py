@@ -206,6 +206,8 @@ SERVED = {
     "/apis/scheduling.k8s.io/v1": ["priorityclasses"],
     "/apis/policy/v1": ["poddisruptionbudgets"],
     "/apis/storage.k8s.io/v1": ["storageclasses", "csinodes", "csidrivers", "volumeattachments", "csistoragecapacities"],
+    "/apis/resource.k8s.io/v1": ["resourceclaims", "resourceslices", "deviceclasses"],
+    "/apis/resource.k8s.io/v1beta2": ["resourceclaims", "resourceslices", "deviceclasses", "devicetaintrules"],
 }
 
 
@@ -235,6 +237,10 @@ def test_each_kind_is_found_in_the_best_version_and_its_path_is_known_before_it_
         "CSIDriver": "/apis/storage.k8s.io/v1/csidrivers",
         "VolumeAttachment": "/apis/storage.k8s.io/v1/volumeattachments",
         "CSIStorageCapacity": "/apis/storage.k8s.io/v1/csistoragecapacities",
+        "ResourceClaim": "/apis/resource.k8s.io/v1/resourceclaims",
+        "ResourceSlice": "/apis/resource.k8s.io/v1/resourceslices",
+        "DeviceClass": "/apis/resource.k8s.io/v1/deviceclasses",
+        "DeviceTaintRule": "/apis/resource.k8s.io/v1beta2/devicetaintrules",
         "Service": "/api/v1/services",
         "Namespace": "/api/v1/namespaces",
         "ReplicationController": "/api/v1/replicationcontrollers",

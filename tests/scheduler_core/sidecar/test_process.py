@@ -246,7 +246,7 @@ def test_who_can_neither_lead_nor_know_who_does_is_not_ready(monkeypatch):
 @pytest.mark.parametrize(
     ("refused", "missing"),
     [
-        pytest.param(b'"binding"', "create pods/binding", id="to write"),
+        pytest.param(b'"resource":"pods","subresource":"binding"', "create pods/binding", id="to write"),
         pytest.param(b'"watch","resource":"csidrivers"', "watch csidrivers.storage.k8s.io", id="to watch a kind that is not needed yet"),
     ],
 )

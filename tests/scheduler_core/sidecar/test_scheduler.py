@@ -826,13 +826,34 @@ def requesting(resource: str, where: str = "containers") -> Json:
 @pytest.mark.parametrize(
     ("waiting", "message"),
     [
-        pytest.param(pod("p", **MUSTER, **CLAIM), "spec.resourceClaims[0] can exclude nodes and is not modelled", id="a claim"),
-        pytest.param(pod("p", **MUSTER, **TEMPLATE), "spec.resourceClaims[0] can exclude nodes and is not modelled", id="a template"),
+        pytest.param(pod("p", **MUSTER, **CLAIM), 'could not find ResourceClaim "default/c"', id="a claim"),
+        pytest.param(pod("p", **MUSTER, **TEMPLATE), 'pod "default/p": ResourceClaim not created yet', id="a template"),
         pytest.param(
             {**pod("p", **MUSTER, **TEMPLATE), "status": {"resourceClaimStatuses": [{"name": "g", "resourceClaimName": "p-g"}]}},
-            "spec.resourceClaims[0] can exclude nodes and is not modelled",
+            'could not find ResourceClaim "default/p-g"',
             id="a claim of a template",
         ),
+    ],
+)
+def test_pod_waits_until_its_claims_exist(waiting: Json, message: str) -> None:
+    scene = Scene(node("n1"), waiting)
+    assert () == tuple(scene.writes())
+    explained = scene.scheduler.explain("default", "p")
+    assert explained is not None
+    assert message == explained.decision.message
+    grouped = {**waiting, "spec": {**waiting["spec"], "schedulingGroup": {"podGroupName": "g"}}}
+    (condition,) = of(SetCondition, Scene(node("n1"), leaf("g", 1), grouped).wait(20))
+    assert ("Waiting", f"waiting for resource claims of members: default/p [{message}]") == (
+        condition.condition.reason,
+        condition.condition.message,
+    )
+    gated = {**waiting, "spec": {**waiting["spec"], **GATED}}
+    assert {} == nodes_of(Scene(node("n1"), gated).writes())
+
+
+@pytest.mark.parametrize(
+    ("waiting", "message"),
+    [
         pytest.param(requesting("example.com/gpu"), "Insufficient example.com/gpu", id="an extended resource"),
         pytest.param(requesting("example.com/gpu", "initContainers"), "Insufficient example.com/gpu", id="of an init container"),
         pytest.param(

@@ -157,9 +157,14 @@ class World:
             outcome = self.luck.chance.choice([WriteOutcome.REFUSED, WriteOutcome.FAILED, WriteOutcome.FAILED, WriteOutcome.DROPPED])
         if outcome is WriteOutcome.DONE or (outcome is WriteOutcome.FAILED and self.luck.chance.random() < 0.5):
             real = self.carry_out(write)
-            outcome = real if outcome is WriteOutcome.DONE else outcome
+            if outcome is WriteOutcome.DONE:
+                outcome = real
+                self.returned(write)
         self.written.append(write)
         self.queue += self.scheduler.done(write, outcome, "so it is", self.now)
+
+    def returned(self, write: Write) -> None:
+        """The response to a write that was carried out."""
 
     def find(self, ref: Ref) -> Json | None:
         found = self.server.objects.get((ref.kind, ref.namespace, ref.name))

@@ -1,0 +1,257 @@
+"""Claims to devices, slices, device classes and taint rules of a live cluster, and allocations that are being written.
+
+An object counts as changed only if a field that placement reads has changed.  Templates of claims are not read: a pod waits until its
+claims exist.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from typing import TypeVar
+
+import msgspec
+
+from scheduler_core.loading.claim_specs import ClaimSpecs
+from scheduler_core.loading.drafts import Draft
+from scheduler_core.loading.gather import GatheredObjects, Name, Unusable
+from scheduler_core.loading.pod_devices import GroupEntries, PodDevices
+from scheduler_core.loading.pod_forms import PodForms
+from scheduler_core.loading.read_devices import (
+    extended_owner,
+    known_claim,
+    published_slice,
+    read_device_class,
+    read_resource_claim,
+    read_slice,
+    read_taint_rule,
+)
+from scheduler_core.loading.read_objects import attempt
+from scheduler_core.model.device_claims import DeviceObjects, KnownClaim
+from scheduler_core.model.devices import Allocation, ClaimSpec, DeviceSlice
+from scheduler_core.model.wire_devices import DeviceClass, DeviceTaintRuleSpec, ResourceSlice
+from scheduler_core.model.wire_resource_claims import ResourceClaim
+
+DEVICE_KINDS = ("ResourceClaim", "ResourceSlice", "DeviceClass", "DeviceTaintRule")
+"""Kinds of this cache."""
+K = TypeVar("K")
+V = TypeVar("V")
+Value = ResourceClaim | ResourceSlice | DeviceClass | DeviceTaintRuleSpec
+
+_READERS: dict[str, Callable[[GatheredObjects], tuple[Name, Value]]] = {
+    "ResourceClaim": read_resource_claim,
+    "ResourceSlice": read_slice,
+    "DeviceClass": read_device_class,
+    "DeviceTaintRule": read_taint_rule,
+}
+_ENCODE = msgspec.json.Encoder(order="deterministic").encode
+
+
+@dataclasses.dataclass(slots=True)
+class DeviceChange:
+    """Effect of a changed object.
+
+    Attributes:
+        claims: claims that differ.
+        groups: PodGroups for which one of these claims was created.
+        pods: pods for whose extended resources one of these claims was created.
+        classes: whether the requirements of all pods can differ.
+        resources: the extended resources that devices provide, if they changed.
+        frees: whether devices can be free that were not.
+
+    """
+
+    claims: set[Name] = dataclasses.field(default_factory=set)
+    groups: set[Name] = dataclasses.field(default_factory=set)
+    pods: set[Name] = dataclasses.field(default_factory=set)
+    classes: bool = False
+    resources: Container[str] | None = None
+    frees: bool = False
+
+
+class DeviceCache:
+    """Claims, slices, classes and taint rules by name.
+
+    Attributes:
+        unusable: the reason for each unusable object, by kind, namespace and name.
+
+    """
+
+    def __init__(self, groups: GroupEntries, shared: Container[str]) -> None:
+        """Create an empty cache; *groups* are the entries of the PodGroups, *shared* the keys of claims that several pods use."""
+        self._groups, self._shared = groups, shared
+        self._claims: dict[Name, ResourceClaim] = {}
+        self._slices: dict[str, ResourceSlice] = {}
+        self._classes: dict[str, DeviceClass] = {}
+        self._rules: dict[str, DeviceTaintRuleSpec] = {}
+        self._known: dict[Name, KnownClaim] = {}
+        self._published: dict[str, DeviceSlice | None] = {}
+        self._extended: dict[Name, set[Name]] = {}
+        self._allocated: dict[str, Allocation] = {}
+        self._keys: dict[Name, tuple[str, ...]] = {}
+        self._in_flight: dict[Name, dict[object, Allocation]] = {}
+        self._specs = ClaimSpecs(self._classes)
+        self._stale = False
+        self._objects, self._pod_devices = self._with_classes()
+        self.unusable: dict[tuple[str, str, str], str] = {}
+
+    @property
+    def objects(self) -> DeviceObjects | None:
+        """Return the usable objects; None if there are none.  Valid until the next change."""
+        return self._current() if self._known or self._slices or self._classes else None
+
+    @property
+    def claims(self) -> Mapping[Name, KnownClaim]:
+        """Return the usable claims."""
+        return self._known
+
+    def configurations(self, claim: KnownClaim) -> Iterator[tuple[str, bytes]]:
+        """Yield the name of each device class of *claim* that has a configuration, and the configuration as JSON."""
+        requests = claim.spec.requests if isinstance(claim.spec, ClaimSpec) else ()
+        for name in sorted({each.device_class for request in requests for each in request.alternatives}):
+            if (found := self._classes.get(name)) is not None and found.spec.config:
+                yield name, _ENCODE(found.spec.config)
+
+    def claims_of_extended(self, pod: Name) -> Iterable[Name]:
+        """Return the claims that were created for the extended resources of *pod*."""
+        return sorted(self._extended.get(pod, ()))
+
+    def resolved(self, draft: Draft, forms: PodForms) -> Draft:
+        """Return *draft* with the present requirements of its claims."""
+        return self._pod_devices.resolved_pod(draft, forms, self._shared)
+
+    def hold(self, claim: Name, holder: object, allocation: Allocation) -> None:
+        """Count the devices of *allocation*, which *holder* is writing to *claim*, as used until ``give_up``."""
+        self._in_flight.setdefault(claim, {})[holder] = allocation
+        self._count(claim)
+
+    def give_up(self, claim: Name, holder: object) -> bool:
+        """End ``hold``, and return whether devices can be free."""
+        holders = self._in_flight.get(claim, {})
+        gone = holders.pop(holder, None)
+        if not holders:
+            self._in_flight.pop(claim, None)
+        if gone is not None:
+            self._count(claim)
+        return gone is not None
+
+    def is_held(self, claim: Name) -> bool:
+        """Return whether an allocation of *claim* is being written."""
+        return claim in self._in_flight
+
+    def drop_holds(self) -> None:
+        """End every ``hold``, because no write is in flight."""
+        for claim, holders in [*self._in_flight.items()]:
+            for holder in [*holders]:
+                self.give_up(claim, holder)
+
+    def add_or_update(self, raw_object: GatheredObjects, name: Name) -> DeviceChange:
+        """Add or replace an object and return the effect."""
+        value = attempt(raw_object, _READERS[raw_object.kind])[1]
+        if isinstance(value, Unusable):
+            self.unusable[raw_object.kind, *name] = str(value)
+            return self._set(raw_object.kind, name, None)
+        self.unusable.pop((raw_object.kind, *name), None)
+        return self._set(raw_object.kind, name, value)
+
+    def remove(self, kind: str, name: Name) -> DeviceChange:
+        """Remove an object and return the effect."""
+        self.unusable.pop((kind, *name), None)
+        return self._set(kind, name, None)
+
+    def _set(self, kind: str, name: Name, value: Value | None) -> DeviceChange:
+        change = DeviceChange()
+        match kind:
+            case "ResourceClaim":
+                if _replace(self._claims, name, value if isinstance(value, ResourceClaim) else None):
+                    self._set_claim(name, change)
+            case "ResourceSlice":
+                if _replace(self._slices, name[1], value if isinstance(value, ResourceSlice) else None):
+                    self._publish((name[1],), change)
+            case "DeviceTaintRule":
+                if _replace(self._rules, name[1], value if isinstance(value, DeviceTaintRuleSpec) else None):
+                    self._publish(self._slices, change)
+            case "DeviceClass":
+                if _replace(self._classes, name[1], value if isinstance(value, DeviceClass) else None):
+                    self._set_classes(change)
+        return change
+
+    def _set_claim(self, name: Name, change: DeviceChange) -> None:
+        before, written = self._known.pop(name, None), self._claims.get(name)
+        after = None
+        if written is not None:
+            try:
+                after = self._known[name] = known_claim(written, self._specs.spec("/".join(name), written.spec))
+            except Unusable as error:
+                self.unusable["ResourceClaim", *name] = str(error)
+        for each in (before, after):
+            if each is None:
+                continue
+            if each.owner[0] == "PodGroup":
+                change.groups.add((name[0], each.owner[1]))
+            if (pod := extended_owner(name[0], each)) is not None:
+                change.pods.add(pod)
+                self._extended.setdefault(pod, set()).discard(name)
+                if each is after:
+                    self._extended[pod].add(name)
+                elif not self._extended[pod]:
+                    del self._extended[pod]
+        change.claims.add(name)
+        change.frees = before is not None and before.allocation is not None and (after is None or after.allocation != before.allocation)
+        self._count(name)
+
+    def _publish(self, names: Iterable[str], change: DeviceChange) -> None:
+        rules = tuple(self._rules[each] for each in sorted(self._rules))
+        for name in names:
+            self._published.pop(name, None)
+            if (written := self._slices.get(name)) is not None:
+                self._published[name] = published_slice(name, written, rules)
+        self._stale = change.frees = True
+
+    def _set_classes(self, change: DeviceChange) -> None:
+        self._specs = ClaimSpecs(self._classes)
+        for name in [*self._claims]:
+            self._set_claim(name, DeviceChange())
+        resources = self._objects.resources
+        self._objects, self._pod_devices = self._with_classes()
+        if self._objects.resources != resources:
+            change.resources = self._objects.resources
+        change.classes = change.frees = True
+
+    def _with_classes(self) -> tuple[DeviceObjects, PodDevices]:
+        self._stale = True
+        objects = DeviceObjects(
+            claims=self._known, allocated=self._allocated, resources=self._specs.resources(), extended=self._extended.keys()
+        )
+        return objects, PodDevices(objects, self._groups)
+
+    def _current(self) -> DeviceObjects:
+        if self._stale:
+            slices = tuple(each for _, each in sorted(self._published.items()) if each is not None)
+            self._objects, self._stale = dataclasses.replace(self._objects, slices=slices), False
+        return self._objects
+
+    def _count(self, name: Name) -> None:
+        """Update the allocations of a claim: the one that is known, and those in flight with other devices."""
+        known = self._known.get(name)
+        allocations = [known.allocation] if known is not None and known.allocation is not None else []
+        for each in self._in_flight.get(name, {}).values():
+            if not any(each.same_devices(other) for other in allocations):
+                allocations.append(each)
+        for key in self._keys.pop(name, ()):
+            del self._allocated[key]
+        key = "/".join(name)
+        keys = tuple(key if not number else f"{key} {number}" for number in range(len(allocations)))
+        if keys:
+            self._keys[name] = keys
+            self._allocated.update(zip(keys, allocations, strict=True))
+
+
+def _replace(values: dict[K, V], name: K, value: V | None) -> bool:
+    """Set a value, or remove it (None); return whether it differs."""
+    before = values.get(name)
+    if value is None:
+        values.pop(name, None)
+    else:
+        values[name] = value
+    return before != value

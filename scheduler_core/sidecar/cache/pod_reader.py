@@ -1,0 +1,107 @@
+"""Decoder of the pods of a live cluster, with the requirements of their claims."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Container
+from typing import Final
+
+import msgspec
+
+from scheduler_core.loading.drafts import Draft
+from scheduler_core.loading.gather import GatheredObjects, Name
+from scheduler_core.loading.pod_forms import PodForm
+from scheduler_core.loading.read_objects import name_in, typed
+from scheduler_core.loading.read_pods import Reader
+from scheduler_core.model import wire
+from scheduler_core.model.volumes import VolumeObjects
+from scheduler_core.sidecar.cache.device_cache import DeviceCache
+from scheduler_core.sidecar.cache.freshness import Stamp
+from scheduler_core.sidecar.cache.pod_cache import SCHEDULED, Ended, LivePod
+from scheduler_core.sidecar.client.requests import GATE
+from scheduler_core.sidecar.writes import Condition
+
+
+class _EndedStatus(wire.Wire, frozen=True, gc=False):
+    """``status`` of a pod that has ended, without the fields of ``wire.PodStatus``."""
+
+    message: str = ""
+
+
+class _EndedPod(wire.Wire, frozen=True, gc=False):
+    """A pod that has ended."""
+
+    status: _EndedStatus = _EndedStatus()
+
+
+_REJECTED = "Pod was rejected: "
+"""Start of the message of a pod that its kubelet did not admit."""
+_ENDED_DECODER: Final = msgspec.json.Decoder(_EndedPod)
+_MAX_TEXTS = 10_000
+"""Maximum number of shared condition messages."""
+
+
+class PodReader:
+    """Decoder of pods."""
+
+    def __init__(self, membership: tuple[str, ...], devices: DeviceCache) -> None:
+        self._reader, self._devices = Reader(membership), devices
+        self._texts: dict[str, str] = {}
+
+    def read_pod(self, raw_object: GatheredObjects, stamp: Stamp, volumes: VolumeObjects, shared: Container[Name]) -> LivePod | Ended:
+        """Return the pod with the requirements of its claims, or ``Ended`` if it has ended; *shared* are claims of several pods.
+
+        Raises:
+            Unusable: the pod cannot be used.
+
+        """
+        pod = typed(raw_object, wire.Pod)
+        name = name_in(raw_object.kind, pod.metadata)
+        if (draft := self._reader.draft(name, pod)) is None:
+            ran = pod.spec.node_name and not _is_rejected(raw_object)
+            return Ended("/".join(name), self._reader.group(pod) if ran else "")
+        pinned_node = "" if GATE in draft.gates else (pod.metadata.annotations or {}).get(GATE, "")
+        return LivePod("/".join(name), stamp, self._with_claims(draft, volumes, shared), pinned_node, self._pod_scheduled(pod))
+
+    def updated(self, pod: LivePod, volumes: VolumeObjects, shared: Container[Name]) -> LivePod | None:
+        """Return *pod* with the requirements and volumes that its claims have now; None if they are the same."""
+        before = pod.draft
+        volumes.users.remove(pod.key, before.uses)
+        draft = self._with_claims(before, volumes, shared)
+        if draft.form is before.form and _about_claims(draft) == _about_claims(before):
+            return None
+        return LivePod(pod.key, pod.stamp, draft, pod.pinned_node, pod.pod_scheduled)
+
+    def _with_claims(self, draft: Draft, volumes: VolumeObjects, shared: Container[Name]) -> Draft:
+        draft = self._reader.resolve_claims(self._reader.find_volumes(draft, volumes), volumes, shared)
+        return self._devices.resolved(draft, self._reader.forms)
+
+    def sweep(self, forms: Collection[PodForm]) -> None:
+        """Remove cached forms that are not in *forms*, the forms of existing pods."""
+        self._reader.retain(forms)
+
+    def __len__(self) -> int:
+        """Return the number of known forms."""
+        return len(self._reader)
+
+    def _pod_scheduled(self, pod: wire.Pod) -> Condition | None:
+        for each in pod.status.conditions or ():
+            if each.type == SCHEDULED and each.status != "True":
+                # Pods of one group usually have the same message.
+                if len(self._texts) > _MAX_TEXTS:
+                    self._texts.clear()
+                message = self._texts.setdefault(each.message, each.message)
+                return Condition(SCHEDULED, each.status, each.reason, message, each.last_transition_time or "")
+        return None
+
+
+def _about_claims(draft: Draft) -> tuple[object, ...]:
+    """Return the fields of *draft*, apart from its form, that depend on its claims."""
+    return draft.bound_claims, draft.uses, draft.named_volumes, draft.device_claims, draft.held
+
+
+def _is_rejected(raw_object: GatheredObjects) -> bool:
+    """Return whether the kubelet of a pod that has ended did not admit it."""
+    try:
+        return _ENDED_DECODER.decode(raw_object.text).status.message.startswith(_REJECTED)
+    except ValueError:
+        return False

@@ -1,0 +1,113 @@
+"""Binding of the volumes of a root before its pods, as kube-scheduler's VolumeBinding plugin does in PreBind.
+
+A claim or volume is never deleted; only the selected node of a claim without a volume is taken back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from scheduler_core.loading.gather import Name
+from scheduler_core.model import selectors
+from scheduler_core.model.decision import Decision
+from scheduler_core.model.volumes import Claim, Volume
+from scheduler_core.model.wire import NodeSelector
+from scheduler_core.sidecar.cache.cache import Cache
+from scheduler_core.sidecar.cache.pod_cache import LivePod
+from scheduler_core.sidecar.queue.root_status import OurPods
+from scheduler_core.sidecar.queue.states import Binds, PreBinding
+from scheduler_core.sidecar.writes import Bind, ClearSelectedNode, Ref, ReserveVolume, SelectNode, VolumeWrite, WriteOutcome
+
+
+class VolumeBinding:
+    """Creates the writes that bind volumes, and judges their progress."""
+
+    def __init__(self, cache: Cache, our_pods: OurPods) -> None:
+        self._cache, self._our_pods = cache, our_pods
+
+    def writes(self, decision: Decision, binds: Binds) -> dict[Ref, VolumeWrite]:
+        """Return the writes of *decision* for the volumes of the pods of *binds*, by the object that they change."""
+        writes: dict[Ref, VolumeWrite] = {}
+        for claim, node in self._claims(binds):
+            choice = decision.volumes.get("/".join(claim))
+            found = self._cache.volumes.claims.get(claim)
+            if choice is None or found is None:
+                continue
+            ref = Ref("PersistentVolumeClaim", *claim, found.uid)
+            write = ReserveVolume(Ref("PersistentVolume", "", choice.volume), ref) if choice.volume else SelectNode(ref, node)
+            writes[write.target] = write
+        return writes
+
+    def unbound(self, state: PreBinding) -> tuple[list[str], str]:
+        """Return the claims of *state* that are not bound, or why one of them cannot be bound."""
+        waiting = []
+        for claim, node in sorted(self._claims(state.binds)):
+            if (failure := self._failure(claim, node, state)) is not None:
+                return [], failure
+            if not self._is_bound(claim):
+                waiting.append("/".join(claim))
+        return waiting, ""
+
+    def take_back(self, state: PreBinding) -> tuple[ClearSelectedNode, ...]:
+        """Return the writes that take back the selected nodes of the claims that have no volume."""
+        return tuple(
+            ClearSelectedNode(write.target, write.node)
+            for write in state.writes.values()
+            if isinstance(write, SelectNode) and state.outcomes.get(write.target) in {WriteOutcome.DONE, WriteOutcome.FAILED}
+        )
+
+    def left_over(self, pods: Iterable[LivePod]) -> tuple[ClearSelectedNode, ...]:
+        """Return the writes that take back the selected nodes of claims of unplaced *pods* that no other pod uses."""
+        writes = {}
+        for pod in pods:
+            for claim in pod.draft.claims:
+                found = self._cache.volumes.claims.get((pod.name[0], claim.name))
+                if found is None or not _selected(found) or found.volume:
+                    continue
+                users = self._cache.usage.pods.pods_of_claim((pod.name[0], claim.name))
+                if all(self._our_pods.has(user) for user in users):
+                    ref = Ref("PersistentVolumeClaim", pod.name[0], claim.name, found.uid)
+                    writes[ref] = ClearSelectedNode(ref, _selected(found))
+        return tuple(writes[ref] for ref in sorted(writes))
+
+    def _claims(self, binds: Binds) -> Iterator[tuple[Name, str]]:
+        """Yield each claim of the pods that are bound, with the node of its pod; the scheduler of an ungated pod binds its volumes."""
+        for ref, bind in binds.items():
+            pod = self._cache.pod(ref)
+            if pod is not None and isinstance(bind, Bind):
+                for claim in pod.draft.claims:
+                    yield (pod.name[0], claim.name), bind.node
+
+    def _is_bound(self, name: Name) -> bool:
+        claim = self._cache.volumes.claims.get(name)
+        return claim is not None and claim.bound and claim.volume in self._cache.volumes.volumes
+
+    def _failure(self, name: Name, node: str, state: PreBinding) -> str | None:
+        """Return why a claim cannot be bound for *node*; None if it is bound, or can still be."""
+        claim = self._cache.volumes.claims.get(name)
+        if claim is None:
+            return f"claim {'/'.join(name)} no longer exists"
+        if self._is_bound(name):
+            read = self._cache.usage.nodes.nodes.get(node)
+            labels = (read.node.metadata.labels if read is not None else None) or {}
+            if not selectors.admits_volume(self._affinity(self._cache.volumes.volumes[claim.volume], node), labels):
+                return f"volume {claim.volume} of claim {'/'.join(name)} cannot be used on node {node}"
+            return None
+        ref = Ref("PersistentVolumeClaim", *name, claim.uid)
+        write = state.writes.get(ref)
+        if isinstance(write, SelectNode) and state.outcomes.get(ref) is WriteOutcome.DONE and not claim.volume:
+            if _selected(claim) == write.node:
+                state.selected.add(ref)
+            elif ref in state.selected:
+                return f"the provisioner of claim {'/'.join(name)} created no volume for node {write.node}"
+        return None
+
+    def _affinity(self, volume: Volume, node: str) -> NodeSelector | None:
+        """Return the node affinity of *volume* that counts on *node*."""
+        attach, migrated = self._cache.volumes.attach, volume.migrated
+        there = migrated is not None and attach is not None and attach.has_driver(node, migrated.plugin)
+        return migrated.affinity if migrated is not None and there else volume.affinity
+
+
+def _selected(claim: Claim) -> str:
+    return claim.request.selected_node

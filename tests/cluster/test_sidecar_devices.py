@@ -1,0 +1,137 @@
+"""Devices that the sidecar allocates before pods, with the real resourceclaim controller; the tests publish the devices."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cluster.conftest import clean
+from tests.cluster.groups import LABEL, condition_of, pod_group
+from tests.cluster.kubelet import node
+from tests.cluster.sidecars import sidecar
+from tests.cluster.test_sidecar_bad_days import ALONE
+from tests.cluster.test_sidecar_place import bound, ours, places, scheduled
+from tests.cluster.waiting import until
+from tests.scheduler_core.plugins.device_objects import device, device_class, device_slice, request, template
+
+CLAIM = "ResourceClaim"
+ATTACHED, BROKEN = "example.com/attached", "example.com/broken"
+
+
+@pytest.fixture(scope="module")
+def plane(plane):
+    """The shared one, with the resourceclaim controller and a class."""
+    try:
+        plane.start_controllers(("resourceclaim-controller",))
+        plane.api.create(device_class())
+        yield plane
+    finally:
+        plane.controllers.stop()
+        plane.api.delete("DeviceClass", "gpu")
+
+
+@pytest.fixture
+def racks(api, namespace, nodes):
+    yield nodes(*(node(f"{rack}-{number}", {LABEL: rack}, cpu=1) for rack in ("a", "b") for number in range(3)))
+    clean(api, ("Pod", CLAIM), namespace)
+    clean(api, ("ResourceSlice",))
+
+
+@pytest.fixture
+def started(plane, racks, tmp_path):
+    with sidecar(plane, tmp_path, *ALONE, fork=True) as running:
+        yield running
+
+
+def publish(api, *nodes, **content):
+    """Two devices on each of *nodes*."""
+    api.create_all([device_slice(on, *(device(name, **content) for name in ("d0", "d1"))) for on in nodes])
+
+
+def gang(api, namespace, *requests, count=3, **spec):
+    """A gang in one rack whose pods have a claim each."""
+    wanted = template("one", *requests)
+    wanted["metadata"]["namespace"] = namespace
+    api.create(wanted)
+    api.create(pod_group("g", namespace, minimum=count, key=LABEL))
+    entries = [{"name": "gpu", "resourceClaimTemplateName": "one"}]
+    api.create_all([ours(f"g-{number}", namespace, "g", resourceClaims=entries, **spec) for number in range(count)])
+
+
+def results_of(claim):
+    return claim.get("status", {}).get("allocation", {}).get("devices", {}).get("results", [])
+
+
+def devices(api, namespace):
+    """The devices of each pod's claim."""
+    return {
+        claim["metadata"]["ownerReferences"][0]["name"]: {f"{each['pool']}/{each['device']}" for each in results_of(claim)}
+        for claim in api.objects(CLAIM, namespace)
+    }
+
+
+def report(api, namespace, condition):
+    """Let the drivers of all allocated devices report *condition*."""
+    for claim in api.objects(CLAIM, namespace):
+        claim["status"]["devices"] = [
+            {
+                **{key: each[key] for key in ("driver", "pool", "device")},
+                "conditions": [
+                    {"type": condition, "status": "True", "reason": "Test", "message": "", "lastTransitionTime": "2026-08-01T00:00:00Z"}
+                ],
+            }
+            for each in results_of(claim)
+        ]
+        api.replace(claim, subresource="status")
+
+
+def test_claims_of_a_gang_are_allocated_and_reserved_before_its_pods_are_bound(started, api, namespace):
+    # Rack a has too few devices.
+    publish(api, "a-0", "a-1", "b-0", "b-1", "b-2")
+    gang(api, namespace, request(count=2))
+    result = bound(api, namespace, 3)
+    assert {f"g-{number}": {f"{result[f'g-{number}']}/d0", f"{result[f'g-{number}']}/d1"} for number in range(3)} == devices(api, namespace)
+    assert {"b"} == {on.partition("-")[0] for on in result.values()}
+    for claim in api.objects(CLAIM, namespace):
+        (user,) = claim["status"]["reservedFor"]
+        assert claim["status"]["allocation"]["allocationTimestamp"]
+        assert claim["metadata"]["ownerReferences"][0]["uid"] == user["uid"]
+        assert ["resource.kubernetes.io/delete-protection"] == claim["metadata"]["finalizers"]
+    scheduled(api, "PodGroup", "g", namespace)
+
+
+def test_claim_of_a_podgroup_is_reserved_for_it_once_and_its_gang_is_bound_as_a_whole(started, api, namespace):
+    publish(api, *(f"b-{number}" for number in range(3)))
+    api.create(device_slice(None, "f", pool="fabric", allNodes=True))
+    fabric = template("fabric", request(selectors=[{"cel": {"expression": 'device.driver == "gpu.example"'}}]))
+    fabric["metadata"]["namespace"] = namespace
+    api.create(fabric)
+    entry = {"name": "fabric", "resourceClaimTemplateName": "fabric"}
+    group = pod_group("g", namespace, minimum=3, key=LABEL)
+    group["spec"]["resourceClaims"] = [entry]
+    created = api.create(group)
+    api.create_all([ours(f"g-{number}", namespace, "g", resourceClaims=[entry]) for number in range(3)])
+    bound(api, namespace, 3)
+    (claim,) = api.objects(CLAIM, namespace)
+    wanted = {"apiGroup": "scheduling.k8s.io", "resource": "podgroups", "name": "g", "uid": created["metadata"]["uid"]}
+    assert [wanted] == claim["status"]["reservedFor"]
+
+
+def test_gang_waits_for_binding_conditions_and_another_process_completes_it(plane, racks, api, namespace, tmp_path):
+    publish(api, *(f"b-{number}" for number in range(3)), bindsToNode=True, bindingConditions=[ATTACHED], bindingFailureConditions=[BROKEN])
+    with sidecar(plane, tmp_path, *ALONE, fork=True) as first:
+        gang(api, namespace)
+
+        def waits():
+            found = condition_of(api.get("PodGroup", "g", namespace), "PodGroupInitiallyScheduled")
+            return "waiting for devices: 3 claims" in found.get("message", "") and found["reason"] == "Waiting"
+
+        until(waits)
+        assert {""} == set(places(api, namespace).values())
+        assert {"total": 3, "written": 3, "underWay": 0, "failed": 0} == first.explain(namespace, "g")["writes"]["devices"]
+        first.kill()
+    given = devices(api, namespace)
+    with sidecar(plane, tmp_path, *ALONE, fork=True):
+        report(api, namespace, ATTACHED)
+        bound(api, namespace, 3)
+        scheduled(api, "PodGroup", "g", namespace)
+    assert given == devices(api, namespace)

@@ -1,0 +1,116 @@
+"""Devices are allocated before pods are bound: wherever the process is killed, no device is given twice and no claim holds one for nothing."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scheduler_core.sidecar.writes import AllocateClaim, ReleaseClaim
+from tests.scheduler_core.builders import leaf, node, pod, racks
+from tests.scheduler_core.plugins.device_objects import device_class, device_slice, resource_claim, template, wanting
+from tests.scheduler_core.sidecar.device_world import DeviceWorld, allocated
+from tests.scheduler_core.sidecar.gangs import is_complete, partial
+from tests.scheduler_core.sidecar.histories import Json
+from tests.scheduler_core.sidecar.test_crashes import MANY, lived, options
+from tests.scheduler_core.sidecar.world import Luck
+
+
+def world_of(objects: list[Json], luck: Luck, strategy: str = "complete") -> DeviceWorld:
+    return DeviceWorld(objects, options("place", strategy), luck)
+
+
+def members(group: str, count: int, *entries: str) -> list[Json]:
+    return [wanting(f"{group}-{number}", *entries, group=group) for number in range(count)]
+
+
+def cluster(free: int = 1) -> list[Json]:
+    """Two racks of three nodes, with *free* devices on all nodes but one."""
+    devices = [f"d{number}" for number in range(free)]
+    slices = [device_slice(f"{rack}-{number}", *devices) for rack in "ab" for number in range(3) if (rack, number) != ("a", 2)]
+    return [*racks({"a": 3, "b": 3}, cpu="1"), device_class(), template(), *slices]
+
+
+def gang(count: int = 3) -> list[Json]:
+    """A gang in one rack, each pod with a claim, which only rack b can satisfy."""
+    return [*cluster(), leaf("g", count, "rack"), *members("g", count)]
+
+
+def held_for_nobody(world: DeviceWorld) -> list[str]:
+    """Claims with devices whose users have no node."""
+    bound = {each["metadata"]["uid"] for name, each in world.server.objects.items() if name[0] == "Pod" and each["spec"].get("nodeName")}
+    groups = {world.group_uid(each) for name, each in world.server.objects.items() if name[0] == "Pod" and each["spec"].get("nodeName")}
+    return [
+        claim["metadata"]["name"]
+        for claim in world.claims()
+        if allocated(claim) and not (bound | groups) & {each["uid"] for each in claim["status"].get("reservedFor") or ()}
+    ]
+
+
+def run_until(world: DeviceWorld, condition: Callable[[], object]) -> None:
+    """Run *world* until *condition* holds."""
+    for _ in range(500):
+        if condition():
+            return
+        if not world.step():
+            world.now += 0.1
+    raise AssertionError("the condition never holds")
+
+
+@pytest.mark.parametrize("strategy", ["complete", "greedy"])
+def test_gang_is_bound_after_its_claims_wherever_the_process_is_killed(strategy):
+    world = lived(world_of(gang(), Luck(random.Random(0)), strategy), [])
+    writes = len(world.written)
+    assert 3 == sum(isinstance(each, AllocateClaim) for each in world.written)
+    for crash in range(writes + 1):
+        world = lived(world_of(gang(), Luck(random.Random(crash)), strategy), [crash])
+        assert is_complete(world.server.objects, world.server.objects["PodGroup", "default", "g"]), crash
+        assert ({1}, []) == (set(world.bound.values()), held_for_nobody(world))
+
+
+@MANY
+@given(data=st.data())
+def test_whatever_fails_no_gang_is_half_bound_and_no_device_is_given_twice(data):
+    shared = data.draw(st.booleans())
+    entries = ("g:one", "s=shared") if shared else ("g:one",)
+    second = [
+        leaf("h", 2, data.draw(st.sampled_from(["rack", ""]))),
+        *members("h", 2, *(entries if data.draw(st.booleans()) else ("g:one",))),
+    ]
+    luck = Luck(random.Random(data.draw(st.integers(0, 2**32))), fails=data.draw(st.sampled_from([0, 3, 6])), late=data.draw(st.booleans()))
+    count = data.draw(st.integers(1, 3))
+    fabric = [device_slice(None, "f0", "f1", pool="fabric", allNodes=True)] if shared else []
+    named = [resource_claim("shared")] if shared else []
+    objects = [*cluster(data.draw(st.integers(1, 2))), *fabric, *named, leaf("g", count, "rack"), *members("g", count, *entries), *second]
+    world = world_of(objects, luck, data.draw(st.sampled_from(["complete", "greedy"])))
+    lived(world, data.draw(st.lists(st.integers(0, 12), max_size=3)))
+    assert [] == partial(world.server.objects)
+    assert [] == held_for_nobody(world)
+    assert set(world.bound.values()) <= {1}
+
+
+def test_devices_that_a_crash_left_allocated_are_released_when_the_gang_cannot_use_them_any_more():
+    objects = [*racks({"a": 1, "b": 1}, cpu="1"), device_class(), template(), device_slice("a-0", "d"), device_slice("b-0", "d")]
+    world = world_of([*objects, leaf("g", 1), *members("g", 1)], Luck(random.Random(0)))
+    run_until(world, lambda: any(map(allocated, world.claims())))
+    (on,) = {each["pool"] for claim in world.claims() for each in allocated(claim)}
+    world.start()
+    world.server.put(pod("other", cpu="1", on=on))
+    world.run(100)
+    assert ReleaseClaim in {type(each) for each in world.written}
+    assert {"a-0", "b-0"} - {on} == {world.server.objects["Pod", "default", "g-0"]["spec"].get("nodeName")}
+
+
+def test_gang_that_is_not_complete_any_more_after_a_crash_holds_no_devices():
+    world = world_of(
+        [node("n", cpu="2"), device_class(), template(), device_slice("n", "d", "e"), leaf("g", 2), *members("g", 2)],
+        Luck(random.Random(0)),
+    )
+    run_until(world, lambda: world.claims() and all(map(allocated, world.claims())))
+    world.start()
+    world.server.delete(("Pod", "default", "g-1"))
+    world.run(600)
+    assert [] == held_for_nobody(world)
