@@ -8,7 +8,8 @@ Layers, lowest first; each imports only from those above it in this list:
 
 cel                           device selectors: compiled and evaluated
 model                         snapshot, nodes, pods, trees of groups, topology, resources taken on nodes; decisions
-loading, plugins              objects to a snapshot; filters and scores of kube-scheduler's default profile
+plugins                       filters and scores of kube-scheduler's default profile
+loading                       objects to a snapshot
 queueing                      trees of groups to entities in the order of the queue; roots that are not tried
 placement                     greedy, as kube-scheduler
 exact, preemption, diagnosis  complete search and its proofs; victims; reasons of failures

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from scheduler_core.model.decision import Decision, Status, latest, unplaced_pods
-from scheduler_core.model.options import STRATEGIES
+from scheduler_core.model.options import STRATEGIES, is_device_attribute
 from scheduler_core.model.problem import Problem
 from validators.gates import Gates
 from validators.model.decode import Source
@@ -47,6 +47,7 @@ def simulate(  # noqa: PLR0913 - the options of muster simulate
     remedies: int | None = None,
     scheduler_config: Mapping[str, Any] | None = None,
     rank_order: bool = True,
+    device_topology: Iterable[str] = (),
 ) -> Simulation:
     """Place all pending groups and pods among *objects* on the nodes among them, as ``muster simulate`` does.
 
@@ -82,12 +83,14 @@ def simulate(  # noqa: PLR0913 - the options of muster simulate
             kube-scheduler's default profile for every scheduler.  With a configuration, pods of a scheduler without a profile are
             not placed.
         rank_order: with ``complete``, let equal pods of a group exchange nodes so that pods with consecutive indexes are neighbours.
+        device_topology: attributes of devices, such as ``gpu.example.com/clique``, that are topology keys: a node is in the domain that its
+            devices name.
 
     Returns:
         Simulation: decisions, pods that are pending in the end, and objects that could not be used.
 
     Raises:
-        ValueError: an unknown strategy or gate, a *scheduler_config* with errors, gates with which no API server starts, or *order* names a root that does not exist.
+        ValueError: an unknown strategy or gate, a *scheduler_config* with errors, a *device_topology* without a domain, gates with which no API server starts, or *order* names a root that does not exist.
         ModuleNotFoundError: numpy is not installed; install the extra ``simulate``.
 
     """
@@ -113,7 +116,10 @@ def simulate(  # noqa: PLR0913 - the options of muster simulate
     configuration = read_configuration(scheduler_config) if scheduler_config is not None else None
     if configuration is not None and configuration.errors:
         raise ValueError(f"scheduler_config: {'; '.join(f'{each.path}: {each}' for each in configuration.errors)}")
-    snapshot = load(given, configuration.profiles if configuration is not None else None)
+    attributes = tuple(device_topology)
+    if wrong := [name for name in attributes if not is_device_attribute(name)]:
+        raise ValueError(f"device_topology: {wrong[0]!r} must be an attribute with its domain, such as gpu.example.com/clique")
+    snapshot = load(given, configuration.profiles if configuration is not None else None, attributes)
     result = run_cycle(snapshot, options)
     decisions = with_remedies(result.decisions, given, snapshot, options, remedies)
     problems = (*result.problems, *(configuration.problems(len(snapshot.nodes)) if configuration is not None else ()))

@@ -65,6 +65,13 @@ rank_order = click.option(
 )
 budget = click.option("--budget", type=click.IntRange(1), metavar="STEPS", help="Maximum number of search steps for a root.")
 ignore = click.option("--ignore", multiple=True, metavar="FIELD", help="Ignore a field that is not modelled (repeatable).")
+device_topology = click.option(
+    "--device-topology",
+    multiple=True,
+    metavar="ATTRIBUTE,...",
+    help="Attribute of devices, such as gpu.example.com/clique, that is a topology key: a node is in the domain that its devices name"
+    " (repeatable).",
+)
 plugin = click.option("--plugin", multiple=True, metavar="NAME,...", help="An installed placement plugin (repeatable).")
 
 

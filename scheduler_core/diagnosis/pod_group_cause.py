@@ -43,7 +43,7 @@ def cause(greedy: Greedy, request: PlacementRequest, parent: Placement) -> PodGr
         return PodGroupCause(f"has {members} of the {phrases.counted(entity.minimum, 'pod')} that it needs")
     places = greedy.placements(request, parent)
     if not places:
-        return PodGroupCause(no_domain(request, parent))
+        return PodGroupCause(no_domain(greedy.state, request, parent))
     order, need = ranked(greedy, request, places), needed(greedy.state, request)
     shown = order[: phrases.SHOWN]
     clauses = merged([clause(greedy, request, each, need) for each in shown], parent)
@@ -137,11 +137,12 @@ def _requests_phrase(state: PlacementState, request: PlacementRequest, *, severa
     return f"{', '.join(amounts[: phrases.SHOWN])}{' each' if several else ''}" if amounts else ""
 
 
-def no_domain(request: PlacementRequest, parent: Placement) -> str:
+def no_domain(state: PlacementState, request: PlacementRequest, parent: Placement) -> str:
     """Return the message for a group that has no candidate domain in *parent*."""
     if not request.entity.key:
         return "has no candidate placement: the plugins generate none"
     level, where = phrases.level(request.entity.key), phrases.place(parent)
     if request.pinned:
         return f"must stay in the {level} where its members run, but {where} has no node of that {level}"
-    return f"has no candidate {level}: no node of {where} has the label {request.entity.key}"
+    what = "reaches devices with one value of the attribute" if request.entity.key in state.nodes.device_levels else "has the label"
+    return f"has no candidate {level}: no node of {where} {what} {request.entity.key}"

@@ -74,7 +74,7 @@ class TreeCause:
         if len(children) < minimum:
             why = f"has {len(children)} of the {phrases.counted(minimum, 'group')} that it needs"
         elif not (places := self._greedy.placements(request, parent)):
-            why = pod_group_cause.no_domain(request, parent)
+            why = pod_group_cause.no_domain(self._greedy.state, request, parent)
         else:
             return self._in_domains(request, places, path)
         for child in children:

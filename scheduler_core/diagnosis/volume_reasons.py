@@ -61,7 +61,7 @@ def volume_elsewhere(state: PlacementState, request: PlacementRequest, places: S
 
 def _confined(nodes: NodeTable, key: str, usable: Nodes, values: Sequence[str]) -> list[str]:
     """Return the values of the label *key* on the nodes *usable* if none is in *values*; empty if one is, or is unknown."""
-    column = nodes.column(key)
+    column = nodes.label_column(key)
     ids = np.unique(column.ids[usable])
     found = [column.values[number] for number in ids.tolist() if number >= 0]
     known = len(found) == len(ids) and not {*column.values}.isdisjoint(values)

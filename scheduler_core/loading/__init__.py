@@ -1,4 +1,4 @@
-"""Loading of API objects into a ClusterSnapshot; imports ``model``.
+"""Loading of API objects into a ClusterSnapshot; imports ``model``, and ``plugins`` for the pools of devices.
 
 load           objects -> ClusterSnapshot
 json_values    splits a text into JSON values
@@ -16,6 +16,7 @@ read_volumes   claims, volumes, and the objects about them
 read_devices   devices, classes and taints, claims to devices and their templates
 claim_specs    specifications of claims to devices
 pod_devices    claims of pods to devices
+device_levels  topology levels by attributes of devices
 device_gates   claims to devices that are ignored, or whose feature gate is off
 read_claim_requests  specifications of claims and volumes
 translate_volumes  volumes of in-tree plugins that are migrated to a CSI driver

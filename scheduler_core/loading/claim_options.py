@@ -184,7 +184,7 @@ class _LabelIndex:
 
     def _having(self, key: str, value: str) -> Ints:
         if (by_value := self._by_value.get(key)) is None:
-            column = self._nodes.column(key)
+            column = self._nodes.label_column(key)
             order = np.argsort(column.ids, kind="stable")
             bounds = np.searchsorted(column.ids[order], np.arange(len(column.values) + 1))
             by_value = self._by_value[key] = {each: order[bounds[number] : bounds[number + 1]] for number, each in enumerate(column.values)}

@@ -31,19 +31,22 @@ from validators.model.group import CompositePodGroup, Group, PodGroup
 from validators.model.workload import Workload
 
 
-def load(objects: Iterable[Source], profiles: SchedulerProfiles | None = None) -> ClusterSnapshot:
+def load(objects: Iterable[Source], profiles: SchedulerProfiles | None = None, device_topology: Iterable[str] = ()) -> ClusterSnapshot:
     """Return the snapshot of *objects*: each is parsed JSON, or the JSON text of one object; lists are opened.
 
     Nodes, Namespaces, pods, groups, Workloads, priority classes, disruption budgets, the objects about claims, volumes and CSI drivers,
     and the Services and controllers of pods are read; other kinds are skipped.  *profiles* are the profiles by scheduler; None: those of
-    a KubeSchedulerConfiguration among *objects*, or else kube-scheduler's defaults.  The result does not depend on the order of
-    *objects*.  No input raises: errors are listed in ``problems``.
+    a KubeSchedulerConfiguration among *objects*, or else kube-scheduler's defaults.  *device_topology* are attributes of devices that
+    are topology keys.  The result does not depend on the order of *objects*.  No input raises: errors are listed in ``problems``.
     """
-    return load_gathered(*gather(objects), profiles)
+    return load_gathered(*gather(objects), profiles, device_topology)
 
 
 def load_gathered(
-    kinds: dict[str, list[GatheredObjects]], problems: list[Problem], profiles: SchedulerProfiles | None = None
+    kinds: dict[str, list[GatheredObjects]],
+    problems: list[Problem],
+    profiles: SchedulerProfiles | None = None,
+    device_topology: Iterable[str] = (),
 ) -> ClusterSnapshot:
     """Return the snapshot of the objects by kind, which are used up; see ``load``."""
     nodes = read_nodes(kinds["Node"], problems)
@@ -61,6 +64,7 @@ def load_gathered(
     groups = completed((*named, *generated.groups), priorities, problems)
     table = _node_table(nodes, drafts, volumes, devices, problems)
     table.score_resources(profiles.scored_resources)
+    _report_levels(table, devices, tuple(device_topology), groups, problems)
     records = Records(table, priorities, problems, profiles)
     pods = tuple(records.record(draft) for draft in drafts)
     problems += label_case.problems(table, groups, pods)
@@ -97,6 +101,20 @@ def _node_table(
         table.back_by_devices(devices.resources)
     count_volumes(table, [draft.form.requests() for draft in drafts if draft.form.volumes])
     return table
+
+
+def _report_levels(
+    table: NodeTable, devices: DeviceObjects | None, attributes: Sequence[str], groups: Iterable[Group], problems: list[Problem]
+) -> None:
+    """Set the levels of *table* by *attributes* of devices, and report topology keys of *groups* that are such attributes."""
+    if not attributes and devices is None:
+        return
+    from scheduler_core.loading.device_levels import levels_not_named, report_levels
+
+    devices = devices or DeviceObjects()
+    if attributes:
+        report_levels(table, devices, attributes, problems)
+    problems += levels_not_named(table, devices, groups)
 
 
 def _with_devices(

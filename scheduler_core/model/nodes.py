@@ -99,6 +99,7 @@ class NodeTable:
         backed: nodes on which devices provide an extended resource, shape (nodes,), by resource; as set by ``back_by_devices``.
         scored: resources that scores count, as set by ``score_resources``.
         levels: topology levels by the requested keys, filled by ``topology_levels.levels``.
+        device_levels: domain of each node by topology key, of keys that are attributes of devices; as set by ``report_device_levels``.
 
     """
 
@@ -126,6 +127,7 @@ class NodeTable:
         self.row = Rows({name: row for row, name in enumerate(self.resources)})
         self.everything: Nodes = np.arange(len(self.names), dtype=np.int64)
         self._columns: dict[str, Column] = {}
+        self._level_columns: dict[str, Column] = {}
         self.images: tuple[tuple[Image, ...], ...] = ((),) * len(self.names)
         self.reported: dict[str, ReportedImage] = {}
         self.storage: Storage | None = None
@@ -133,6 +135,7 @@ class NodeTable:
         self.scored = CPU_AND_MEMORY_ROWS
         self.backed: dict[str, Bools] = {}
         self.levels: dict[frozenset[str], tuple[str, ...]] = {}
+        self.device_levels: dict[str, tuple[str | None, ...]] = {}
 
     def __len__(self) -> int:
         return len(self.names)
@@ -176,14 +179,26 @@ class NodeTable:
             rows = [CPU, MEMORY, *(self.row[name] for name in more)]
             self.scored = ScoredRows(np.array(rows, dtype=np.int64), {name: at for at, name in enumerate(("cpu", "memory", *more))})
 
+    def report_device_levels(self, levels: Mapping[str, tuple[str | None, ...]]) -> None:
+        """Set the domains of nodes by topology key, for keys that are attributes of devices; these keys are no labels."""
+        self.device_levels = dict(levels)
+
     def column(self, key: str) -> Column:
-        """Return the values of the label *key* on all nodes (cached)."""
-        if (column := self._columns.get(key)) is None:
-            column = self._columns[key] = self._column(key)
+        """Return the values of the topology key *key* on all nodes: a level of devices, else a label (cached)."""
+        if not self.device_levels or key not in self.device_levels:
+            return self.label_column(key)
+        if (column := self._level_columns.get(key)) is None:
+            column = self._level_columns[key] = _column(self.device_levels[key])
         return column
 
-    def _column(self, key: str) -> Column:
-        by_node = [labels.get(key) for labels in self.labels]
-        values = tuple(sorted({value for value in by_node if value is not None}))
-        number: dict[str | None, int] = {value: index for index, value in enumerate(values)}
-        return Column(values, np.array([number.get(value, -1) for value in by_node], dtype=np.int32))
+    def label_column(self, key: str) -> Column:
+        """Return the values of the label *key* on all nodes (cached)."""
+        if (column := self._columns.get(key)) is None:
+            column = self._columns[key] = _column([labels.get(key) for labels in self.labels])
+        return column
+
+
+def _column(by_node: Sequence[str | None]) -> Column:
+    values = tuple(sorted({value for value in by_node if value is not None}))
+    number: dict[str | None, int] = {value: index for index, value in enumerate(values)}
+    return Column(values, np.array([number.get(value, -1) for value in by_node], dtype=np.int32))

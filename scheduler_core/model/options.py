@@ -7,6 +7,9 @@ import re
 from collections.abc import Collection
 
 _INDEX = re.compile(r"\[\d+\]")
+_DOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII)
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,31}", re.ASCII)
+_LONGEST_DOMAIN = 63
 
 GREEDY, COMPLETE = "greedy", "complete"
 STRATEGIES = (GREEDY, COMPLETE)
@@ -50,6 +53,13 @@ class PlacingOptions:
     leaves_waiting: bool = True
     overlooks: bool = True
     rank_order: bool = False
+
+
+def is_device_attribute(name: str) -> bool:
+    """Return whether *name* is an attribute of devices with its domain: ``gpu.example.com/clique``."""
+    domain, slash, own = name.partition("/")
+    is_domain = len(domain) <= _LONGEST_DOMAIN and _DOMAIN.fullmatch(domain) is not None
+    return bool(slash) and is_domain and _IDENTIFIER.fullmatch(own) is not None
 
 
 def without_indices(field: str) -> str:

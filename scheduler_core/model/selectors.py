@@ -188,7 +188,7 @@ def clauses_mask(clauses: Iterable[SelectorClause], nodes: NodeTable) -> Bools:
     """Return the nodes that match all *clauses*; each clause is evaluated once for each distinct value of its label."""
     mask: Bools = np.ones(len(nodes), dtype=bool)
     for clause in clauses:
-        column = nodes.column(clause.key)
+        column = nodes.label_column(clause.key)
         # The result for a missing label is the last entry, so that the id -1 selects it.
         mask &= np.array([clause.admits(value) for value in (*column.values, None)], dtype=bool)[column.ids]
     return mask

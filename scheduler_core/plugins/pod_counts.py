@@ -146,7 +146,7 @@ class PodCounts:
     def tally(self, key: str, sets: Iterable[PodSet]) -> PodTally:
         """Return the count of pods that belong to all of *sets*, by the values of the node label *key*."""
         wanted = frozenset(sets)
-        column = self.nodes.column(key)
+        column = self.nodes.label_column(key)
         return self.watch((key, wanted), PodTally(column.ids, len(column.values)), wanted, living=False)
 
     def by_node(self, pods: PodSet) -> NodeTally:
@@ -251,7 +251,7 @@ class PodCounts:
 
     def _claim(self, term: Term, forbids: bool) -> TermClaim:  # noqa: FBT001 - half of the claim's name
         if (claim := self._claims.get((term, forbids))) is None:
-            column = self.nodes.column(term.key)
+            column = self.nodes.label_column(term.key)
             claim = self._claims[term, forbids] = TermClaim(term, forbids, PodTally(column.ids, len(column.values)))
             self._claim_list.append(claim)
         return claim

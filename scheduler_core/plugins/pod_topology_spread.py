@@ -132,7 +132,7 @@ class PodTopologySpread(StatefulPlugin):
         return rules
 
     def _rule(self, spread: SpreadTerm, kind: PodKind, terms: SpreadTerms) -> _Rule:
-        column = self.counts.nodes.column(spread.key)
+        column = self.counts.nodes.label_column(spread.key)
         ids: Ids = np.where(self._eligible_nodes(spread, kind.shape, terms.hard), column.ids, np.int32(-1))
         # Pods of one shape have the same eligible nodes; the sets differ where a constraint takes a value from the pod's labels.
         name = (kind.shape, spread.key, spread.pods, spread.affinity, spread.taints)
@@ -149,7 +149,7 @@ class PodTopologySpread(StatefulPlugin):
     def _soft_rule(self, term: SpreadTerm, shape: PodShape, required: tuple[SpreadTerm, ...]) -> SoftRule:
         name = shape, term.key, term.affinity, term.taints, len(required)
         if (known := self._geometry.get(name)) is None:
-            column = self.counts.nodes.column(term.key)
+            column = self.counts.nodes.label_column(term.key)
             labelled: Bools = column.ids >= 0
             # kube-scheduler does not distinguish a missing label from an empty value.
             empty = column.values.index("") if "" in column.values else len(column.values)
@@ -165,7 +165,7 @@ class PodTopologySpread(StatefulPlugin):
         if (eligible := self._eligible.get((shape, spread.affinity, spread.taints, soft))) is None:
             eligible = np.ones(len(nodes), dtype=bool)
             for each in required:
-                eligible &= nodes.column(each.key).ids >= 0
+                eligible &= nodes.label_column(each.key).ids >= 0
             if spread.affinity and (selected := selected_nodes(shape, nodes)) is not None:
                 eligible &= selected
             if spread.taints:

@@ -38,12 +38,12 @@ def _in_zone(nodes: NodeTable, key: str, values: frozenset[str]) -> Bools:
     """Return the nodes whose label *key* has one of *values*; a beta label that a node lacks is compared with the current one."""
     passing = _mask(nodes, key, values)
     if (current := key.replace("failure-domain.beta.", "topology.")) != key:
-        passing |= _mask(nodes, current, values) & (nodes.column(key).ids < 0)
+        passing |= _mask(nodes, current, values) & (nodes.label_column(key).ids < 0)
     return passing
 
 
 def _mask(nodes: NodeTable, key: str, values: frozenset[str]) -> Bools:
-    column = nodes.column(key)
+    column = nodes.label_column(key)
     mask: Bools = np.array([*(value in values for value in column.values), False], dtype=bool)[column.ids]
     return mask
 
@@ -52,5 +52,5 @@ def _zoned(nodes: NodeTable) -> Bools:
     """Return the nodes with at least one of the labels."""
     mask: Bools = np.zeros(len(nodes), dtype=bool)
     for key in ZONE_LABELS:
-        mask |= nodes.column(key).ids >= 0
+        mask |= nodes.label_column(key).ids >= 0
     return mask

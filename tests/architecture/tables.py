@@ -35,7 +35,8 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     "scheduler_core": (
         frozenset({"cel"}),
         frozenset({"model"}),
-        frozenset({"loading", "plugins"}),
+        frozenset({"plugins"}),
+        frozenset({"loading"}),
         frozenset({"queueing"}),
         frozenset({"placement"}),
         frozenset({"exact", "preemption", "diagnosis"}),

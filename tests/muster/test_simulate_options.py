@@ -36,6 +36,7 @@ from validators.gates import Gates
             id="addNodes in both forms",
         ),
         pytest.param({"drain": "rack=r3, n1"}, SimulationRequest(drain=("rack=r3", "n1")), id="drain by label"),
+        pytest.param({"deviceTopology": "a.b/c, d/e"}, SimulationRequest(device_topology=("a.b/c", "d/e")), id="deviceTopology"),
         pytest.param({"schedulerName": "mine"}, SimulationRequest(CycleOptions(scheduler_name="mine")), id="schedulerName"),
         pytest.param(
             {"ignore": ["spec.resourceClaims"]}, SimulationRequest(CycleOptions(ignore=frozenset({"spec.resourceClaims"}))), id="ignore"
@@ -74,6 +75,9 @@ def test_the_later_word_counts():
     [
         pytest.param([], "options must be an object", id="a list"),
         pytest.param({"evicts": True}, "there is no option 'evicts'; did you mean evict", id="misspelt"),
+        pytest.param(
+            {"deviceTopology": "clique"}, "option deviceTopology: 'clique' must be an attribute with its domain", id="no attribute"
+        ),
         pytest.param({"evict": "yes"}, "option evict must be true or false", id="no switch"),
         pytest.param({"timings": 1}, "option timings must be true or false", id="a number for a switch"),
         pytest.param({"order": [1]}, "option order must be a list of names", id="no names"),

@@ -47,6 +47,7 @@ FORMATS = ("text", "json", "html")
 )
 @options.budget
 @scheduler_config.option
+@options.device_topology
 @options.ignore
 @options.plugin
 @options.gates

@@ -44,6 +44,7 @@ _PERCENT = click.IntRange(0, 100)
 @click.option("--evict", is_flag=True, help="Evict the victims and run the next cycle too.")
 @click.option("--scheduler-name", metavar="NAME", help="Place only pods of this scheduler.")
 @scheduler_config.option
+@options.device_topology
 @click.option(
     "--drain",
     multiple=True,
@@ -214,7 +215,7 @@ def request_of(arguments: dict[str, Any]) -> SimulationRequest:
         raise click.UsageError(str(error)) from None
 
 
-_LISTED = frozenset({"order", "drain", "ignore", "plugin"})
+_LISTED = frozenset({"order", "drain", "ignore", "plugin", "deviceTopology"})
 """Options with names separated by commas; the options can be repeated."""
 
 

@@ -11,7 +11,7 @@ from muster.commands import options, placement_plugins
 from muster.commands.simulate.what_if import Addition, WhatIfError
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.configuration.scheduler_configuration import SchedulerConfiguration, read_configuration
-from scheduler_core.model.options import ON, STRATEGIES, SWITCH
+from scheduler_core.model.options import ON, STRATEGIES, SWITCH, is_device_attribute
 from validators.gates import GateError, Gates
 
 IGNORABLE = frozenset(
@@ -52,6 +52,8 @@ class SimulationRequest:
     fragmentation: bool = False
     configuration: SchedulerConfiguration | None = None
     """Scheduler configuration; None: one among the objects, or the defaults."""
+    device_topology: tuple[str, ...] = ()
+    """Attributes of devices that are topology keys."""
     only_own: bool = False
     """Evict victims, and search remedies, only for the roots of the objects at PATH."""
 
@@ -168,6 +170,13 @@ def _configuration(request: SimulationRequest, key: str, value: object) -> Simul
     return dataclasses.replace(request, configuration=configuration)
 
 
+def _device_topology(request: SimulationRequest, key: str, value: object) -> SimulationRequest:
+    attributes = names(key, value)
+    if wrong := [each for each in attributes if not is_device_attribute(each)]:
+        raise InvalidOptions(f"option {key}: {wrong[0]!r} must be an attribute with its domain, such as gpu.example.com/clique")
+    return dataclasses.replace(request, device_topology=attributes)
+
+
 def _percentage(request: SimulationRequest, key: str, value: object) -> SimulationRequest:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 100:
         raise InvalidOptions(f"option {key} must be a number from 0 to 100")
@@ -226,6 +235,7 @@ _READERS: dict[str, Callable[[SimulationRequest, str, object], SimulationRequest
     "addNodes": lambda request, _, value: dataclasses.replace(request, additions=additions(value)),
     "schedulerName": _scheduler,
     "schedulerConfig": _configuration,
+    "deviceTopology": _device_topology,
     "plugin": _plugin,
     "budget": _budget,
     "remedies": _remedies,

@@ -52,7 +52,7 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
         objects, unsorted = what_if.suppose(objects, request.drain, request.additions)
         all_problems += unsorted
     objects = [*objects]
-    snapshot = load(objects, request.configuration.profiles if request.configuration is not None else None)
+    snapshot = load(objects, request.configuration.profiles if request.configuration is not None else None, request.device_topology)
     if request.configuration is not None:
         all_problems += request.configuration.problems(len(snapshot.nodes))
     name = request.cycle.scheduler_name

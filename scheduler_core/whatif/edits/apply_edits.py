@@ -79,7 +79,7 @@ def applied(snapshot: ClusterSnapshot, steps: Sequence[Step], *, serial: int = 0
 
 def reloaded(book: Book, snapshot: ClusterSnapshot, steps: Sequence[Step]) -> ClusterSnapshot:
     """Return *snapshot*, which was loaded from the objects of *book*, after any *steps*, loaded again."""
-    return load_gathered(book.kinds_after(steps), [], snapshot.profiles)
+    return load_gathered(book.kinds_after(steps), [], snapshot.profiles, snapshot.nodes.device_levels)
 
 
 def changes_storage(steps: Sequence[Step]) -> bool:
@@ -210,6 +210,9 @@ def _joined(nodes: NodeTable, more: NodeTable) -> tuple[NodeTable, list[int]]:
     )
     table.report_images(both(nodes.images, more.images))
     table.scored = nodes.scored
+    # A node that replaces another one has its devices; a new node has none.
+    levels = {key: dict(zip(nodes.names, values, strict=True)) for key, values in nodes.device_levels.items()}
+    table.report_device_levels({key: tuple(values.get(name) for name in table.names) for key, values in levels.items()})
     table.backed = {name: np.array(both(mask.tolist(), [False] * len(more)), dtype=bool) for name, mask in nodes.backed.items()}
     return table, [table.index[name] for name in nodes.names]
 

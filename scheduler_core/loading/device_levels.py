@@ -1,0 +1,81 @@
+"""Topology levels by attributes of devices: a node is in the domain that its devices name, such as an NVLink clique or partition."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Sequence
+
+from scheduler_core.loading.gather import label
+from scheduler_core.model.device_claims import DeviceObjects
+from scheduler_core.model.nodes import NodeTable
+from scheduler_core.model.problem import Problem
+from scheduler_core.model.wire_devices import Attribute
+from scheduler_core.plugins.devices.attribute_constraints import attribute_of
+from scheduler_core.plugins.devices.pools import DevicePools
+from validators.model.group import Group
+from validators.model.objects import namespace_of
+
+_MOST_VALUES = 3
+"""Maximum number of values in a message."""
+
+
+def report_levels(nodes: NodeTable, devices: DeviceObjects, attributes: Iterable[str], problems: list[Problem]) -> None:
+    """Set the levels of *nodes* by *attributes* of their devices.
+
+    A node whose devices have several values is in no domain: its pods could get devices of any of them.
+    """
+    attributes = sorted({*attributes})
+    pools = DevicePools(nodes, devices.slices)
+    levels: dict[str, list[str | None]] = {name: [None] * len(nodes) for name in attributes}
+    for node in range(len(nodes)):
+        reached = [device for pool in pools.on(node) for device in pool.devices if pools.reaches(device, node)]
+        for name in attributes:
+            values = sorted({_text(found) for device in reached if (found := attribute_of(device, name)) is not None})
+            if len(values) == 1:
+                levels[name][node] = values[0]
+            elif values:
+                problems.append(Problem(f"Node {nodes.names[node]}", _several(name, values)))
+    known = _attributes(devices)
+    problems += [Problem(f"attribute {name}", _absent(name, known)) for name in attributes if name not in known]
+    nodes.report_device_levels({name: tuple(values) for name, values in levels.items()})
+
+
+def levels_not_named(nodes: NodeTable, devices: DeviceObjects, groups: Iterable[Group]) -> Iterator[Problem]:
+    """Yield a problem for each topology key of a group that no node has, but devices as an attribute."""
+    keys: dict[str, list[Group]] = {}
+    for group in groups:
+        constraints = group.spec.scheduling_constraints
+        for each in (constraints and constraints.topology) or ():
+            if each.key not in nodes.device_levels and not nodes.column(each.key).values:
+                keys.setdefault(each.key, []).append(group)
+    attributes = _attributes(devices) if keys else ()
+    for key, found in sorted(keys.items()):
+        if key in attributes:
+            message = f'no node has the topology key "{key}", but devices have this attribute: --device-topology {key} makes it a level'
+            yield from (Problem(label(group.kind, (namespace_of(group), group.metadata.name)), message) for group in found)
+
+
+def _attributes(devices: DeviceObjects) -> set[str]:
+    """Return the attributes of all devices, with their domains."""
+    contents = ((each.driver, device.content) for each in devices.slices for device in each.devices)
+    return {name if "/" in name else f"{driver}/{name}" for driver, content in contents for name in content.attributes or {}}
+
+
+def _text(value: Attribute) -> str:
+    """Return the value of an attribute as the name of a domain."""
+    if value.boolean is not None:
+        return str(value.boolean).lower()
+    found = (each for each in (value.version, value.string, value.integer) if each is not None)
+    return str(next(found, ""))
+
+
+def _several(name: str, values: Sequence[str]) -> str:
+    more = f" and {len(values) - _MOST_VALUES} more" if len(values) > _MOST_VALUES else ""
+    shown = ", ".join(values[:_MOST_VALUES])
+    return f"its devices have {len(values)} values of {name} ({shown}{more}); the node is in no domain of this level"
+
+
+def _absent(name: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, sorted(known), n=1)
+    hint = f'; did you mean "{near[0]}"?' if near else ""
+    return f"no device has this attribute, so no node is in a domain of this level{hint}"
