@@ -31,6 +31,8 @@ class RandomCluster:
     present: list[Manifest]
     groups: list[Manifest]
     pods: list[Manifest]
+    allocations: dict[str, Manifest] = dataclasses.field(default_factory=dict)
+    """Allocation of each claim to devices that running pods use, by the name of the claim and of the pod."""
 
     @property
     def root(self) -> Manifest:
@@ -41,10 +43,12 @@ class RandomCluster:
 class Drawing:
     """One cluster as it is drawn from *seed*."""
 
+    drawn_from: Sequence[str] = FEATURES
+
     def __init__(self, seed: int, namespace: str, features: Sequence[str] | None = None, scheduler: str = "default-scheduler") -> None:
         self.random = random.Random(seed)
         self.namespace, self.scheduler, self.prefix = namespace, scheduler, f"s{seed}"
-        chosen = features if features is not None else self.random.sample(FEATURES, self.random.randint(1, 3))
+        chosen = features if features is not None else self.random.sample(self.drawn_from, self.random.randint(1, 3))
         self.features = tuple(sorted(chosen))
         self.shared: list[Manifest] = []
         self.present: list[Manifest] = []

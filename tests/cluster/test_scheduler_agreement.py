@@ -8,11 +8,12 @@ import pytest
 
 from tests.cluster.conftest import clean, new_namespace
 from tests.cluster.random_clusters import Drawing
+from tests.cluster.random_devices import NAMESPACE_LABELS, DeviceDrawing
 from tests.cluster.scheduler_agreement import begin, build, differs, observed, present
 from tests.cluster.volumes import Provisioner
 from tests.sampling import every
 
-CONTROLLERS = ("persistentvolume-binder-controller", "ephemeral-volume-controller")
+CONTROLLERS = ("persistentvolume-binder-controller", "ephemeral-volume-controller", "resourceclaim-controller")
 TRIES = 3
 """Of a cluster on which the two differ: kube-scheduler can decide before it has seen all objects."""
 
@@ -37,23 +38,33 @@ def removed(api, cluster):
     clean(api, ("PersistentVolume",))
 
 
-def difference(api, seed, features=None):
+def difference(api, seed, features=None, drawing=Drawing, labels=None):
     """Return in which way the results of a cluster differ; empty if only by lot."""
-    with new_namespace(api) as namespace, contextlib.ExitStack() as leaving:
-        cluster = Drawing(seed, namespace, features).cluster()
+    with new_namespace(api, labels) as namespace, contextlib.ExitStack() as leaving:
+        cluster = drawing(seed, namespace, features).cluster()
         leaving.callback(removed, api, cluster)
-        leaving.callback(clean, api, ("Pod", "PersistentVolumeClaim"), namespace)
+        leaving.callback(clean, api, ("Pod", "ResourceClaim", "PersistentVolumeClaim"), namespace)
         build(api, cluster)
         objects = present(api, namespace)
         root = begin(api, cluster)
         return differs(observed(api, cluster), [*objects, *root], cluster)
 
 
-@pytest.mark.parametrize("seed", every(50, range(200)))
-def test_random_clusters_with_volumes(plane, seed, record_property):
+def agrees(plane, seed, record_property, **options):
+    """Compare the results, several times if they differ."""
     for number in range(TRIES):
-        if not (found := difference(plane.api, seed)):
+        if not (found := difference(plane.api, seed, **options)):
             return
         # A report of the run (--junitxml) lists the differences that did not come again.
         record_property(f"difference {number + 1}", found)
     pytest.fail(found)
+
+
+@pytest.mark.parametrize("seed", every(50, range(200)))
+def test_random_clusters_with_volumes(plane, seed, record_property):
+    agrees(plane, seed, record_property)
+
+
+@pytest.mark.parametrize("seed", every(50, range(200)))
+def test_random_clusters_with_devices(plane, seed, record_property):
+    agrees(plane, seed, record_property, drawing=DeviceDrawing, labels=NAMESPACE_LABELS)

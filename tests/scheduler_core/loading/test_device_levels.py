@@ -136,7 +136,13 @@ def test_nodes_that_replace_others_have_their_devices() -> None:
     snapshot = load([*CLUSTER], device_topology=[KEY])
     changed = applied(snapshot, [Step(apply=node("a", cpu="8")), Step(apply=node("e"))])
 
-    assert dict(zip(changed.nodes.names, changed.nodes.device_levels[KEY], strict=True)) == {"a": "c1", "b": "c2", "c": "c1", "d": "c2", "e": None}
+    assert dict(zip(changed.nodes.names, changed.nodes.device_levels[KEY], strict=True)) == {
+        "a": "c1",
+        "b": "c2",
+        "c": "c1",
+        "d": "c2",
+        "e": None,
+    }
 
 
 def test_a_level_is_no_label() -> None:
