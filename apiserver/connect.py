@@ -26,29 +26,29 @@ class ConnectError(Exception):
 def configuration(kubeconfig: str | None = None, context: str | None = None) -> client.Configuration:
     """Return address, trust and credentials from *kubeconfig* and its *context*.
 
-    Without both the sources are ``KUBECONFIG`` if set, the service account inside a pod, else ``~/.kube/config``.  The client
+    Without both the sources are ``KUBECONFIG`` if set and not empty, the service account inside a pod, else ``~/.kube/config``.  The client
     library does not retry requests: only the caller knows whether a retry is safe.
 
     Raises:
         ConnectError: no source is usable.
 
     """
-    if kubeconfig is None and context is None and "KUBECONFIG" not in os.environ and "KUBERNETES_SERVICE_HOST" in os.environ:
+    if kubeconfig is None and context is None and not os.environ.get("KUBECONFIG") and "KUBERNETES_SERVICE_HOST" in os.environ:
         return service_account()
-    if missing := _missing(kubeconfig):
+    listed = kubeconfig or os.environ.get("KUBECONFIG")
+    if missing := _missing(listed or DEFAULT):
         raise ConnectError(missing)
     connection = client.Configuration()
     try:
-        config.load_kube_config(kubeconfig, context, connection, persist_config=False)  # type: ignore[no-untyped-call]
+        config.load_kube_config(listed or DEFAULT, context, connection, persist_config=False)  # type: ignore[no-untyped-call]
     except _UNUSABLE as error:
         raise ConnectError(_reason(error)) from None
     connection.retries = False
     return connection
 
 
-def _missing(kubeconfig: str | None) -> str:
-    """Return a text that says which kubeconfig does not exist; empty if one of several does."""
-    listed = kubeconfig or os.environ.get("KUBECONFIG") or DEFAULT
+def _missing(listed: str) -> str:
+    """Return a text that says which of the kubeconfigs *listed* do not exist; empty if one does."""
     paths = [os.path.expanduser(each) for each in listed.split(os.pathsep) if each]  # noqa: PTH111 - names are kept as given
     return "" if any(map(os.path.exists, paths)) else f"there is no file {listed}"
 

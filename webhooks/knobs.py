@@ -175,6 +175,7 @@ def _enforcement(text: str) -> EnforcementPolicy:
 ADDRESS = Kind(_address, "HOST:PORT")
 MAYBE_ADDRESS = Kind(lambda text: _address(text) if text else None, "HOST:PORT")
 FILE = Kind(str, "FILE")
+NAME = Kind(str, "NAME")
 SWITCH = Kind(_switch, is_flag=True)
 LINES = Kind(_lines, "PATH", repeatable=True)
 PROFILE = Kind(lambda text: Profile(_one_of(tuple(Profile), text)), "|".join(Profile))

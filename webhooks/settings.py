@@ -102,9 +102,19 @@ class Settings:
         Knob(
             knobs.FILE,
             "",
-            "kubeconfig for --cluster; empty: the pod's service account",
+            "kubeconfig for --cluster; empty: as for kubectl, in a pod its service account",
             "--kubeconfig",
-            "Kubeconfig for --cluster; default: the pod's service account.",
+            "Kubeconfig for --cluster; default: as for kubectl, in a pod its service account.",
+        ),
+    ]
+    context: Annotated[
+        str,
+        Knob(
+            knobs.NAME,
+            "",
+            "context of the kubeconfig; empty: the current context",
+            "--context",
+            "Context of the kubeconfig, for --cluster; default: the current context.",
         ),
     ]
     watch_pods: Annotated[

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from validators.lookup import Lookup
     from webhooks.enforcement import EnforcementPolicy
 
-_STDIN = "-"
+_STDIN, _STDIN_NAME = "-", "<stdin>"
+_YAML = (".yaml", ".yml")
 _BAD_RECORD = 2
 
 
@@ -59,25 +60,26 @@ def review(
     finalizers: str,
     **judging: Any,
 ) -> int:
-    """Answer the AdmissionReviews in FILE (JSON, or one per line; - for standard input), one answer per line, in order.
+    """Answer the AdmissionReviews in FILE (JSON, JSON Lines or YAML; - for standard input), one answer per line, in order.
 
-    A line may also be {"review": AdmissionReview, "path": "/mutate", "objects": […], "gates": {…}}. Rules look other objects
-    up in --objects, or in "objects" of the line, and treat all others as missing. Without both, nothing is known about other
+    A record may also be {"review": AdmissionReview, "path": "/mutate", "objects": […], "gates": {…}}. Rules look other objects
+    up in --objects, or in "objects" of the record, and treat all others as missing. Without both, nothing is known about other
     objects, and no rule refuses a missing one.
 
-    Exit status: 0 all records were answered, 2 a record is not an AdmissionReview (its answer has the reason) or the command
-    line is wrong.
+    Exit status: 0 all records were answered, 2 a record is not an AdmissionReview (its answer has file, line and reason), or the
+    command line is wrong.
     """
     if not paths:
         raise click.UsageError("give at least one FILE of AdmissionReviews, or - for standard input")
-    from webhooks.admission import replay
+    from webhooks.admission import records, replay
 
     settings = options.settings_of(**judging, linting=False)
     replay_options = replay.Options(settings, _lookup(objects), endpoint, Finalizers(finalizers), _policy(enforcement))
     status = 0
-    for text in _texts(paths):
-        for record in replay.records(text):
-            answer = replay.answer(record, replay_options)
+    for name, text in _texts(paths):
+        for record in records.records(text, yaml=name.lower().endswith(_YAML)):
+            place = record.place(name)
+            answer = replay.unreadable(f"{place}: {record.error}") if record.error else replay.answer(record.text, replay_options, place)
             click.echo(answer.text)
             status = _BAD_RECORD if answer.bad else status
     return status
@@ -95,10 +97,11 @@ def _policy(texts: Sequence[str]) -> EnforcementPolicy:
     return policy
 
 
-def _texts(paths: Sequence[str]) -> Iterator[bytes]:
+def _texts(paths: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    """Yield the name and the content of each file."""
     for path in paths:
         try:
-            yield sys.stdin.buffer.read() if path == _STDIN else Path(path).read_bytes()
+            yield (_STDIN_NAME, sys.stdin.buffer.read()) if path == _STDIN else (path, Path(path).read_bytes())
         except OSError as error:
             raise click.UsageError(f"cannot read {path}: {error.strerror}") from None
 

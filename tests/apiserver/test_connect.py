@@ -74,6 +74,11 @@ def test_a_token_that_is_being_written_is_none(pod, tmp_path):
         result.auth_settings()
 
 
+def test_an_empty_variable_names_no_kubeconfig(pod, monkeypatch):
+    monkeypatch.setenv("KUBECONFIG", "")
+    assert "https://10.0.0.1:443" == configuration().host
+
+
 @pytest.mark.parametrize("how", ["argument", "environment"])
 def test_a_kubeconfig_that_is_given_counts_in_a_pod_too(pod, monkeypatch, tmp_path, how):
     path = kubeconfig(tmp_path / "config", "a")

@@ -109,7 +109,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"server"}),
     ),
     "webhooks.admission": (
-        frozenset({"review", "status", "jsonpatch", "priority"}),
+        frozenset({"review", "records", "status", "jsonpatch", "priority"}),
         frozenset({"verdict"}),
         frozenset({"replay"}),
     ),

@@ -48,6 +48,28 @@ def test_so_many_roots_are_helped(arguments, want):
     assert want == with_remedies(*arguments)
 
 
+def test_a_limit_of_roots_is_a_note():
+    def notes(*arguments):
+        return json.loads(simulated("--format", "json", *arguments).stdout).get("notes", [])
+
+    want = {"object": "Remedies", "message": "searched for 3 of the 4 roots that are not placed; set --remedies 4 for all of them"}
+    assert [want] == notes()
+    assert [] == notes("--remedies", "4")
+    assert [] == notes("--remedies", "0")
+    assert "Remedies: searched for 3 of the 4 roots" in simulated().stdout
+
+
+def test_more_nodes_than_a_root_needs_are_explained():
+    """The earlier root is not placed either, and takes the first new node."""
+    roots = [each for name in ("a", "b") for each in (gang(name, 1), pod(f"{name}-0", group=name, cpu="1"))]
+    objects = [node("n1", cpu="1"), *roots, pod("run", on="n1", cpu="1")]
+    decisions = json.loads(simulated("--format", "json", objects=objects).stdout)["decisions"]
+
+    changes = {each["root"]["name"]: [remedy["change"] for remedy in each["remedies"]] for each in decisions}
+    assert "1 more node like n1" in changes["a"]
+    assert "2 more nodes like n1, because PodGroup default/a is ahead in the queue and takes 1 of them" in changes["b"]
+
+
 def test_a_remedy_applied_is_placed():
     answer = json.loads(simulated("--format", "json").stdout)
     steps = answer["decisions"][0]["remedies"][0]["steps"]

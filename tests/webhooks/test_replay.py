@@ -30,22 +30,6 @@ def pod_group(**spec: Any) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize(
-    ("text", "want"),
-    [
-        pytest.param(b'{"a":1}\n{"b":2}\n', 2, id="JSON Lines"),
-        pytest.param(b'\n{"a":1}\n\n\n{"b":2}', 2, id="empty lines are nothing"),
-        pytest.param(b'{\n "a": 1\n}\n', 1, id="one document over several lines"),
-        pytest.param(b'[{"a":1},{"b":2}]', 2, id="a list"),
-        pytest.param(b'[\n{"a":1},\n{"b":2}\n]', 2, id="a list over several lines"),
-        pytest.param(b"", 0, id="nothing"),
-        pytest.param(b'{"a":1}\nnonsense\n{"b":2}', 3, id="nonsense keeps its place"),
-    ],
-)
-def test_records(text: bytes, want: int) -> None:
-    assert want == len(list(replay.records(text)))
-
-
 def test_a_bare_review_is_validated() -> None:
     assert answered(envelope(object=pod_group(schedulingPolicy={})))["response"]["allowed"] is False
 

@@ -244,6 +244,27 @@ def test_no_way_to_the_api_server_is_a_mistake_reported_in_one_line(tmp_path):
         assert 1 == len(str(raised.value).splitlines())
 
 
+def test_the_kubeconfig_is_found_as_by_the_other_commands(tmp_path, monkeypatch):
+    kubeconfig = tmp_path / "config"
+    content = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": name, "cluster": {"server": f"https://{name}"}} for name in ("a", "b")],
+        "users": [{"name": "u", "user": {"token": "t"}}],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": "u"}} for name in ("a", "b")],
+        "current-context": "a",
+    }
+    kubeconfig.write_text(json.dumps(content))
+    hosts = []
+    monkeypatch.setattr(watched, "Cluster", lambda connection, _: hosts.append(connection.host))
+    monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
+
+    watched.connect(settings())
+    watched.connect(settings(MUSTER_CONTEXT="b"))
+
+    assert ["https://a", "https://b"] == hosts
+
+
 def test_readiness_waits_for_the_first_list_of_each_served_kind(api, tmp_path):
     kubeconfig = tmp_path / "config"
     content = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from validators import pipeline
@@ -43,23 +43,18 @@ class Answer:
     bad: bool = False
 
 
-def records(text: bytes) -> Iterator[bytes]:
-    """Yield the records in *text*: JSON Lines, one JSON document, or a JSON list of records."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    if len(lines) > 1 and not _is_json(lines[0]):
-        yield from _of_document(text) or lines
-        return
-    for line in lines:
-        yield from (_of_document(line) or [line]) if line.lstrip().startswith(b"[") else [line]
+def unreadable(reason: str) -> Answer:
+    """Return the answer to a record that is not readable."""
+    return Answer(decode.encode({"error": reason}), bad=True)
 
 
-def answer(record: bytes, options: Options) -> Answer:
-    """Return the answer to one record."""
+def answer(record: bytes, options: Options, place: str = "") -> Answer:
+    """Return the answer to one record; errors name its *place*."""
     try:
         request, merged = _decode(record, options)
         return Answer(review.encode(request, _verdict(request, merged)))
     except BadReview as error:
-        return Answer(decode.encode({"error": str(error)}), bad=True)
+        return unreadable(f"{place}: {error}" if place else str(error))
 
 
 def _verdict(request: AdmissionRequest, options: Options) -> Verdict:
@@ -110,20 +105,3 @@ def _lookup(given: Any, lookup: Lookup) -> Lookup:
         raise BadReview("objects must be a list of cluster objects")
     objects = (pipeline.decode_for_lookup(each) for each in given)
     return KnownObjects([each for each in objects if each is not None], complete=True)
-
-
-def _of_document(text: bytes) -> list[bytes]:
-    """Return the records of one JSON document; none if *text* is not JSON."""
-    try:
-        content = json.loads(text)
-    except (ValueError, RecursionError):
-        return []
-    return [decode.encode(each) for each in content] if isinstance(content, list) else [text]
-
-
-def _is_json(line: bytes) -> bool:
-    try:
-        json.loads(line)
-    except (ValueError, RecursionError):
-        return False
-    return True

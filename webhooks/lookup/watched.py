@@ -11,7 +11,7 @@ import msgspec
 from kubernetes import client
 
 from apiserver.api import Api
-from apiserver.connect import ConnectError, configuration, service_account
+from apiserver.connect import ConnectError, configuration
 from apiserver.discovery import base_path, path_of
 from apiserver.watch import Watcher, WatchStatus
 from validators.lookup import Lookup
@@ -109,13 +109,13 @@ def connect(settings: Settings) -> Cluster:
     """Return the Source that connects as *settings* say.
 
     Raises:
-        SettingError: neither the kubeconfig nor a pod's service account is usable.
+        SettingError: there is no usable kubeconfig and no pod's service account.
     """
     try:
-        connection = configuration(settings.kubeconfig) if settings.kubeconfig else service_account()
+        connection = configuration(settings.kubeconfig or None, settings.context or None)
     except ConnectError as error:
-        credentials = settings.kubeconfig or "the pod's service account"
-        raise SettingError(f"--cluster: cannot use {credentials}: {error}") from None
+        where = f"{settings.kubeconfig}: " if settings.kubeconfig and settings.kubeconfig not in str(error) else ""
+        raise SettingError(f"--cluster: there is no cluster to watch: {where}{error}; give --kubeconfig or --context") from None
     # One connection for each watcher is enough.
     connection.connection_pool_maxsize = len(WATCHED) + 2
     return Cluster(connection, settings)

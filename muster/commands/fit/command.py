@@ -155,7 +155,7 @@ def _inputs(
     from muster.commands.simulate import cluster_input
 
     cluster = known or cluster_input.ClusterInput()
-    inputs = cluster_input.read_cluster_input(paths, objects, progress, cluster=cluster, gang=gang)
+    inputs = cluster_input.read_cluster_input(paths, objects, progress, cluster=cluster, gang=gang, strict=True)
     if not inputs.files:
         click.echo(f"muster fit: no .yaml, .yml, .json file in {', '.join(paths)}", err=True)
     return inputs

@@ -30,6 +30,7 @@ from scheduler_core.model.problem import Problem
 from validators.lint import documents, files
 from validators.lint.documents import Document
 from validators.lint.limits import LARGEST_FILE
+from validators.model import decode
 from validators.model.decode import Source
 
 LARGEST_JSON = 1024**3
@@ -66,6 +67,7 @@ def read_cluster_input(
     *,
     cluster: ClusterInput | None = None,
     gang: Gang | None = None,
+    strict: bool = False,
 ) -> ClusterInput:
     """Return the objects at *paths*, with the pods that controllers create, and those at *further* with other names.
 
@@ -75,22 +77,31 @@ def read_cluster_input(
         progress: receives the names of large files.
         cluster: further objects that are read already.
         gang: gang to make of controllers' objects that are none.
+        strict: refuse duplicate keys in the JSON at *paths*, also if there are no further objects.
 
     Raises:
         click.UsageError: a path does not exist.
 
     """
-    inputs = read_files(paths, progress)
+    inputs = read_files(paths, progress, strict=strict or bool(further) or cluster is not None)
     inputs.skipped += inputs.problems
     known = read_files(further, progress, leave_out=paths, into=cluster)
+    known.problems += [Problem(each, f"has no {', '.join(files.SUFFIXES)} file") for each in further if not files.identities([each])]
     complete(inputs, known.objects if further or cluster is not None else None, known.problems, gang)
     return inputs
 
 
 def read_files(
-    paths: Sequence[str], progress: Progress, *, leave_out: Sequence[str] = (), into: ClusterInput | None = None
+    paths: Sequence[str],
+    progress: Progress,
+    *,
+    leave_out: Sequence[str] = (),
+    into: ClusterInput | None = None,
+    strict: bool = False,
 ) -> ClusterInput:
     """Return the objects at *paths* as they are, added to those of *into*; files that are among *leave_out* too are omitted.
+
+    If *strict*, JSON objects with duplicate keys are refused, as kubectl does; otherwise the last value counts.
 
     Raises:
         click.UsageError: a path does not exist.
@@ -102,7 +113,7 @@ def read_files(
     except files.PathError as error:
         raise click.UsageError(str(error)) from None
     for file in named:
-        _read(file, inputs, progress)
+        _read(file, inputs, progress, strict=strict)
     return inputs
 
 
@@ -188,7 +199,7 @@ def _files(paths: Iterable[str], leave_out: Iterable[str]) -> list[str]:
     return unique
 
 
-def _read(file: str, inputs: ClusterInput, progress: Progress) -> None:
+def _read(file: str, inputs: ClusterInput, progress: Progress, *, strict: bool) -> None:
     name = files.display_name(_near(file))
     inputs.files += 1
     try:
@@ -200,7 +211,7 @@ def _read(file: str, inputs: ClusterInput, progress: Progress) -> None:
     except OSError as error:
         inputs.problems.append(Problem(name, f"cannot be read: {(error.strerror or str(error)).lower()}"))
         return
-    if content.lstrip(_BLANK).startswith(_BEGINS_AS_JSON) and _take_json(name, content, inputs):
+    if content.lstrip(_BLANK).startswith(_BEGINS_AS_JSON) and _take_json(name, content, inputs, strict=strict):
         return
     _take_manifest(name, content, inputs)
 
@@ -222,7 +233,7 @@ def _content(stream: BinaryIO | io.BufferedReader, progress: Progress, name: str
     return content + stream.read(LARGEST_JSON + 1 - len(content))
 
 
-def _take_json(name: str, content: bytes, inputs: ClusterInput) -> bool:
+def _take_json(name: str, content: bytes, inputs: ClusterInput, *, strict: bool) -> bool:
     """Add the JSON values of a text; return False if there are none and it can be YAML."""
     if len(content) > LARGEST_JSON:
         inputs.problems.append(Problem(name, f"must be at most {LARGEST_JSON:,} bytes; split the file"))
@@ -232,12 +243,13 @@ def _take_json(name: str, content: bytes, inputs: ClusterInput) -> bool:
     place = 0
     for value in json_values.split(content):
         text = bytes(value) if isinstance(value, memoryview) else value
-        if (why := _not_json(text)) is None:
+        why = _not_json(text) or (_duplicate_key(text) if strict else "")
+        if not why:
             good.append(text)
             continue
         place = content.index(bytes(text)[:64], place)
         line = content.count(b"\n", 0, place + len(text) - len(bytes(text).lstrip())) + 1
-        bad.append(Problem(f"{name}:{line}", f"is not JSON: {why}; the text up to the next object is left out"))
+        bad.append(Problem(f"{name}:{line}", why))
     if not good and len(content) <= LARGEST_FILE:
         return False
     inputs.objects += good
@@ -245,14 +257,34 @@ def _take_json(name: str, content: bytes, inputs: ClusterInput) -> bool:
     return True
 
 
-def _not_json(text: wire.Text) -> str | None:
+def _not_json(text: wire.Text) -> str:
+    """Return why a text is not used; empty if it is JSON."""
     try:
         wire.VALUE.decode(text)
     except RecursionError:
-        return gather.DEEP
+        why = gather.DEEP
     except ValueError as error:
-        return str(error)
-    return None
+        why = str(error)
+    else:
+        return ""
+    return f"is not JSON: {why}; the text up to the next object is left out"
+
+
+def _duplicate_key(text: wire.Text) -> str:
+    """Return why a JSON text is not used; empty if no object in it has a key twice.
+
+    Without duplicates, encoding the decoded value again gives as many colons, unless a text has an escaped one.
+    """
+    if bytes(text).count(b":") == wire.ENCODER.encode(decode.parse(text)).count(b":"):
+        return ""
+    from validators.lint import json_text
+    from validators.lint.places import Fault
+
+    try:
+        next(json_text.values(bytes(text).decode("utf-8", "surrogateescape")))
+    except Fault as fault:
+        return f"{fault.message}; the object is left out"
+    return ""
 
 
 def _take_manifest(name: str, content: bytes, inputs: ClusterInput) -> None:

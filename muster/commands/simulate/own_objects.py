@@ -93,13 +93,13 @@ def _evicted(step: Step) -> Name | None:
 def unread(answer: Answer, part: Answer, inputs: Iterable[Problem]) -> tuple[Problem, ...]:
     """Return *inputs* of the cluster that could not be read, and its pods that *answer* leaves out; those of *part* are at PATH."""
     mine = {*part.problems, *part.skipped}
-    left_out = (each for each in answer.problems if is_left_out(each, ("pod", "object")) or _is_ambiguous(each))
+    left_out = (each for each in answer.problems if is_left_out(each, ("pod", "object")) or is_ambiguous(each))
     return tuple(dict.fromkeys(each for each in (*inputs, *left_out) if each not in mine))
 
 
-def _is_ambiguous(problem: Problem) -> bool:
-    """Return whether a node or a pod is defined several times, as if the objects were of two clusters."""
-    return problem.message == SEVERAL and problem.object.partition(" ")[0] in {"Node", "Pod"}
+def is_ambiguous(problem: Problem) -> bool:
+    """Return whether a node, a pod or a group is defined several times, as if the objects were of two clusters."""
+    return problem.message == SEVERAL and problem.object.partition(" ")[0] in {"Node", *_WAITING}
 
 
 def unjudged(answer: Answer, snapshot: ClusterSnapshot, own: Own) -> Iterator[Problem]:
@@ -107,7 +107,7 @@ def unjudged(answer: Answer, snapshot: ClusterSnapshot, own: Own) -> Iterator[Pr
 
     They are root groups without pods, new pods with a node name, and objects that are defined several times.
     """
-    yield from (each for each in answer.problems if each.message == SEVERAL and each.object.partition(" ")[0] in _WAITING)
+    yield from filter(is_ambiguous, answer.problems)
     parents = {
         Name(each.kind, namespace_of(each), each.metadata.name): Name("CompositePodGroup", namespace_of(each), parent)
         for each in snapshot.groups

@@ -23,7 +23,7 @@ from scheduler_core.model.decision import Decision, Name
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE
 from scheduler_core.model.snapshot import ClusterSnapshot
-from scheduler_core.whatif.remedies.for_decisions import with_remedies
+from scheduler_core.whatif.remedies.for_decisions import with_remedies, without_search
 from validators.model.decode import Source
 
 
@@ -71,7 +71,8 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
     in_order = sorted({*all_problems, *result.problems}, key=lambda each: (each.object, each.message))
     seconds = time.monotonic() - began if request.timings else None
     answer = Answer.from_decisions(decisions, result.pending, in_order, seconds)
-    notes = _part_scored(snapshot) if decisions and cycle.strategy == "greedy" else ()
+    limit = without_search(result.decisions, request.cycle, request.remedies, only)
+    notes = (*(_part_scored(snapshot) if decisions and cycle.strategy == "greedy" else ()), *limit)
     answer = dataclasses.replace(answer, skipped=_skipped(inputs, in_order), refused=tuple(inputs.refused), notes=_notes(inputs, notes))
     if inputs.own is not None:
         answer = dataclasses.replace(answer, own=own_objects.share(answer, snapshot, inputs.own))
@@ -112,6 +113,7 @@ def _skipped(inputs: ClusterInput, problems: Iterable[Problem]) -> tuple[Problem
     """Return the objects at PATH that create pods, or may create pods, and were not used."""
     skipped = {*inputs.skipped}
     for each in problems:
-        if is_left_out(each, ("pod", "object")) and (inputs.own is None or own_objects.is_problem_of(inputs.own, each)):
+        unused = is_left_out(each, ("pod", "object")) or own_objects.is_ambiguous(each)
+        if unused and (inputs.own is None or own_objects.is_problem_of(inputs.own, each)):
             skipped.add(each)
     return tuple(sorted(skipped, key=lambda each: (each.object, each.message)))

@@ -154,15 +154,10 @@ def _usual(amounts: Sequence[SurveyedAmount]) -> list[str]:
 
 def _unread(inputs: ClusterInput, problems: Sequence[Problem]) -> list[Problem]:
     """Return the inputs that could not be read, and the nodes and pods that are left out."""
+    from muster.commands.simulate.own_objects import is_ambiguous
     from scheduler_core.loading.gather import is_left_out
-    from scheduler_core.loading.read_objects import SEVERAL
 
-    kinds = ("Node ", "Pod ")
-    left_out = (
-        each
-        for each in problems
-        if is_left_out(each, ("node", "pod", "object")) or (each.message == SEVERAL and each.object.startswith(kinds))
-    )
+    left_out = (each for each in problems if is_left_out(each, ("node", "pod", "object")) or is_ambiguous(each))
     return [*dict.fromkeys((*inputs.problems, *left_out))]
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from scheduler_core.diagnosis.phrases import counted
+from scheduler_core.model.decision import Name
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.whatif.edits.edits import Edit, Evicted, Moved, combine
 from scheduler_core.whatif.remedies.bisection import least
@@ -90,12 +92,24 @@ class CapacityRemedies:
             high = min(most, -(-len(self._finding.subject.waiting) // kind.slots))
             best = least(-(-self._missing_slots(area)[0] // kind.slots), high, works)
             # Earlier roots may use some of the added nodes.
-            if best and any(
-                self._finding.confirm(combine(first, kind.more(best + extra)), combine(first, kind.more(0)).words)
-                for extra in range(_TAKEN + 1)
-            ):
-                return True
+            for extra in range(_TAKEN + 1) if best else ():
+                edit = combine(first, kind.more(best + extra))
+                if self._finding.confirm(edit, combine(first, kind.more(0)).words):
+                    if extra:
+                        self._finding.reasons[edit.words] = _because(self._finding.trial.ahead)
+                    return True
         return False
+
+
+def _because(ahead: Sequence[tuple[Name, int]]) -> str:
+    """Return why more nodes are added than a root needs: roots *ahead* of it in the queue take some of them."""
+    if not ahead:
+        return ""
+    (first, taken), *rest = ahead
+    others = f" and {counted(len(rest), 'more root')}" if rest else ""
+    number = taken + sum(nodes for _, nodes in rest)
+    verbs = "are ahead in the queue and take" if rest else "is ahead in the queue and takes"
+    return f", because {first.kind} {first.namespace}/{first.name}{others} {verbs} {number} of them"
 
 
 def _evicted(units: Sequence[tuple[str, tuple[str, ...]]]) -> Evicted:

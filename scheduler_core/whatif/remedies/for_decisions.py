@@ -8,6 +8,7 @@ from collections.abc import Container, Iterable, Sequence
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.model.decision import Decision, Name, Status
 from scheduler_core.model.options import COMPLETE, REMEDIES_BY_DEFAULT
+from scheduler_core.model.problem import Problem
 from scheduler_core.model.snapshot import ClusterSnapshot
 from validators.model.decode import Source
 
@@ -26,10 +27,7 @@ def with_remedies(
 
     With *only*, other roots get no remedies.
     """
-    number = most if most is not None else REMEDIES_BY_DEFAULT if options.strategy == COMPLETE else 0
-    last = {decision.root: place for place, decision in enumerate(decisions)}
-    wanted = (place for root, place in last.items() if only is None or root in only)
-    places = [place for place in sorted(wanted) if decisions[place].status not in _HOPELESS][:number]
+    places = _failed(decisions, only)[: _limit(options, most)]
     if not places:
         return tuple(decisions)
     # Imported late: not needed if everything is placed.
@@ -43,3 +41,28 @@ def with_remedies(
         advice = advise(book, snapshot, each, options, before=decisions[:first])
         found[place] = dataclasses.replace(each, remedies=advice.remedies, conflict=advice.conflict, remedies_note=advice.note)
     return tuple(found)
+
+
+def without_search(
+    decisions: Sequence[Decision], options: CycleOptions, most: int | None, only: Container[Name] | None = None
+) -> tuple[Problem, ...]:
+    """Return a note that some roots have no remedies because of the limit *most*; nothing if it is no limit, or 0.
+
+    Arguments as for ``with_remedies``.
+    """
+    number, failed = _limit(options, most), len(_failed(decisions, only))
+    if not number or failed <= number:
+        return ()
+    searched = f"searched for {number:,} of the {failed:,} roots that are not placed; set --remedies {failed} for all of them"
+    return (Problem("Remedies", searched),)
+
+
+def _limit(options: CycleOptions, most: int | None) -> int:
+    return most if most is not None else REMEDIES_BY_DEFAULT if options.strategy == COMPLETE else 0
+
+
+def _failed(decisions: Sequence[Decision], only: Container[Name] | None) -> list[int]:
+    """Return the places of the last decisions on roots that a change may help."""
+    last = {decision.root: place for place, decision in enumerate(decisions)}
+    wanted = (place for root, place in last.items() if only is None or root in only)
+    return [place for place in sorted(wanted) if decisions[place].status not in _HOPELESS]

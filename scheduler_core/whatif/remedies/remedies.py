@@ -108,7 +108,9 @@ class _Search:
                 self._all()
         except TrialsSpentError:
             note = _SPENT
-        result = tuple(Remedy(edit.words, steps) for edit, steps in self._finding.verified_edits()[:MOST])
+        reasons = self._finding.reasons
+        verified_edits = self._finding.verified_edits()[:MOST]
+        result = tuple(Remedy(f"{edit.words}{reasons.get(edit.words, '')}", steps) for edit, steps in verified_edits)
         return result, note or (_CUT if self._finding.trial.undecided else "")
 
     def _all(self) -> None:

@@ -23,6 +23,7 @@ class Finding:
         trial: tries it.
         why: conflicting constraints; an edit that changes none of them is not tried.
         verified: edits that work, with their steps, by subject; one for each subject, the last one, which was searched furthest.
+        reasons: why an edit that works is larger than the root alone needs, by its words.
 
     """
 
@@ -31,6 +32,7 @@ class Finding:
         self.trial = trial
         self.why = why
         self.verified: dict[str, Works] = {}
+        self.reasons: dict[str, str] = {}
         self._book = book
         self._tried: dict[str, Placed | None] = {}
 

@@ -57,6 +57,7 @@ class Trial:
         root: its name.
         cluster: the cluster before its cycle.
         earlier: earlier roots that were placed.
+        ahead: roots before it in the queue that the last whole cycle placed on added nodes, with the number of these nodes.
         left: remaining tries.
         undecided: True if any search ended without a result for a change.
         last_undecided: True if the last search did.
@@ -75,6 +76,7 @@ class Trial:
     ) -> None:
         """Prepare the cluster; without *book*, the objects of *snapshot*, steps about volumes cannot be tried."""
         self.root = subject.root
+        self.ahead: tuple[tuple[Name, int], ...] = ()
         self._book = book
         self._others = any(pod.node < 0 and pod.key not in subject.own for pod in snapshot.pods)
         self._tries = tries or MOST
@@ -179,6 +181,7 @@ class Trial:
 
         """
         self._spend(_PREPARED_AGAIN * self._cluster_size + _DECIDED * self._before)
+        self.ahead = ()
         try:
             snapshot = self._changed(steps)
             if self._options.evict or self._options.placing.preempt_for_leftovers:
@@ -234,10 +237,12 @@ class Trial:
 
     def _placed_in_cycle(self, snapshot: ClusterSnapshot) -> bool:
         decider, ready = prepared(snapshot, self._options)
+        added = frozenset(snapshot.nodes.names) - frozenset(self._snapshot.nodes.names)
         for entity in ready:
             if entity.name == self.root:
                 return decider.fitting(entity) is not None
-            decider.decide(entity)
+            if taken := added.intersection(decider.decide(entity).assignments.values()):
+                self.ahead += ((entity.name, len(taken)),)
         return False
 
     def _earlier_decisions(self, snapshot: ClusterSnapshot) -> Iterator[Decision]:
