@@ -33,9 +33,10 @@ class Subcommand:
 
 SUBCOMMANDS = {
     "lint": Subcommand("muster.commands.lint:lint", "Find mistakes in manifests: files, directories, standard input."),
+    "lsp": Subcommand("muster.commands.lsp.command:lsp", "Run the language server: findings and help in an editor."),
     "explain": Subcommand("muster.commands.explain:explain", "Explain a rule: its claim, reason, source and examples."),
     "compile": Subcommand("muster.commands.compile.command:compile_", "Create Workloads, groups and pods from Jobs, JobSets and others."),
-    "schema": Subcommand("muster.commands.schema.command:schema", "Print the scheduling building blocks for a CRD to embed."),
+    "schema": Subcommand("muster.commands.schema.command:schema", "Print the JSON Schema of a kind, or building blocks for a CRD."),
     "migrate": Subcommand("muster.commands.migrate.command:migrate", "Convert manifests of retired API versions to current ones."),
     "review": Subcommand("muster.commands.review:review", "Answer recorded AdmissionReviews offline, as the server would."),
     "simulate": Subcommand("muster.commands.simulate.command:simulate", "Place groups on the nodes of a cluster described in files."),

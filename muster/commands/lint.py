@@ -36,13 +36,8 @@ NOTHING_READ = 2
 @options.outputs(FORMATS, "Write a report to a file as well (repeatable); FILE - is standard output.")
 @options.judging
 @options.objects
-@click.option("--exclude", multiple=True, metavar="GLOB", help="Leave out files below a directory, as a line of .gitignore (repeatable).")
-@click.option(
-    "--include",
-    multiple=True,
-    metavar="GLOB",
-    help="Read files below a directory that would be left out or skipped, as a line of .gitignore (repeatable).",
-)
+@options.exclude
+@options.include
 @click.option("--quiet", "-q", is_flag=True, help="Write nothing to standard output, only set the exit status.")
 @options.no_color
 def lint(  # noqa: PLR0913 - one parameter an option
@@ -76,8 +71,8 @@ def lint(  # noqa: PLR0913 - one parameter an option
     files = [_output(each) for each in outputs]
     settings = options.settings_of(profile, kubernetes, gates, rules=rules, linting=True)
     settings = dataclasses.replace(settings, selectors=device_selectors.installed_selectors())
-    filters = _filters(exclude, include)
-    report = _report(_discovered(paths, filters), _discovered(objects, filters).files, settings)
+    selection = filters(exclude, include)
+    report = _report(_discovered(paths, selection), _discovered(objects, selection).files, settings)
     if not quiet:
         _print_skipped(report.skipped)
     if not quiet and not any(file == options.STDOUT for _, file in files):
@@ -87,17 +82,23 @@ def lint(  # noqa: PLR0913 - one parameter an option
     return report.exit_status if report.files or report.skipped else NOTHING_READ
 
 
-def _filters(exclude: Sequence[str], include: Sequence[str]) -> Filters:
+def filters(exclude: Sequence[str], include: Sequence[str], bases: Sequence[str] = (".",)) -> Filters:
+    """Return the filters for the patterns of ``--exclude`` and ``--include``, which are relative to each of *bases*.
+
+    Raises:
+        click.BadParameter: a pattern has no meaning.
+
+    """
     from validators.lint.discovery import Filters
 
-    return Filters(_patterns("--exclude", exclude), _patterns("--include", include))
+    return Filters(_patterns("--exclude", exclude, bases), _patterns("--include", include, bases))
 
 
-def _patterns(option: str, globs: Sequence[str]) -> tuple[PathPatterns, ...]:
+def _patterns(option: str, globs: Sequence[str], bases: Sequence[str]) -> tuple[PathPatterns, ...]:
     from validators.lint import path_patterns
 
     try:
-        return (path_patterns.patterns(globs, "."),) if globs else ()
+        return tuple(path_patterns.patterns(globs, base) for base in bases) if globs else ()
     except path_patterns.PatternError as error:
         raise click.BadParameter(f"{error}: must be a line of .gitignore", param_hint=option) from None
 

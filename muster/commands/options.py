@@ -45,6 +45,15 @@ objects = click.option(
     help="File or directory with cluster objects that rules look up; they are not validated (repeatable).",
 )
 
+exclude = click.option(
+    "--exclude", multiple=True, metavar="GLOB", help="Leave out files below a directory, as a line of .gitignore (repeatable)."
+)
+include = click.option(
+    "--include",
+    multiple=True,
+    metavar="GLOB",
+    help="Read files below a directory that would be left out or skipped, as a line of .gitignore (repeatable).",
+)
 verbose = click.option("--verbose", "-v", is_flag=True, help="List every pod with its node, and omit nothing.")
 no_color = click.option(
     "--no-color", is_flag=True, help="No colours. This is the default if NO_COLOR is set or the output is not a terminal."

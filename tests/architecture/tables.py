@@ -150,6 +150,8 @@ EDGES: dict[str, tuple[str, ...]] = {
         "scheduler_core/sidecar/*",
     ),
     "jsonschema_rs": ("validators/schema.py",),
+    "pygls": ("muster/commands/lsp/*",),
+    "lsprotocol": ("muster/commands/lsp/*",),
     "pathspec": ("validators/lint/path_patterns.py",),
     "yaml": ("validators/lint/yaml_events.py", "muster/render/yaml_text.py"),
     "flask": ("webhooks/server/routes.py", "scheduler_core/sidecar/process/http.py"),

@@ -14,7 +14,7 @@ from muster import cli
 from tests.docs import pages
 from tests.docs.pages import DOCS, Session
 
-LANGUAGES = {"", "console", "json", "mermaid", "pycon", "python", "sh", "text", "toml", "yaml"}
+LANGUAGES = {"", "console", "json", "lisp", "lua", "mermaid", "pycon", "python", "sh", "text", "toml", "yaml"}
 NAMES = [path.relative_to(DOCS).as_posix() for path in pages.pages()]
 
 

@@ -25,6 +25,7 @@ DEVELOPMENT = {"dev"}
 EXTRA_OF = {
     "simulate": "simulate",
     "fit": "simulate",
+    "lsp": "editor",
     "snapshot": "cluster",
     "serve": "webhooks",
     "sidecar": "sidecar",

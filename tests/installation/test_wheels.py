@@ -49,6 +49,7 @@ def arguments(command: str, directory: Path) -> list[str]:
         "explain": ["disruption-nesting"],
         "compile": ["--groups", "--pods", str(job)],
         "schema": ["--building-blocks"],
+        "lsp": [],
         "migrate": [MANIFESTS],
         "review": [str(DATA / "reviews.jsonl")],
         "simulate": [PLACEMENT, "--format", "html"],
@@ -70,6 +71,7 @@ def works(made: Environment, command: str) -> None:
         return
     ran = made.muster(*given)
     status, texts = {
+        "lsp": (0, ""),
         "simulate": (1, "</html>"),
         "fit": (1, "does not fit"),
         "snapshot": (2, "http://127.0.0.1:1"),

@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 
 from muster import cli
 from muster.commands.schema import block_schemas
+from validators.reports import field_docs
 from workloadbuilder.blocks import map_composite_group_config, map_pod_group_config
 from workloadbuilder.errors import BlockError
 
@@ -47,6 +48,19 @@ def test_every_struct_of_the_document_is_there():
     assert STRUCTS == set(yaml.safe_load(schema("--building-blocks", "--format", "openapi").stdout))
 
 
+@pytest.mark.parametrize("kind", field_docs.KINDS)
+def test_the_schema_of_a_kind(kind: str):
+    printed = json.loads(schema(kind).stdout)
+
+    jsonschema_rs.meta.validate(printed)
+    assert printed["properties"]["kind"]["const"] == kind
+    assert printed == field_docs.json_schema(kind)
+
+
+def test_a_misspelt_kind_is_a_mistake_with_a_similar_one():
+    assert "did you mean PodGroup" in schema("PodGruop").stderr
+
+
 def test_it_is_a_json_schema():
     jsonschema_rs.meta.validate(as_json())
 
@@ -56,6 +70,10 @@ def test_it_is_a_json_schema():
     [
         pytest.param(["--building-blocks"], 0, id="all"),
         pytest.param([], 2, id="nothing asked for"),
+        pytest.param(["podgroup"], 0, id="a kind"),
+        pytest.param(["PodGroup", "Workload"], 2, id="two kinds"),
+        pytest.param(["Deployment"], 2, id="a kind without a schema"),
+        pytest.param(["PodGroup", "--format", "openapi"], 2, id="a kind as OpenAPI"),
         pytest.param(["--building-blocks", "WorkloadPodGroupPolicy"], 2, id="no such block"),
     ],
 )

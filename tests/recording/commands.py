@@ -12,8 +12,24 @@ from click.testing import CliRunner
 
 from muster import cli
 from tests.webhooks import test_admission_cases
+from validators.reports import field_docs
 
-COMMANDS = ("lint", "explain", "compile", "schema", "migrate", "review", "simulate", "fit", "snapshot", "serve", "sidecar", "certs", "demo")
+COMMANDS = (
+    "lint",
+    "lsp",
+    "explain",
+    "compile",
+    "schema",
+    "migrate",
+    "review",
+    "simulate",
+    "fit",
+    "snapshot",
+    "serve",
+    "sidecar",
+    "certs",
+    "demo",
+)
 PROFILES = ("--profile kep", "--profile upstream")
 VERSIONS = ("--kubernetes 1.35", "--kubernetes 1.36", "--kubernetes 1.37", "--kubernetes 1.38")
 NO_COMPOSITES, NO_TOPOLOGY = "--gates CompositePodGroup=false", "--gates CompositePodGroup=false,TopologyAwareWorkloadScheduling=false"
@@ -92,7 +108,9 @@ def items(_part: str) -> Iterator[tuple[str, str]]:
     names = json.loads(CliRunner().invoke(cli.main, ["explain", "--format", "json"]).stdout)
     rules = sorted(set(re.findall(r'"(?:rule|id)": "([a-z0-9-]+)"', json.dumps(names))))
     yield from _named("explain", ["explain", "explain --format json", *(f"explain {each}" for each in rules)])
-    yield from _named("schema", ["schema --building-blocks", "schema --building-blocks --format json"])
+    yield from _named(
+        "schema", ["schema --building-blocks", "schema --building-blocks --format json", *(f"schema {kind}" for kind in field_docs.KINDS)]
+    )
 
 
 def _named(group: str, lines: list[str] | tuple[str, ...]) -> Iterator[tuple[str, str]]:

@@ -81,6 +81,15 @@ class Lines:
         line = bisect.bisect_right(self._starts, offset)
         return line, offset - self._starts[line - 1] + 1
 
+    @property
+    def count(self) -> int:
+        """Number of lines; a line end at the end of the text begins a last, empty line."""
+        return len(self._starts)
+
+    def offset(self, line: int) -> int:
+        """Return the offset of the start of a line; *line* counts from 1."""
+        return self._starts[line - 1]
+
     def text(self, line: int) -> str:
         """Return one line without its line end; *line* counts from 1."""
         # A file may be one long line with thousands of findings, which share one copy of its text.

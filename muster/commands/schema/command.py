@@ -1,20 +1,27 @@
-"""``muster schema``: the building blocks of KEP-6089 as schemas that the author of a controller's API embeds."""
+"""``muster schema``: the schema of a kind for editors, and the building blocks of KEP-6089 that the author of a controller's API embeds."""
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 
 import click
 
 FORMATS = ("json-schema", "openapi")
 
 
+def _complete_kind(_ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    from validators.reports import field_docs
+
+    return [each for each in field_docs.KINDS if each.lower().startswith(incomplete.lower())]
+
+
 @click.command(
-    short_help="Print the scheduling building blocks for a CRD to embed.",
-    epilog="Example: muster schema --building-blocks --format openapi WorkloadPodGroupSchedulingPolicy",
+    short_help="Print the JSON Schema of a kind, or building blocks for a CRD.",
+    epilog="Example: muster schema PodGroup > podgroup.schema.json",
 )
-@click.argument("names", nargs=-1, metavar="[NAME...]")
+@click.argument("names", nargs=-1, metavar="KIND | --building-blocks [NAME...]", shell_complete=_complete_kind)
 @click.option("--building-blocks", is_flag=True, help="Print the structs of scheduling.k8s.io/v1alpha3 that controllers embed.")
 @click.option(
     "--format",
@@ -25,16 +32,40 @@ FORMATS = ("json-schema", "openapi")
     help="json-schema: JSON Schema 2020-12, as JSON; openapi: structural schemas of OpenAPI v3 for a CRD, as YAML.",
 )
 def schema(*, names: tuple[str, ...], building_blocks: bool, form: str) -> None:
-    """Print schemas of the building blocks of scheduling.k8s.io/v1alpha3 that controllers embed in their own APIs (KEP-6089).
+    """Print the JSON Schema of KIND, with descriptions, defaults and limits, for editors such as those with yaml-language-server.
 
-    WorkloadPodGroup... are for groups of pods, WorkloadCompositePodGroup... for groups of groups. With --format openapi, each
-    schema is complete, with its validation rules: copy it below spec.versions[].schema.openAPIV3Schema. With NAME, only these
-    are printed.
+    With --building-blocks: print schemas of the building blocks of scheduling.k8s.io/v1alpha3 that controllers embed in their own
+    APIs (KEP-6089). WorkloadPodGroup... are for groups of pods, WorkloadCompositePodGroup... for groups of groups. With --format
+    openapi, each schema is complete, with its validation rules: copy it below spec.versions[].schema.openAPIV3Schema. With NAME,
+    only these are printed.
 
-    Exit status: 0 success, 2 a NAME is unknown or the command line is wrong.
+    Exit status: 0 success, 2 a KIND or NAME is unknown or the command line is wrong.
     """
-    if not building_blocks:
-        raise click.UsageError("--building-blocks is required: there is nothing else to print")
+    text = _building_blocks(names, form) if building_blocks else _of_kind(names, form)
+    sys.stdout.buffer.write(text.encode("utf-8"))
+    sys.stdout.buffer.flush()
+
+
+def _of_kind(names: Sequence[str], form: str) -> str:
+    """Return the JSON Schema of a kind, as JSON."""
+    from muster.commands import options
+    from validators.reports import field_docs
+
+    kinds = {each.lower(): each for each in field_docs.KINDS}
+    if len(names) != 1:
+        raise click.UsageError(f"give one KIND ({', '.join(kinds.values())}), or --building-blocks")
+    kind = kinds.get(names[0].lower())
+    if kind is None:
+        raise click.UsageError(
+            f"there is no schema of kind {names[0]!r}{options.near(names[0], kinds.values())}; known: {', '.join(kinds.values())}"
+        )
+    if form != FORMATS[0]:
+        raise click.UsageError("--format openapi is for --building-blocks")
+    return json.dumps(field_docs.json_schema(kind), indent=2) + "\n"
+
+
+def _building_blocks(names: Sequence[str], form: str) -> str:
+    """Return schemas of building blocks: as JSON, or for *form* openapi as YAML."""
     from muster.commands import options
     from muster.commands.schema import block_schemas
     from muster.render import yaml_text
@@ -45,8 +76,5 @@ def schema(*, names: tuple[str, ...], building_blocks: bool, form: str) -> None:
             raise click.UsageError(f"there is no building block {name!r}{options.near(name, blocks)}; without NAME, all are printed")
     selected = names or tuple(blocks)
     if form == "openapi":
-        text = yaml_text.dump({name: block_schemas.structural(name) for name in selected})
-    else:
-        text = json.dumps(block_schemas.json_schema(selected), indent=2) + "\n"
-    sys.stdout.buffer.write(text.encode("utf-8"))
-    sys.stdout.buffer.flush()
+        return yaml_text.dump({name: block_schemas.structural(name) for name in selected})
+    return json.dumps(block_schemas.json_schema(selected), indent=2) + "\n"

@@ -1,0 +1,8 @@
+"""``muster lsp``: the linter as a language server, for editors.
+
+command     options
+server      the protocol: requests and notifications of the editor, diagnostics
+session     files of the workspace, on disk and open in the editor, and their findings
+field_help  hover, and the definition of what a field refers to
+positions   positions of the protocol and of the linter
+"""

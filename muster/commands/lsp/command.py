@@ -1,0 +1,44 @@
+"""``muster lsp``: options of the language server."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+
+import click
+
+from muster import extras
+from muster.commands import device_selectors, lint, options
+
+
+@click.command(short_help="Run the language server for editors.", epilog="Example: muster lsp --exclude 'tests/broken/'")
+@options.judging
+@options.exclude
+@options.include
+def lsp(
+    *,
+    profile: str,
+    kubernetes: str,
+    gates: tuple[str, ...],
+    rules: tuple[str, ...],
+    exclude: tuple[str, ...],
+    include: tuple[str, ...],
+) -> int:
+    """Run the language server: it speaks the Language Server Protocol on standard input and output.
+
+    An editor starts it. It reports the findings of muster lint for all manifests of the workspace while you type, and references
+    between open files and files on disk. It reads the files that muster lint reads in the folders of the workspace. Hover
+    and "go to definition" are supported.
+
+    Exit status: 0 after the editor has ended the connection, 2 the command line is wrong.
+    """
+    extras.require("editor")
+    settings = options.settings_of(profile, kubernetes, gates, rules=rules, linting=True)
+    settings = dataclasses.replace(settings, selectors=device_selectors.installed_selectors())
+    lint.filters(exclude, include)  # a mistake is reported before the editor connects
+    if sys.stdin.isatty():
+        raise click.UsageError("an editor must start this command: standard input is a terminal")
+    from muster.commands.lsp import server
+
+    server.run(settings, lambda folders: lint.filters(exclude, include, folders))
+    return 0

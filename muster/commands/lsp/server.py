@@ -1,0 +1,170 @@
+"""The language server: requests and notifications of the editor.
+
+Only this package knows the protocol; the library pygls reads and writes its messages.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from importlib import metadata
+
+from lsprotocol import types
+from pygls import uris
+from pygls.lsp.server import LanguageServer
+
+from muster.commands.lsp import field_help, positions
+from muster.commands.lsp.session import Session
+from muster.extras import DISTRIBUTION
+from validators.lint.discovery import Filters
+from validators.lint.files import SUFFIXES
+from validators.rules.base import Settings
+
+_WATCHED = ("**/*.{yaml,yml,json}", "**/{.gitignore,Kustomization,pyvenv.cfg}")
+
+
+class MusterServer(LanguageServer):
+    """Language server of one editor."""
+
+    def __init__(self, session: Session) -> None:
+        # Whole texts: the library splits lines at more characters than the protocol, and would apply partial changes elsewhere.
+        super().__init__("muster", metadata.version(DISTRIBUTION), text_document_sync_kind=types.TextDocumentSyncKind.Full)
+        self.session = session
+        self._uris: dict[str, str] = {}
+        """URI of each file that the editor has opened, by name: editors write one path as different URIs."""
+        self._published: dict[str, list[types.Diagnostic]] = {}
+        self._loading: asyncio.Task[None] | None = None
+        self._is_outdated = False
+
+    async def load(self) -> None:
+        """Read the folders of the workspace, and publish all findings; again if they have changed meanwhile."""
+        self._is_outdated = True
+        if self._loading is None or self._loading.done():
+            self._loading = asyncio.current_task()
+            while self._is_outdated:
+                self._is_outdated = False
+                changed: set[str] = set()
+                for names in self.session.load(self._folders()):
+                    changed |= names
+                    await asyncio.sleep(0)
+                self.publish(changed)
+            self._loading = None
+
+    def opened(self, uri: str, text: str) -> None:
+        """Lint the text of a file that is open in the editor."""
+        path = path_of(uri)
+        name = self.session.name_of(path)
+        self._uris[name] = uri
+        self.publish({*self.session.write(path, text), name})
+
+    def closed(self, uri: str) -> None:
+        """Lint the content on disk of a file that was open."""
+        path = path_of(uri)
+        changed = {*self.session.close(path), self.session.name_of(path)}
+        self.publish(changed)
+        self._uris.pop(self.session.name_of(path), None)
+
+    def publish(self, names: Iterable[str]) -> None:
+        """Publish the diagnostics of files whose findings may have changed."""
+        codec = self.workspace.position_codec
+        for name in sorted(names):
+            diagnostics = [positions.diagnostic(each, codec) for each in self.session.findings(name)]
+            uri = self.uri_of(name)
+            if diagnostics == self._published.get(uri, []) and name not in self._uris:
+                continue
+            self._published[uri] = diagnostics
+            version = self.workspace.get_text_document(uri).version if name in self._uris else None
+            self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, diagnostics, version))
+
+    def uri_of(self, name: str) -> str:
+        """Return the URI of a file, as the editor writes it if it is open."""
+        return self._uris.get(name) or uris.from_fs_path(name) or name
+
+    def watch_files(self) -> None:
+        """Ask the editor to report changes on disk, if it can."""
+        watched = self.client_capabilities.workspace and self.client_capabilities.workspace.did_change_watched_files
+        if watched and watched.dynamic_registration:
+            watchers = [types.FileSystemWatcher(glob_pattern=pattern) for pattern in _WATCHED]
+            options = types.DidChangeWatchedFilesRegistrationOptions(watchers)
+            registration = types.Registration("muster-files", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
+            self.client_register_capability(types.RegistrationParams([registration]))
+
+    def _folders(self) -> list[str]:
+        folders = [each.uri for each in self.workspace.folders.values()]
+        if not folders and self.workspace.root_uri:
+            folders = [self.workspace.root_uri]
+        return [path_of(each) for each in folders]
+
+
+def path_of(uri: str) -> str:
+    """Return the path of a file; a URI that is not of a file is returned as it is."""
+    path = uris.to_fs_path(uri) if uri.startswith("file:") else None
+    return path or uri
+
+
+def create(settings: Settings, filters: Callable[[Sequence[str]], Filters]) -> MusterServer:
+    """Return the server with all that it can do."""
+    server = MusterServer(Session(settings, filters))
+    _follow_files(server)
+    _answer_requests(server)
+    return server
+
+
+def _follow_files(server: MusterServer) -> None:
+    """Handle the notifications about files that are open in the editor, or change on disk."""
+
+    @server.feature(types.INITIALIZED)
+    async def initialized(_: types.InitializedParams) -> None:
+        server.watch_files()
+        await server.load()
+
+    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+    def did_open(params: types.DidOpenTextDocumentParams) -> None:
+        server.opened(params.text_document.uri, params.text_document.text)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+    def did_change(params: types.DidChangeTextDocumentParams) -> None:
+        server.opened(params.text_document.uri, params.content_changes[-1].text)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+    def did_close(params: types.DidCloseTextDocumentParams) -> None:
+        server.closed(params.text_document.uri)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
+    async def did_save(params: types.DidSaveTextDocumentParams) -> None:
+        if not server.session.knows(path_of(params.text_document.uri)):
+            await server.load()
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+    async def did_change_folders(_: types.DidChangeWorkspaceFoldersParams) -> None:
+        await server.load()
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    async def did_change_files(params: types.DidChangeWatchedFilesParams) -> None:
+        paths = [path_of(each.uri) for each in params.changes]
+        if all(path.endswith(SUFFIXES) and server.session.knows(path) for path in paths):
+            server.publish(server.session.reload(paths))
+        else:
+            await server.load()
+
+
+def _answer_requests(server: MusterServer) -> None:
+    """Answer the requests about a position of a file."""
+
+    @server.feature(types.TEXT_DOCUMENT_HOVER)
+    def hover(params: types.HoverParams) -> types.Hover | None:
+        return field_help.hover(server.session, path_of(params.text_document.uri), params.position, server.workspace.position_codec)
+
+    @server.feature(types.TEXT_DOCUMENT_DEFINITION)
+    def definition(params: types.DefinitionParams) -> types.Location | None:
+        path, codec = path_of(params.text_document.uri), server.workspace.position_codec
+        target = field_help.definition(server.session, path, params.position, codec)
+        return None if target is None else types.Location(server.uri_of(target.file), target.range)
+
+
+def run(settings: Settings, filters: Callable[[Sequence[str]], Filters]) -> None:
+    """Serve the editor on standard input and output until it ends the connection."""
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="muster lsp: %(message)s")
+    create(settings, filters).start_io()

@@ -1,0 +1,113 @@
+"""Files of a workspace, on disk and open in the editor, with their findings.
+
+An open file has the text of the editor.  Of the files in the folders of the workspace, those are linted that ``muster lint``
+reads.  A file outside of all folders is linted while it is open.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from validators.lint import discovery, documents, files
+from validators.lint.discovery import Filters
+from validators.lint.documents import Document, Manifest, ParsedTexts
+from validators.lint.finding import Finding
+from validators.lint.workspace import Workspace
+from validators.rules.base import Settings
+
+_BATCH = 50
+"""Files that are read before the editor's next message is handled."""
+
+
+@dataclasses.dataclass(slots=True)
+class _OpenFile:
+    """Text of a file in the editor, and its parsed documents."""
+
+    text: str
+    parsed: ParsedTexts = dataclasses.field(default_factory=ParsedTexts)
+
+    def manifest(self, name: str) -> Manifest:
+        self.parsed.begin()
+        return documents.parse(name, self.text.encode("utf-8", "replace"), self.parsed)
+
+
+class Session:
+    """Workspace of one editor.  Files are named by their paths; a text that is not a file has another name.
+
+    *filters* returns the filters of the files in some folders.
+    """
+
+    def __init__(self, settings: Settings, filters: Callable[[Sequence[str]], Filters]) -> None:
+        self.workspace = Workspace(settings)
+        self._filters = filters
+        self._folders: tuple[str, ...] = ()
+        self._open: dict[str, _OpenFile] = {}
+        self._on_disk: frozenset[str] = frozenset()
+        """The files that ``muster lint`` reads in the folders."""
+        self._names: dict[str, str] = {}
+        """Name of each known file by its identity: links to one file are one file."""
+
+    def load(self, folders: Sequence[str]) -> Iterator[frozenset[str]]:
+        """Read the files in *folders*; yield after each batch of files those whose findings may have changed."""
+        self._folders = tuple(folder for folder in folders if Path(folder).is_dir())
+        chosen = discovery.discover(self._folders, self._filters(self._folders)).files
+        sources = files.sources(chosen, io.BytesIO())
+        left = self._on_disk
+        self._on_disk = frozenset(map(files.display_name, chosen))
+        yield self.workspace.update((), [name for name in left - self._on_disk if name not in self._open or not self._is_linted(name)])
+        batch: list[Manifest] = []
+        for source in sources:
+            self._names[files.identity(source.path)] = source.name
+            if source.name not in self._open:
+                batch.append(source.manifest())
+            if len(batch) == _BATCH:
+                yield self.workspace.update(batch)
+                batch = []
+        yield self.workspace.update([*batch, *(self._open[name].manifest(name) for name in self._open if self._is_linted(name))])
+
+    def reload(self, paths: Iterable[str]) -> frozenset[str]:
+        """Read files again that have changed on disk; return the files whose findings may have changed."""
+        names = {self.name_of(path) for path in paths}
+        changed = [name for name in names if name in self._on_disk and name not in self._open]
+        return self.workspace.update(files.read_manifests([name for name in changed if Path(name).exists()], io.BytesIO()))
+
+    def knows(self, path: str) -> bool:
+        """Return whether the content of a file does not decide which other files are read, and the file is among those."""
+        return self.name_of(path) in self._on_disk and Path(path).exists()
+
+    def write(self, path: str, text: str) -> frozenset[str]:
+        """Set the text of an open file; return the files whose findings may have changed."""
+        name = self.name_of(path)
+        current = self._open.setdefault(name, _OpenFile(text))
+        current.text = text
+        return self.workspace.update([current.manifest(name)]) if self._is_linted(name) else frozenset()
+
+    def close(self, path: str) -> frozenset[str]:
+        """Use the content on disk of a file that was open; return the files whose findings may have changed."""
+        name = self.name_of(path)
+        self._open.pop(name, None)
+        if name in self._on_disk and Path(name).exists():
+            return self.reload([name])
+        return self.workspace.update((), [name])
+
+    def findings(self, name: str) -> tuple[Finding, ...]:
+        """Return the findings of a file."""
+        return self.workspace.findings(name)
+
+    def documents(self, path: str) -> tuple[Document, ...]:
+        """Return the readable documents of a file."""
+        manifest = self.workspace.files.get(self.name_of(path))
+        return tuple(part for part in manifest.parts if isinstance(part, Document)) if manifest else ()
+
+    def name_of(self, path: str) -> str:
+        """Return the name of the file at *path*."""
+        return self._names.get(files.identity(path)) or files.display_name(path)
+
+    def _is_linted(self, name: str) -> bool:
+        """Return whether an open file is linted: it is new, among the files that are read, or in no folder."""
+        if name in self._on_disk or not Path(name).exists():
+            return True
+        return not any(Path(name).is_relative_to(folder) for folder in self._folders)

@@ -1,0 +1,132 @@
+"""An editor: a real client of the language server, over its standard input and output."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types
+from pygls.lsp.client import LanguageClient
+
+WAIT_SECONDS = 60
+
+
+class Editor:
+    """Editor with one workspace folder, whose files it can open and change."""
+
+    def __init__(self, top: Path, client: LanguageClient) -> None:
+        self.top = top
+        self.client = client
+        self._diagnostics: dict[str, list[types.PublishDiagnosticsParams]] = {}
+        self._news = asyncio.Event()
+        self._versions: dict[str, int] = {}
+        self.messages: list[str] = []
+        self.watched: list[str] = []
+
+        @client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+        def published(params: types.PublishDiagnosticsParams) -> None:
+            self._diagnostics.setdefault(params.uri, []).append(params)
+            self._news.set()
+
+        @client.feature(types.WINDOW_SHOW_MESSAGE)
+        def shown(params: types.ShowMessageParams) -> None:
+            self.messages.append(params.message)
+
+        @client.feature(types.CLIENT_REGISTER_CAPABILITY)
+        def registered(params: types.RegistrationParams) -> None:
+            self.watched += [each.method for each in params.registrations]
+
+    def uri(self, name: str) -> str:
+        return (self.top / name).as_uri()
+
+    async def open(self, name: str, text: str | None = None) -> list[types.Diagnostic]:
+        """Open a file, with its content on disk or *text*; return its diagnostics."""
+        content = (self.top / name).read_text(encoding="utf-8") if text is None else text
+        self._versions[name] = 1
+        item = types.TextDocumentItem(self.uri(name), "yaml", 1, content)
+        self.client.text_document_did_open(types.DidOpenTextDocumentParams(item))
+        return await self._version(name)
+
+    async def change(self, name: str, text: str) -> list[types.Diagnostic]:
+        """Replace the text of an open file; return its diagnostics."""
+        self._versions[name] += 1
+        document = types.VersionedTextDocumentIdentifier(self._versions[name], self.uri(name))
+        change = types.TextDocumentContentChangeWholeDocument(text)
+        self.client.text_document_did_change(types.DidChangeTextDocumentParams(document, [change]))
+        return await self._version(name)
+
+    def close(self, name: str) -> None:
+        self.client.text_document_did_close(types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(self.uri(name))))
+
+    def saved(self, name: str) -> None:
+        self.client.text_document_did_save(types.DidSaveTextDocumentParams(types.TextDocumentIdentifier(self.uri(name))))
+
+    def changed_on_disk(self, name: str, kind: types.FileChangeType = types.FileChangeType.Changed) -> None:
+        self.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([types.FileEvent(self.uri(name), kind)]))
+
+    def rules(self, name: str) -> list[str]:
+        """Return the rules of the diagnostics that a file has now."""
+        published = self._diagnostics.get(self.uri(name))
+        return [str(each.code) for each in published[-1].diagnostics] if published else []
+
+    async def hover(self, name: str, line: int, character: int) -> str:
+        """Return the help for a position; empty if there is none."""
+        place = types.TextDocumentIdentifier(self.uri(name)), types.Position(line, character)
+        answer = await self.client.text_document_hover_async(types.HoverParams(*place))
+        assert answer is None or isinstance(answer.contents, types.MarkupContent)
+        return answer.contents.value if answer is not None else ""
+
+    async def definition(self, name: str, line: int, character: int) -> tuple[str, int, int] | None:
+        """Return file, line and column of the definition of what is at a position."""
+        place = types.TextDocumentIdentifier(self.uri(name)), types.Position(line, character)
+        answer = await self.client.text_document_definition_async(types.DefinitionParams(*place))
+        if answer is None:
+            return None
+        assert isinstance(answer, types.Location)
+        return Path(answer.uri).name, answer.range.start.line, answer.range.start.character
+
+    async def until(self, condition: Callable[[], Any], what: str) -> None:
+        """Wait for diagnostics with which *condition* holds."""
+        try:
+            async with asyncio.timeout(WAIT_SECONDS):
+                while not condition():
+                    self._news.clear()
+                    await self._news.wait()
+        except TimeoutError:
+            published = {uri: [each.code for each in listed[-1].diagnostics] for uri, listed in self._diagnostics.items()}
+            raise AssertionError(f"not within {WAIT_SECONDS} s: {what}; published: {published}; messages: {self.messages}") from None
+
+    async def _version(self, name: str) -> list[types.Diagnostic]:
+        version = self._versions[name]
+
+        def is_published() -> bool:
+            return any(each.version == version for each in self._diagnostics.get(self.uri(name), []))
+
+        await self.until(is_published, f"diagnostics of version {version} of {name}")
+        return next(list(each.diagnostics) for each in reversed(self._diagnostics[self.uri(name)]) if each.version == version)
+
+
+@contextlib.asynccontextmanager
+async def started(
+    top: Path, *arguments: str, capabilities: types.ClientCapabilities | None = None, folders: bool = True
+) -> AsyncIterator[Editor]:
+    """Start ``muster lsp`` for the folder *top*, and end it."""
+    client = LanguageClient("editor", "1")
+    editor = Editor(top, client)
+    await client.start_io(sys.executable, "-m", "muster", "lsp", *arguments)
+    workspace = [types.WorkspaceFolder(top.as_uri(), top.name)] if folders else None
+    answer = await client.initialize_async(
+        types.InitializeParams(capabilities=capabilities or types.ClientCapabilities(), workspace_folders=workspace)
+    )
+    assert answer.server_info is not None
+    assert answer.server_info.name == "muster"
+    client.initialized(types.InitializedParams())
+    yield editor
+    await client.shutdown_async(None)
+    client.exit(None)
+    await client.stop()
+    assert editor.messages == []

@@ -1,0 +1,119 @@
+"""The field at a position of a file, the object that it refers to, and the fields of a document by name."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+
+from validators.field import FieldPath, Part
+from validators.lint.documents import Document
+from validators.lint.lint_files import subject_of
+from validators.lint.places import Entry, Place
+from validators.model.templates import COMPOSITES, LEAVES
+
+_TARGETS = {
+    "podGroupName": "PodGroup",
+    "parentCompositePodGroupName": "CompositePodGroup",
+    "workloadName": "Workload",
+    "priorityClassName": "PriorityClass",
+}
+"""Fields whose value is the name of an object, with its kind."""
+_TEMPLATE = "templateName"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Cursor:
+    """Field at a position: its path, and the offsets of its key, or of the item of a list, in the file."""
+
+    document: Document
+    path: FieldPath
+    start: int
+    end: int
+
+    @property
+    def value(self) -> object:
+        """The value of the field."""
+        value: object = self.document.content
+        for part in self.path.parts:
+            value = _item(value, part)
+        return value
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Reference:
+    """Object that a field names; and the template in it, if the field names one."""
+
+    kind: str
+    namespace: str
+    name: str
+    template: str = ""
+
+
+def at_offset(documents: Iterable[Document], offset: int) -> Cursor | None:
+    """Return the field whose key or single value is at an offset of the file that has *documents*; None between fields."""
+    for document in documents:
+        within = offset - document.chunk.base
+        if not 0 <= within <= len(document.chunk.text):
+            continue
+        steps = list(_steps(document.chunk.root, within))
+        route = document.route
+        if len(steps) > len(route) and tuple(part for part, _ in steps[: len(route)]) == route and _is_on(steps[-1][1], within):
+            path = FieldPath(*(part for part, _ in steps[len(route) :]))
+            last = steps[-1][1]
+            return Cursor(document, path, document.chunk.base + last.start, document.chunk.base + last.end)
+    return None
+
+
+def _steps(place: Place, offset: int) -> Iterator[tuple[Part, Entry | Place]]:
+    """Yield the keys and indices on the way to the innermost field at an offset, each with its place."""
+    current: Place | None = place
+    while current is not None and not current.alias:
+        inside, current = current.inside, None
+        for part, child in inside.items() if isinstance(inside, dict) else enumerate(inside or ()):
+            value = child.value if isinstance(child, Entry) else child
+            if child.start <= offset <= max(child.end, value.end):
+                yield part, child
+                current = value
+                break
+
+
+def _is_on(child: Entry | Place, offset: int) -> bool:
+    """Return whether an offset is on a key or a single value, not between the fields of a mapping or list."""
+    value = child.value if isinstance(child, Entry) else child
+    return value.inside is None or value.alias or (isinstance(child, Entry) and offset <= child.end)
+
+
+def reference_at(cursor: Cursor) -> Reference | None:
+    """Return what the field at the cursor names, as an object or a template of a Workload; None if it names nothing."""
+    name = str(cursor.path.parts[-1]) if cursor.path.parts else ""
+    value = cursor.value
+    if not isinstance(value, str) or not value:
+        return None
+    namespace = subject_of(cursor.document.content).namespace or "default"
+    if name in _TARGETS:
+        return Reference(_TARGETS[name], "" if name == "priorityClassName" else namespace, value)
+    if name == _TEMPLATE:
+        workload = Cursor(cursor.document, FieldPath(*cursor.path.parts[:-1], "workloadName"), 0, 0).value
+        return Reference("Workload", namespace, workload, value) if isinstance(workload, str) else None
+    return None
+
+
+def template_path(content: object, name: str) -> FieldPath | None:
+    """Return the path of the name of a template in a Workload."""
+    waiting: list[tuple[FieldPath, object]] = [(FieldPath("spec"), _item(content, "spec"))]
+    while waiting:
+        path, holder = waiting.pop(0)
+        for field in (LEAVES, COMPOSITES):
+            templates = _item(holder, field)
+            for index, template in enumerate(templates if isinstance(templates, list) else ()):
+                below = path / field / index
+                if _item(template, "name") == name:
+                    return below / "name"
+                waiting.append((below, template))
+    return None
+
+
+def _item(value: object, part: Part) -> object:
+    if isinstance(value, dict):
+        return value.get(part)
+    return value[part] if isinstance(value, list) and isinstance(part, int) and part < len(value) else None
