@@ -17,6 +17,7 @@ from scheduler_core.placement.extension_points import Plugins
 from scheduler_core.plugins.base import Floats
 from scheduler_core.plugins.profile import Profile
 from scheduler_core.plugins.stateful_plugins import StatefulPlugins
+from scheduler_core.plugins.volume_picks import provisioned_storage
 
 NO_PLUGINS = Plugins()
 
@@ -61,4 +62,8 @@ class PlacementState:
         ledger.forget()
         capacity = snapshot.nodes.allocatable[snapshot.nodes.scored.rows].astype(float)
         profile, stateful = Profile(snapshot.nodes, ignore), StatefulPlugins(snapshot, sparing=options.sparing)
-        return cls(snapshot.nodes, topology, ledger, profile, stateful, capacity, bool(capacity[:2].all()), options, nominations, plugins)
+        provisioned = provisioned_storage(snapshot.pods if snapshot.nodes.storage is not None else ())
+        whole = bool(capacity[:2].all())
+        return cls(
+            snapshot.nodes, topology, ledger, profile, stateful, capacity, whole, options, nominations, plugins, provisioned=provisioned
+        )

@@ -184,6 +184,21 @@ def mean_score(classes: Iterable[tuple[int, int]]) -> int:
     return (2 * sum(scores) + len(scores)) // (2 * len(scores)) if scores else 0
 
 
+def provisioned_storage(pods: Iterable[PodRecord]) -> Counter[tuple[str, int]]:
+    """Return the bytes of the volumes that earlier decisions provision for *pods*, by storage class and node.
+
+    A claim that several pods use counts once, and one that had a selected node before the decision does not count.
+    """
+    used: Counter[tuple[str, int]] = Counter()
+    shared: set[str] = set()
+    for pod in pods:
+        for pick, volume in zip(_unbound(pod), pod.picked, strict=False) if pod.node >= 0 and pod.picked else ():
+            if not volume and not pick.request.selected_node and pick.request.shared not in shared:
+                shared.update({pick.request.shared} - {""})
+                used[pick.request.storage_class, pod.node] += pick.request.size or 0
+    return used
+
+
 def _free_percentage(requested: int, capacity: int) -> int:
     return 0 if not capacity or requested > capacity else _MAX_SCORE - requested * _MAX_SCORE // capacity
 

@@ -109,9 +109,11 @@ class Capacity:
         where: its nodes in words, such as ``in zone z1``; empty for all nodes.
         before: present capacity in bytes; negative if there is none.
         labels: labels of its nodes, for a new object.
-        total: bytes that all claims need.
+        total: bytes that all claims need, those of earlier roots included.
         largest: bytes of the largest volume.
-        limit: present bytes of the largest volume; None if the capacity is the limit.
+        limit: present bytes of the largest volume; None if it is large enough, or if the capacity is the limit.
+        taken: bytes that the claims of earlier roots need.
+        sums_alone: True if the capacity is large enough for each claim alone.
 
     """
 
@@ -123,6 +125,8 @@ class Capacity:
     total: int
     largest: int
     limit: int | None = None
+    taken: int = 0
+    sums_alone: bool = False
 
     @property
     def raises_capacity(self) -> bool:

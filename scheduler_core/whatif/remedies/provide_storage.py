@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from scheduler_core.diagnosis.volume_reasons import segment_place
 from scheduler_core.model.decision import Decision
@@ -15,6 +15,7 @@ from scheduler_core.model.nodes import Ints
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.storage import ClaimOptions, Storage
 from scheduler_core.model.volumes import ClaimName, ClaimState
+from scheduler_core.plugins.volume_picks import provisioned_storage
 from scheduler_core.whatif.edits import storage_edits
 from scheduler_core.whatif.edits.edits import Both, Edit
 from scheduler_core.whatif.edits.node_templates import section
@@ -56,7 +57,7 @@ class ProvidingStorage:
         areas = self._capacity.areas(most_areas, self._bare)
         if storage is not None and (requests := sorted({each.request for each in needs if each.request is not None}, key=repr)):
             options = {each: storage.options(each) for each in requests}
-            lacking = {each: found for each, found in options.items() if found.lacking.any()}
+            lacking = {each: found for each, found in options.items() if found.lacking.any() or _is_summed(each, found)}
             # Not all at once: a change that works is not tried together with others.
             others = [each for each in self._restrictions(requests) if not self._finding.keep_if_verified(each)]
             for area in areas:
@@ -115,6 +116,15 @@ class ProvidingStorage:
         decision = self._decision(enough) if capacities else None
         if decision is None:
             return [enough] if capacities else []
+        used = self._used(decision, capacities, segments)
+        figures = [dataclasses.replace(capacities[key], total=max(total, capacities[key].largest)) for key, total in used.items()]
+        needed = self._lowered([each for each in figures if each.words])
+        if needed and not self._finding.keep_if_verified(storage_edits.more_capacity(needed)):
+            self._finding.keep_if_verified(enough)
+        return []
+
+    def _used(self, decision: Decision, capacities: Mapping[object, Capacity], segments: Mapping[object, Ints]) -> Counter[object]:
+        """Return the bytes that the volumes of *decision* and of earlier roots need of each of *capacities* on its nodes."""
         names, used = self._capacity.snapshot.nodes.names, Counter[object]()
         by_claim = {f"{namespace}/{name}": request for pod in self._waiting for (namespace, name), request in _claims(pod)}
         for claim, choice in decision.volumes.items():
@@ -126,31 +136,59 @@ class ProvidingStorage:
                     and choice.node in {names[each] for each in nodes}
                 ):
                     used[key] += request.size or 0
-        needed = [dataclasses.replace(capacities[key], total=max(total, capacities[key].largest)) for key, total in used.items()]
-        if needed and not self._finding.keep_if_verified(storage_edits.more_capacity(needed)):
-            self._finding.keep_if_verified(enough)
-        return []
+        return Counter({key: size + capacities[key].taken for key, size in used.items()})
+
+    def _lowered(self, capacities: Sequence[Capacity]) -> Sequence[Capacity]:
+        """Return *capacities*, those that are raised only for the sum of volumes as little as works."""
+        for number, each in enumerate(capacities):
+            claims = [request for pod in self._waiting for _, request in _claims(pod) if request.storage_class == each.storage_class]
+            sums = itertools.accumulate(sorted(request.size or 0 for request in claims))
+            totals = [each.taken + total for total in sums if each.before < each.taken + total < each.total]
+
+            def lower(count: int, at: int = number, known: Sequence[Capacity] = capacities, to: Sequence[int] = totals) -> list[Capacity]:
+                return [*known[:at], dataclasses.replace(known[at], total=to[count - 1]), *known[at + 1 :]]
+
+            def works(count: int, lower: Callable[[int], list[Capacity]] = lower) -> bool:
+                return self._finding.placed(storage_edits.more_capacity(lower(count))) is not None
+
+            if each.sums_alone and (count := least(len(totals), len(totals), works)):
+                capacities = lower(count)
+        return capacities
 
     def _segments(self, area: DomainCapacity, request: ClaimRequest, options: ClaimOptions) -> Iterator[tuple[object, Capacity, Ints]]:
         """Yield what must be raised for *request*: the largest storage capacity of each node, and a new one for nodes without any."""
-        nodes = area.nodes[options.lacking[area.nodes]]
+        name, size = request.storage_class, request.size or 0
+        raisable = options.lacking.copy()
+        if options.segments is not None and _is_summed(request, options):
+            raisable |= options.segments.of_node >= 0
+        nodes = area.nodes[raisable[area.nodes]]
         slots, largest_index = self._capacity.slots(self._bare), options.largest_index[nodes]
         numbers = sorted({*largest_index.tolist()}, key=lambda each: -int(slots[nodes[largest_index == each]].sum()))
-        name, size = request.storage_class, request.size or 0
         # A complete search sums the volumes of all pods in a storage capacity.
         total = sum(other.size or 0 for pod in self._waiting for _, other in _claims(pod) if other.storage_class == name)
         for number in numbers[:_SEGMENTS]:
             there = nodes[largest_index == number]
             where = segment_place(options, int(there[0])) if number >= 0 else ""
             where = where or (f"in {candidates.named(area)}" if area.key else "")
-            if number >= 0:
-                key = options.named_capacities[number][0]
-                found = self._capacity.snapshot.volumes.capacities[key]
-                before = -1 if found.capacity is None else found.capacity
-                yield key, Capacity(key, name, where, before, {}, total, size, found.largest), there
-            else:
+            if number < 0:
                 labels = {area.key: area.value} if area.key else {}
                 yield (name, area.value), Capacity(None, name, where, -1, labels, total, size), there
+                continue
+            key = options.named_capacities[number][0]
+            found = self._capacity.snapshot.volumes.capacities[key]
+            before = -1 if found.capacity is None else found.capacity
+            taken = self._taken(name, options, number)
+            limit = found.largest if found.largest is not None and found.largest < size else None
+            each = Capacity(key, name, where, before, {}, total + taken, size, limit, taken, sums_alone=not options.lacking[there].any())
+            if each.words:
+                yield key, each, there
+
+    def _taken(self, name: str, options: ClaimOptions, number: int) -> int:
+        """Return the bytes that volumes of earlier roots need of the storage capacity with the index *number*."""
+        if options.segments is None:
+            return 0
+        taken = provisioned_storage(self._capacity.snapshot.pods)
+        return sum(size for (other, node), size in taken.items() if other == name and options.segments.of_node[node] == number)
 
     def _keep_volumes(self, area: DomainCapacity, storage: Storage) -> list[ChangedStorage]:
         """Try local volumes on the nodes of *area* with the most capacity for pods beyond their free volumes; as few as work.
@@ -209,6 +247,11 @@ def _claims(pod: PodRecord) -> Iterator[tuple[ClaimName, ClaimRequest]]:
     requests = [need.request for need in pod.shape.volumes if need.request is not None]
     for claim, request in zip(pod.delayed_claims, requests, strict=False):
         yield (pod.namespace, claim), request
+
+
+def _is_summed(request: ClaimRequest, options: ClaimOptions) -> bool:
+    """Return whether a complete search sums the volumes for claims like *request* in a storage capacity."""
+    return options.segments is not None and bool(request.size) and not (request.selected_node or options.matches or options.reserved >= 0)
 
 
 def _static(pod: PodRecord, storage: Storage) -> list[ClaimRequest]:

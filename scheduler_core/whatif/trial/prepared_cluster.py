@@ -202,6 +202,8 @@ class PreparedCluster:
         indices = np.array([state.nodes.index[name] for name in names], dtype=np.int64)
         state.ledger.used[:, indices] += before.used
         state.ledger.scored[:, indices] += before.scored
+        for (storage_class, node), size in self._state.provisioned.items():
+            state.provisioned[storage_class, int(indices[node])] += size
 
     def _place(self, greedy: Greedy, entity: Entity, *, whole: bool) -> Tried:
         # Greedy lets pods beyond a minimum take what a sibling needs; the search never does.

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Status
+from scheduler_core.model.decision import Status, Step
 from scheduler_core.whatif.edits.apply_edits import applied, changes_storage, reloaded
 from scheduler_core.whatif.edits.raw_objects import Book
 from scheduler_core.whatif.remedies.remedies import remedies
@@ -142,6 +142,51 @@ def helped(objects, options):
 @pytest.mark.parametrize(("objects", "change"), SITUATIONS.values(), ids=SITUATIONS)
 def test_each_situation_has_a_verified_remedy(objects, change, options):
     assert change in helped([*RACKS, *objects], options)
+
+
+def of_rack(name, rack, **fields):
+    return {**capacity(name, None, **fields), "nodeTopology": {"matchLabels": {"rack": rack}}}
+
+
+def anywhere(count):
+    """Return a gang without a topology key whose pods have a claim of 100Gi each."""
+    return [gang("g", count, ""), *each_claiming(count, storage="dyn")[1:]]
+
+
+EARLIER = [claiming("first", name="a", group="", priority=9), claim("first", "70Gi", "dyn")]
+TOGETHER = {
+    "one storage capacity": (
+        [capacity("cap", "z1", capacity="150Gi"), *each_claiming(2, storage="dyn")],
+        ["in zone z1 raised from 150Gi to 200Gi"],
+    ),
+    "a maximum volume size that is large enough": (
+        [capacity("cap", "z1", capacity="150Gi", maximumVolumeSize="120Gi"), *each_claiming(2, storage="dyn")],
+        ["in zone z1 raised from 150Gi to 200Gi"],
+    ),
+    "each of two racks": (
+        [of_rack("a", "r1", capacity="150Gi"), of_rack("b", "r2", capacity="120Gi"), *each_claiming(2, storage="dyn")],
+        ["in rack r1 raised from 150Gi to 200Gi", "in rack r2 raised from 120Gi to 200Gi"],
+    ),
+    "as little as works": (
+        [of_rack("a", "r1", capacity="150Gi"), of_rack("b", "r2", capacity="120Gi"), *anywhere(3)],
+        ["in rack r1 raised from 150Gi to 200Gi"],
+    ),
+    "storage of an earlier root": (
+        [capacity("cap", "z1", capacity="250Gi"), *EARLIER, *each_claiming(2, storage="dyn")],
+        ["in zone z1 raised from 250Gi to 270Gi"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("objects", "changes"), TOGETHER.values(), ids=TOGETHER)
+def test_claims_that_only_together_exceed_a_storage_capacity(objects, changes):
+    objects = [*RACKS, DYNAMIC, driver(), *objects]
+    assert changes == [each.partition("class dyn ")[2] for each in helped(objects, COMPLETE) if "storage capacity" in each]
+    (decision,) = not_placed(objects)
+    for each in remedies(objects, load(objects), decision, COMPLETE):
+        raised = [step.apply for step in each.steps if step.apply and step.apply["kind"] == "CSIStorageCapacity"]
+        less = [Step(apply={**each, "capacity": str(int(each["capacity"].removesuffix("Gi")) * 2**30 - 1)}) for each in raised]
+        assert not less or decided(after(objects, less), COMPLETE)[decision.root].status is not Status.SUCCESS
 
 
 def test_volumes_that_an_earlier_root_takes_are_added_too():

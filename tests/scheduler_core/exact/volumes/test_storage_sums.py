@@ -9,7 +9,7 @@ import pytest
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Decision, Status
-from tests.scheduler_core.builders import Json, composite, decided, leaf, node, placed
+from tests.scheduler_core.builders import Json, composite, decided, leaf, node, placed, pod
 from tests.scheduler_core.plugins.test_delayed_claims import DYNAMIC, SELECTED, capacity, claim, driver, scratch, using
 
 NODES = [node("a1", zone="a"), node("a2", zone="a"), node("b1", zone="b")]
@@ -100,3 +100,13 @@ def test_a_later_root_gets_what_an_earlier_one_leaves():
     ]
     decisions = run_cycle(load(objects), CycleOptions(strategy="complete")).decisions
     assert [["p0"], ["p1"], []] == [[*placed(each)] for each in decisions]
+
+
+def test_a_second_cycle_counts_what_the_first_one_provisions():
+    """The pod with the victim is placed in the second cycle; the last pod does not get the storage of the first then."""
+    pods = [using("c0", name="first", priority=9), pod("evicting", priority=8, cpu="2"), using("c1", name="last", priority=7)]
+    full = [node("a1", "2", zone="a"), node("b1", "2", zone="b"), pod("victim", on="b1", cpu="2")]
+    claims = [claim(f"c{number}", storage_class="dyn") for number in range(2)]
+    objects = [*full, *CLASS, *pods, *claims, capacity("a", "a", capacity="9Gi")]
+    decisions = run_cycle(load(objects), CycleOptions(strategy="complete", evict=True)).decisions
+    assert {"first", "evicting"} == {name for each in decisions for name in placed(each)}
