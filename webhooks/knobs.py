@@ -6,6 +6,7 @@ Each reader raises ValueError with the requirement; the caller adds name and val
 from __future__ import annotations
 
 import dataclasses
+import enum
 import math
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +15,14 @@ from validators.gates import Gates
 from validators.rules.base import Profile, Severity
 from validators.versions import releases
 from webhooks.enforcement import Enforcement, EnforcementPolicy
+
+
+class Finalizers(enum.StrEnum):
+    """Protection finalizers added on creation; one that no controller removes must not be added."""
+
+    NONE = "none"
+    PODGROUP = "podgroup"
+    ALL = "all"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ documentation derive from the declarations.  The environment is an argument, so 
 """
 
 import dataclasses
-import enum
 from collections.abc import Mapping
 from typing import Annotated, Any, Self, get_args
 
@@ -18,14 +17,6 @@ from webhooks.knobs import Knob
 
 SERVERS = ("uvicorn", "gunicorn")
 _VERSIONS = f"{releases.name(releases.OLDEST)} to {releases.name(releases.NEWEST)}"
-
-
-class Finalizers(enum.StrEnum):
-    """Protection finalizers added on creation; one that no controller removes must not be added."""
-
-    NONE = "none"
-    PODGROUP = "podgroup"
-    ALL = "all"
 
 
 class SettingError(ValueError):
@@ -175,8 +166,8 @@ class Settings:
     finalizers: Annotated[
         str,
         Knob(
-            knobs.one_of(tuple(Finalizers)),
-            Finalizers.PODGROUP,
+            knobs.one_of(tuple(knobs.Finalizers)),
+            knobs.Finalizers.PODGROUP,
             "protection finalizers that /mutate adds; use all only if a controller removes those of CompositePodGroups",
             "--finalizers",
             "Protection finalizers that /mutate adds.",

@@ -11,7 +11,7 @@ import click
 
 from muster.commands import options
 from webhooks.enforcement import with_modes
-from webhooks.settings import Finalizers
+from webhooks.knobs import Finalizers
 
 if TYPE_CHECKING:
     from validators.lookup import Lookup

@@ -19,7 +19,7 @@ from validators.lookup import KnownObjects
 from validators.rules.base import Profile, Settings
 from webhooks.admission import jsonpatch, review
 from webhooks.admission import verdict as admit
-from webhooks.settings import Finalizers
+from webhooks.knobs import Finalizers
 
 TABLE = json.loads((Path(__file__).parent.parent / "cases" / "admission.json").read_text(encoding="utf-8"))
 LAYERS = {"validation", "mutation", "defaulting"}

@@ -14,9 +14,9 @@ from validators.rules.base import Settings, Severity
 from webhooks.admission import review
 from webhooks.admission import verdict as admit
 from webhooks.enforcement import Enforcement, EnforcementPolicy
+from webhooks.knobs import Finalizers
 from webhooks.server.metrics import Telemetry
 from webhooks.server.routes import REVIEWS, create_app
-from webhooks.settings import Finalizers
 from webhooks.settings import Settings as ServerSettings
 
 WARN, AUDIT, DENY = Enforcement.WARN, Enforcement.AUDIT, Enforcement.DENY

@@ -19,7 +19,7 @@ from validators.rules.base import Settings
 from webhooks.admission import review, verdict
 from webhooks.admission.review import AdmissionRequest, BadReview, Verdict
 from webhooks.enforcement import DENY_ALL, Enforcement, EnforcementPolicy, with_modes
-from webhooks.settings import Finalizers
+from webhooks.knobs import Finalizers
 
 PATHS = with_modes("/validate", "/mutate", "/admit")
 

@@ -20,7 +20,7 @@ from validators.versions.form import HUB
 from webhooks.admission import jsonpatch, priority, status
 from webhooks.admission.review import AdmissionRequest, BadReview, Verdict
 from webhooks.enforcement import DENY_ALL, Enforcement, EnforcementPolicy
-from webhooks.settings import Finalizers
+from webhooks.knobs import Finalizers
 
 PODGROUP_FINALIZER = "scheduling.k8s.io/podgroup-protection"
 COMPOSITE_FINALIZER = "scheduling.k8s.io/compositepodgroup-protection"

@@ -25,8 +25,9 @@ from webhooks import log
 from webhooks.admission import review
 from webhooks.admission import verdict as admit
 from webhooks.enforcement import Enforcement, EnforcementPolicy, with_modes
+from webhooks.knobs import Finalizers
 from webhooks.server.metrics import CONTENT_TYPE, Outcome, Telemetry
-from webhooks.settings import Finalizers, Settings
+from webhooks.settings import Settings
 
 VALIDATE, MUTATE = "/validate", "/mutate"
 REVIEWS = with_modes(VALIDATE, MUTATE)
