@@ -47,7 +47,7 @@ def _proof(
     for empty in (True, False) if hopeless else (False,):
         result: dict[str, Any] = {"beside": {} if empty else _other_pods(before, snapshot, root), "empty": empty}
         try:
-            return {**result, "proof": certificate(state, request, options.budget, empty=empty)}
+            return {**result, **certificate(state, request, options.budget, empty=empty)}
         except TooLongError:
             result["reason"] = "the proof is too long"
         except StepsSpentError:

@@ -23,7 +23,16 @@ node or domain.  With a ``size`` other than 1 the needs of groups and the capaci
 A certificate is a proof with its ``root``, ``beside`` and ``empty``.  ``beside`` gives the nodes of pods that earlier roots received or
 that are nominated.  With ``empty`` only running members of the root use capacity, so no eviction can help.  The certificate knows less
 than the scheduler: a toleration covers every taint of its key, comparisons of numbers in node affinity hold, every node declares every
-feature, and volumes are everywhere and not counted.
+feature, and a volume is everywhere unless a measure counts it.
+
+``counted`` says what the names in measures count that are not allocatable resources of nodes:
+
+- ``{"driver": NAME}``: volumes of a CSI driver that a node can attach.  A pod needs one for each of its claims with such a volume, or with
+  a class of this provisioner, that no other pod uses and that has no VolumeAttachment.  A running pod uses one for each of its claims
+  with such a volume that is not attached to its node and that no other pod uses that is pending or on its node.  A node has the limit of
+  its CSINode, without the volumes of the driver that are attached to it, or 2147483647 without a limit.
+- ``{"volumes": [NAME...]}``: free PersistentVolumes.  A pod needs one for each of its claims that wait for a pod and match only volumes of
+  the list.  A node has those of the list that its labels admit.
 """
 
 from __future__ import annotations
@@ -35,8 +44,10 @@ from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
 
 
-def certificate(state: PlacementState, request: PlacementRequest, steps: int, *, empty: bool = False) -> Proof:
-    """Return a proof that *request* has no placement on *state*; with *empty* as if only its own members ran.
+def certificate(state: PlacementState, request: PlacementRequest, steps: int, *, empty: bool = False) -> dict[str, Proof]:
+    """Return the key ``proof`` with a proof that *request* has no placement on *state*, and ``counted`` if the proof counts volumes.
+
+    With *empty* only members of the root use capacity.
 
     Raises:
         TooLongError: the proof would be too long.
@@ -44,4 +55,7 @@ def certificate(state: PlacementState, request: PlacementRequest, steps: int, *,
         StepsSpentError: *steps* are spent before a proof is known.
 
     """
-    return Refutation(Facts(state, request, empty=empty), StepBudget(steps)).proof()
+    facts = Facts(state, request, empty=empty)
+    proof = Refutation(facts, StepBudget(steps)).proof()
+    counted = facts.counted(proof)
+    return {**({"counted": counted} if counted else {}), "proof": proof}

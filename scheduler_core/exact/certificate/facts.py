@@ -10,16 +10,20 @@ import dataclasses
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from scheduler_core.exact.certificate.node_sets import NodeSets
-from scheduler_core.model.nodes import CPU, Bools, Ints, Nodes
+from scheduler_core.model.migrated_volumes import MIGRATED_DRIVERS
+from scheduler_core.model.nodes import CPU, Bools, Ints, Nodes, NodeTable
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.wire import Affinity, NodeAffinity, NodeSelector, NodeSelectorTerm, Toleration
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
 
+Counted = Mapping[str, str | list[str]]
+"""What a row of the nodes counts: ``driver``, whose volumes have a limit, or ``volumes`` by name."""
 _COMPARING = frozenset({"Gt", "Lt"})
 _LARGEST_COUNT = 50_000
 """Approximate limit of the numbers that a measure yields."""
@@ -86,8 +90,9 @@ class Facts:
         self._shapes: dict[int, int] = {}
         shapes: list[PodShape] = []
         self._read(request, shapes)
-        # A certificate is about the allocatable resources of nodes, so rows that count volumes are left out.
-        left_out = state.nodes.volume_rows.union(state.nodes.limit_rows, (state.nodes.row[name] for name in state.nodes.backed))
+        self._counted = counted_volumes(state.nodes)
+        rows_of_volumes = state.nodes.volume_rows.union(state.nodes.limit_rows).difference(self._counted)
+        left_out = rows_of_volumes.union(state.nodes.row[name] for name in state.nodes.backed)
         self.requests = [{row: amount for row, amount in shape.requests if row not in left_out} for shape in shapes]
         self.free = self._free_amounts(request, empty=empty)
         self.eligible = [self._admits(shape) for shape in shapes]
@@ -171,6 +176,16 @@ class Facts:
         names = self._state.nodes.resources
         return {names[row]: size if row == CPU else size * 1000 for row, size in measure.sizes.items()}
 
+    def counted(self, proof: Mapping[str, Any]) -> dict[str, Counted]:
+        """Return what the measures of *proof* count besides the allocatable resources of nodes, by name."""
+        names, stack = set[str](), [proof]
+        while stack:
+            each = stack.pop()
+            names.update(each.get("measure", ()))
+            stack += each.get("each", {}).values()
+        rows = {self._state.nodes.resources[row]: each for row, each in self._counted.items()}
+        return {name: rows[name] for name in sorted(names & rows.keys())}
+
     def _least_of_pods(self, group: CertificateGroup, weights: Sequence[int]) -> int:
         total, missing = 0, group.missing
         for weight, count in sorted((weights[shape], count) for shape, count in group.waiting):
@@ -234,6 +249,18 @@ class Facts:
             free = np.min([self.free[row] // amount for row, amount in size], axis=0)
             weights = tuple(min(requests.get(row, 0) // amount for row, amount in size) for requests in self.requests)
             yield Measure(dict(size), weights, free)
+
+
+def counted_volumes(nodes: NodeTable) -> dict[int, Counted]:
+    """Return what each row counts that the objects state: attach limits, and local volumes of classes without a provisioner."""
+    migrated = {*MIGRATED_DRIVERS.values()}
+    counted: dict[int, Counted] = {row: {"driver": driver} for row, driver in nodes.limit_rows.items() if driver not in migrated}
+    if (storage := nodes.storage) is not None:
+        provisioned = {name for each in storage.pooled if storage.options(each).provisions for name in storage.pooled[each].rows}
+        for volumes, name in storage.row_names.items():
+            if name in nodes.row and name not in provisioned:
+                counted[nodes.row[name]] = {"volumes": sorted(volumes)}
+    return counted
 
 
 def largest_sum(sums: int, limit: int) -> int:

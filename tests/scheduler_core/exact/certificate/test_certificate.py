@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from scheduler_core.cycle.run_cycle import run_cycle
 from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Status
+from tests.scheduler_core.builders import leaf, node
 from tests.scheduler_core.cp_sat import corpus
-from tests.scheduler_core.exact.certificate import checker
+from tests.scheduler_core.exact.certificate import checker, counted_volumes
 from tests.scheduler_core.exact.certificate.checker import accepts
 from tests.scheduler_core.exact.certificate.infeasible import COMPLETE, HOPELESS, proved, running_pod, slowly, spread, tree
 from tests.scheduler_core.oracle.strategies import TINY, clusters
+from tests.scheduler_core.plugins.test_delayed_claims import claim, storage_class, using, volume
+from tests.scheduler_core.plugins.test_volumes import csi_node
+from tests.scheduler_core.test_attach_limits_agreement import with_limits
+from tests.scheduler_core.test_delayed_claims_agreement import clusters as delayed_clusters
 
 
 @pytest.mark.parametrize("objects", HOPELESS.values(), ids=HOPELESS.keys())
@@ -83,13 +90,60 @@ def test_every_proof_of_a_hard_tree_is_accepted(seed):
         assert accepts(objects, certificate)
 
 
+def claiming(name: str, pod: str, group: str = "g", **spec: Any) -> list[dict[str, Any]]:
+    """Return a claim, and a pod that uses it."""
+    return [claim(name, storage_class="dyn"), using(name, name=pod, group=group, **spec)]
+
+
+DYN = storage_class("dyn", "csi.example")
+PODS = [pod for number in range(4) for pod in claiming(f"c{number}", f"g-{number}")]
+VOLUMES = {
+    "attach limits": [*(csi_node(f"n{number}", {"csi.example": number + 1}) for number in range(2)), DYN, *PODS],
+    "attach limits with volumes that others use": [
+        *(csi_node(f"n{number}", {"csi.example": 1}) for number in range(2)),
+        DYN,
+        *PODS,
+        using("c0", name="x", priority=-1),
+    ],
+    "local volumes": [storage_class("dyn"), *(volume(f"pv{number}", f"n{number}", storageClassName="dyn") for number in range(2)), *PODS],
+    "local volumes that earlier pods take": [
+        storage_class("dyn"),
+        *(volume(f"pv{number}", f"n{number % 2}", storageClassName="dyn") for number in range(4)),
+        *PODS,
+        *claiming("d", "x", group="", priority=9),
+    ],
+}
+
+
+@pytest.mark.parametrize("objects", VOLUMES.values(), ids=VOLUMES.keys())
+def test_volumes_are_counted(objects):
+    cluster = [node("n0", "8"), node("n1", "8"), leaf("g", 4), *objects]
+    certificate = next(each for each in proved(cluster) if each["root"]["name"] == "g")
+
+    assert accepts(cluster, certificate)
+    assert certificate["counted"]
+    assert not accepts(cluster, {**certificate, "counted": {}})
+    (name,) = certificate["counted"]
+    other = {"driver": "other"} if "driver" in certificate["counted"][name] else {"volumes": ["pv0"]}
+    assert not accepts(cluster, {**certificate, "counted": {name: other}})
+
+
+@slowly
+@given(st.one_of(with_limits(clusters(TINY), shared=False), with_limits(clusters(TINY), shared=True), delayed_clusters(plain=True)))
+def test_every_proof_that_counts_volumes_is_accepted(objects):
+    for certificate in proved(objects):
+        assert "proof" not in certificate or accepts(objects, certificate), certificate
+
+
 def test_the_checker_is_short_and_independent():
-    source = Path(checker.__file__).read_text(encoding="utf-8")
+    sources = [Path(each.__file__).read_text(encoding="utf-8") for each in (checker, counted_volumes)]
     imported = {
         each.module if isinstance(each, ast.ImportFrom) else each.names[0].name
+        for source in sources
         for each in ast.walk(ast.parse(source))
         if isinstance(each, (ast.Import, ast.ImportFrom))
     }
 
-    assert len(source.splitlines()) <= 150
-    assert {"__future__", "itertools", "math", "collections", "fractions", "typing"} == imported
+    assert all(len(source.splitlines()) <= 155 for source in sources)
+    own = counted_volumes.__name__
+    assert {"__future__", "itertools", "math", "collections", "collections.abc", "fractions", "typing", own} == imported
