@@ -11,6 +11,7 @@ node_refusals      first filter that rejects the pod, by node
 relaxed_filters    effect of dropping one filter
 resource_shortage  missing resources of a domain
 volume_reasons     claims and volumes that exclude nodes, by name
+device_reasons     claims to devices: too few free devices, taints, constraints, claims that are allocated
 with_pods          placement state with some pods assumed
 greedy_limits      reasons why greedy may have missed a placement
 capacity_survey    used, free and unusable capacity of nodes

@@ -9,13 +9,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from scheduler_core.diagnosis import node_refusals, phrases, relaxed_filters
+from scheduler_core.diagnosis.device_reasons import device_reason, with_domain
 from scheduler_core.diagnosis.domain_capacity import Held, homogeneous, nodes_of_pods
 from scheduler_core.diagnosis.node_refusals import NodeRefusals
 from scheduler_core.diagnosis.resource_shortage import shortages
 from scheduler_core.diagnosis.volume_reasons import volume_reason
 from scheduler_core.diagnosis.with_pods import assume_pods, rewound
-from scheduler_core.model.device_claims import DeviceShortage
-from scheduler_core.model.devices import CANNOT_ALLOCATE, UNAVAILABLE
 from scheduler_core.model.nodes import Nodes, NodeTable
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.topology import Placement
@@ -62,6 +61,7 @@ def clause(greedy: Greedy, request: PlacementRequest, held: Held, goal: int) -> 
     with rewound(state):
         assume_pods(state, request, nodes)
         refusals = node_refusals.examine_nodes(state, pod, held.domain.nodes)
+    refusals = with_domain(state, request, refusals, goal)
     what_if = relaxed_filters.best_relaxation(state, request, held.domain, refusals)
     helps = what_if if what_if is not None and what_if.pods > held.pods else None
     missing = shortages(refusals, state.nodes, max(goal - held.pods, 1), _taken(request, nodes))
@@ -153,27 +153,7 @@ def _worded(nodes: NodeTable, refusals: NodeRefusals, reason: str, count: int, t
         return f"{some} {'has' if single else 'have'} host port {ports} in use"
     if reason in taints:
         return f"{some} {'has' if single else 'have'} the untolerated taint {relaxed_filters.taint_text(taints[reason])}"
-    if by_object := volume_reason(refusals, reason, count, nodes) or _device_reason(refusals, reason, count):
+    if by_object := volume_reason(refusals, reason, count, nodes) or device_reason(refusals, reason, count):
         return by_object
     known = reason.startswith("node(s) ")
     return f"{some} {reason.removeprefix('node(s) ')}" if known else reason
-
-
-def _device_reason(refusals: NodeRefusals, reason: str, count: int) -> str:
-    """Return *reason*, which excludes *count* nodes, with the claim and the class; empty if it is not about devices."""
-    some, single = phrases.some_of(count, len(refusals.nodes)), count == 1
-    if reason == UNAVAILABLE:
-        return f"{some} cannot use the devices of a claim that is allocated"
-    if reason != CANNOT_ALLOCATE:
-        return ""
-    if (short := refusals.shortage) is None:
-        return f"the free devices of {some} do not satisfy all claims together"
-    return f"{some} {'has' if single else 'have'} {_free(short)} of class {short.device_class} for claim {short.claim.rpartition('/')[2]}{_needed(short)}"
-
-
-def _free(short: DeviceShortage) -> str:
-    return f"at most {phrases.counted(short.free, 'free device')}" if short.free else "no free device"
-
-
-def _needed(short: DeviceShortage) -> str:
-    return f", {short.needed} needed" if short.needed > 1 else ""

@@ -15,12 +15,13 @@ import numpy as np
 
 from scheduler_core.diagnosis import phrases
 from scheduler_core.model.device_claims import DeviceShortage
-from scheduler_core.model.devices import CANNOT_ALLOCATE
+from scheduler_core.model.devices import CANNOT_ALLOCATE, AttributeConstraint
 from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.plugins import registry
 from scheduler_core.plugins.base import NamedFilter
+from scheduler_core.plugins.dynamic_resources import DeviceAllocation
 from scheduler_core.plugins.node_volume_limits import NodeVolumeLimits
 from scheduler_core.plugins.noderesources import resource_reason
 from scheduler_core.plugins.unmodelled_fields import UnmodelledFields
@@ -47,6 +48,7 @@ class NodeRefusals:
         pre_filter: the reason that excludes all nodes without a look at them; empty if there is none.
         filters: all filters with their plugin; masks over ``nodes``.
         shortage: request for which nodes have too few free devices, if that is a reason.
+        broken: claim and constraint because of which the first of these nodes has no devices, if no request is short of devices.
 
     """
 
@@ -62,6 +64,7 @@ class NodeRefusals:
     pre_filter: str = ""
     filters: tuple[NamedFilter, ...] = ()
     shortage: DeviceShortage | None = None
+    broken: tuple[str, AttributeConstraint] | None = None
 
     def counts(self) -> list[tuple[str, int]]:
         """Return kube-scheduler's reasons with their number of nodes, most first, then by text."""
@@ -104,12 +107,22 @@ def examine_nodes(state: PlacementState, pod: PodRecord, nodes: Nodes) -> NodeRe
     others |= _first_rejections([*stateful, *last], remaining)
     pre_filter = state.profile.pre_filter(pod.shape) if pod.shape.volumes or pod.shape.devices else ""
     filters = (*first, *ledger, *_row_filters(state, rows, enough), *stateful, *last)
-    shortage = _device_shortage(state, pod, nodes[others[CANNOT_ALLOCATE]]) if CANNOT_ALLOCATE in others else None
-    return NodeRefusals(pod, nodes, static, others, usable, compared, free, short, int(remaining.sum()), pre_filter, filters, shortage)
+    refusals = NodeRefusals(pod, nodes, static, others, usable, compared, free, short, int(remaining.sum()), pre_filter, filters)
+    return _with_shortage(state, refusals, nodes[others[CANNOT_ALLOCATE]]) if CANNOT_ALLOCATE in others else refusals
 
 
-def _device_shortage(state: PlacementState, pod: PodRecord, nodes: Nodes) -> DeviceShortage | None:
-    return next(filter(None, (plugin.shortage(pod, nodes) for plugin in state.stateful.plugins)), None)
+def _with_shortage(state: PlacementState, refusals: NodeRefusals, without: Nodes) -> NodeRefusals:
+    """Return *refusals* with the reason why the nodes *without* devices for the claims have none."""
+    if (plugin := device_plugin(state)) is None:
+        return refusals
+    if (shortage := plugin.shortage(refusals.pod, without)) is not None:
+        return dataclasses.replace(refusals, shortage=shortage)
+    return dataclasses.replace(refusals, broken=plugin.broken_constraint(refusals.pod, int(without[0])))
+
+
+def device_plugin(state: PlacementState) -> DeviceAllocation | None:
+    """Return the plugin that allocates devices; None if no pod or object needs it."""
+    return next((each for each in state.stateful.plugins if isinstance(each, DeviceAllocation)), None)
 
 
 def fit_error_message(state: PlacementState, refusals: NodeRefusals) -> str:

@@ -117,6 +117,11 @@ class DeviceShortage:
         claim: label of the claim.
         free: number of free devices of the class that match, at most on a node.
         needed: number of devices; 0 for all.
+        request: name of the request.
+        selectors: its own selectors.
+        shared: True if several pods use the claim.
+        taints: taints of devices that are free and match, but that the request does not tolerate; ``key=value:effect``.
+        together: number of free devices of a group's domain, and the number that its pods need; None if the nodes alone are short.
 
     """
 
@@ -124,6 +129,11 @@ class DeviceShortage:
     device_class: str
     free: int
     needed: int
+    request: str = ""
+    selectors: tuple[str, ...] = ()
+    shared: bool = False
+    taints: tuple[str, ...] = ()
+    together: tuple[int, int] | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

@@ -14,7 +14,7 @@ import numpy as np
 
 from scheduler_core.model import selectors
 from scheduler_core.model.device_claims import DeviceClaim, DeviceShortage
-from scheduler_core.model.devices import UNAVAILABLE, Allocation
+from scheduler_core.model.devices import UNAVAILABLE, Allocation, AttributeConstraint
 from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.plugins.base import ClusterEvent, Filters, StatefulPlugin, StaticPlugin, normalised
@@ -121,6 +121,14 @@ class DeviceAllocation(StatefulPlugin):
     def shortage(self, pod: PodRecord, nodes: Nodes) -> DeviceShortage | None:
         """Return a request of *pod* for which *nodes* have too few free devices; None if there is none."""
         return self._claims.shortage(pod, nodes) if self._claims is not None and self.touches(pod) else None
+
+    def free_devices(self, pod: PodRecord, short: DeviceShortage, nodes: Nodes) -> int:
+        """Return the number of devices of *nodes* that are free for the request in *short*; -1 if its claim is taken."""
+        return self._claims.free_devices(pod, short, nodes) if self._claims is not None and self.touches(pod) else -1
+
+    def broken_constraint(self, pod: PodRecord, node: int) -> tuple[str, AttributeConstraint] | None:
+        """Return the claim of *pod*, and its only constraint because of which *node* has no devices."""
+        return self._claims.broken_constraint(pod, node) if self._claims is not None and self.touches(pod) else None
 
     def exchanged(self, pod: PodRecord) -> bool:
         """Return whether claims of *pod*, which is assumed, have the devices of other claims."""

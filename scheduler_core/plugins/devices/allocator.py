@@ -58,16 +58,12 @@ class Allocator:
             return tuple(map(tuple, self._chosen.of_claim))
         return INVALID_POOLS if any(pool.invalid for pool in self._views) else CANNOT_ALLOCATE
 
-    def free(self, wanted: Wanted) -> int:
-        """Return the number of free devices that match *wanted*; 0 if a selector cannot be evaluated."""
+    def free(self, wanted: Wanted) -> list[PoolDevice]:
+        """Return the free devices that match *wanted*, also those with untolerated taints; none if a selector cannot be evaluated."""
         try:
-            return sum(
-                self._is_candidate(wanted, device) and self._chosen.tolerates(wanted, device)
-                for pool in self._views
-                for device in pool.devices
-            )
+            return [device for pool in self._views for device in pool.devices if self._is_candidate(wanted, device)]
         except AllocationError:
-            return 0
+            return []
 
     def _check(self, claim: int) -> None:
         """Find the devices of requests for all devices, and check that a claim does not need too many devices."""

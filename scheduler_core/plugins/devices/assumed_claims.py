@@ -13,7 +13,7 @@ import numpy as np
 
 from scheduler_core.model import selectors
 from scheduler_core.model.device_claims import DeviceClaim, DeviceObjects, DeviceShortage
-from scheduler_core.model.devices import MOST_ALTERNATIVES, UNAVAILABLE, Allocation, ClaimSpec, ExtendedSpec
+from scheduler_core.model.devices import MOST_ALTERNATIVES, UNAVAILABLE, Allocation, AttributeConstraint, ClaimSpec, ExtendedSpec
 from scheduler_core.model.nodes import Bools, Nodes, NodeTable
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.plugins.devices.chosen_devices import NamedSpec
@@ -146,11 +146,27 @@ class AssumedClaims:
             return None
         for position in plan.fresh:
             label = pod.device_claims[position].label
-            fresh = [self._fresh(pod, plan, node) for node in nodes.tolist()]
-            specs = [dict(zip(each.positions, each.specs, strict=True)).get(position) for each in fresh]
-            if (found := self._found.shortage(label, specs, nodes.tolist())) is not None:
-                return found
+            if (found := self._found.shortage(label, self._specs(pod, plan, position, nodes), nodes.tolist())) is not None:
+                return dataclasses.replace(found, shared=bool(pod.shape.devices[position].shared))
         return None
+
+    def free_devices(self, pod: PodRecord, short: DeviceShortage, nodes: Nodes) -> int:
+        """Return the number of devices of *nodes* that are free for the request of *pod* in *short*; -1 if its claim is taken by now."""
+        plan = self._plan(pod)
+        for position in plan.fresh:
+            if pod.device_claims[position].label == short.claim:
+                return len(self._found.free_devices(short, self._specs(pod, plan, position, nodes), nodes.tolist()))
+        return -1
+
+    def broken_constraint(self, pod: PodRecord, node: int) -> tuple[str, AttributeConstraint] | None:
+        """Return the claim of *pod* and its only constraint because of which *node* has no devices; None if there is not one reason."""
+        plan = self._plan(pod)
+        return None if plan.refusal else self._found.broken_constraint(self._fresh(pod, plan, node).specs, node)
+
+    def _specs(self, pod: PodRecord, plan: _Plan, position: int, nodes: Nodes) -> list[NamedSpec | None]:
+        """Return the specification of the claim of *pod* at *position* on each of *nodes*; None where it needs no devices."""
+        fresh = [self._fresh(pod, plan, node) for node in nodes.tolist()]
+        return [dict(zip(each.positions, each.specs, strict=True)).get(position) for each in fresh]
 
     def _plan(self, pod: PodRecord) -> _Plan:
         fresh: list[int] = []

@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Hashable, Iterable, Sequence
 
 from scheduler_core.model.device_claims import DeviceObjects, DeviceShortage
-from scheduler_core.model.devices import Allocation, DeviceId, GivenDevice
+from scheduler_core.model.devices import Allocation, Alternative, AttributeConstraint, ClaimSpec, DeviceId, GivenDevice, Request
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.wire import NodeSelector, NodeSelectorTerm, Requirement
 from scheduler_core.plugins.devices.allocator import Allocator
@@ -19,6 +19,7 @@ from scheduler_core.plugins.devices.device_usage import DeviceUsage
 from scheduler_core.plugins.devices.node_state import NodeStates
 from scheduler_core.plugins.devices.pools import DevicePools, NodePool, PoolDevice
 from scheduler_core.plugins.devices.selection import AllocationError, Selection
+from scheduler_core.plugins.devices.tolerations import untolerated
 
 _EXAMINED = 64
 """Maximum number of nodes whose free devices are counted for a message."""
@@ -98,14 +99,41 @@ class NodeAllocations:
         """Return the first request of *claim* for which all *nodes*, with their *specs*, have too few free devices."""
         known = [(each, node) for each, node in zip(specs, nodes, strict=True) if each is not None]
         for request in known[0][0].spec.requests if known else ():
-            for each in request.alternatives[-1:]:
-                wanted = Wanted(0, request, each)
-                free = max(
-                    Allocator([named], self._pools, node, self.usage, self._selection).free(wanted) for named, node in known[:_EXAMINED]
-                )
-                if free < (1 if each.every else each.count):
-                    return DeviceShortage(claim, each.device_class, free, 0 if each.every else each.count)
+            each = request.alternatives[-1]
+            matching = [self._matching(named, request, node) for named, node in known[:_EXAMINED]]
+            free = max(len([device for device in devices if _is_tolerated(each, device)]) for devices in matching)
+            if free < (1 if each.every else each.count):
+                taints = {
+                    text for devices in matching for device in devices for text in untolerated(device.content.taints, each.tolerations)
+                }
+                needed = 0 if each.every else each.count
+                return DeviceShortage(claim, each.device_class, free, needed, request.name, each.selectors, taints=tuple(sorted(taints)))
         return None
+
+    def free_devices(self, short: DeviceShortage, specs: Sequence[NamedSpec | None], nodes: Sequence[int]) -> set[DeviceId]:
+        """Return the free devices of *nodes*, with their *specs*, for the request of *short*."""
+        found: set[DeviceId] = set()
+        for named, node in zip(specs, nodes, strict=True):
+            for request in named.spec.requests if named is not None else ():
+                if named is not None and request.name == short.request:
+                    devices = self._matching(named, request, node)
+                    found.update(device.id for device in devices if _is_tolerated(request.alternatives[-1], device))
+        return found
+
+    def broken_constraint(self, claims: Sequence[NamedSpec], node: int) -> tuple[str, AttributeConstraint] | None:
+        """Return the claim and the constraint without which *node* has devices for *claims*; None if no single constraint is the reason."""
+        for at, claim in enumerate(claims):
+            for constraint in claim.spec.constraints:
+                others = tuple(each for each in claim.spec.constraints if each is not constraint)
+                changed = NamedSpec(claim.name, ClaimSpec(claim.spec.requests, others))
+                if not isinstance(self._search([*claims[:at], changed, *claims[at + 1 :]], node), str | Failed):
+                    return claim.name, constraint
+        return None
+
+    def _matching(self, named: NamedSpec, request: Request, node: int) -> list[PoolDevice]:
+        """Return the free devices of *node* for the last alternative of *request*, also those with untolerated taints."""
+        wanted = Wanted(0, request, request.alternatives[-1])
+        return Allocator([named], self._pools, node, self.usage, self._selection).free(wanted)
 
     def _search(self, claims: Sequence[NamedSpec], node: int) -> Result:
         try:
@@ -133,6 +161,10 @@ class NodeAllocations:
             for each, device in chosen
         )
         return Allocation(tuple(given), _node_selector((device for _, device in chosen), self._nodes.names[node]))
+
+
+def _is_tolerated(alternative: Alternative, device: PoolDevice) -> bool:
+    return not any(untolerated(device.content.taints, alternative.tolerations))
 
 
 def _positions(pools: Sequence[NodePool]) -> dict[DeviceId, tuple[int, int]]:

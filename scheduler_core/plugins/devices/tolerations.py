@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from scheduler_core.model.wire_devices import DeviceTaint, DeviceToleration
 
@@ -12,7 +12,17 @@ _EXCLUDING = frozenset({"NoSchedule", "NoExecute"})
 
 def tolerated(taints: Iterable[DeviceTaint] | None, tolerations: Iterable[DeviceToleration]) -> bool:
     """Return whether a request with *tolerations* can have a device with *taints*."""
-    return all(any(_tolerates(each, taint) for each in tolerations) for taint in taints or () if taint.effect in _EXCLUDING)
+    return not any(_excluding(taints, tolerations))
+
+
+def untolerated(taints: Iterable[DeviceTaint] | None, tolerations: Iterable[DeviceToleration]) -> Iterator[str]:
+    """Yield the *taints* that exclude a request with *tolerations*, as ``key=value:effect``."""
+    for taint in _excluding(taints, tolerations):
+        yield f"{taint.key}{f'={taint.value}' if taint.value else ''}:{taint.effect}"
+
+
+def _excluding(taints: Iterable[DeviceTaint] | None, tolerations: Iterable[DeviceToleration]) -> Iterator[DeviceTaint]:
+    return (taint for taint in taints or () if taint.effect in _EXCLUDING and not any(_tolerates(each, taint) for each in tolerations))
 
 
 def _tolerates(toleration: DeviceToleration, taint: DeviceTaint) -> bool:

@@ -445,7 +445,7 @@ def test_a_pod_without_claims_does_not_activate_the_plugin():
         ),
         pytest.param(
             [resource_claim("c", devices=["gpu=n2/a"], nodes=only_on("n2")), wanting("p", "x=c")],
-            "its only node cannot use the devices of a claim that is allocated",
+            "its only node cannot use the devices of claim c, which is allocated on node n2",
             id="allocated elsewhere",
         ),
     ],

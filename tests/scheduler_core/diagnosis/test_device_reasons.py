@@ -1,0 +1,118 @@
+"""Messages about devices: numbers of a domain, selectors in words, taints, constraints, claims that are allocated elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.scheduler_core.builders import decided, leaf, node
+from tests.scheduler_core.plugins.device_objects import (
+    DRIVER,
+    device,
+    device_class,
+    device_slice,
+    only_on,
+    request,
+    resource_claim,
+    template,
+    wanting,
+)
+
+RACKS = [node(name, rack=rack) for name, rack in (("a", "r1"), ("b", "r1"), ("c", "r2"))]
+
+
+def selector(*expressions: str) -> list[dict[str, Any]]:
+    return [{"cel": {"expression": each}} for each in expressions]
+
+
+def message(*objects: dict[str, Any], strategy: str = "greedy") -> str:
+    return decided([device_class(), *objects], strategy=strategy).message
+
+
+def gang(size: int, *entries: str, key: str = "rack", **more: Any) -> list[dict[str, Any]]:
+    return [leaf("g", size, key, **more), *(wanting(f"p{number}", *entries, group="g") for number in range(size))]
+
+
+def test_a_domain_has_too_few_devices() -> None:
+    slices = [device_slice("a", "x", "y"), device_slice("b", "z"), device_slice("c", "x")]
+    found = message(*RACKS, *slices, template(), *gang(4))
+
+    assert "rack r1 can hold 3 (3 free devices of class gpu for claim g, 4 needed)" in found
+    assert "rack r2 can hold 1 (1 free device of class gpu for claim g, 4 needed)" in found
+
+
+def test_devices_in_use_do_not_count() -> None:
+    used = resource_claim("u", devices=["gpu=a/x"], users=["other"])
+    found = message(node("a"), device_slice("a", "x", "y"), used, template(), *gang(2, key=""))
+
+    assert "1 free device of class gpu for claim g, 2 needed" in found
+
+
+def test_a_domain_with_enough_devices_on_the_wrong_nodes() -> None:
+    slices = [device_slice(name, "x", "y", "z") for name in "ab"]
+    found = message(*RACKS[:2], *slices, template("one", request(count=2)), *gang(3))
+
+    assert "both nodes have at most 1 free device of class gpu for claim g, 2 needed" in found
+
+
+def test_a_claim_that_pods_share_is_counted_once() -> None:
+    shared = resource_claim("s", request(count=3))
+    found = message(*RACKS[:1], device_slice("a", "x", "y"), shared, *gang(2, "s=s"))
+
+    assert "its only node has at most 2 free devices of class gpu for claim s, 3 needed" in found
+
+
+MEMORY, MODEL = f"device.capacity['{DRIVER}'].memory", f'device.attributes["{DRIVER}"].model'
+
+
+@pytest.mark.parametrize(
+    ("expressions", "words"),
+    [
+        ([f'{MEMORY}.compareTo(quantity("80Gi")) >= 0'], "with memory >= 80Gi"),
+        ([f"{MODEL} == 'a100'"], "with model == a100"),
+        ([f"{MODEL} == 'a100' && {MEMORY}.compareTo(quantity('1Gi')) > 0"], "with model == a100 and memory > 1Gi"),
+        ([f"{MODEL} != 'a100'", f"device.attributes['{DRIVER}'].index < 4"], "with model != a100 and index < 4"),
+        ([f"device.attributes['{DRIVER}'].?model.orValue('') == 'a100'"], "that match the selectors of request gpu"),
+        ([f"{MODEL} == 'a100' || {MODEL} == 'h100'"], "that match the selectors of request gpu"),
+    ],
+)
+def test_selectors_in_words(expressions: list[str], words: str) -> None:
+    other = device("x", {"model": "a100" if "!=" in expressions[0] else "b", "index": 9}, capacity={"memory": {"value": "1Gi"}})
+    found = message(node("a"), device_slice("a", other), template("one", request(selectors=selector(*expressions))), wanting())
+
+    assert f"its only node has no free device of class gpu {words} for claim g" in found
+
+
+def test_taints_of_devices_are_named() -> None:
+    taints = [{"key": "broken", "value": "yes", "effect": "NoSchedule"}]
+    found = message(node("a"), device_slice("a", device("x", taints=taints)), template(), wanting())
+
+    assert "no free device of class gpu without the taint broken=yes:NoSchedule for claim g" in found
+
+
+@pytest.mark.parametrize(("kind", "words"), [("matchAttribute", "one value"), ("distinctAttribute", "different values")])
+def test_constraints_are_named(kind: str, words: str) -> None:
+    values = (0, 1) if kind == "matchAttribute" else (1, 1)
+    devices = [device(f"d{number}", {"numa": value}) for number, value in enumerate(values)]
+    pair = template("one", request(count=2), constraints=[{kind: f"{DRIVER}/numa"}])
+
+    assert f"the free devices of its only node do not have {words} of {DRIVER}/numa for claim g" in message(
+        node("a"), device_slice("a", *devices), pair, wanting()
+    )
+
+
+RACK_2 = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "rack", "operator": "In", "values": ["r2"]}]}]}
+TWO_TERMS = {"nodeSelectorTerms": [*RACK_2["nodeSelectorTerms"], *only_on("c")["nodeSelectorTerms"]]}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "words"),
+    [(only_on("c"), "on node c"), (RACK_2, "in rack r2"), (TWO_TERMS, "for other nodes")],
+    ids=["node", "rack", "two terms"],
+)
+def test_claims_that_are_allocated_elsewhere(nodes: dict[str, Any], words: str) -> None:
+    claim = resource_claim("c", devices=["gpu=fabric/x"], nodes=nodes)
+    found = message(*RACKS[:2], claim, wanting("p", "x=c"))
+
+    assert f"both nodes cannot use the devices of claim c, which is allocated {words}" in found
