@@ -19,11 +19,11 @@ import yaml
 
 from tests.cluster.api import CONFLICT, Api, ApiError
 from tests.cluster.control_plane import ControlPlane
-from tests.cluster.forked import ForkedProcess
 from tests.cluster.process import begun
 from tests.cluster.resources import Manifest
 from tests.cluster.take_effect import await_rights
 from tests.cluster.waiting import WAIT_SECONDS, until
+from tests.forked import ForkedProcess
 from tests.sampling import WHOLE
 
 ROOT = Path(__file__).parents[2]

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from muster import cli
 from muster.commands.demo.terminal import DATA
+from tests import forked
 
 FULL = Path("/dev/full")
 JOB = {
@@ -75,7 +76,15 @@ def test_every_command_that_prints_is_tried() -> None:
 @pytest.mark.skipif(not FULL.exists(), reason="/dev/full is Linux's")
 @pytest.mark.parametrize("arguments", [*CALLS, ["--version"], ["--help"]], ids=lambda words: " ".join(words).replace(f"{DATA}{os.sep}", ""))
 def test_a_full_disk_is_one_line_and_exit_2(folder, arguments) -> None:
-    ran = muster(*arguments, redirected=f"> {FULL}", folder=folder)
+    with FULL.open("wb") as full:
+        ran = forked.run(arguments, folder, output=full)
+
+    assert (2, "muster: standard output: No space left on device\n") == (ran.returncode, ran.stderr)
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="/dev/full is Linux's")
+def test_a_full_disk_is_one_line_for_a_process_that_a_shell_starts() -> None:
+    ran = muster("lint", str(DATA / "manifests"), redirected=f"> {FULL}")
 
     assert (2, "muster: standard output: No space left on device\n") == (ran.returncode, ran.stderr)
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from certs import issue, pair, store
-from tests.cluster.forked import ForkedProcess
+from tests.forked import ForkedProcess
 from tests.sampling import WHOLE
 
 PATIENCE = 30

@@ -16,6 +16,7 @@ import time
 import pytest
 
 from certs import store
+from tests import forked
 from tests.webhooks.running import BODY, HEADERS, PATIENCE, new_pair, running, until
 
 
@@ -221,14 +222,6 @@ def test_an_interrupt_is_a_graceful_stop(tmp_path, library):
         assert 0 == server.process.wait(PATIENCE)
 
 
-def start(*options, **knobs):
-    import os
-
-    program = "from muster import cli\ncli.SUBCOMMANDS.setdefault('serve', cli.Subcommand('muster.commands.serve:command', ''))\ncli.main()"
-    command = [sys.executable, "-c", program, "serve", "--bind", "127.0.0.1:0", *options]
-    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False, env={**os.environ, **knobs})
-
-
 def test_mistakes_are_one_line_and_exit_code_2(tmp_path):
     store.write(tmp_path, new_pair())
     good = ["--tls-cert", str(tmp_path / "tls.crt"), "--tls-key", str(tmp_path / "tls.key")]
@@ -251,7 +244,7 @@ def test_mistakes_are_one_line_and_exit_code_2(tmp_path):
             "exclude each other": [*good, "--cluster", "--objects", "x"],
         }
         for want, options in cases.items():
-            ended = start(*options)
+            ended = forked.run(["serve", "--bind", "127.0.0.1:0", *options], tmp_path)
             assert 2 == ended.returncode, (want, ended.stderr)
             assert 1 == len(ended.stderr.splitlines()), ended.stderr
             assert want in ended.stderr

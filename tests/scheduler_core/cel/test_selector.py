@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from scheduler_core.cel.selector import CompileError, Device, EvaluationError, Selector, SelectorError, Version, compile_selector
+from tests.sampling import WHOLE
 from tests.scheduler_core.cel.recorded import CASES, DEVICES, answer
 
 GPU = Device("gpu.example.com", {"model": "a100", "index": 1, "ok": True, "v": Version("1.2.3")}, {"memory": "80Gi"})
@@ -43,9 +44,10 @@ def test_a_selector_lists_the_attributes_that_it_reads(expression, read):
 def test_devices_with_equal_keys_have_equal_answers():
     """No recorded answer depends on more than the key: devices that differ elsewhere have the same key and the same answer."""
     for case in CASES:
-        given = answer(case["expression"], DEVICES[case["device"]])
-        if "compileError" in given or len(case["expression"]) > 500:
+        # Long ranges take nine tenths of the time, and read nothing of a device.
+        if "compileError" in case or len(case["expression"]) > 500 or ("lists.range" in case["expression"] and not WHOLE):
             continue
+        given = answer(case["expression"], DEVICES[case["device"]])
         selector = compile_selector(case["expression"])
         device = DEVICES[case["device"]]
         more = Device(

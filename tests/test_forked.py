@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.forked import ForkedProcess
+from tests import forked as forks
 from tests.cluster.waiting import WAIT_SECONDS, until
+from tests.forked import ForkedProcess
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parent.parent
 NOWHERE = {
     "apiVersion": "v1",
     "kind": "Config",
@@ -50,6 +51,19 @@ def test_the_exit_code_and_what_is_written_are_those_of_the_command(tmp_path):
     assert log.read_text().startswith("muster sidecar: --mode: there is no mode 'dance'")
 
 
+def test_a_command_that_is_run_to_its_end_has_its_streams_folder_and_environment(tmp_path):
+    (tmp_path / "empty.yaml").write_text("")
+    ended = forks.run(["lint", "empty.yaml", "nowhere.yaml"], tmp_path)
+    assert (2, "") == (ended.returncode, ended.stdout)
+    assert "nowhere.yaml" in ended.stderr
+
+    variable = {**os.environ, "MUSTER_MODE": "dance"}
+    assert "there is no mode 'dance'" in forks.run(["sidecar"], tmp_path, variable).stderr
+    with (tmp_path / "output").open("w+b") as output:
+        assert "" == forks.run(["--version"], tmp_path, output=output).stdout
+    assert (tmp_path / "output").read_text() == forks.run(["--version"], tmp_path).stdout != ""
+
+
 def test_one_is_killed_and_the_other_continues_in_a_session_of_its_own(tmp_path, endless):
     logs = [tmp_path / name for name in ("one", "other")]
     one, other = (forked(endless, log) for log in logs)
@@ -69,7 +83,7 @@ def test_it_ends_with_the_tests_that_are_killed(tmp_path, endless):
     script = f"""
 import os, signal, time
 from pathlib import Path
-from tests.cluster.forked import ForkedProcess
+from tests.forked import ForkedProcess
 log = Path({str(log)!r})
 with log.open("wb") as out:
     print(ForkedProcess({endless!r}, out, out, os.environ, Path.cwd()).pid, flush=True)

@@ -10,13 +10,16 @@ import ctypes
 import multiprocessing
 import os
 import signal
+import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from multiprocessing import connection, forkserver, reduction
 from pathlib import Path
-from subprocess import TimeoutExpired
 from typing import IO
+
+from tests.sampling import WHOLE
 
 MODULES = (
     *("muster.cli", "muster.commands.sidecar", "muster.render.answer_json", "scheduler_core.sidecar.process.main", "webhooks.log"),
@@ -32,6 +35,8 @@ MODULES = (
     ),
 )
 PR_SET_PDEATHSIG = 1
+
+RUN_SECONDS = 90
 
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(list(MODULES))
@@ -62,7 +67,7 @@ class ForkedProcess:
         """Return the exit code once it has ended.  Raises TimeoutExpired after *timeout* seconds."""
         connection.wait([self._process.sentinel], timeout)
         if (code := self.poll()) is None:
-            raise TimeoutExpired("muster", timeout or 0.0)
+            raise subprocess.TimeoutExpired("muster", timeout or 0.0)
         return code
 
     def send_signal(self, number: int) -> None:
@@ -73,6 +78,46 @@ class ForkedProcess:
     def kill(self) -> None:
         """Send SIGKILL, if it runs."""
         self.send_signal(signal.SIGKILL)
+
+
+def run(
+    arguments: Sequence[str],
+    folder: Path,
+    environ: Mapping[str, str] = os.environ,
+    *,
+    output: IO[bytes] | None = None,
+    errors: IO[bytes] | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end; return its status and what it wrote, unless to *output* and *errors*.
+
+    In `make soak` it is started as a user does.
+    """
+    with tempfile.TemporaryFile() as written, tempfile.TemporaryFile() as reported:
+        streams = output or written, errors or reported
+        if WHOLE:
+            command = [sys.executable, "-m", "muster", *arguments]
+            status = subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=streams[0],
+                stderr=streams[1],
+                cwd=folder,
+                env=environ,
+                timeout=RUN_SECONDS,
+                check=False,
+            ).returncode
+        else:
+            process = ForkedProcess(arguments, *streams, environ, folder)
+            try:
+                status = process.wait(RUN_SECONDS)
+            finally:
+                process.kill()
+        return subprocess.CompletedProcess(arguments, status, *map(_text, (written, reported)))
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode()
 
 
 class _Stream:
