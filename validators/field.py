@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
 import json
 from collections.abc import Iterable, Iterator
 
@@ -98,11 +99,42 @@ def _pieces(parts: tuple[Part, ...]) -> Iterator[str]:
             yield part
 
 
+class Repair(enum.StrEnum):
+    """Way to change a field."""
+
+    RENAME = "rename"
+    REPLACE = "replace"
+    QUOTE = "quote"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Fix:
+    """Change of the field of an error that resolves the error.
+
+    RENAME gives the field the name *value*, REPLACE gives it the value *value*, QUOTE writes its value as a string.  A fix is
+    safe if no other intention of the author is likely.
+    """
+
+    repair: Repair
+    value: str | int = ""
+    is_safe: bool = False
+
+    @property
+    def title(self) -> str:
+        """What the fix does, for people."""
+        return {
+            Repair.RENAME: f"rename to {self.value!r}",
+            Repair.REPLACE: f"replace with {self.value!r}",
+            Repair.QUOTE: "write the value as a string",
+        }[self.repair]
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class FieldError:
     """One validation error of an object.
 
-    ``origin`` is the id of the rule that reports it.  The pipeline sets it, so a rule never names itself.
+    ``origin`` is the id of the rule that reports it.  The pipeline sets it, so a rule never names itself.  Errors with different
+    fixes are equal.
     """
 
     type: ErrorType
@@ -110,6 +142,7 @@ class FieldError:
     value: object
     detail: str
     origin: str = ""
+    fix: Fix | None = dataclasses.field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         """Return the message of a cause: type, value and detail, as ``field.Error.ErrorBody`` does."""
@@ -165,8 +198,37 @@ def not_found(path: FieldPath, value: object, detail: str = "") -> FieldError:
 
 def not_supported(path: FieldPath, value: object, supported: Iterable[str]) -> FieldError:
     """Return an error for a value that is not one of *supported*."""
-    listed = ", ".join(json.dumps(each) for each in supported)
-    return FieldError(ErrorType.NOT_SUPPORTED, path, value, f"supported values: {listed}")
+    values = list(supported)
+    listed = ", ".join(json.dumps(each) for each in values)
+    fix = nearest(value, values) if isinstance(value, str) else None
+    return FieldError(ErrorType.NOT_SUPPORTED, path, value, f"supported values: {listed}", fix=fix)
+
+
+def nearest(value: str, known: Iterable[str], repair: Repair = Repair.REPLACE) -> Fix | None:
+    """Return the fix of a misspelt *value* by the nearest of *known*; None if none is near.
+
+    It is safe if the two differ only in the case of letters, or by one letter.
+    """
+    close = _nearest(value, tuple(sorted(known)))
+    return Fix(repair, close, is_safe=_is_slip(value, close)) if close else None
+
+
+@functools.lru_cache(maxsize=256)
+def _nearest(value: str, known: tuple[str, ...]) -> str:
+    import difflib
+
+    return next(iter(difflib.get_close_matches(value, known, n=1)), "")
+
+
+def _is_slip(one: str, other: str) -> bool:
+    """Return whether two texts differ only in the case of letters, or in one letter that is missing, added, replaced or exchanged."""
+    left, right = one.lower(), other.lower()
+    while left and right and left[0] == right[0]:
+        left, right = left[1:], right[1:]
+    while left and right and left[-1] == right[-1]:
+        left, right = left[:-1], right[:-1]
+    is_exchanged = len(left) == 2 and left == right[::-1]
+    return is_exchanged or (len(left) < 2 and len(right) < 2 and not any(each.isdigit() for each in left + right))
 
 
 def too_long(path: FieldPath, limit: int) -> FieldError:

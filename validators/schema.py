@@ -10,15 +10,17 @@ import difflib
 import functools
 import json
 import pkgutil
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import jsonschema_rs
 
 from validators import field
-from validators.field import FieldError, FieldPath, Key
+from validators.field import FieldError, FieldPath, Fix, Key, Repair
 from validators.model.decode import Json
 
+_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})", re.ASCII)
 _FREE_MAPS = frozenset({"labels", "annotations"})
 _TYPE_NAMES = {"integer": "an integer", "string": "a string", "boolean": "true or false", "object": "a mapping", "array": "a list"}
 
@@ -70,7 +72,8 @@ def _errors(schema: Json, failure: Any) -> Iterator[FieldError]:
     elif name == "additionalProperties":
         known = _siblings(schema, failure)
         for unknown in sorted(failure.kind.unexpected):
-            yield _with_rule("schema-unknown-field", field.invalid_struct(path / unknown, _unknown_field(unknown, known)))
+            error = field.invalid_struct(path / unknown, _unknown_field(unknown, known))
+            yield dataclasses.replace(_with_rule("schema-unknown-field", error), fix=_renamed(unknown, known, failure))
     elif name == "enum":
         yield _with_rule("schema-enum", field.not_supported(path, failure.instance, failure.kind.options))
     elif name in {"minimum", "maximum"}:
@@ -79,7 +82,8 @@ def _errors(schema: Json, failure: Any) -> Iterator[FieldError]:
         yield _with_rule("schema-limit", field.invalid(path, failure.instance, detail))
     elif name == "type":
         types = " or ".join(_TYPE_NAMES.get(each, each) for each in failure.kind.types)
-        yield _with_rule("schema-type", field.type_invalid(path, failure.instance, f"must be {types}"))
+        error = field.type_invalid(path, failure.instance, f"must be {types}")
+        yield dataclasses.replace(_with_rule("schema-type", error), fix=_converted(failure.instance, failure.kind.types))
     else:
         raise ValueError(f"no rule reports errors of the keyword {name!r}: schemas describe only the shape")
 
@@ -102,6 +106,22 @@ def _siblings(schema: Json, failure: Any) -> list[str]:
     for part in failure.schema_path[:-1]:
         part_of_schema = part_of_schema[part]
     return sorted(part_of_schema["properties"])
+
+
+def _renamed(name: str, known: Sequence[str], failure: Any) -> Fix | None:
+    """Return the fix of a misspelt field; None if there is a field of the right name, or another one to be renamed to it."""
+    fix = field.nearest(name, known, Repair.RENAME)
+    if fix is None or fix.value in failure.instance:
+        return None
+    rivals = (field.nearest(each, known, Repair.RENAME) for each in failure.kind.unexpected if each != name)
+    return None if any(each is not None and each.value == fix.value for each in rivals) else fix
+
+
+def _converted(value: Json, types: Sequence[str]) -> Fix | None:
+    """Return the fix of a number that is written as a string, or of a string that is written as another scalar."""
+    if "integer" in types and isinstance(value, str) and _INTEGER.fullmatch(value):
+        return Fix(Repair.REPLACE, int(value), is_safe=True)
+    return Fix(Repair.QUOTE, is_safe=True) if "string" in types and isinstance(value, bool | int | float) else None
 
 
 def _unknown_field(name: str, known: Sequence[str]) -> str:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 FORMATS = ("text", "json", "sarif", "junit", "github", "markdown")
 _LONG_WORK = 2000
 """Minimum number of files for which progress is printed on a terminal."""
+EXIT_ERRORS = 1
 NOTHING_READ = 2
 """Exit status if PATH has no manifest."""
 
@@ -38,6 +39,9 @@ NOTHING_READ = 2
 @options.objects
 @options.exclude
 @options.include
+@click.option("--fix", is_flag=True, help="Apply safe fixes to the files: only a key or value is replaced; then lint the result.")
+@click.option("--diff", is_flag=True, help="With --fix: write no file, print the changes as a patch.")
+@click.option("--unsafe-fixes", is_flag=True, help="With --fix: apply fixes too that may not be what you want.")
 @click.option("--quiet", "-q", is_flag=True, help="Write nothing to standard output, only set the exit status.")
 @options.no_color
 def lint(  # noqa: PLR0913 - one parameter an option
@@ -52,6 +56,9 @@ def lint(  # noqa: PLR0913 - one parameter an option
     objects: tuple[str, ...],
     exclude: tuple[str, ...],
     include: tuple[str, ...],
+    fix: bool,
+    diff: bool,
+    unsafe_fixes: bool,
     quiet: bool,
     no_color: bool,
 ) -> int:
@@ -64,7 +71,7 @@ def lint(  # noqa: PLR0913 - one parameter an option
     "# muster: ignore[rule-id] reason" on its line or alone on the line above.
 
     Exit status: 0 no errors (warnings are possible), 1 errors, 2 something could not be read, PATH has no manifest, or the command line is
-    wrong, 3 both 1 and 2.
+    wrong, 3 both 1 and 2. With --fix, errors that were fixed do not count; with --diff, a change counts as an error.
     """
     if not paths:
         raise click.UsageError("give at least one PATH: a file, a directory, or - for standard input")
@@ -72,14 +79,29 @@ def lint(  # noqa: PLR0913 - one parameter an option
     settings = options.settings_of(profile, kubernetes, gates, rules=rules, linting=True)
     settings = dataclasses.replace(settings, selectors=device_selectors.installed_selectors())
     selection = filters(exclude, include)
-    report = _report(_discovered(paths, selection), _discovered(objects, selection).files, settings)
+    inputs, known = _discovered(paths, selection), _discovered(objects, selection).files
+    _check_fix(paths, files, fix=fix, diff=diff, unsafe=unsafe_fixes)
+    if fix:
+        report, is_changed = _fixed(inputs, known, settings, diff=diff, unsafe=unsafe_fixes, quiet=quiet)
+    else:
+        report, is_changed = _report(inputs, known, settings), False
     if not quiet:
         _print_skipped(report.skipped)
-    if not quiet and not any(file == options.STDOUT for _, file in files):
+    if not quiet and not diff and not any(file == options.STDOUT for _, file in files):
         _to_stdout(_rendered(report, form, in_colour=form == "text" and not no_color and _is_colourful()))
     for name, file in files:
         _to_file(file, _rendered(report, name))
-    return report.exit_status if report.files or report.skipped else NOTHING_READ
+    status = report.exit_status if report.files or report.skipped else NOTHING_READ
+    return status | EXIT_ERRORS if diff and is_changed else status
+
+
+def _check_fix(paths: Sequence[str], outputs: Sequence[tuple[str, str]], *, fix: bool, diff: bool, unsafe: bool) -> None:
+    if (diff or unsafe) and not fix:
+        raise click.UsageError(f"{'--diff' if diff else '--unsafe-fixes'} needs --fix")
+    if fix and not diff and "-" in paths:
+        raise click.UsageError("--fix needs files: standard input cannot be fixed; with --diff the changes are printed")
+    if diff and any(file == options.STDOUT for _, file in outputs):
+        raise click.UsageError("--output: standard output has the patch; give a file")
 
 
 def filters(exclude: Sequence[str], include: Sequence[str], bases: Sequence[str] = (".",)) -> Filters:
@@ -124,6 +146,24 @@ def _report(inputs: Discovered, objects: Sequence[str], settings: Settings) -> R
         click.echo(f"muster lint: no {', '.join(files.SUFFIXES)} file in {', '.join(inputs.paths)}", err=True)
     report = lint_files.run(manifests, known, settings=settings)
     return dataclasses.replace(report, skipped=inputs.skipped)
+
+
+def _fixed(inputs: Discovered, objects: Sequence[str], settings: Settings, *, diff: bool, unsafe: bool, quiet: bool) -> tuple[Report, bool]:
+    """Apply fixes to the files, or print them as a patch; return the report of the result, and whether something changed."""
+    from muster.commands import fix_files
+    from validators.lint import files
+
+    stdin = sys.stdin.buffer
+    known = files.read_manifests(objects, stdin, leave_out=map(files.identity, inputs.files))
+    fixed = fix_files.fix(list(files.sources(inputs.files, stdin)), known, settings, unsafe=unsafe)
+    if diff:
+        _to_stdout(fix_files.patch(fixed))
+    else:
+        fix_files.write(fixed)
+    if fixed.files and not quiet:
+        would = "would be " if diff else ""
+        click.echo(f"muster lint: {counted(fixed.fixes, 'finding')} {would}fixed in {counted(len(fixed.files), 'file')}", err=True)
+    return dataclasses.replace(fixed.report, skipped=inputs.skipped), bool(fixed.files)
 
 
 def _print_skipped(skipped: Mapping[str, int]) -> None:

@@ -89,6 +89,14 @@ class Editor:
         assert isinstance(answer, types.Location)
         return Path(answer.uri).name, answer.range.start.line, answer.range.start.character
 
+    async def fixes(self, name: str, line: int, *, only: str | None = None) -> list[types.CodeAction]:
+        """Return the quick fixes of a line."""
+        lines = types.Range(types.Position(line, 0), types.Position(line, 999))
+        context = types.CodeActionContext([], only=None if only is None else [only])
+        params = types.CodeActionParams(types.TextDocumentIdentifier(self.uri(name)), lines, context)
+        answer = await self.client.text_document_code_action_async(params)
+        return [each for each in answer or () if isinstance(each, types.CodeAction)]
+
     async def until(self, condition: Callable[[], Any], what: str) -> None:
         """Wait for diagnostics with which *condition* holds."""
         try:

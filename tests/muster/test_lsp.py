@@ -249,6 +249,50 @@ def test_help_for_a_field(tmp_path: Path) -> None:
     run(steps())
 
 
+def after_edits(text: str, actions: list[types.CodeAction], uri: str) -> str:
+    """Apply the edits of *actions* to one line each, with columns in units of UTF-16."""
+    lines = text.splitlines(keepends=True)
+    for action in actions:
+        assert action.edit is not None
+        assert action.edit.changes is not None
+        for edit in action.edit.changes[uri]:
+            units = lines[edit.range.start.line].encode("utf-16-le")
+            new = units[: 2 * edit.range.start.character] + edit.new_text.encode("utf-16-le") + units[2 * edit.range.end.character :]
+            lines[edit.range.start.line] = new.decode("utf-16-le")
+    return "".join(lines)
+
+
+def test_quick_fixes(tmp_path: Path) -> None:
+    """Safe fixes are preferred; a similar name of another file is offered."""
+    written(tmp_path, groups=GROUP.replace("name: a", "name: workers"))
+    text = GROUP.replace("minCount", "minCuont").replace("name: a", 'annotations: {"\N{PILE OF POO}/a": "b", n: 1}\n  name: c')
+    pod = POD.replace("podGroupName: a", "podGroupName: worker")
+
+    async def steps() -> None:
+        async with started(tmp_path) as editor:
+            await editor.open("group.yaml", text)
+            actions = [*await editor.fixes("group.yaml", 3), *await editor.fixes("group.yaml", 8)]
+            assert [each.title for each in actions] == [
+                "schema-type: write the value as a string",
+                "schema-unknown-field: rename to 'minCount'",
+            ]
+            assert all(each.is_preferred and each.kind == types.CodeActionKind.QuickFix and each.diagnostics for each in actions)
+            fixed = after_edits(text, actions, editor.uri("group.yaml"))
+            assert fixed == text.replace("n: 1", 'n: "1"').replace("minCuont", "minCount")
+            assert "schema-type" not in [each.code for each in await editor.change("group.yaml", fixed)]
+            assert await editor.fixes("group.yaml", 3) == []
+
+            await editor.open("pod.yaml", pod)
+            await editor.until(lambda: editor.rules("pod.yaml"), "the missing group")
+            (action,) = await editor.fixes("pod.yaml", 6, only=types.CodeActionKind.QuickFix)
+            assert (action.title, action.is_preferred) == ("scheduling-group-exists: replace with 'workers'", False)
+            assert after_edits(pod, [action], editor.uri("pod.yaml")) == pod.replace("worker\n", "workers\n")
+            assert await editor.fixes("pod.yaml", 6, only=types.CodeActionKind.Refactor) == []
+            assert await editor.fixes("nowhere.yaml", 0) == []
+
+    run(steps())
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

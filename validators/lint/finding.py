@@ -30,6 +30,24 @@ class Subject:
         return f"{self.kind or 'object'} {name}".rstrip("/ ")
 
 
+@dataclasses.dataclass(frozen=True, slots=True, order=True)
+class Edit:
+    """Replacement of a part of a file, as offsets in its text without byte order mark."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TextFix:
+    """Edits of a file that resolve a finding.  An unsafe fix may not be what the author wants."""
+
+    title: str
+    edits: tuple[Edit, ...]
+    is_safe: bool
+
+
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """Error or warning at a position in a file.
@@ -49,6 +67,7 @@ class Finding:
     document: Subject | None = None
     index: int | None = None
     source: str = ""
+    fix: TextFix | None = None
 
     @property
     def docs(self) -> str:

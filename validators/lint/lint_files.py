@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from validators import pipeline, rules
 from validators.hierarchy.tree import GroupTree
-from validators.lint import suppress
+from validators.lint import fixes, suppress
 from validators.lint.comments import Comment
 from validators.lint.documents import Document, Manifest, NotKubernetes, Unreadable
 from validators.lint.finding import (
@@ -179,6 +179,7 @@ def findings_of(document: Document, violations: Iterable[pipeline.Violation]) ->
                 document=subject_of(document.content),
                 index=document.index,
                 source=document.source(span.line),
+                fix=fixes.text_fix(document, each.error),
             )
         )
     return findings

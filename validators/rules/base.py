@@ -105,6 +105,8 @@ class Example:
     at: tuple[str, ...] = ()
     old: str = ""
     status: bool = False
+    fixed: str = ""
+    """The manifests after the fix of the first error; empty if it has none."""
     kubernetes: str = releases.name(releases.TODAY)
     gates_off: tuple[str, ...] = ()
 
@@ -149,6 +151,8 @@ class Settings:
     gates: Gates = dataclasses.field(default_factory=Gates)
     severities: tuple[tuple[str, Severity], ...] = ()
     """Severities set by the user, by rule id."""
+    fixes: bool = False
+    """True if errors about references have fixes: names of other objects that are similar."""
     linting: bool = False
     """True if files are validated, where all objects are known.  At admission, missing objects can be created later."""
     selectors: DeviceSelectors | None = None

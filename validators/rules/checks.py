@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from validators import content, field
-from validators.field import FieldError, FieldPath
+from validators.field import FieldError, FieldPath, Fix
+from validators.model.objects import CLUSTER_SCOPED, namespace_of
 from validators.model.pod import JobScheduling
 from validators.model.workload import MAX_CLAIMS, MAX_TOPOLOGY, Constraints, DisruptionMode, ResourceClaim
+from validators.rules.base import Context
+
+_MOST_NAMES = 500
+"""Names among which a similar one is searched for: the search takes microseconds for each."""
 
 
 def messages(path: FieldPath, value: str, check: Callable[[str], Iterable[str]]) -> Iterator[FieldError]:
@@ -88,6 +94,21 @@ def empty_claim_names(path: FieldPath, listed: Sequence[ResourceClaim] | None) -
         for index, claim in enumerate(listed):
             if not claim.name:
                 yield field.required(path.join((index, "name")))
+
+
+def missing(context: Context, path: FieldPath, kind: str, name: str, detail: str) -> FieldError:
+    """Return an error for a reference to an object that does not exist; its fix is the object of the namespace with the nearest name."""
+    error = field.not_found(path, name, detail)
+    if not context.settings.fixes:
+        return error
+    namespace = "" if kind in CLUSTER_SCOPED else context.namespace
+    names = {each.metadata.name for each in context.lookup.list_kind(kind) or () if namespace_of(each) == namespace}
+    return dataclasses.replace(error, fix=unsafe(field.nearest(name, names))) if len(names) <= _MOST_NAMES else error
+
+
+def unsafe(fix: Fix | None) -> Fix | None:
+    """Return *fix* as one that may not be what the author wants."""
+    return None if fix is None else dataclasses.replace(fix, is_safe=False)
 
 
 def beyond_parallelism(path: FieldPath, count: int, parallelism: int) -> Iterator[FieldError]:

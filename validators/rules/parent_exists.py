@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from validators import field
 from validators.field import FieldError
 from validators.model.templates import SPEC
+from validators.rules import checks
 from validators.rules.base import GROUPS, About, Context, Example, Profile, Rule
 
 
@@ -16,9 +16,8 @@ def check(context: Context) -> Iterator[FieldError]:
     if not parent or not context.node.orphan or lookup.list_kind("CompositePodGroup") is None:
         return
     if lookup.get("CompositePodGroup", context.namespace, parent) is None:
-        yield field.not_found(
-            SPEC / "parentCompositePodGroupName", parent, f"there must be a CompositePodGroup of this name in namespace {context.namespace}"
-        )
+        detail = f"there must be a CompositePodGroup of this name in namespace {context.namespace}"
+        yield checks.missing(context, SPEC / "parentCompositePodGroupName", "CompositePodGroup", parent, detail)
 
 
 _TREE = """\
@@ -51,6 +50,7 @@ RULE = Rule(
         Example(
             _TREE.replace("parentCompositePodGroupName: replica-0", "parentCompositePodGroupName: replica-1"),
             at=("spec.parentCompositePodGroupName",),
+            fixed=_TREE,
         ),
     ),
 )

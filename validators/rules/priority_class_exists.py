@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from validators import field
 from validators.field import FieldError, FieldPath
 from validators.model import traits
+from validators.rules import checks
 from validators.rules.base import PODS, SHAPED, About, Context, Example, Profile, Rule
 
 
@@ -26,7 +26,7 @@ def check(context: Context) -> Iterator[FieldError]:
 
 def _missing(context: Context, path: FieldPath, name: str) -> Iterator[FieldError]:
     if name and context.lookup.get("PriorityClass", "", name) is None:
-        yield field.not_found(path / "priorityClassName", name, f"no PriorityClass with name {name} was found")
+        yield checks.missing(context, path / "priorityClassName", "PriorityClass", name, f"no PriorityClass with name {name} was found")
 
 
 _PAIR = """\
@@ -54,5 +54,5 @@ RULE = Rule(
     check=check,
     relevant_traits=traits.PRIORITY_CLASS,
     good=(Example(_PAIR), Example(_PAIR.replace("priorityClassName: high", "priorityClassName: system-node-critical"))),
-    bad=(Example(_PAIR.replace("priorityClassName: high", "priorityClassName: higher"), at=("spec.priorityClassName",)),),
+    bad=(Example(_PAIR.replace("priorityClassName: high", "priorityClassName: higher"), at=("spec.priorityClassName",), fixed=_PAIR),),
 )

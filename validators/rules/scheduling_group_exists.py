@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from validators import field
 from validators.field import FieldError
+from validators.rules import checks
 from validators.rules.base import PODS, About, Context, Example, Profile, Rule
 
 
@@ -14,7 +14,8 @@ def check(context: Context) -> Iterator[FieldError]:
     name = context.pod_spec.group
     if name and context.lookup.list_kind("PodGroup") is not None and context.lookup.get("PodGroup", context.namespace, name) is None:
         path = context.pod_path.join(("schedulingGroup", "podGroupName"))
-        yield field.not_found(path, name, f"there must be a PodGroup of this name in namespace {context.namespace}")
+        detail = f"there must be a PodGroup of this name in namespace {context.namespace}"
+        yield checks.missing(context, path, "PodGroup", name, detail)
 
 
 _PAIR = """\
@@ -41,5 +42,5 @@ RULE = Rule(
     source="KEP-4671, Associating Pod into PodGroups",
     check=check,
     good=(Example(_PAIR),),
-    bad=(Example(_PAIR.replace("podGroupName: workers", "podGroupName: worker"), at=("spec.schedulingGroup.podGroupName",)),),
+    bad=(Example(_PAIR.replace("podGroupName: workers", "podGroupName: worker"), at=("spec.schedulingGroup.podGroupName",), fixed=_PAIR),),
 )

@@ -63,6 +63,14 @@ spec:
   preemptionPolicy: never
 """,
             at=("spec.preemptionPolicy",),
+            fixed="""\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: workers}
+spec:
+  schedulingPolicy: {gang: {minCount: 4}}
+  preemptionPolicy: Never
+""",
         ),
         Example(
             """\
@@ -74,6 +82,14 @@ spec:
   schedulingPolicy: {basic: {}}
 """,
             at=("apiVersion",),
+            fixed="""\
+apiVersion: scheduling.k8s.io/v1alpha3
+kind: CompositePodGroup
+metadata: {name: replica-0}
+spec:
+  workloadRef: {workloadName: train, templateName: replica}
+  schedulingPolicy: {basic: {}}
+""",
         ),
     ),
 )

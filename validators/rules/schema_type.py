@@ -32,6 +32,13 @@ spec:
   schedulingPolicy: {gang: {minCount: "4"}}
 """,
             at=("metadata.name", "metadata.labels[revision]", "spec.schedulingPolicy.gang.minCount"),
+            fixed="""\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: "no", labels: {revision: "7"}}
+spec:
+  schedulingPolicy: {gang: {minCount: 4}}
+""",
         ),
     ),
 )

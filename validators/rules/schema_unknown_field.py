@@ -33,5 +33,24 @@ spec:
 """,
             at=("spec.podGroupTemplateRef", "spec.schedulingPolicy.minMember"),
         ),
+        Example(
+            """\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: workers}
+spec:
+  schedulingPolicy: {gang: {minCount: 4}}
+  disruptionMod: {all: {}}  # misspelt
+""",
+            at=("spec.disruptionMod",),
+            fixed="""\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: workers}
+spec:
+  schedulingPolicy: {gang: {minCount: 4}}
+  disruptionMode: {all: {}}  # misspelt
+""",
+        ),
     ),
 )

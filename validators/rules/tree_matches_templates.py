@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
 from validators import field
@@ -9,7 +10,7 @@ from validators.field import FieldError
 from validators.model.cluster import PriorityClass
 from validators.model.group import CompositePodGroup
 from validators.model.meta import Empty, deep_equal
-from validators.model.templates import SPEC
+from validators.model.templates import SPEC, Templates
 from validators.model.workload import (
     CompositePodGroupTemplate,
     Constraints,
@@ -20,6 +21,7 @@ from validators.model.workload import (
     Template,
     Workload,
 )
+from validators.rules import checks
 from validators.rules.base import GROUPS, About, Context, Example, Profile, Rule, Severity
 
 _REFERENCE = SPEC / "workloadRef"
@@ -43,14 +45,16 @@ def _errors(context: Context, *, counts: bool) -> Iterator[FieldError]:
     workload = context.lookup.get("Workload", context.namespace, reference.workload_name)
     if workload is None:
         detail = f"there must be a Workload of this name in namespace {context.namespace}"
-        yield field.not_found(_REFERENCE / "workloadName", reference.workload_name, detail)
+        yield checks.missing(context, _REFERENCE / "workloadName", "Workload", reference.workload_name, detail)
         return
     if not isinstance(workload, Workload):
         return  # it exists, but cannot be read
     template, above = context.tree.templates_of(workload).find(reference.template_name)
     if template is None:
         detail = f"there must be a template of this name in Workload {workload.metadata.name}"
-        yield field.not_found(_REFERENCE / "templateName", reference.template_name, detail)
+        error = field.not_found(_REFERENCE / "templateName", reference.template_name, detail)
+        near = field.nearest(reference.template_name, Templates(workload, None).names)
+        yield dataclasses.replace(error, fix=checks.unsafe(near))
     elif isinstance(template, CompositePodGroupTemplate) is not isinstance(group, CompositePodGroup):
         detail = f"must name a {group.kind}Template; in Workload {workload.metadata.name}, this is a {type(template).__name__}"
         yield field.invalid(_REFERENCE / "templateName", reference.template_name, detail)
@@ -161,6 +165,12 @@ RULE = Rule(
     good=(Example(_TREE),),
     bad=(
         Example(_TREE.replace("templateName: workers", "templateName: drivers"), at=("spec.workloadRef.templateName",)),
+        Example(_TREE.replace("templateName: workers", "templateName: worker"), at=("spec.workloadRef.templateName",), fixed=_TREE),
+        Example(
+            _TREE.replace("{workloadName: train, templateName: workers", "{workloadName: trains, templateName: workers"),
+            at=("spec.workloadRef.workloadName",),
+            fixed=_TREE,
+        ),
         Example(_TREE.replace("minCount: 4", "minCount: 2", 1), at=("spec.schedulingPolicy",)),
         Example(_TREE.replace("  parentCompositePodGroupName: replica-0\n", ""), at=("spec.parentCompositePodGroupName",)),
     ),

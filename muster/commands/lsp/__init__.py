@@ -4,5 +4,6 @@ command     options
 server      the protocol: requests and notifications of the editor, diagnostics
 session     files of the workspace, on disk and open in the editor, and their findings
 field_help  hover, and the definition of what a field refers to
+quick_fixes fixes of findings, as edits of the editor
 positions   positions of the protocol and of the linter
 """

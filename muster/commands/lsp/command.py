@@ -27,14 +27,14 @@ def lsp(
     """Run the language server: it speaks the Language Server Protocol on standard input and output.
 
     An editor starts it. It reports the findings of muster lint for all manifests of the workspace while you type, and references
-    between open files and files on disk. It reads the files that muster lint reads in the folders of the workspace. Hover
+    between open files and files on disk. It reads the files that muster lint reads in the folders of the workspace. Quick fixes, hover
     and "go to definition" are supported.
 
     Exit status: 0 after the editor has ended the connection, 2 the command line is wrong.
     """
     extras.require("editor")
     settings = options.settings_of(profile, kubernetes, gates, rules=rules, linting=True)
-    settings = dataclasses.replace(settings, selectors=device_selectors.installed_selectors())
+    settings = dataclasses.replace(settings, selectors=device_selectors.installed_selectors(), fixes=True)
     lint.filters(exclude, include)  # a mistake is reported before the editor connects
     if sys.stdin.isatty():
         raise click.UsageError("an editor must start this command: standard input is a terminal")

@@ -15,7 +15,7 @@ from lsprotocol import types
 from pygls import uris
 from pygls.lsp.server import LanguageServer
 
-from muster.commands.lsp import field_help, positions
+from muster.commands.lsp import field_help, positions, quick_fixes
 from muster.commands.lsp.session import Session
 from muster.extras import DISTRIBUTION
 from validators.lint.discovery import Filters
@@ -152,6 +152,11 @@ def _follow_files(server: MusterServer) -> None:
 
 def _answer_requests(server: MusterServer) -> None:
     """Answer the requests about a position of a file."""
+
+    @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions([types.CodeActionKind.QuickFix]))
+    def code_action(params: types.CodeActionParams) -> list[types.CodeAction]:
+        uri = params.text_document.uri
+        return quick_fixes.actions(server.session, path_of(uri), uri, params, server.workspace.position_codec)
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     def hover(params: types.HoverParams) -> types.Hover | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 import yaml
 
@@ -9,6 +11,8 @@ from muster.commands.device_selectors import CompiledSelectors
 from validators import pipeline, rules
 from validators.gates import Gates
 from validators.hierarchy.tree import GroupTree
+from validators.lint import documents, fixes, lint_files
+from validators.lint.finding import Finding
 from validators.lookup import KnownObjects
 from validators.model.group import CompositePodGroup, PodGroup
 from validators.rules.base import About, Example, Operation, Rule, Settings
@@ -70,6 +74,23 @@ def test_a_good_example_is_clean(rule: Rule, example: Example) -> None:
 def test_a_bad_example_is_reported_at_its_places(rule: Rule, example: Example) -> None:
     """The rule reports each place that the example names, and no other."""
     assert sorted(example.at) == sorted(reported_paths(rule, example))
+
+
+@pytest.mark.parametrize(("rule", "example"), examples("bad"))
+def test_a_fix_makes_of_a_bad_example_what_it_states(rule: Rule, example: Example) -> None:
+    """An example with a fix has the text after it, without findings of the rule; the fix of that text changes nothing."""
+    if example.old:
+        return
+    wanted = dataclasses.replace(settings(example, linting=True), fixes=True)
+
+    def findings(text: str) -> list[Finding]:
+        report = lint_files.run([documents.parse("f.yaml", text.encode())], settings=wanted)
+        return [each for each in report.findings if each.rule == rule.id]
+
+    after = fixes.apply(example.yaml, [each.fix for each in findings(example.yaml) if each.fix is not None])
+
+    assert example.fixed == (after if after != example.yaml else "")
+    assert not example.fixed or findings(after) == []
 
 
 @pytest.mark.parametrize("rule", rules.ALL.values(), ids=lambda rule: rule.id)

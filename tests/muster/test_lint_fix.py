@@ -1,0 +1,132 @@
+"""``muster lint --fix``: files are changed only where a finding has a fix, and the result is linted."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from muster import cli
+
+WRONG = """\
+# The workers.
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata:
+  name: workers
+  labels: {revision: 7}  # quoted by the fix
+spec:
+  schedulingPolicy:
+    gang: {"minCuont": &count 2}
+"""
+RIGHT = WRONG.replace("revision: 7", 'revision: "7"').replace("minCuont", "minCount")
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  schedulingGroup: {podGroupName: worker}
+  containers: []
+"""
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def lint(*arguments: str, stdin: str | bytes | None = None) -> Result:
+    return CliRunner().invoke(cli.main, ["lint", *arguments], input=stdin)
+
+
+def written(name: str, text: str | bytes) -> Path:
+    path = Path(name)
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def test_files_are_fixed_and_linted_again() -> None:
+    file, other = written("group.yaml", WRONG), written("pod.yaml", POD)
+    file.chmod(0o640)
+    answer = lint("--fix", ".")
+
+    assert answer.exit_code == 1
+    assert "muster lint: 2 findings fixed in 1 file\n" in answer.stderr
+    assert "scheduling-group-exists" in answer.stdout
+    assert "schema-" not in answer.stdout
+    assert (file.read_text(), other.read_text()) == (RIGHT, POD)
+    assert file.stat().st_mode & 0o777 == 0o640
+
+    answer = lint("--fix", "--unsafe-fixes", ".")
+    assert (answer.exit_code, other.read_text()) == (0, POD.replace("worker}", "workers}"))
+    assert lint("--fix", "--unsafe-fixes", ".").stderr == ""
+
+
+def test_a_diff_is_a_patch_and_writes_nothing() -> None:
+    file = written("group.yaml", WRONG)
+    answer = lint("--fix", "--diff", "group.yaml")
+
+    assert (answer.exit_code, file.read_text()) == (1, WRONG)
+    assert answer.stderr == "muster lint: 2 findings would be fixed in 1 file\n"
+    subprocess.run(["git", "apply", "-"], input=answer.stdout, text=True, check=True)
+    assert file.read_text() == RIGHT
+    answer = lint("--fix", "--diff", "group.yaml")
+    assert (answer.exit_code, answer.stdout, answer.stderr) == (0, "", "")
+
+
+def test_standard_input_can_be_compared() -> None:
+    answer = lint("--fix", "--diff", "-", stdin=WRONG)
+
+    assert answer.exit_code == 1
+    assert '+    gang: {"minCount": &count 2}\n' in answer.stdout
+
+
+def test_other_encodings_and_line_ends_stay() -> None:
+    file = written("group.yaml", b"\xef\xbb\xbf" + WRONG.replace("\n", "\r\n").replace("workers.", "workers \N{PILE OF POO}.").encode())
+
+    assert lint("--fix", "group.yaml").exit_code == 0
+    assert file.read_bytes() == b"\xef\xbb\xbf" + RIGHT.replace("\n", "\r\n").replace("workers.", "workers \N{PILE OF POO}.").encode()
+
+
+def test_suppressed_findings_and_looked_up_objects_are_not_fixed() -> None:
+    known = written("known.yaml", WRONG)
+    text = WRONG.replace("7}  # quoted by the fix", "7}  # muster: ignore[schema-type] as it is")
+    file = written("group.yaml", text)
+    lint("--fix", "group.yaml", "--objects", "known.yaml")
+
+    assert (known.read_text(), file.read_text()) == (WRONG, text.replace("minCuont", "minCount"))
+
+
+def test_an_unreadable_file_does_not_prevent_fixes() -> None:
+    broken, file = written("broken.yaml", "a: ["), written("group.yaml", WRONG)
+
+    assert lint("--fix", ".").exit_code == 2
+    assert (broken.read_text(), file.read_text()) == ("a: [", RIGHT)
+
+
+def test_a_file_that_cannot_be_written_is_a_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+    file = written("group.yaml", WRONG)
+    monkeypatch.setattr("os.access", lambda *_: False)
+    answer = lint("--fix", "group.yaml")
+
+    assert (answer.exit_code, answer.stdout, file.read_text()) == (2, "", WRONG)
+    assert answer.stderr == "muster: 'group.yaml' cannot be written: it is not writable; nothing was written\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--diff", "a.yaml"], "--diff needs --fix"),
+        (["--unsafe-fixes", "a.yaml"], "--unsafe-fixes needs --fix"),
+        (["--fix", "-"], "--fix needs files: standard input cannot be fixed"),
+        (["--fix", "--diff", "--output", "json=-", "a.yaml"], "--output: standard output has the patch"),
+    ],
+)
+def test_mistakes(arguments: list[str], message: str) -> None:
+    written("a.yaml", RIGHT)
+    answer = lint(*arguments, stdin="")
+
+    assert (answer.exit_code, answer.stdout, answer.stderr.count("\n")) == (2, "", 1)
+    assert message in answer.stderr
