@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 
 from scheduler_core.loading.container_requests import Containers
 from scheduler_core.model.devices import Alternative, ExtendedSpec, Request
@@ -44,3 +44,24 @@ class ExtendedSpecs:
         return Request(
             name, (Alternative("", device_class, selectors, (), every=False, count=count, admin=False, tolerations=(), capacity={}),)
         )
+
+
+def request_mappings(containers: Containers, resources: Container[str]) -> Iterator[tuple[int, str, str]]:
+    """Yield container, resource and request of the claim for *resources* (Kubernetes 1.37.1, createRequestsAndMappings)."""
+    for name in sorted({name for each in containers for _, name, _ in each.amounts if name in resources}):
+        wanted = [next(((index, amount) for index, each, amount in one.amounts if each == name), (0, 0)) for one in containers]
+        lasting = [(number, wanted[number][1]) for number, one in enumerate(containers) if not one.ends and wanted[number][1]]
+        for number, _ in lasting:
+            yield number, name, f"container-{number}-request-{wanted[number][0]}"
+        ending: list[tuple[int, int]] = []
+        for number, one in enumerate(containers):
+            rest = wanted[number][1] if one.ends else 0
+            for later, amount in lasting:
+                if later >= number and rest > 0:
+                    yield number, name, f"container-{later}-request-{wanted[later][0]}"
+                    rest -= amount
+            ending += [(rest, number)] if rest > 0 else []
+        # Containers that end share the request of the one that needs most beyond that.
+        most = max(ending, key=lambda each: each[0], default=(0, 0))[1]
+        for _, number in ending:
+            yield number, name, f"container-{most}-request-{wanted[most][0]}"

@@ -96,9 +96,11 @@ class PodDevices:
         """Yield the claim for the extended resources of a pod, if it has any."""
         if self._has_extended(draft):
             label = f"pod/{draft.name[1]}/<extended-resources>"
-            yield _Claim(-1, DeviceClaim(f"{draft.name[0]}:{label}", label), label, None, draft=draft)
+            yield _Claim(-1, DeviceClaim(f"{draft.name[0]}:{label}", label, is_extended=True), label, None, draft=draft)
 
     def _need_of_extended(self, draft: Draft) -> DeviceNeed:
+        if (allocated := self._objects.extended.get(draft.name)) is not None:
+            return DeviceNeed("spec.containers", allocated=allocated)
         # kube-scheduler deletes a claim of an earlier attempt first.
         refusal = "cannot schedule extended resource claim" if draft.name in self._objects.extended else ""
         return DeviceNeed("spec.containers", extended=self._extended.find(draft.containers), refusal=refusal)

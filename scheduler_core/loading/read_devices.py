@@ -60,7 +60,7 @@ def read_devices(kinds: Mapping[str, list[GatheredObjects]], problems: list[Prob
         claims=claims,
         templates=templates,
         allocated={"/".join(name): each.allocation for name, each in claims.items() if each.allocation is not None},
-        extended=frozenset(pod for name, each in claims.items() if (pod := extended_owner(name[0], each)) is not None),
+        extended={pod: None for name, each in claims.items() if (pod := extended_owner(name[0], each)) is not None},
     )
 
 

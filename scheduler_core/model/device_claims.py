@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from scheduler_core.model.devices import Allocation, ClaimSpec, DeviceSlice, ExtendedSpec
 
@@ -50,12 +50,14 @@ class DeviceClaim:
         key: identity of the claim: ``namespace/name``, or for one that does not exist yet, ``label`` after the namespace and a colon.
         label: its name in decisions.
         of_group: True if it is reserved for the PodGroup of the pod, not for the pod.
+        is_extended: True if it is to be created for extended resources of the pod.
 
     """
 
     key: str
     label: str
     of_group: bool = dataclasses.field(default=False, compare=False)
+    is_extended: bool = dataclasses.field(default=False, compare=False)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -146,7 +148,8 @@ class DeviceObjects:
         templates: specifications, or the reason why no pod can use them, by namespace and name.
         allocated: allocations of the claims, by key.
         resources: device class and its selectors, by extended resource.
-        extended: pods with a claim that an earlier attempt created for their extended resources, by namespace and name.
+        extended: pods with a claim that an earlier attempt created for their extended resources, by namespace and name; with its
+            allocation, or None if kube-scheduler deletes it first.
 
     """
 
@@ -155,7 +158,7 @@ class DeviceObjects:
     templates: Mapping[ClaimName, ClaimSpec | str] = dataclasses.field(default_factory=dict)
     allocated: Mapping[str, Allocation] = dataclasses.field(default_factory=dict)
     resources: Mapping[str, tuple[str, tuple[str, ...]]] = dataclasses.field(default_factory=dict)
-    extended: Collection[ClaimName] = frozenset()
+    extended: Mapping[ClaimName, Allocation | None] = dataclasses.field(default_factory=dict)
 
     def with_allocations(self, allocations: Mapping[str, Allocation], released: frozenset[str] = frozenset()) -> DeviceObjects:
         """Return the same after *allocations* by key, without those of the claims in *released*."""

@@ -67,7 +67,7 @@ class _Action:
 
     @property
     def slot(self) -> None:
-        """None: a one-time action, not a desired state."""
+        """None: a one-time action."""
 
 
 class _PodWrite(_Action):
@@ -94,13 +94,12 @@ class Bind(_PodWrite):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Ungate(_PodWrite):
-    """In one request: pin a gated pod to a node by node selector, annotate it with the node, and remove our scheduling gate."""
+    """In one request: pin a gated pod to a node by its label *hostname*, annotate it with the node, and remove our scheduling gate."""
 
     urgency: ClassVar[int] = 0
     pod: Ref
     node: str
     hostname: str
-    """The value of the node's label ``kubernetes.io/hostname``."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -141,29 +140,53 @@ class ClearSelectedNode(_Action):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AllocateClaim(_Action):
-    """Allocate a ResourceClaim, unless it is already allocated to the same devices, and reserve it for pods or PodGroups."""
+    """Allocate a ResourceClaim, unless it has these devices, and reserve it; with the configuration of device classes as JSON."""
 
     urgency: ClassVar[int] = 0
     target: Ref
     allocation: Allocation
     consumers: tuple[Ref, ...]
     configurations: tuple[tuple[str, bytes], ...] = ()
-    """Configuration of the device classes of the claim, as JSON by name of the class."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ReleaseClaim(_Action):
-    """Remove reservations of a ResourceClaim, and deallocate it if no other reservation is left."""
+    """Remove reservations of a ResourceClaim, and deallocate it if none is left."""
 
     urgency: ClassVar[int] = 1
     target: Ref
     consumers: tuple[Ref, ...]
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class AllocateExtended(_Action):
+    """Create, allocate and reserve the claim for the extended resources of a pod, and name it in the status of the pod.
+
+    *requests* have name, device class and number of devices; *mappings* have container, resource and request.
+    """
+
+    urgency: ClassVar[int] = 0
+    target: Ref
+    claim: str
+    requests: tuple[tuple[str, str, int], ...]
+    mappings: tuple[tuple[int, str, str], ...]
+    allocation: Allocation
+    configurations: tuple[tuple[str, bytes], ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DeleteExtended(_Action):
+    """Delete a claim that was created for the extended resources of a pod without a node."""
+
+    urgency: ClassVar[int] = 1
+    target: Ref
+    pod: Ref
+
+
 VolumeWrite = ReserveVolume | SelectNode
-"""Writes that bind the volumes of a pod before the pod itself is bound."""
-PreBindWrite = VolumeWrite | AllocateClaim
-"""Writes that must succeed before a pod is bound."""
+ClaimWrite = AllocateClaim | AllocateExtended
+PreBindWrite = VolumeWrite | ClaimWrite
+"""Writes about volumes and claims to devices that must succeed before a pod is bound."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -266,6 +289,8 @@ Write = (
     | ClearSelectedNode
     | AllocateClaim
     | ReleaseClaim
+    | AllocateExtended
+    | DeleteExtended
     | SetCondition
     | Evict
     | Remove

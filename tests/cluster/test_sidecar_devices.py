@@ -14,19 +14,22 @@ from tests.cluster.waiting import until
 from tests.scheduler_core.plugins.device_objects import device, device_class, device_slice, request, template
 
 CLAIM = "ResourceClaim"
+RESOURCE = "example.com/gpu"
 ATTACHED, BROKEN = "example.com/attached", "example.com/broken"
 
 
 @pytest.fixture(scope="module")
 def plane(plane):
-    """The shared one, with the resourceclaim controller and a class."""
+    """The shared one, with the resourceclaim controller and two classes."""
+    classes = (device_class(), device_class("provider", extendedResourceName=RESOURCE))
     try:
         plane.start_controllers(("resourceclaim-controller",))
-        plane.api.create(device_class())
+        plane.api.create_all(classes)
         yield plane
     finally:
         plane.controllers.stop()
-        plane.api.delete("DeviceClass", "gpu")
+        for each in classes:
+            plane.api.delete("DeviceClass", each["metadata"]["name"])
 
 
 @pytest.fixture
@@ -114,6 +117,23 @@ def test_claim_of_a_podgroup_is_reserved_for_it_once_and_its_gang_is_bound_as_a_
     (claim,) = api.objects(CLAIM, namespace)
     wanted = {"apiGroup": "scheduling.k8s.io", "resource": "podgroups", "name": "g", "uid": created["metadata"]["uid"]}
     assert [wanted] == claim["status"]["reservedFor"]
+
+
+def test_claims_for_extended_resources_are_created_and_named_in_their_pods(started, api, namespace):
+    publish(api, *(f"b-{number}" for number in range(3)))
+    api.create(pod_group("g", namespace, minimum=3, key=LABEL))
+    pods = [ours(f"g-{number}", namespace, "g") for number in range(3)]
+    for each in pods:
+        each["spec"]["containers"][0]["resources"]["limits"] = {RESOURCE: "2"}
+        each["spec"]["containers"][0]["resources"]["requests"][RESOURCE] = "2"
+    api.create_all(pods)
+    result = bound(api, namespace, 3)
+    assert {name: {f"{on}/d0", f"{on}/d1"} for name, on in result.items()} == devices(api, namespace)
+    claims = {each["metadata"]["ownerReferences"][0]["name"]: each for each in api.objects(CLAIM, namespace)}
+    for each in api.objects("Pod", namespace):
+        status = each["status"]["extendedResourceClaimStatus"]
+        assert claims[each["metadata"]["name"]]["metadata"]["name"] == status["resourceClaimName"]
+        assert [RESOURCE] == [mapping["resourceName"] for mapping in status["requestMappings"]]
 
 
 def test_gang_waits_for_binding_conditions_and_another_process_completes_it(plane, racks, api, namespace, tmp_path):

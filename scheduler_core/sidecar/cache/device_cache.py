@@ -28,9 +28,10 @@ from scheduler_core.loading.read_devices import (
 )
 from scheduler_core.loading.read_objects import attempt
 from scheduler_core.model.device_claims import DeviceObjects, KnownClaim
-from scheduler_core.model.devices import Allocation, ClaimSpec, DeviceSlice
+from scheduler_core.model.devices import Allocation, DeviceSlice, Request
 from scheduler_core.model.wire_devices import DeviceClass, DeviceTaintRuleSpec, ResourceSlice
 from scheduler_core.model.wire_resource_claims import ResourceClaim
+from scheduler_core.sidecar.client.extended_claim import extended_claim_name
 
 DEVICE_KINDS = ("ResourceClaim", "ResourceSlice", "DeviceClass", "DeviceTaintRule")
 """Kinds of this cache."""
@@ -87,6 +88,7 @@ class DeviceCache:
         self._known: dict[Name, KnownClaim] = {}
         self._published: dict[str, DeviceSlice | None] = {}
         self._extended: dict[Name, set[Name]] = {}
+        self._reusable: dict[Name, Allocation | None] = {}
         self._allocated: dict[str, Allocation] = {}
         self._keys: dict[Name, tuple[str, ...]] = {}
         self._in_flight: dict[Name, dict[object, Allocation]] = {}
@@ -105,9 +107,8 @@ class DeviceCache:
         """Return the usable claims."""
         return self._known
 
-    def configurations(self, claim: KnownClaim) -> Iterator[tuple[str, bytes]]:
-        """Yield the name of each device class of *claim* that has a configuration, and the configuration as JSON."""
-        requests = claim.spec.requests if isinstance(claim.spec, ClaimSpec) else ()
+    def configurations(self, requests: Iterable[Request]) -> Iterator[tuple[str, bytes]]:
+        """Yield the name of each device class of *requests* that has a configuration, and the configuration as JSON."""
         for name in sorted({each.device_class for request in requests for each in request.alternatives}):
             if (found := self._classes.get(name)) is not None and found.spec.config:
                 yield name, _ENCODE(found.spec.config)
@@ -191,14 +192,25 @@ class DeviceCache:
                 change.groups.add((name[0], each.owner[1]))
             if (pod := extended_owner(name[0], each)) is not None:
                 change.pods.add(pod)
-                self._extended.setdefault(pod, set()).discard(name)
-                if each is after:
-                    self._extended[pod].add(name)
-                elif not self._extended[pod]:
-                    del self._extended[pod]
+                self._set_extended(pod, name, each if each is after else None)
         change.claims.add(name)
         change.frees = before is not None and before.allocation is not None and (after is None or after.allocation != before.allocation)
         self._count(name)
+
+    def _set_extended(self, pod: Name, name: Name, claim: KnownClaim | None) -> None:
+        """Add or remove (None) a claim for extended resources of *pod*; one that the sidecar has allocated is used again."""
+        claims = self._extended.setdefault(pod, set())
+        (claims.add if claim is not None else claims.discard)(name)
+        if not claims:
+            del self._extended[pod], self._reusable[pod]
+            return
+        ours = claim is not None and claims == {name} and name[1] == extended_claim_name(*self._owner(name)) and not claim.failed
+        self._reusable[pod] = claim.allocation if claim is not None and ours else None
+
+    def _owner(self, claim: Name) -> tuple[str, str]:
+        """Return name and uid of the controller of a claim."""
+        owners = (each for each in self._claims[claim].metadata.owner_references or () if each.controller)
+        return next(((each.name, each.uid) for each in owners), ("", ""))
 
     def _publish(self, names: Iterable[str], change: DeviceChange) -> None:
         rules = tuple(self._rules[each] for each in sorted(self._rules))
@@ -220,9 +232,7 @@ class DeviceCache:
 
     def _with_classes(self) -> tuple[DeviceObjects, PodDevices]:
         self._stale = True
-        objects = DeviceObjects(
-            claims=self._known, allocated=self._allocated, resources=self._specs.resources(), extended=self._extended.keys()
-        )
+        objects = DeviceObjects(claims=self._known, allocated=self._allocated, resources=self._specs.resources(), extended=self._reusable)
         return objects, PodDevices(objects, self._groups)
 
     def _current(self) -> DeviceObjects:

@@ -7,13 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scheduler_core.sidecar.client.claim_status import claim_outcome
+from scheduler_core.sidecar.client.extended_claim import deletion_outcome
 from scheduler_core.sidecar.client.requests import SELECTED_NODE
 from scheduler_core.sidecar.writes import (
     AllocateClaim,
+    AllocateExtended,
     Bind,
+    DeleteExtended,
     Evict,
     Nominate,
-    PreBindWrite,
     RecordEvent,
     Ref,
     ReleaseClaim,
@@ -22,6 +24,7 @@ from scheduler_core.sidecar.writes import (
     SelectNode,
     SetCondition,
     Ungate,
+    VolumeWrite,
     Write,
     WriteOutcome,
 )
@@ -75,9 +78,9 @@ def outcome_from_object(write: Write, content: Mapping[str, Any] | None) -> tupl
             return _bound(spec, node, terminating=terminating)
         case Evict() | Remove():
             return (WriteOutcome.DONE, "") if terminating else None
-        case ReserveVolume() | SelectNode() | AllocateClaim() | ReleaseClaim():
+        case ReserveVolume() | SelectNode() | AllocateClaim() | ReleaseClaim() | DeleteExtended():
             return _claim_or_volume_outcome(write, content, terminating=terminating)
-        case Ungate() | Nominate() | SetCondition():
+        case Ungate() | Nominate() | SetCondition() | AllocateExtended():
             return (WriteOutcome.GONE, "the object is being deleted") if terminating and not isinstance(write, SetCondition) else None
         case _:
             return None
@@ -93,10 +96,12 @@ def _bound(spec: Mapping[str, Any], node: str, *, terminating: bool) -> tuple[Wr
 
 
 def _claim_or_volume_outcome(
-    write: PreBindWrite | ReleaseClaim, content: Mapping[str, Any], *, terminating: bool
+    write: VolumeWrite | AllocateClaim | ReleaseClaim | DeleteExtended, content: Mapping[str, Any], *, terminating: bool
 ) -> tuple[WriteOutcome, str] | None:
     if isinstance(write, AllocateClaim | ReleaseClaim):
         return claim_outcome(write, content, terminating=terminating)
+    if isinstance(write, DeleteExtended):
+        return deletion_outcome(write, content)
     if isinstance(write, SelectNode):
         return _selected(content, write.node, terminating=terminating)
     return _reserved((content.get("spec") or {}).get("claimRef") or {}, write.claim, terminating=terminating)

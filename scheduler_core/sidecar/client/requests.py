@@ -190,6 +190,23 @@ def claim_status(target: Ref, content: Mapping[str, Json], paths: Paths) -> Requ
     return Request("PUT", f"{paths.object_path(target)}/status", _ENCODE(content))
 
 
+def create(kind: str, content: Mapping[str, Json], paths: Paths) -> Request:
+    """Return the request that creates the object *content* of *kind*."""
+    path = paths.object_path(Ref(kind, content["metadata"]["namespace"], content["metadata"]["name"]))
+    return Request("POST", path.rpartition("/")[0], _ENCODE(content))
+
+
+def delete(target: Ref, content: Mapping[str, Json], paths: Paths) -> Request:
+    """Return the request that deletes the object *content*."""
+    body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": (content.get("metadata") or {}).get("uid")}}
+    return Request("DELETE", paths.object_path(target), _ENCODE(body))
+
+
+def pod_status(target: Ref, status: Mapping[str, Json], paths: Paths) -> Request:
+    """Return the request that merges *status* into that of a pod."""
+    return _status(target, status, paths)
+
+
 def finalizers(target: Ref, content: Mapping[str, Json], wanted: tuple[str, ...], paths: Paths) -> Request:
     """Return the request that sets the finalizers of an object, at the resourceVersion of *content*."""
     metadata = content.get("metadata") or {}

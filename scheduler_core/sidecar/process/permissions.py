@@ -31,6 +31,8 @@ _PLACE = (
     Permission("persistentvolumes", "patch"),
     Permission("resourceclaims", "get", DEVICES),
     Permission("resourceclaims", "patch", DEVICES),
+    Permission("resourceclaims", "create", DEVICES),
+    Permission("resourceclaims", "delete", DEVICES),
     Permission("resourceclaims/status", "update", DEVICES),
     Permission("resourceclaims/binding", "update", DEVICES),
 )

@@ -1,7 +1,8 @@
 """Allocation of the devices of a root before its pods, as kube-scheduler's DynamicResources plugin does in PreBind.
 
 All claims of a root are allocated, and reserved for all its pods, before the first pod is bound.  A user's claim is never deleted; only
-reservations for pods without a node are taken back, and the devices of claims that no other pod uses.
+reservations for pods without a node are taken back, and the devices of claims that no other pod uses.  The claim for extended resources
+that devices provide is created here, and deleted if its pod is not bound.
 """
 
 from __future__ import annotations
@@ -9,15 +10,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from scheduler_core.loading.extended_resources import request_mappings
 from scheduler_core.loading.gather import Name
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.device_claims import DeviceClaim, KnownClaim
+from scheduler_core.model.devices import Allocation, ClaimSpec
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.pod_cache import LivePod
+from scheduler_core.sidecar.client.extended_claim import extended_claim_name
 from scheduler_core.sidecar.queue.root_status import OurPods
 from scheduler_core.sidecar.queue.states import Binds, PreBinding
-from scheduler_core.sidecar.writes import AllocateClaim, Bind, Ref, ReleaseClaim, WriteOutcome
+from scheduler_core.sidecar.writes import AllocateClaim, AllocateExtended, Bind, ClaimWrite, DeleteExtended, Ref, ReleaseClaim, WriteOutcome
 
+Release = ReleaseClaim | DeleteExtended
 _WRITTEN = frozenset({WriteOutcome.DONE, WriteOutcome.FAILED})
 """Outcomes of a write that was carried out, or may have been."""
 
@@ -32,48 +37,41 @@ class DeviceBinding:
 
     def refusal(self, decision: Decision, pods: Iterable[LivePod]) -> str:
         """Return why one of *pods* cannot get its devices in *decision*; empty if all can."""
-        fresh = {
-            claim.key for claim in decision.devices if (known := self._cache.devices.claims.get(_name(claim))) is None or not known.users
-        }
         for pod in pods:
-            if pod.key not in decision.assignments or fresh.isdisjoint(claim.key for claim in pod.draft.device_claims):
+            if not self._our_pods.placed_by_ungating(pod) or pod.key not in decision.assignments:
                 continue
-            if self._our_pods.placed_by_ungating(pod):
-                return f"pod {pod.key} has claims to devices that are not reserved, which its own scheduler could give to another pod"
-            if any(_name(claim)[1] == "" for claim in pod.draft.device_claims if claim in decision.devices):
-                return f"pod {pod.key} has extended resources that devices provide, which is not supported"
+            for name, claim in _named_claims(pod, decision):
+                known = self._cache.devices.claims.get(name)
+                if claim in decision.devices and (known is None or not self._is_reserved(known, pod)):
+                    return f"claim {'/'.join(name)} is not reserved for pod {pod.key}, so its own scheduler can find its devices in use"
         return ""
 
-    def writes(self, decision: Decision, binds: Binds) -> dict[Ref, AllocateClaim]:
+    def writes(self, decision: Decision, binds: Binds) -> dict[Ref, ClaimWrite]:
         """Return the writes of *decision* for the claims of the pods of *binds*; their devices count as used from now on."""
-        chosen = {claim.key: allocation for claim, allocation in decision.devices.items()}
+        writes: dict[Ref, ClaimWrite] = {}
         consumers: dict[Name, set[Ref]] = {}
-        for pod, name, claim in self._claims(binds):
+        for pod, name, claim in self._claims(decision, binds):
             known = self._cache.devices.claims.get(name)
-            if known is not None and (self._releasing[name] or not self._is_reserved(known, pod)):
+            if claim.is_extended:
+                write = self._extended(pod, name, decision.devices[claim], binds)
+                if write is not None and not self._releasing[name]:
+                    writes[write.target] = write
+                    self._cache.devices.hold(name, pod.ref, write.allocation)
+            elif known is not None and (self._releasing[name] or not self._is_reserved(known, pod)):
                 consumers.setdefault(name, set()).add(self._consumer(pod, claim))
-        writes: dict[Ref, AllocateClaim] = {}
-        for name, refs in consumers.items():
-            known = self._cache.devices.claims[name]
-            if (allocation := known.allocation or chosen.get("/".join(name))) is None:
-                continue
-            configurations = tuple(self._cache.devices.configurations(known))
-            write = AllocateClaim(Ref("ResourceClaim", *name, known.uid), allocation, tuple(sorted(refs)), configurations)
-            self._cache.devices.hold(name, write.consumers, allocation)
-            writes[write.target] = write
-        return writes
+        return {**writes, **self._allocations(decision, consumers)}
 
     def unbound(self, state: PreBinding) -> tuple[list[str], str]:
         """Return the claims of *state* whose binding conditions are not met, or why the pods cannot use a claim."""
         chosen = {claim.key: allocation for claim, allocation in state.decision.devices.items()}
         waiting: dict[str, None] = {}
-        for pod, name, _ in sorted(self._claims(state.binds), key=lambda each: (each[1], each[0].key)):
+        for pod, name, claim in sorted(self._claims(state.decision, state.binds), key=lambda each: (each[1], each[0].key)):
             key, known = "/".join(name), self._cache.devices.claims.get(name)
             if known is None:
                 return [], f"claim {key} no longer exists"
             if known.allocation is None or self._releasing[name] or not self._is_reserved(known, pod):
                 return [], f"claim {key} is no longer reserved for pod {pod.key}"
-            if key in chosen and not known.allocation.same_devices(chosen[key]):
+            if claim.key in chosen and not known.allocation.same_devices(chosen[claim.key]):
                 return [], f"claim {key} has other devices than those that were chosen"
             if known.failed:
                 return [], f"the devices of claim {key} could not be bound to node {pod.assumed}"
@@ -81,58 +79,110 @@ class DeviceBinding:
                 waiting[key] = None
         return list(waiting), ""
 
-    def take_back(self, state: PreBinding) -> tuple[ReleaseClaim, ...]:
+    def take_back(self, state: PreBinding) -> tuple[Release, ...]:
         """Return the writes that remove the reservations of *state*, and those of claims whose binding conditions are not met."""
+        undone = [write for write in state.writes.values() if state.outcomes.get(write.target) in _WRITTEN]
         consumers: dict[Ref, set[Ref]] = {}
-        for write in state.writes.values():
-            if isinstance(write, AllocateClaim) and state.outcomes.get(write.target) in _WRITTEN:
+        for write in undone:
+            if isinstance(write, AllocateClaim):
                 consumers.setdefault(write.target, set()).update(write.consumers)
-        for pod, name, claim in self._claims(state.binds):
+        for pod, name, claim in self._claims(state.decision, state.binds):
             known = self._cache.devices.claims.get(name)
-            if known is not None and (known.waits or known.failed) and self._is_reserved(known, pod):
+            if known is not None and not claim.is_extended and (known.waits or known.failed) and self._is_reserved(known, pod):
                 consumers.setdefault(Ref("ResourceClaim", *name, known.uid), set()).add(self._consumer(pod, claim))
-        return self._released(consumers)
+        extended = [
+            (Ref("ResourceClaim", each.target.namespace, each.claim), each.target) for each in undone if isinstance(each, AllocateExtended)
+        ]
+        return (*self._released(consumers), *self._deleted(extended))
 
-    def left_over(self, pods: Iterable[LivePod]) -> tuple[ReleaseClaim, ...]:
+    def left_over(self, pods: Iterable[LivePod]) -> tuple[Release, ...]:
         """Return the writes that deallocate claims of unplaced *pods* that are not reserved for any other pod."""
         consumers: dict[Ref, set[Ref]] = {}
+        extended: list[tuple[Ref, Ref]] = []
         for pod in pods:
             for name, claim in _named_claims(pod):
                 known = self._cache.devices.claims.get(name)
-                if known is None or known.allocation is None or self._cache.devices.is_held(name) or self._releasing[name]:
+                if known is None or known.allocation is None or self._is_in_flight(name):
                     continue
                 users = self._users(pod, name, claim)
                 refs = {self._consumer(user, claim) for user in users} | {user.ref for user in users}
                 if all(map(self._is_unplaced, users)) and known.users <= {ref.uid for ref in refs}:
                     consumers[Ref("ResourceClaim", *name, known.uid)] = {ref for ref in refs if ref.uid in known.users}
-        return self._released(consumers)
+            for name in self._cache.devices.claims_of_extended(pod.name) if self._is_unplaced(pod) else ():
+                known = self._cache.devices.claims[name]
+                if not self._is_in_flight(name) and known.users <= {pod.stamp.uid}:
+                    extended.append((Ref("ResourceClaim", *name, known.uid), pod.ref))
+        return (*self._released(consumers), *self._deleted(extended))
 
-    def ended(self, write: AllocateClaim | ReleaseClaim, outcome: WriteOutcome, *, awaited: bool) -> tuple[ReleaseClaim, ...]:
+    def ended(self, write: ClaimWrite | Release, outcome: WriteOutcome, *, awaited: bool) -> tuple[Release, ...]:
         """Handle the result of *write*, for which a root waits if *awaited*, and return the next writes."""
-        name = write.target.namespace, write.target.name
-        if isinstance(write, ReleaseClaim):
+        name = (write.target.namespace, write.claim if isinstance(write, AllocateExtended) else write.target.name)
+        if isinstance(write, Release):
             if outcome is WriteOutcome.FAILED:
                 # The devices stay in use until the reservation is certainly removed.
                 return (write,)
             self._releasing -= Counter((name,))
         elif outcome in _WRITTEN and not awaited:
+            if isinstance(write, AllocateExtended):
+                return self._deleted([(Ref("ResourceClaim", *name), write.target)])
             return self._released({write.target: set(write.consumers)})
         elif outcome is WriteOutcome.FAILED:
             return ()
         # The cache has what the API server returned, so the devices of an allocated claim stay in use.
-        if self._cache.devices.give_up(name, write.consumers):
+        if self._cache.devices.give_up(name, _holder(write)):
             self._cache.reporter.devices()
         return ()
+
+    def _allocations(self, decision: Decision, consumers: dict[Name, set[Ref]]) -> dict[Ref, AllocateClaim]:
+        """Return the writes that allocate claims and reserve them for *consumers*."""
+        chosen = {claim.key: allocation for claim, allocation in decision.devices.items()}
+        writes: dict[Ref, AllocateClaim] = {}
+        for name, refs in consumers.items():
+            known = self._cache.devices.claims[name]
+            if (allocation := known.allocation or chosen.get("/".join(name))) is None:
+                continue
+            requests = known.spec.requests if isinstance(known.spec, ClaimSpec) else ()
+            configurations = tuple(self._cache.devices.configurations(requests))
+            write = AllocateClaim(Ref("ResourceClaim", *name, known.uid), allocation, tuple(sorted(refs)), configurations)
+            self._cache.devices.hold(name, _holder(write), allocation)
+            writes[write.target] = write
+        return writes
+
+    def _extended(self, pod: LivePod, name: Name, allocation: Allocation, binds: Binds) -> AllocateExtended | None:
+        """Return the write that creates the claim for the extended resources that devices provide on the node of *pod*.
+
+        If an earlier attempt has created it, the rest of the write is repeated.
+        """
+        nodes = self._cache.usage.placement_state().nodes
+        node = nodes.index[binds[pod.ref].node]
+        resources = tuple(name for name, mask in nodes.backed.items() if mask[node])
+        known = self._cache.devices.claims.get(name)
+        extended = next((need.extended for need in pod.draft.form.devices if need.extended is not None), None)
+        spec = known.spec if known is not None else extended.spec(resources) if extended is not None else None
+        if not isinstance(spec, ClaimSpec):
+            return None
+        requests = tuple((each.name, each.alternatives[0].device_class, each.alternatives[0].count) for each in spec.requests)
+        mappings = tuple(request_mappings(pod.draft.containers, resources))
+        configurations = tuple(self._cache.devices.configurations(spec.requests))
+        return AllocateExtended(pod.ref, name[1], requests, mappings, allocation, configurations)
 
     def _released(self, consumers: dict[Ref, set[Ref]]) -> tuple[ReleaseClaim, ...]:
         self._releasing.update((target.namespace, target.name) for target in consumers)
         return tuple(ReleaseClaim(target, tuple(sorted(consumers[target]))) for target in sorted(consumers))
 
-    def _claims(self, binds: Binds) -> Iterator[tuple[LivePod, Name, DeviceClaim]]:
+    def _deleted(self, claims: Iterable[tuple[Ref, Ref]]) -> tuple[DeleteExtended, ...]:
+        writes = tuple(DeleteExtended(claim, pod) for claim, pod in sorted(claims))
+        self._releasing.update((each.target.namespace, each.target.name) for each in writes)
+        return writes
+
+    def _is_in_flight(self, name: Name) -> bool:
+        return self._cache.devices.is_held(name) or self._releasing[name] > 0
+
+    def _claims(self, decision: Decision, binds: Binds) -> Iterator[tuple[LivePod, Name, DeviceClaim]]:
         """Yield each claim of the pods that are bound; the scheduler of an ungated pod allocates its claims."""
         for ref, bind in binds.items():
             if isinstance(bind, Bind) and (pod := self._cache.pod(ref)) is not None:
-                yield from ((pod, name, claim) for name, claim in _named_claims(pod))
+                yield from ((pod, name, claim) for name, claim in _named_claims(pod, decision))
 
     def _users(self, pod: LivePod, name: Name, claim: DeviceClaim) -> tuple[LivePod, ...]:
         """Return all pods that use a claim of *pod*."""
@@ -154,14 +204,20 @@ class DeviceBinding:
         return Ref("PodGroup", pod.name[0], pod.draft.group, live.uid if live is not None else "no group")
 
 
-def _named_claims(pod: LivePod) -> Iterator[tuple[Name, DeviceClaim]]:
-    """Yield the existing claims of a pod, by namespace and name."""
+def _named_claims(pod: LivePod, decision: Decision | None = None) -> Iterator[tuple[Name, DeviceClaim]]:
+    """Yield the claims of a pod by namespace and name; that for extended resources only if *decision* gives it devices."""
+    namespace, name = pod.name
     for claim in pod.draft.device_claims:
-        if (name := _name(claim))[1]:
-            yield name, claim
+        if not claim.is_extended:
+            yield (namespace, claim.key.partition("/")[2]), claim
+        elif decision is not None and claim in decision.devices:
+            yield (namespace, extended_claim_name(name, pod.stamp.uid)), claim
 
 
-def _name(claim: DeviceClaim) -> Name:
-    """Return namespace and name of a claim; empty for one that does not exist yet."""
-    namespace, _, name = claim.key.partition("/")
-    return ("", "") if ":" in namespace else (namespace, name)
+def _holder(write: ClaimWrite | Release) -> object:
+    """Return the identity under which the devices of *write* are held."""
+    match write:
+        case AllocateClaim(consumers=consumers) | ReleaseClaim(consumers=consumers):
+            return consumers
+        case AllocateExtended(target=pod) | DeleteExtended(pod=pod):
+            return pod

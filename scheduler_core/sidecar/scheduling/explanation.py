@@ -10,7 +10,7 @@ from typing import Any
 from scheduler_core.model.decision import Decision
 from scheduler_core.sidecar.queue.entities import QueuedEntity
 from scheduler_core.sidecar.queue.states import QUEUES, UNDER_WAY, Binding, PreBinding, Preempting
-from scheduler_core.sidecar.writes import AllocateClaim, PreBindWrite, ReserveVolume, SelectNode
+from scheduler_core.sidecar.writes import ClaimWrite, VolumeWrite
 
 MAX_FAILURES = 10
 """Maximum number of failed binds that are listed."""
@@ -28,7 +28,7 @@ def writes_json(entity: QueuedEntity | None) -> dict[str, Any]:
     """Return the queue of a root, and its writes under way and their results, as a JSON object."""
     if entity is None:
         # Nothing is left to do, or it is not known yet.
-        nothing = _pre_binds(None, AllocateClaim)
+        nothing = _pre_binds(None, ClaimWrite)
         return {"queue": "", "volumes": nothing, "devices": nothing, "binds": _binds(None), "evictions": {"underWay": 0}, "failures": []}
     state = type(entity.state)
     victims = len(entity.state.plan.victims) if isinstance(entity.state, Preempting) else 0
@@ -37,8 +37,8 @@ def writes_json(entity: QueuedEntity | None) -> dict[str, Any]:
     failures = sorted(binding.failures) if binding is not None else []
     return {
         "queue": UNDER_WAY.get(state) or QUEUES[state],
-        "volumes": _pre_binds(pre_binding, ReserveVolume | SelectNode),
-        "devices": _pre_binds(pre_binding, AllocateClaim),
+        "volumes": _pre_binds(pre_binding, VolumeWrite),
+        "devices": _pre_binds(pre_binding, ClaimWrite),
         "binds": _binds(binding),
         "evictions": {"underWay": victims},
         "failures": [
@@ -49,7 +49,7 @@ def writes_json(entity: QueuedEntity | None) -> dict[str, Any]:
     }
 
 
-def _pre_binds(state: PreBinding | None, kind: type[PreBindWrite] | UnionType) -> dict[str, int]:
+def _pre_binds(state: PreBinding | None, kind: UnionType) -> dict[str, int]:
     """Return the number of claims and volumes with a write of *kind* before the binds, and of those that are written."""
     targets = {target for target, write in state.writes.items() if isinstance(write, kind)} if state is not None else set()
     ended = len(targets & state.outcomes.keys()) if state is not None else 0

@@ -15,22 +15,13 @@ from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.pod_cache import LivePod
 from scheduler_core.sidecar.queue.root_status import OurPods
 from scheduler_core.sidecar.queue.states import Binds, PreBinding
-from scheduler_core.sidecar.scheduling.device_binding import DeviceBinding
+from scheduler_core.sidecar.scheduling.device_binding import DeviceBinding, Release
 from scheduler_core.sidecar.scheduling.volume_binding import VolumeBinding
-from scheduler_core.sidecar.writes import (
-    AllocateClaim,
-    ClearSelectedNode,
-    PreBindWrite,
-    Ref,
-    ReleaseClaim,
-    ReserveVolume,
-    SelectNode,
-    WriteOutcome,
-)
+from scheduler_core.sidecar.writes import ClearSelectedNode, PreBindWrite, Ref, VolumeWrite, WriteOutcome
 
 MAX_CLAIMS = 3
 """Maximum number of claims that a message names."""
-TakeBack = ClearSelectedNode | ReleaseClaim
+TakeBack = ClearSelectedNode | Release
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -104,11 +95,9 @@ class PreBinder:
         pods = tuple(pods)
         return (*self._volumes.left_over(pods), *self._devices.left_over(pods))
 
-    def ended(
-        self, write: ReserveVolume | SelectNode | AllocateClaim | ReleaseClaim, outcome: WriteOutcome, *, awaited: bool
-    ) -> tuple[ReleaseClaim, ...]:
+    def ended(self, write: PreBindWrite | Release, outcome: WriteOutcome, *, awaited: bool) -> tuple[Release, ...]:
         """Handle the result of *write*, for which a root waits if *awaited*, and return the next writes."""
-        return self._devices.ended(write, outcome, awaited=awaited) if isinstance(write, AllocateClaim | ReleaseClaim) else ()
+        return () if isinstance(write, VolumeWrite) else self._devices.ended(write, outcome, awaited=awaited)
 
 
 def _failure(why: str, target: Ref) -> str:
@@ -117,7 +106,7 @@ def _failure(why: str, target: Ref) -> str:
 
 
 def _named(ref: Ref) -> str:
-    return f"claim {ref.key}" if ref.namespace else f"volume {ref.name}"
+    return f"{'pod' if ref.kind == 'Pod' else 'claim'} {ref.key}" if ref.namespace else f"volume {ref.name}"
 
 
 def _listed(claims: list[str] | tuple[str, ...]) -> str:

@@ -17,7 +17,9 @@ from scheduler_core.sidecar.scheduling.preemption_plan import PreemptionPlans
 from scheduler_core.sidecar.scheduling.waiting import undone_decision, waiting_decision
 from scheduler_core.sidecar.writes import (
     AllocateClaim,
+    AllocateExtended,
     Bind,
+    DeleteExtended,
     Evict,
     Nominate,
     RecordEvent,
@@ -47,10 +49,10 @@ class WriteResults:
             case Bind() | Ungate():
                 failed = self._binder.bind_failed(write, outcome, why, current=self._queue.binds.is_current(write))
                 return (*failed, *self._bind_sent(write, outcome, why, now))
-            case ReserveVolume() | SelectNode() | AllocateClaim():
+            case ReserveVolume() | SelectNode() | AllocateClaim() | AllocateExtended():
                 awaited = self._queue.pre_binds.ended(write, outcome, why)
                 return (*self._pre_binder.ended(write, outcome, awaited=awaited), *self._advance(now))
-            case ReleaseClaim():
+            case ReleaseClaim() | DeleteExtended():
                 return self._pre_binder.ended(write, outcome, awaited=False)
             case SetCondition():
                 self._condition_written(write, outcome, now)

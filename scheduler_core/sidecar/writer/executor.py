@@ -16,19 +16,23 @@ import msgspec
 
 from apiserver.api import TRANSPORT, Api, ReplyError
 from scheduler_core.model.conditions import INITIALLY_SCHEDULED
-from scheduler_core.sidecar.client import claim_status, requests
+from scheduler_core.sidecar.client import requests
 from scheduler_core.sidecar.client.errors import NOT_FOUND, outcome_from_object
 from scheduler_core.sidecar.client.event_recorder import EventRecorder
 from scheduler_core.sidecar.client.requests import Paths, Request
+from scheduler_core.sidecar.writer.claim_writer import ClaimWriter
 from scheduler_core.sidecar.writes import (
     AddFinalizer,
     AllocateClaim,
+    AllocateExtended,
     Bind,
     ClearSelectedNode,
+    DeleteExtended,
     Evict,
     EvictionMethod,
     Nominate,
     RecordEvent,
+    Ref,
     ReleaseClaim,
     Remove,
     RemoveFinalizer,
@@ -73,6 +77,7 @@ class Executor:
     ) -> None:
         self._api, self._paths, self._recorder, self._remaining = api, paths, recorder, remaining
         self._on_object = on_object
+        self._claims = ClaimWriter(paths, self, _now)
         self._recording = threading.Lock()
         self.requests = 0
         """Approximate number of requests so far."""
@@ -89,19 +94,19 @@ class Executor:
         """
         match write:
             case Bind():
-                self._send(requests.bind(write, self._paths))
+                self.send(requests.bind(write, self._paths))
             case Nominate():
-                self._send(requests.nominate(write, self._paths))
+                self.send(requests.nominate(write, self._paths))
             case SetCondition() if _reports_not_placed(write):
                 return self._by_content(write)
             case SetCondition():
-                self._send(requests.set_condition(write, self._paths, _now()))
+                self.send(requests.set_condition(write, self._paths, _now()))
             case Evict() | Remove():
                 self._evict_or_delete(write, dry_run=dry_run)
             case RecordEvent():
                 self._record_event(write)
-            case AllocateClaim() | ReleaseClaim():
-                return self._change_claim(write)
+            case AllocateClaim() | ReleaseClaim() | AllocateExtended() | DeleteExtended():
+                return self._claims.execute(write)
             case Ungate() | AddFinalizer() | RemoveFinalizer() | ReserveVolume() | SelectNode() | ClearSelectedNode():
                 return self._by_content(write)
         return WriteOutcome.DONE, ""
@@ -113,15 +118,15 @@ class Executor:
             requests.disruption_target(write, self._paths, _now()),
         )
         if dry_run:
-            self._send(eviction)
+            self.send(eviction)
         elif isinstance(write, Evict) and write.method is EvictionMethod.EVICT:
-            self._send(eviction)
+            self.send(eviction)
             with contextlib.suppress(ReplyError, NotLeadingError):
                 # The eviction has succeeded without the condition, and the pod can already be gone.
-                self._send(condition)
+                self.send(condition)
         else:
-            self._send(condition)
-            self._send(eviction)
+            self.send(condition)
+            self.send(eviction)
 
     def _by_content(self, write: _ByContent) -> tuple[WriteOutcome, str]:
         """Carry out a write that depends on the current object: read it, and change it only at that resourceVersion."""
@@ -133,35 +138,24 @@ class Executor:
             return outcome
         request = _request(write, content, self._paths)
         if request is not None:
-            self._send(request)
+            self.send(request)
         return WriteOutcome.DONE, ""
 
-    def _change_claim(self, write: AllocateClaim | ReleaseClaim) -> tuple[WriteOutcome, str]:
-        """Carry out a write to a ResourceClaim: read it, then change it only at that resourceVersion, its finalizer before its status."""
-        content = self.get_object(write)
-        if (outcome := outcome_from_object(write, content)) is not None:
-            return outcome
-        if claim_status.needs_finalizer(write, content):
-            wanted = (*(content["metadata"].get("finalizers") or ()), claim_status.FINALIZER)
-            content = self._object(write, requests.finalizers(write.target, content, wanted, self._paths))
-        self._object(write, requests.claim_status(write.target, claim_status.changed_claim(write, content, _now()), self._paths))
-        return WriteOutcome.DONE, ""
-
-    def get_object(self, write: Write) -> Any:
-        """Return the parsed object; None if it does not exist."""
+    def get_object(self, write: Write, other: Ref | None = None) -> Any:
+        """Return the target of *write*, or *other*, parsed; None if it does not exist."""
         try:
-            return self._object(write, Request("GET", self._paths.object_path(write.target)))
+            return self.send_for_object(write, Request("GET", self._paths.object_path(other or write.target)))
         except ReplyError as error:
             if error.code == NOT_FOUND:
                 return None
             raise
 
-    def _object(self, write: Write, request: Request) -> Any:
+    def send_for_object(self, write: Write, request: Request) -> Any:
         """Return the object that the API server returns for *request*, parsed.
 
         The cache gets each claim before the result of its write: other claims must not get its devices until the watch shows it.
         """
-        text = self._send(request)
+        text = self.send(request)
         content = _DECODE(text)
         if not isinstance(content, dict) or not isinstance(content.get("metadata"), dict):
             # The response can be from a proxy.
@@ -179,14 +173,15 @@ class Executor:
         path, body = f"{EVENTS_PATH}/{event_request.namespace}/events", _ENCODE(event_request.body)
         again = Request("PATCH", f"{path}/{event_request.name}", body, requests.MERGE_PATCH)
         try:
-            self._send(again if event_request.count > 1 else Request("POST", path, body))
+            self.send(again if event_request.count > 1 else Request("POST", path, body))
         except (ReplyError, NotLeadingError, ValueError, *TRANSPORT):
             # The event may not exist, so its count must not be increased next time.
             with self._recording:
                 self._recorder.forget_event(event)
             raise
 
-    def _send(self, request: Request) -> bytes:
+    def send(self, request: Request) -> bytes:
+        """Send one request and return the response; errors as in ``execute``."""
         if (left := self._remaining()) <= 0:
             raise NotLeadingError
         self.requests += 1

@@ -9,9 +9,9 @@ from typing import Any
 
 from scheduler_core.loading.load import load
 from scheduler_core.model import selectors
-from scheduler_core.sidecar.client import claim_status
+from scheduler_core.sidecar.client import claim_status, extended_claim
 from scheduler_core.sidecar.client.errors import outcome_from_object
-from scheduler_core.sidecar.writes import AllocateClaim, Bind, ReleaseClaim, Write, WriteOutcome
+from scheduler_core.sidecar.writes import AllocateClaim, AllocateExtended, Bind, DeleteExtended, Ref, ReleaseClaim, Write, WriteOutcome
 from tests.scheduler_core.sidecar.histories import Json, raw
 from tests.scheduler_core.sidecar.world import World
 
@@ -31,6 +31,10 @@ class DeviceWorld(World):
     """Devices (``pool/device``) that report a failed binding."""
 
     def carry_out(self, write: Write) -> WriteOutcome:
+        if isinstance(write, AllocateExtended):
+            return self.allocate_extended(write)
+        if isinstance(write, DeleteExtended):
+            return self.delete_extended(write)
         if not isinstance(write, AllocateClaim | ReleaseClaim):
             outcome = super().carry_out(write)
             if isinstance(write, Bind) and outcome is WriteOutcome.DONE:
@@ -48,8 +52,35 @@ class DeviceWorld(World):
         self.check_devices()
         return WriteOutcome.DONE
 
+    def allocate_extended(self, write: AllocateExtended) -> WriteOutcome:
+        pod, name = self.find(write.target), (CLAIM, write.target.namespace, write.claim)
+        if (known := outcome_from_object(write, pod)) is not None:
+            return known[0]
+        assert pod is not None
+        if name not in self.server.objects:
+            self.server.put(extended_claim.new_claim(write, "resource.k8s.io/v1"))
+        elif not extended_claim.is_usable(write, self.server.objects[name]):
+            return WriteOutcome.REFUSED
+        outcome = self.carry_out(AllocateClaim(Ref(*name), write.allocation, (write.target,)))
+        if outcome is WriteOutcome.DONE:
+            changed = copy.deepcopy(self.server.objects["Pod", pod["metadata"]["namespace"], pod["metadata"]["name"]])
+            changed["status"] = {**(changed.get("status") or {}), **extended_claim.pod_status(write, pod)}
+            self.server.put(changed)
+        return outcome
+
+    def delete_extended(self, write: DeleteExtended) -> WriteOutcome:
+        found, pod = self.find(write.target), self.find(write.pod)
+        if (known := outcome_from_object(write, found)) is not None:
+            return known[0]
+        assert pod is None or not pod["spec"].get("nodeName"), "the claim of a bound pod is deleted"
+        self.server.delete((CLAIM, write.target.namespace, write.target.name))
+        return WriteOutcome.DONE
+
     def returned(self, write: Write) -> None:
-        if isinstance(write, AllocateClaim | ReleaseClaim) and (found := self.find(write.target)) is not None:
+        target = Ref(CLAIM, write.target.namespace, write.claim) if isinstance(write, AllocateExtended) else None
+        if isinstance(write, AllocateClaim | ReleaseClaim):
+            target = write.target
+        if target is not None and (found := self.find(target)) is not None:
             self.store.apply(CLAIM, "MODIFIED", raw(found))
 
     def check_claim(self, before: Json, after: Json) -> None:
@@ -112,6 +143,8 @@ class DeviceWorld(World):
     def claims_of(self, pod: Json) -> list[Json]:
         created = {each["name"]: each.get("resourceClaimName") for each in pod.get("status", {}).get("resourceClaimStatuses") or ()}
         names = [each.get("resourceClaimName") or created.get(each["name"]) for each in pod["spec"].get("resourceClaims") or ()]
+        if extended := pod.get("status", {}).get("extendedResourceClaimStatus"):
+            names.append(extended["resourceClaimName"])
         return [self.server.objects[CLAIM, pod["metadata"]["namespace"], name] for name in names if name]
 
     def others(self) -> None:

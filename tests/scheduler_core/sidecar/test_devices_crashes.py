@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler_core.sidecar.writes import AllocateClaim, ReleaseClaim
+from scheduler_core.sidecar.writes import AllocateClaim, AllocateExtended, ReleaseClaim
 from tests.scheduler_core.builders import leaf, node, pod, racks
 from tests.scheduler_core.plugins.device_objects import device_class, device_slice, resource_claim, template, wanting
 from tests.scheduler_core.sidecar.device_world import DeviceWorld, allocated
@@ -37,6 +37,47 @@ def cluster(free: int = 1) -> list[Json]:
 def gang(count: int = 3) -> list[Json]:
     """A gang in one rack, each pod with a claim, which only rack b can satisfy."""
     return [*cluster(), leaf("g", count, "rack"), *members("g", count)]
+
+
+RESOURCE = "example.com/gpu"
+
+
+def extended_gang(count: int = 3) -> list[Json]:
+    """A gang in one rack whose pods request a resource that devices provide, and in rack b also a node by itself."""
+    pods = [pod(f"g-{number}", "g", cpu="1") for number in range(count)]
+    for each in pods:
+        each["spec"]["containers"][0] |= {"name": "main"}
+        each["spec"]["containers"][0]["resources"]["requests"][RESOURCE] = "1"
+    objects = [each for each in cluster() if each["kind"] != "DeviceClass"]
+    for each in objects:
+        if each["metadata"]["name"] == "b-2":
+            each["status"]["allocatable"][RESOURCE] = "4"
+    return [*objects, device_class(extendedResourceName=RESOURCE), leaf("g", count, "rack"), *pods]
+
+
+@pytest.mark.parametrize("strategy", ["complete", "greedy"])
+def test_claims_for_extended_resources_are_created_once_wherever_the_process_is_killed(strategy):
+    world = lived(world_of(extended_gang(), Luck(random.Random(0)), strategy), [])
+    writes = len(world.written)
+    assert 2 == sum(isinstance(each, AllocateExtended) for each in world.written)
+    for crash in range(writes + 1):
+        world = lived(world_of(extended_gang(), Luck(random.Random(crash)), strategy), [crash])
+        assert is_complete(world.server.objects, world.server.objects["PodGroup", "default", "g"]), crash
+        assert (2, []) == (len(world.claims()), held_for_nobody(world))
+        for name, each in world.server.objects.items():
+            if name[0] == "Pod" and each["spec"]["nodeName"] != "b-2":
+                (mapping,) = each["status"]["extendedResourceClaimStatus"]["requestMappings"]
+                assert {"containerName": "main", "resourceName": RESOURCE, "requestName": "container-0-request-1"} == mapping
+
+
+@MANY
+@given(data=st.data())
+def test_whatever_fails_extended_resources_are_not_given_twice(data):
+    luck = Luck(random.Random(data.draw(st.integers(0, 2**32))), fails=data.draw(st.sampled_from([0, 3, 6])), late=data.draw(st.booleans()))
+    second = [leaf("h", 2), *members("h", 2)]
+    world = world_of([*extended_gang(data.draw(st.integers(1, 3))), *second], luck, data.draw(st.sampled_from(["complete", "greedy"])))
+    lived(world, data.draw(st.lists(st.integers(0, 12), max_size=3)))
+    assert ([], []) == (partial(world.server.objects), held_for_nobody(world))
 
 
 def held_for_nobody(world: DeviceWorld) -> list[str]:

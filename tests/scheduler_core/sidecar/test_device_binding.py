@@ -1,0 +1,178 @@
+"""Pods with claims to devices in the sidecar: what is written for them, and what they wait for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scheduler_core.model.scheduler_profile import SchedulerProfile
+from scheduler_core.sidecar.client.requests import GATE
+from scheduler_core.sidecar.writes import (
+    AllocateClaim,
+    AllocateExtended,
+    Bind,
+    RecordEvent,
+    ReleaseClaim,
+    Ungate,
+    WriteOutcome,
+)
+from tests.scheduler_core.builders import leaf, node, pod
+from tests.scheduler_core.plugins.device_objects import device, device_class, device_slice, only_on, resource_claim, wanting
+from tests.scheduler_core.sidecar.histories import Json, raw
+from tests.scheduler_core.sidecar.test_scheduler import MUSTER, Scene, of
+
+RESOURCE = "example.com/gpu"
+
+
+def requesting(resource: str = RESOURCE, **more: Any) -> Json:
+    each = pod("p", **MUSTER, **more)
+    each["spec"]["containers"][0]["resources"]["requests"][resource] = "1"
+    return each
+
+
+def test_pod_whose_device_is_in_use_is_placed_when_a_claim_is_released():
+    used = resource_claim("used", devices=["gpu=n/d"], users=["other"], nodes=only_on("n"))
+    scene = Scene(node("n"), device_class(), device_slice("n", "d"), used, resource_claim("c"), wanting("p", "g=c", **MUSTER))
+    assert [] == of(AllocateClaim, scene.writes())
+    scene.now += 20
+    free = resource_claim("used")
+    scene.put(free)
+    (write,) = of(AllocateClaim, scene.writes())
+    assert ("c", [("gpu.example", "n", "d")]) == (write.target.name, [each.id for each in write.allocation.devices])
+
+
+@pytest.mark.parametrize("change", [device_slice("n", "d"), {**device_class(), "spec": {"selectors": []}}])
+def test_pod_without_devices_is_placed_when_they_are_published_or_their_class_changes(change):
+    objects = [node("n"), device_class(selectors=[{"cel": {"expression": "false"}}]), resource_claim("c"), wanting("p", "g=c", **MUSTER)]
+    scene = Scene(*objects, *([device_slice("n", "d")] if change["kind"] == "DeviceClass" else []))
+    assert [] == of(AllocateClaim, scene.writes())
+    scene.now += 20
+    scene.put(device_class(), change)
+    assert 1 == len(of(AllocateClaim, scene.writes()))
+
+
+def test_devices_that_are_being_allocated_are_not_given_to_another_pod():
+    scene = Scene(node("n"), device_class(), device_slice("n", "d"), resource_claim("c"), wanting("p", "g=c", **MUSTER))
+    (write,) = of(AllocateClaim, scene.writes())
+    scene.put(resource_claim("e"), wanting("q", "g=e", **MUSTER))
+    assert [] == of(AllocateClaim, scene.writes())
+    # A refused write allocates nothing.
+    scene.scheduler.done(write, WriteOutcome.REFUSED, "no", scene.now)
+    scene.now += 20
+    (second,) = {each.target.name for each in of(AllocateClaim, scene.writes())}
+    assert second in {"c", "e"}
+
+
+def test_allocation_of_a_root_that_is_gone_is_taken_back():
+    scene = Scene(node("n"), device_class(), device_slice("n", "d"), resource_claim("c"), wanting("p", "g=c", **MUSTER))
+    (write,) = of(AllocateClaim, scene.writes())
+    scene.delete("Pod", "p")
+    scene.writes()
+    assert [ReleaseClaim(write.target, write.consumers)] == list(scene.scheduler.done(write, WriteOutcome.DONE, "", scene.now))
+
+
+def test_release_that_may_have_failed_is_repeated():
+    scene = Scene(node("n"), device_class(), device_slice("n", "d"), resource_claim("c"), wanting("p", "g=c", **MUSTER))
+    (write,) = of(AllocateClaim, scene.writes())
+    release = ReleaseClaim(write.target, write.consumers)
+    assert (release,) == scene.scheduler.done(release, WriteOutcome.FAILED, "timeout", scene.now)
+    assert () == scene.scheduler.done(release, WriteOutcome.DONE, "", scene.now)
+
+
+def test_claim_that_is_allocated_without_a_time_by_another_scheduler_is_reserved():
+    claim = resource_claim("c", devices=["gpu=n/d"], users=["other"], nodes=only_on("n"))
+    del claim["status"]["allocation"]["allocationTimestamp"]
+    scene = Scene(node("n"), node("m"), device_class(), device_slice("n", "d"), claim, wanting("p", "g=c", **MUSTER))
+    (write,) = of(AllocateClaim, scene.writes())
+    assert (["p"], [("gpu.example", "n", "d")]) == ([each.name for each in write.consumers], [each.id for each in write.allocation.devices])
+
+
+def test_pod_with_a_reserved_claim_is_bound_at_once():
+    scene = Scene(node("n"), device_class(), device_slice("n", "d"), resource_claim("c"), wanting("p", "g=c", **MUSTER))
+    uid = scene.server.objects["Pod", "default", "p"]["metadata"]["uid"]
+    scene.put(resource_claim("c", devices=["gpu=n/d"], users=[uid], nodes=only_on("n")))
+    assert {"p"} == {each.pod.name for each in of(Bind, scene.writes())}
+
+
+def test_gate_of_a_pod_is_not_removed_before_its_claims_are_reserved():
+    gated = wanting("p", "g=c", schedulingGates=[{"name": GATE}])
+    scene = Scene(node("n"), device_class(), device_slice("n", "d"), resource_claim("c"), gated, ungate=True)
+    assert [] == of(Ungate, scene.writes())
+    explained = scene.scheduler.explain("default", "p")
+    assert explained is not None
+    assert "claim default/c is not reserved for pod default/p" in explained.decision.message
+    uid = scene.server.objects["Pod", "default", "p"]["metadata"]["uid"]
+    scene.now += 20
+    scene.put(resource_claim("c", devices=["gpu=n/d"], users=[uid], nodes=only_on("n")))
+    assert {"p"} == {each.pod.name for each in of(Ungate, scene.writes())}
+
+
+@pytest.mark.parametrize("profile", [SchedulerProfile(), SchedulerProfile(ignored=frozenset({RESOURCE}))])
+def test_extended_resource_that_a_class_provides_is_allocated_and_a_missing_device_is_not_proved(profile):
+    objects = [node("n"), device_class(extendedResourceName=RESOURCE), requesting()]
+    scene = Scene(*objects, profile=profile)
+    writes = scene.writes()
+    assert [] == of(Bind, writes) + of(AllocateExtended, writes)
+    assert not [each.message for each in of(RecordEvent, writes) if "proved" in each.message]
+    scene.now += 20
+    scene.put(device_slice("n", "d"))
+    (write,) = of(AllocateExtended, scene.writes())
+    assert ((("container-0-request-1", "gpu", 1),), ((0, RESOURCE, "container-0-request-1"),)) == (write.requests, write.mappings)
+
+
+def test_node_that_has_the_resource_itself_needs_no_claim():
+    own = node("n")
+    own["status"]["allocatable"][RESOURCE] = "1"
+    scene = Scene(own, device_class(extendedResourceName=RESOURCE), device_slice("n", "d"), requesting())
+    assert {"p"} == {each.pod.name for each in of(Bind, scene.writes())}
+
+
+def test_claim_of_an_earlier_attempt_for_extended_resources_is_deleted():
+    scene = Scene(node("n"), device_class(extendedResourceName=RESOURCE), device_slice("n", "d"), requesting())
+    uid = scene.server.objects["Pod", "default", "p"]["metadata"]["uid"]
+    owner = {"kind": "Pod", "name": "p", "uid": uid, "controller": True}
+    annotations = {"resource.kubernetes.io/extended-resource-claim": "true"}
+    scene.put(resource_claim("p-extended-resources-x", annotations=annotations, ownerReferences=[owner]))
+    writes = scene.writes()
+    assert (["DeleteExtended"], []) == (
+        [type(each).__name__ for each in writes if hasattr(each, "target") and each.target.kind == "ResourceClaim"],
+        of(Bind, writes),
+    )
+    scene.now += 20
+    scene.delete("ResourceClaim", "p-extended-resources-x")
+    assert 1 == len(of(AllocateExtended, scene.writes()))
+
+
+def test_gang_is_bound_only_after_the_last_of_its_claims():
+    gang = [leaf("g", 2), *(wanting(f"g-{number}", f"g=c{number}", group="g", **MUSTER) for number in range(2))]
+    scene = Scene(node("n"), device_class(), device_slice("n", "d", "e"), resource_claim("c0"), resource_claim("c1"), *gang)
+    first, second = of(AllocateClaim, scene.writes())
+    for write in (first, second):
+        claim = scene.server.objects["ResourceClaim", "default", write.target.name]
+        results = [
+            {"request": each.request, "driver": each.id[0], "pool": each.id[1], "device": each.id[2]} for each in write.allocation.devices
+        ]
+        reserved = [{"resource": "pods", "name": each.name, "uid": each.uid} for each in write.consumers]
+        claim = {**claim, "status": {"allocation": {"devices": {"results": results}}, "reservedFor": reserved}}
+        scene.server.put(claim)
+        scene.store.apply("ResourceClaim", "MODIFIED", raw(scene.server.objects["ResourceClaim", "default", write.target.name]))
+        binds = of(Bind, scene.scheduler.done(write, WriteOutcome.DONE, "", scene.now))
+        assert len(binds) == (2 if write is second else 0)
+
+
+def test_devices_whose_binding_failed_are_released_and_reported():
+    conditions = {"bindingConditions": ["ok"], "bindingFailureConditions": ["bad"]}
+    slices = device_slice("n", device("d", **conditions))
+    scene = Scene(node("n"), device_class(), slices, resource_claim("c"), wanting("p", "g=c", **MUSTER))
+    uid = scene.server.objects["Pod", "default", "p"]["metadata"]["uid"]
+    claim = resource_claim("c", devices=["gpu=n/d"], users=[uid], nodes=only_on("n"), results=conditions)
+    scene.put(claim)
+    assert [] == of(Bind, scene.writes())
+    claim["status"]["devices"] = [{"driver": "gpu.example", "pool": "n", "device": "d", "conditions": [{"type": "bad", "status": "True"}]}]
+    scene.put(claim)
+    scene.now += 2
+    writes = scene.writes()
+    assert ["c"] == [each.target.name for each in of(ReleaseClaim, writes)]
+    messages = [each.message for each in of(RecordEvent, writes)]
+    assert "allocating devices failed: the devices of claim default/c could not be bound to node n; it is retried" in messages
