@@ -119,13 +119,27 @@ class LivePlacementState:
         stateful: StatefulPlugins,
         nominated: Iterable[PodRecord],
         plugins: Plugins = NO_PLUGINS,
+        *,
+        provisioned: Counter[tuple[str, int]] | None = None,
     ) -> PlacementState:
-        """Return a PlacementState for one cycle; what the cycle assumes does not change this live state."""
+        """Return a PlacementState for one cycle; what the cycle assumes does not change this live state.
+
+        *provisioned* as in PlacementState.
+        """
         ledger = Ledger(self.topology)
         self.requested.fill(ledger)
         nominations = Nominations(ledger, nominated)
         ledger.forget()
-        profile = self.profile(ignore)
         return PlacementState(
-            self.nodes, self.topology, ledger, profile, stateful, self.allocatable, self.has_cpu_and_memory, options, nominations, plugins
+            self.nodes,
+            self.topology,
+            ledger,
+            self.profile(ignore),
+            stateful,
+            self.allocatable,
+            self.has_cpu_and_memory,
+            options,
+            nominations,
+            plugins,
+            provisioned=Counter(provisioned),
         )

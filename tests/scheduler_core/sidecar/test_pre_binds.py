@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import pytest
+
 from scheduler_core.model.decision import Decision, Status
 from scheduler_core.sidecar.queue.entities import EntityQueue, QueuedEntity
 from scheduler_core.sidecar.queue.pre_binds import PreBindsInFlight
 from scheduler_core.sidecar.queue.states import PreBinding
 from scheduler_core.sidecar.writes import Ref, SelectNode, WriteOutcome
+from tests.scheduler_core.builders import Json, leaf, node
+from tests.scheduler_core.plugins.test_delayed_claims import DYNAMIC, capacity, claim, driver, using
 from tests.scheduler_core.sidecar.test_entities import begun, empty
+from tests.scheduler_core.sidecar.test_scheduler import Scene, of
 
 CLAIM = Ref("PersistentVolumeClaim", "default", "c", "u")
 
@@ -28,3 +33,27 @@ def test_result_goes_to_each_root_that_waits_for_an_equal_write():
     pre_binds.ended(SelectNode(CLAIM, "m"), WriteOutcome.REFUSED, "no")
     ((entity, state),) = pre_binds.pop_changed(0.0)
     assert (other, {CLAIM: WriteOutcome.REFUSED}, {CLAIM: "no"}) == (entity, state.outcomes, state.failures)
+
+
+@pytest.mark.parametrize(("size", "selected"), [("9Gi", {"c-g"}), ("10Gi", {"c-g", "c-h"})], ids=["too little", "enough"])
+def test_storage_of_volumes_that_are_being_bound_counts_in_later_cycles(size, selected):
+    def gang(name: str) -> list[Json]:
+        return [
+            claim(f"c-{name}", storage_class="dyn"),
+            leaf(name, 1),
+            using(f"c-{name}", name=f"p-{name}", group=name, schedulerName="muster"),
+        ]
+
+    scene = Scene(
+        node("n", zone="a"),
+        DYNAMIC,
+        driver(),
+        capacity("cap", "a", capacity=size),
+        *gang("g"),
+        strategy="complete",
+        scheduler_name="muster",
+    )
+    writes = scene.writes()
+    scene.put(*gang("h"))
+    writes += scene.wait(1)
+    assert selected == {each.target.name for each in of(SelectNode, writes)}
