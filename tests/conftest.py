@@ -43,6 +43,8 @@ LONG = tuple(
 """Files that take longest: another worker that starts one of them last keeps the rest waiting."""
 PARSED = ("tests/test_architecture.py", "tests/test_project.py", f"{INSTALLATION}test_extras.py")
 """Files that need the syntax trees of all modules, which a process parses once."""
+BACKWARDS = 4
+"""Of so many workers one takes its tests from the end of the queue."""
 TOGETHER = (
     INSTALLATION,
     *(
@@ -122,8 +124,8 @@ class ByControlPlane(LoadScopeScheduling):
 
     A worker keeps a control plane for all its files, and each file starts its other processes once.  The same holds for other files
     and folders with something that takes long to make.  (The marker ``xdist_group`` would do, but pytest-xdist 3.8 does not see it under
-    pytest 9.2.)  The files on a control plane are first in the queue.  Every second worker takes from its end, so that CPU-bound tests
-    run while others wait.
+    pytest 9.2.)  The files on a control plane are first in the queue, because they wait for half of their time.  One worker in four
+    takes from its end: while the others wait, CPU-bound tests run, and enough of them are left for the end, when no worker waits.
 
     With a unit for nearly each test, work that pytest-xdist does for all units of a worker at each result would be quadratic.
     """
@@ -136,7 +138,7 @@ class ByControlPlane(LoadScopeScheduling):
         return next(filter(nodeid.startswith, TOGETHER), nodeid)
 
     def _assign_work_unit(self, node: WorkerController) -> None:
-        if int(node.gateway.id.removeprefix("gw")) % 2:
+        if int(node.gateway.id.removeprefix("gw")) % BACKWARDS == 1:
             self.workqueue.move_to_end(next(reversed(self.workqueue)), last=False)
         scope, unit = self.workqueue.popitem(last=False)
         self.assigned_work[node][scope] = unit
