@@ -115,6 +115,25 @@ def test_kube_scheduler_places_pods_on_the_best_nodes_of_their_profiles(plane, a
     assert ties < decided * 4 // 5
 
 
+def test_all_nodes_are_scored_with_a_percentage_of_100(plane, api, namespace, nodes):
+    """With the global percentage kube-scheduler would score 100 of these nodes, and mostly miss the only one that the pods prefer."""
+    config = configuration({"schedulerName": "whole", "percentageOfNodesToScore": 100}, percentageOfNodesToScore=1)
+    nodes(*(node(f"n{number:03}", {"preferred": "yes"} if number == 200 else {}, cpu=64, memory="64Gi") for number in range(250)))
+    expression = {"key": "preferred", "operator": "Exists"}
+    terms = [{"weight": 100, "preference": {"matchExpressions": [expression]}}]
+    spec = {"schedulerName": "whole", "affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": terms}}}
+    pods = [pod(f"p{number}", namespace, spec=spec, cpu="100m", memory="100Mi") for number in range(4)]
+    assert all(best_nodes([*api.objects("Node"), each], each["metadata"]["name"], config) == {"n200"} for each in pods)
+    plane.start_scheduler(config)
+    try:
+        for each in pods:
+            api.create(each)
+            decided = api.wait("Pod", each["metadata"]["name"], namespace, until=lambda each: bool(each) and is_decided(each))
+            assert decided["spec"].get("nodeName") == "n200"
+    finally:
+        plane.scheduler.stop()
+
+
 def is_decided(each: Json) -> bool:
     conditions = {one["type"]: one["status"] for one in each["status"].get("conditions", ())}
     return "nodeName" in each["spec"] or conditions.get("PodScheduled") == "False"
