@@ -156,8 +156,9 @@ class DeviceWorld(World):
             self.bind_devices()
 
     def create_claims(self) -> None:
+        """Create the claims of pods and PodGroups from templates, and name them in their status."""
         for name, each in list(self.server.objects.items()):
-            if name[0] != "Pod" or "deletionTimestamp" in each["metadata"]:
+            if name[0] not in ("Pod", "PodGroup") or "deletionTimestamp" in each["metadata"]:
                 continue
             made: Any = copy.deepcopy(each)
             statuses = made.setdefault("status", {}).setdefault("resourceClaimStatuses", [])
@@ -165,19 +166,25 @@ class DeviceWorld(World):
                 template = entry.get("resourceClaimTemplateName")
                 if not template or any(status["name"] == entry["name"] for status in statuses):
                     continue
-                claim_name = f"{name[2]}-{entry['name']}-{each['metadata']['uid'].rpartition('-')[2]}"
-                owner = {"kind": "Pod", "name": name[2], "uid": each["metadata"]["uid"], "controller": True, "apiVersion": "v1"}
-                self.server.put(
-                    {
-                        "apiVersion": "resource.k8s.io/v1",
-                        "kind": CLAIM,
-                        "metadata": {"name": claim_name, "namespace": name[1], "ownerReferences": [owner]},
-                        "spec": self.server.objects[TEMPLATE, name[1], template]["spec"]["spec"],
-                    }
-                )
-                statuses.append({"name": entry["name"], "resourceClaimName": claim_name})
+                if (created := self.of_group(each, entry["name"])) is None:
+                    created = f"{name[2]}-{entry['name']}-{each['metadata']['uid'].rpartition('-')[2]}"
+                    owner = {"kind": name[0], "name": name[2], "uid": each["metadata"]["uid"], "controller": True, "apiVersion": "v1"}
+                    metadata = {"name": created, "namespace": name[1], "ownerReferences": [owner]}
+                    spec = self.server.objects[TEMPLATE, name[1], template]["spec"]["spec"]
+                    self.server.put({"apiVersion": "resource.k8s.io/v1", "kind": CLAIM, "metadata": metadata, "spec": spec})
+                if created:
+                    statuses.append({"name": entry["name"], "resourceClaimName": created})
             if statuses != (each.get("status") or {}).get("resourceClaimStatuses", []):
                 self.server.put(made)
+
+    def of_group(self, pod: Json, entry: str) -> str | None:
+        """The claim that was created for the group of a pod, empty if it is yet to be; None if the entry is the pod's own."""
+        group = (pod["spec"].get("schedulingGroup") or {}).get("podGroupName", "")
+        found: Any = self.server.objects.get(("PodGroup", pod["metadata"]["namespace"], group)) if pod["kind"] == "Pod" else None
+        if found is None or all(each["name"] != entry for each in found["spec"].get("resourceClaims") or ()):
+            return None
+        statuses = (found.get("status") or {}).get("resourceClaimStatuses") or ()
+        return next((each["resourceClaimName"] for each in statuses if each["name"] == entry), "")
 
     def remove_consumers(self) -> None:
         """Reservations for pods and groups that are gone are removed; with the last, the claim is deallocated."""

@@ -11,6 +11,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.model.wire import ENCODER
 from scheduler_core.sidecar.cache.cache import KINDS, Cache
 
 Json = dict[str, Any]
@@ -132,7 +133,7 @@ def told(snapshot: ClusterSnapshot) -> Json:
                 {
                     resource: int(table.allocatable[row, index])
                     for resource, row in table.row.items()
-                    if row not in table.limit_rows and table.allocatable[row, index]
+                    if row not in table.limit_rows and table.allocatable[row, index] and resource not in table.backed
                 },
             )
             for index, name in enumerate(table.names)
@@ -149,6 +150,8 @@ def told(snapshot: ClusterSnapshot) -> Json:
 def _pod(pod: Any, resources: tuple[str, ...]) -> Json:
     fields = {field.name: getattr(pod, field.name) for field in dataclasses.fields(pod)}
     shape = {field.name: getattr(pod.shape, field.name) for field in dataclasses.fields(pod.shape) if field.name != "serial"}
+    # Specifications of claims are compared by identity.
+    shape["devices"] = ENCODER.encode(pod.shape.devices)
     shape["requests"] = sorted((resources[row], amount) for row, amount in pod.shape.requests)
     return fields | {"shape": shape, "labels": dict(pod.labels)}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from scheduler_core.sidecar.writes import AllocateClaim, AllocateExtended, ReleaseClaim
 from tests.scheduler_core.builders import leaf, node, pod, racks
-from tests.scheduler_core.plugins.device_objects import device_class, device_slice, resource_claim, template, wanting
+from tests.scheduler_core.plugins.device_objects import device, device_class, device_slice, request, resource_claim, template, wanting
 from tests.scheduler_core.sidecar.device_world import DeviceWorld, allocated
 from tests.scheduler_core.sidecar.gangs import is_complete, partial
 from tests.scheduler_core.sidecar.histories import Json
@@ -27,9 +28,9 @@ def members(group: str, count: int, *entries: str) -> list[Json]:
     return [wanting(f"{group}-{number}", *entries, group=group) for number in range(count)]
 
 
-def cluster(free: int = 1) -> list[Json]:
-    """Two racks of three nodes, with *free* devices on all nodes but one."""
-    devices = [f"d{number}" for number in range(free)]
+def cluster(free: int = 1, **content: Any) -> list[Json]:
+    """Two racks of three nodes, with *free* devices on all nodes but one; *content* are fields of the devices."""
+    devices = [device(f"d{number}", **content) for number in range(free)]
     slices = [device_slice(f"{rack}-{number}", *devices) for rack in "ab" for number in range(3) if (rack, number) != ("a", 2)]
     return [*racks({"a": 3, "b": 3}, cpu="1"), device_class(), template(), *slices]
 
@@ -115,19 +116,22 @@ def test_gang_is_bound_after_its_claims_wherever_the_process_is_killed(strategy)
 @MANY
 @given(data=st.data())
 def test_whatever_fails_no_gang_is_half_bound_and_no_device_is_given_twice(data):
-    shared = data.draw(st.booleans())
-    entries = ("g:one", "s=shared") if shared else ("g:one",)
-    second = [
-        leaf("h", 2, data.draw(st.sampled_from(["rack", ""]))),
-        *members("h", 2, *(entries if data.draw(st.booleans()) else ("g:one",))),
-    ]
-    luck = Luck(random.Random(data.draw(st.integers(0, 2**32))), fails=data.draw(st.sampled_from([0, 3, 6])), late=data.draw(st.booleans()))
-    count = data.draw(st.integers(1, 3))
-    fabric = [device_slice(None, "f0", "f1", pool="fabric", allNodes=True)] if shared else []
-    named = [resource_claim("shared")] if shared else []
-    objects = [*cluster(data.draw(st.integers(1, 2))), *fabric, *named, leaf("g", count, "rack"), *members("g", count, *entries), *second]
-    world = world_of(objects, luck, data.draw(st.sampled_from(["complete", "greedy"])))
-    lived(world, data.draw(st.lists(st.integers(0, 12), max_size=3)))
+    """Claims of the pods, of the PodGroup and of all, in any order; devices that are attached, or cannot be."""
+    draw = data.draw
+    conditions = {"bindsToNode": True, "bindingConditions": ["ok"], "bindingFailureConditions": ["bad"]} if draw(st.booleans()) else {}
+    fabric = [device_slice(None, "f0", "f1", pool="fabric", allNodes=True), resource_claim("shared", request("gpu"))]
+    objects = [*cluster(draw(st.integers(1, 2)), **conditions), *fabric]
+    for group in ("g", "h"):
+        count = draw(st.integers(1, 3))
+        entries = draw(st.lists(st.sampled_from(["g:one", "s=shared", "of:one"]), min_size=1, max_size=3, unique=True))
+        made = leaf(group, count, draw(st.sampled_from(["rack", ""])))
+        if "of:one" in entries:
+            made["spec"]["resourceClaims"] = [{"name": "of", "resourceClaimTemplateName": "one"}]
+        objects += [made, *members(group, count, *entries)]
+    luck = Luck(random.Random(draw(st.integers(0, 2**32))), fails=draw(st.sampled_from([0, 3, 6])), late=draw(st.booleans()))
+    world = world_of(objects, luck, draw(st.sampled_from(["complete", "greedy"])))
+    world.failing = frozenset(draw(st.sets(st.sampled_from(["a-0/d0", "b-0/d0"]))))
+    lived(world, draw(st.lists(st.integers(0, 12), max_size=3)))
     assert [] == partial(world.server.objects)
     assert [] == held_for_nobody(world)
     assert set(world.bound.values()) <= {1}
