@@ -2,6 +2,7 @@
 
 edits           kinds of changes: text and steps
 node_edits      nodes that are added
+device_edits    claims to devices, and devices that are added
 storage_edits   volumes, classes, storage capacity and attach limits that are changed
 pod_edits       tolerations, selectors and gates of pending pods
 raw_objects     raw objects of a cluster by name

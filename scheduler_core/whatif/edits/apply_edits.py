@@ -10,7 +10,7 @@ import numpy as np
 
 from scheduler_core.loading.claim_options import report_storage
 from scheduler_core.loading.drafts import Draft
-from scheduler_core.loading.gather import CAPACITY_KINDS, VOLUME_KINDS, GatheredObjects, gather
+from scheduler_core.loading.gather import CAPACITY_KINDS, DEVICE_KINDS, VOLUME_KINDS, GatheredObjects, gather
 from scheduler_core.loading.load import load_gathered
 from scheduler_core.loading.priority import Priorities
 from scheduler_core.loading.read_groups import completed, group_priorities, read_kind
@@ -34,7 +34,7 @@ from validators.model.workload import Workload
 
 T = TypeVar("T")
 _GROUPS = ("PodGroup", "CompositePodGroup")
-STORAGE_KINDS = (*VOLUME_KINDS, *CAPACITY_KINDS, "CSINode")
+CLAIM_KINDS = (*VOLUME_KINDS, *CAPACITY_KINDS, "CSINode", *DEVICE_KINDS)
 """Kinds on which the requests of pods depend: a snapshot with other objects of them is loaded again."""
 
 
@@ -82,10 +82,10 @@ def reloaded(book: Book, snapshot: ClusterSnapshot, steps: Sequence[Step]) -> Cl
     return load_gathered(book.kinds_after(steps), [], snapshot.profiles, snapshot.nodes.device_levels)
 
 
-def changes_storage(steps: Sequence[Step]) -> bool:
-    """Return whether *steps* change claims, volumes, classes, storage capacity, or the attach limits of existing nodes."""
+def changes_claims(steps: Sequence[Step]) -> bool:
+    """Return whether *steps* change claims, what provides them, or the attach limits of existing nodes."""
     applied_kinds = {(str(step.apply.get("kind")), str(step.apply["metadata"]["name"])) for step in steps if step.apply is not None}
-    return any(kind in STORAGE_KINDS and not (kind == "CSINode" and ("Node", name) in applied_kinds) for kind, name in applied_kinds)
+    return any(kind in CLAIM_KINDS and not (kind == "CSINode" and ("Node", name) in applied_kinds) for kind, name in applied_kinds)
 
 
 def _with_groups(snapshot: ClusterSnapshot, objects: Mapping[str, list[GatheredObjects]]) -> ClusterSnapshot:

@@ -20,6 +20,7 @@ from scheduler_core.whatif.remedies import candidates, conflict
 from scheduler_core.whatif.remedies.capacity_remedies import CapacityRemedies
 from scheduler_core.whatif.remedies.conflict import Conflict
 from scheduler_core.whatif.remedies.lower_demands import keep_alike, keep_lowered
+from scheduler_core.whatif.remedies.provide_devices import ProvidingDevices
 from scheduler_core.whatif.remedies.provide_storage import ProvidingStorage
 from scheduler_core.whatif.remedies.verified import Finding
 from scheduler_core.whatif.trial.present_capacity import PresentCapacity
@@ -96,6 +97,7 @@ class _Search:
         self._capacity = capacity
         self._making = CapacityRemedies(finding, capacity)
         self._providing = ProvidingStorage(finding, capacity, book)
+        self._devices = ProvidingDevices(finding, capacity, book)
         self._relaxed = candidates.relaxations(capacity.snapshot, finding.subject)
 
     def run(self) -> tuple[tuple[Remedy, ...], str]:
@@ -138,6 +140,7 @@ class _Search:
         for area in areas if self._evicts else ():
             self._making.keep_evicted(area)
         self._providing.keep(_AREAS)
+        self._devices.keep(_AREAS)
         self._making.keep_more(areas, _AREAS)
 
     def _paired(self) -> None:

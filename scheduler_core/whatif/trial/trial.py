@@ -13,7 +13,7 @@ from scheduler_core.model.entity import Entity
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.queueing.queue_order import OrderError
-from scheduler_core.whatif.edits.apply_edits import applied, changes_storage, reloaded
+from scheduler_core.whatif.edits.apply_edits import applied, changes_claims, reloaded
 from scheduler_core.whatif.edits.edits import Both, Edit, Evicted, Moved
 from scheduler_core.whatif.edits.raw_objects import Book
 from scheduler_core.whatif.trial.prepared_cluster import Placed, PreparedCluster, Tried
@@ -147,7 +147,7 @@ class Trial:
             TrialsSpentError: a limit is reached.
 
         """
-        if changes_storage(steps):
+        if changes_claims(steps):
             decision = self.decision(steps)
             return None if decision is None else [*decision.assignments.items()]
         adds = any(step.apply is not None and step.apply.get("kind") == "Node" for step in steps)
@@ -202,7 +202,7 @@ class Trial:
 
     def _changed(self, steps: Sequence[Step]) -> ClusterSnapshot:
         """Return the cluster after *steps*, with feature gates applied."""
-        if self._book is not None and changes_storage(steps):
+        if self._book is not None and changes_claims(steps):
             snapshot = reloaded(self._book, self._snapshot, steps)
         else:
             snapshot = applied(self._snapshot, steps)

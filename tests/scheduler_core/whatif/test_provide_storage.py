@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Status, Step
-from scheduler_core.whatif.edits.apply_edits import applied, changes_storage, reloaded
+from scheduler_core.whatif.edits.apply_edits import applied, changes_claims, reloaded
 from scheduler_core.whatif.edits.raw_objects import Book
 from scheduler_core.whatif.remedies.remedies import remedies
 from tests.sampling import sampled
@@ -225,7 +225,7 @@ def test_reloaded_snapshot_is_that_of_the_changed_objects(name):
     objects = [*RACKS, *SITUATIONS[name][0]]
     (decision,) = not_placed(objects)
     for each in remedies(objects, load(objects), decision, COMPLETE):
-        if changes_storage(each.steps):
+        if changes_claims(each.steps):
             changed = reloaded(Book(objects), load(objects), each.steps)
             assert placement_inputs(load(after(objects, each.steps))) == placement_inputs(changed)
 
@@ -235,7 +235,7 @@ def test_node_that_is_added_with_its_attach_limits_is_not_loaded_again():
     objects = [*RACKS, DYNAMIC, *limits, *each_claiming(3, storage="dyn")]
     (decision,) = not_placed(objects)
     more = next(each for each in remedies(objects, load(objects), decision, COMPLETE) if "more node" in each.change)
-    assert not changes_storage(more.steps)
+    assert not changes_claims(more.steps)
     assert placement_inputs(load(after(objects, more.steps))) == placement_inputs(applied(load(objects), more.steps))
 
 

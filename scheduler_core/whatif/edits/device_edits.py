@@ -1,0 +1,181 @@
+"""Changes of claims to devices, and of the devices that nodes have."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+
+from scheduler_core.diagnosis import phrases
+from scheduler_core.model.decision import Step
+from scheduler_core.whatif.edits.edits import MORE_STORAGE, RELAXED, Weight
+from scheduler_core.whatif.edits.node_templates import Content, section
+from scheduler_core.whatif.edits.raw_objects import Book, Key
+
+MOST_IN_SLICE = 64
+"""Maximum number of devices of a ResourceSlice to which devices are added; the API server allows more, but not for all devices."""
+_ADDED = "added"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ChangedDevices:
+    """Objects about devices that are changed or added.
+
+    Attributes:
+        words: the change in words.
+        change: returns the changed objects; None if they cannot be changed.
+        extent: see Edit.
+        relaxes: True if claims request less, False if there are more devices.
+
+    """
+
+    words: str
+    change: Callable[[Book], Sequence[Content] | None]
+    extent: int = 1
+    relaxes: bool = True
+
+    @property
+    def weight(self) -> Weight:
+        """See Edit."""
+        return RELAXED if self.relaxes else MORE_STORAGE, self.extent
+
+    def steps(self, book: Book) -> tuple[Step, ...] | None:
+        """See Edit."""
+        changed = self.change(book)
+        return None if not changed else tuple(Step(apply=each) for each in changed)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ClaimSource:
+    """Objects from which pods get one of their claims: a template, or ResourceClaims of equal pods.
+
+    Attributes:
+        title: the object in words; of several claims the first.
+        objects: their kinds, namespaces and names.
+
+    """
+
+    title: str
+    objects: tuple[Key, ...]
+
+    def edit(self, words: str, change: Callable[[Content], bool]) -> ChangedDevices:
+        """Return the edit by which *change* changes the ``devices`` of all objects; it returns whether it did."""
+
+        def changed(book: Book) -> list[Content] | None:
+            result = []
+            for key in self.objects:
+                if (content := book.get(*key)) is None or not change(_devices(content)):
+                    return None
+                result.append(content)
+            return result
+
+        return ChangedDevices(words, changed, len(self.objects))
+
+    def devices(self, book: Book) -> Content:
+        """Return a copy of ``devices`` of the first object."""
+        return _devices(book.get(*self.objects[0]) or {})
+
+    def tolerating(self, request: str, taint: Mapping[str, str]) -> ChangedDevices:
+        """Return the edit by which *request* tolerates *taint*."""
+        value = taint.get("value", "")
+        toleration = {"key": taint["key"], "effect": taint["effect"], **_operator(value)}
+        text = f"{taint['key']}{f'={value}' if value else ''}:{taint['effect']}"
+
+        def change(devices: Content) -> bool:
+            return _change_request(devices, request, lambda each: each.setdefault("tolerations", []).append(toleration))
+
+        return self.edit(f"device taint {text} tolerated by request {request} of {self.title}", change)
+
+    def without_selectors(self, request: str) -> ChangedDevices:
+        """Return the edit that drops the selectors of *request*."""
+
+        def change(devices: Content) -> bool:
+            return _change_request(devices, request, lambda each: each.pop("selectors", None))
+
+        return self.edit(f"selectors of request {request} of {self.title} dropped", change)
+
+    def with_class(self, request: str, before: str, name: str) -> ChangedDevices:
+        """Return the edit by which *request* has the class *name*."""
+
+        def change(devices: Content) -> bool:
+            return _change_request(devices, request, lambda each: each.update(deviceClassName=name))
+
+        return self.edit(f"class of request {request} of {self.title} changed from {before} to {name}", change)
+
+    def without_constraint(self, attribute: str) -> ChangedDevices:
+        """Return the edit that drops the constraints about *attribute*."""
+
+        def change(devices: Content) -> bool:
+            before = devices.get("constraints") or []
+            devices["constraints"] = [
+                each for each in before if attribute not in (each.get("matchAttribute"), each.get("distinctAttribute"))
+            ]
+            return len(devices["constraints"]) < len(before)
+
+        return self.edit(f"constraint about {attribute} of {self.title} dropped", change)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class LikeDevice:
+    """Published device that more devices are like: its slice, and its name there."""
+
+    published: str
+    name: str
+
+
+def more_devices(numbers: Mapping[str, int], like: Mapping[str, LikeDevice], device_class: str, where: str) -> ChangedDevices:
+    """Return the edit that adds devices to slices.
+
+    Args:
+        numbers: number of devices by node.
+        like: the device of each node that they are like.
+        device_class: their class, for the words.
+        where: the domain in words; empty for the cluster.
+
+    """
+    total, nodes = sum(numbers.values()), phrases.listed(sorted(numbers))
+    words = f"{phrases.counted(total, 'more device')} of class {device_class}{f' in {where}' if where else ''}, on {nodes}"
+
+    def change(book: Book) -> list[Content] | None:
+        result = []
+        for node, number in sorted(numbers.items()):
+            content = book.get("ResourceSlice", "", like[node].published)
+            devices = section(content or {}, "spec").get("devices") or []
+            original = next((each for each in devices if each.get("name") == like[node].name), None)
+            if content is None or original is None or len(devices) + number > MOST_IN_SLICE:
+                return None
+            names = {each.get("name") for each in devices}
+            free = (name for index in range(1, 2 * MOST_IN_SLICE) if (name := f"{original['name']}-{_ADDED}-{index}") not in names)
+            devices += [_renamed(original, next(free)) for _ in range(number)]
+            result.append(content)
+        return result
+
+    return ChangedDevices(words, change, total, relaxes=False)
+
+
+def _renamed(device: Content, name: str) -> Content:
+    changed = copy.deepcopy(device)
+    for content in (changed, section(changed, "basic")):
+        content.pop("taints", None)
+    return {**changed, "name": name}
+
+
+def _operator(value: str) -> Content:
+    return {"operator": "Equal", "value": value} if value else {"operator": "Exists"}
+
+
+def _devices(content: Content) -> Content:
+    """Return ``devices`` of a claim or of a template."""
+    spec = section(content, "spec")
+    return section(section(spec, "spec") if content.get("kind") == "ResourceClaimTemplate" else spec, "devices")
+
+
+def _change_request(devices: Content, name: str, change: Callable[[Content], object]) -> bool:
+    """Apply *change* to the request *name*, or to all its alternatives, and return whether something changed."""
+    request = next((each for each in devices.get("requests") or () if each.get("name") == name), None)
+    if request is None:
+        return False
+    before = copy.deepcopy(request)
+    for each in request.get("firstAvailable") or [request.get("exactly") or request]:
+        change(each)
+    return bool(request != before)

@@ -1,0 +1,151 @@
+"""Remedies about devices: each one works when it is applied to the objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scheduler_core.loading.load import load
+from scheduler_core.model.decision import Remedy, Status
+from scheduler_core.whatif.remedies.remedies import remedies
+from tests.scheduler_core.builders import leaf, node
+from tests.scheduler_core.plugins.device_objects import (
+    DRIVER,
+    device,
+    device_class,
+    device_slice,
+    only_on,
+    request,
+    resource_claim,
+    template,
+    wanting,
+)
+from tests.scheduler_core.whatif.cluster import COMPLETE, after, decided, not_placed
+
+RACKS = [node(name, rack=rack) for name, rack in (("a1", "r1"), ("a2", "r1"), ("b1", "r2"))]
+CLASSES = [device_class(), device_class("other", selectors=[{"cel": {"expression": "device.driver == 'other.example'"}}])]
+TAINT = {"key": "broken", "value": "yes", "effect": "NoSchedule"}
+
+
+def gang(size: int, *entries: str) -> list[dict[str, Any]]:
+    return [leaf("g", size, "rack"), *(wanting(f"p{number}", *entries, group="g") for number in range(size))]
+
+
+def found(*objects: dict[str, Any]) -> tuple[Remedy, ...]:
+    """Return the remedies for the only root; each was applied to the objects, and places it."""
+    everything = [*RACKS, *CLASSES, *objects]
+    (decision,) = not_placed(everything)
+    result = remedies(everything, load(everything), decision, COMPLETE)
+    for each in result:
+        assert [Status.SUCCESS] == [one.status for one in decided(after(everything, each.steps)).values()]
+    return result
+
+
+def changes(*objects: dict[str, Any]) -> list[str]:
+    return [each.change for each in found(*objects)]
+
+
+def test_a_rack_lacks_one_device() -> None:
+    slices = [device_slice("a1", "x", "y"), device_slice("a2", "x")]
+    result = found(*slices, template(), *gang(4))
+    (more,) = (each for each in result if "more device" in each.change)
+
+    assert more.change == "1 more device of class gpu in rack r1, on a1"
+    (step,) = more.steps
+    assert step.apply is not None
+    assert [each["name"] for each in step.apply["spec"]["devices"]] == ["x", "y", "x-added-1"]
+
+
+def test_devices_are_added_where_the_fewest_are_missing() -> None:
+    slices = [device_slice("a1", "x", "y", "z"), device_slice("a2", "x", "y"), device_slice("b1", "x")]
+
+    assert "1 more device of class gpu in rack r1, on a1" in changes(*slices, template("one", request(count=2)), *gang(3))
+
+
+def test_a_taint_can_be_tolerated() -> None:
+    broken = device("y", taints=[TAINT])
+    listed = changes(device_slice("a1", "x", broken), template(), *gang(2))
+
+    assert "device taint broken=yes:NoSchedule tolerated by request gpu of ResourceClaimTemplate default/one" in listed
+    assert "1 more device of class gpu in rack r1, on a1" in listed
+
+
+def test_a_selector_can_be_dropped() -> None:
+    large = request(selectors=[{"cel": {"expression": f"device.capacity['{DRIVER}'].memory.compareTo(quantity('80Gi')) >= 0"}}])
+    small = device("x", capacity={"memory": {"value": "40Gi"}})
+
+    assert "selectors of request gpu of ResourceClaimTemplate default/one dropped" in changes(
+        device_slice("a1", small), template("one", large), wanting()
+    )
+
+
+@pytest.mark.parametrize("wanted", ["other", "absent"])
+def test_another_class(wanted: str) -> None:
+    listed = changes(device_slice("a1", "x"), template("one", request(device_class=wanted)), wanting())
+
+    assert f"class of request gpu of ResourceClaimTemplate default/one changed from {wanted} to gpu" in listed
+
+
+def test_alternatives_are_changed_together() -> None:
+    alternatives = [{"name": name, "deviceClassName": "gpu", "count": count} for name, count in (("two", 2), ("one", 1))]
+    spec = template("one", {"name": "gpu", "firstAvailable": alternatives})
+    (tolerated,) = (each for each in found(device_slice("a1", device("x", taints=[TAINT])), spec, wanting()) if "tolerated" in each.change)
+    (step,) = tolerated.steps
+    assert step.apply is not None
+    requests = step.apply["spec"]["spec"]["devices"]["requests"][0]["firstAvailable"]
+    assert [[{"key": "broken", "operator": "Equal", "value": "yes", "effect": "NoSchedule"}]] * 2 == [
+        each["tolerations"] for each in requests
+    ]
+
+
+def test_a_constraint_can_be_dropped() -> None:
+    devices = [device(f"d{number}", {"numa": number}) for number in range(2)]
+    pair = template("one", request(count=2), constraints=[{"matchAttribute": f"{DRIVER}/numa"}])
+
+    assert f"constraint about {DRIVER}/numa of ResourceClaimTemplate default/one dropped" in changes(
+        device_slice("a1", *devices), pair, wanting()
+    )
+
+
+def test_claims_that_exist_are_changed_together() -> None:
+    owner = [{"kind": "Pod", "name": name, "controller": True, "apiVersion": "v1", "uid": name} for name in ("p0", "p1")]
+    claims = [resource_claim(f"c{number}", ownerReferences=[owner[number]]) for number in range(2)]
+    members = gang(2)
+    for number, each in enumerate(members[1:]):
+        each["status"]["resourceClaimStatuses"] = [{"name": "g", "resourceClaimName": f"c{number}"}]
+    broken = [device(name, taints=[TAINT]) for name in "xy"]
+    (tolerated,) = (each for each in found(device_slice("a1", *broken), template(), *claims, *members) if "tolerated" in each.change)
+
+    assert tolerated.change == "device taint broken=yes:NoSchedule tolerated by request gpu of ResourceClaim default/c0"
+    assert ["c0", "c1"] == [step.apply["metadata"]["name"] for step in tolerated.steps if step.apply is not None]
+
+
+def test_devices_that_share_counters_are_not_copied() -> None:
+    counters = {"memory": {"value": "40Gi"}}
+    sets = device_slice("a1", name="sets", count=2, sharedCounters=[{"name": "s", "counters": counters}])
+    used = device("x", consumesCounters=[{"counterSet": "s", "counters": counters}])
+
+    assert not [each for each in changes(sets, device_slice("a1", used, count=2), template(), *gang(2)) if "more device" in each]
+
+
+def test_nothing_is_proposed_for_a_claim_that_is_allocated() -> None:
+    claim = resource_claim("c", devices=["gpu=fabric/x"], nodes=only_on("gone"))
+
+    assert not changes(claim, wanting("p", "x=c"))
+
+
+def test_a_full_slice_gets_no_more_devices() -> None:
+    full = device_slice("a1", *(f"d{number}" for number in range(64)))
+    objects = [full, template("one", request(count=13)), *gang(5)]
+
+    assert not [each for each in changes(*objects) if "more device" in each]
+
+
+def test_devices_for_an_extended_resource() -> None:
+    provider = device_class("gpu", extendedResourceName="example.com/gpu")
+    resources = {"requests": {"cpu": "1", "example.com/gpu": "2"}, "limits": {"example.com/gpu": "2"}}
+    member = wanting("p", "none:none")
+    member["spec"] |= {"resourceClaims": [], "containers": [{"name": "main", "resources": resources}]}
+
+    assert "1 more device of class gpu, on a1" in changes(provider, device_slice("a1", "x"), member)
