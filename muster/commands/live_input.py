@@ -11,7 +11,7 @@ from muster import extras
 
 if TYPE_CHECKING:
     from muster.commands.progress import Progress
-    from muster.commands.simulate.cluster_input import ClusterInput
+    from muster.commands.simulate.completed_input import ClusterInput
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -50,7 +50,7 @@ def read_live(kubeconfig: str | None, context: str | None, progress: Progress) -
 
     """
     extras.require("cluster")
-    from muster.commands.simulate.cluster_input import ClusterInput
+    from muster.commands.simulate.completed_input import ClusterInput
     from muster.commands.snapshot import live_cluster
 
     progress.show("reading the cluster")

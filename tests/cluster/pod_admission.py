@@ -72,7 +72,7 @@ def shown(pod: Manifest) -> Manifest:
 
 def _answer(api: Api, namespace: str, pod: Manifest) -> Manifest:
     try:
-        return shown(api.create({**pod, "metadata": {**pod["metadata"], "namespace": namespace}}))
+        return shown(api.create({**pod, "metadata": {**pod["metadata"], "namespace": namespace}}, fieldValidation="Strict"))
     except ApiError as error:
         return {"refused": str(error.status.get("message", "")).replace(namespace, "NAMESPACE")}
 

@@ -67,7 +67,7 @@ def test_more_nodes_than_a_root_needs_are_explained():
 
     changes = {each["root"]["name"]: [remedy["change"] for remedy in each["remedies"]] for each in decisions}
     assert "1 more node like n1" in changes["a"]
-    assert "2 more nodes like n1, because PodGroup default/a is ahead in the queue and takes 1 of them" in changes["b"]
+    assert "2 more nodes like n1, because PodGroup default/a is ahead in the queue and uses 1 of them" in changes["b"]
 
 
 def test_a_remedy_applied_is_placed():

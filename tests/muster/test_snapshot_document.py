@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from muster.commands.progress import Progress
 from muster.commands.simulate import simulation
-from muster.commands.simulate.cluster_input import ClusterInput
+from muster.commands.simulate.completed_input import ClusterInput
 from muster.commands.simulate.request import SimulationRequest
 from muster.commands.snapshot import fields
 from muster.commands.snapshot.fields import FIELDS

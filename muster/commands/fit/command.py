@@ -12,7 +12,7 @@ from scheduler_core.model.options import REMEDIES_BY_DEFAULT
 
 if TYPE_CHECKING:
     from muster.commands.progress import Progress
-    from muster.commands.simulate.cluster_input import ClusterInput
+    from muster.commands.simulate.completed_input import ClusterInput
     from muster.commands.simulate.gangs import Gang
     from muster.commands.simulate.request import SimulationRequest
 
@@ -153,8 +153,9 @@ def _inputs(
     paths: tuple[str, ...], objects: tuple[str, ...], known: ClusterInput | None, gang: Gang | None, progress: Progress
 ) -> ClusterInput:
     from muster.commands.simulate import cluster_input
+    from muster.commands.simulate.completed_input import ClusterInput
 
-    cluster = known or cluster_input.ClusterInput()
+    cluster = known or ClusterInput()
     inputs = cluster_input.read_cluster_input(paths, objects, progress, cluster=cluster, gang=gang, strict=True)
     if not inputs.files:
         click.echo(f"muster fit: no .yaml, .yml, .json file in {', '.join(paths)}", err=True)

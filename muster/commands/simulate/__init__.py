@@ -3,6 +3,8 @@
 command             options and exit status
 request             options of a simulation, from the command line or from a line of a batch
 cluster_input       the objects of a cluster, read from paths
+completed_input     the pods that controllers create, as admission changes them, and the rest of the cluster
+admission           new pods as the API server admits them
 simulation          one simulation: objects, snapshot, cycle
 question_batch      many small simulations in one call
 what_if, drain      nodes added and removed before the snapshot

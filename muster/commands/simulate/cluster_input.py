@@ -6,26 +6,20 @@ problems; the rest is processed.
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import BinaryIO
 
 import click
 
 from muster.commands.progress import Progress
-from muster.commands.simulate import controllers
-from muster.commands.simulate.admission.path import Rest, admit_path, queue_notes
-from muster.commands.simulate.controllers import Cluster, Expansion
+from muster.commands.simulate import completed_input
+from muster.commands.simulate.completed_input import ClusterInput
 from muster.commands.simulate.gangs import Gang
-from muster.commands.simulate.own_objects import Own
-from muster.commands.simulate.pod_owners import PodOwners
-from muster.commands.simulate.what_if import source, whole_name
 from scheduler_core.loading import gather, json_values
 from scheduler_core.model import wire
-from scheduler_core.model.decision import Name
 from scheduler_core.model.problem import Problem
 from validators.lint import documents, files
 from validators.lint.documents import Document
@@ -39,25 +33,6 @@ _LONG = 20 * 1024**2
 """Bytes from which reading is shown as progress."""
 _BEGINS_AS_JSON = b"{"
 _BLANK = b"\xef\xbb\xbf \t\r\n"
-
-
-@dataclasses.dataclass(slots=True)
-class ClusterInput:
-    """Input of a simulation."""
-
-    objects: list[Source] = dataclasses.field(default_factory=list)
-    problems: list[Problem] = dataclasses.field(default_factory=list)
-    files: int = 0
-    own: Own | None = None
-    """The objects that the answer is about, if further objects were added."""
-    skipped: list[Problem] = dataclasses.field(default_factory=list)
-    """Objects at PATH that create pods, or may create pods, and could not be read; they are in *problems* too."""
-    refused: list[Problem] = dataclasses.field(default_factory=list)
-    """Objects at PATH whose pods the API server would refuse, with the reason."""
-    unread: list[Problem] = dataclasses.field(default_factory=list)
-    """Inputs of the rest of the cluster that could not be read; they are in *problems* too."""
-    notes: list[Problem] = dataclasses.field(default_factory=list)
-    """What the groups and pods of controllers' objects cannot express, and objects that are taken to create no pods."""
 
 
 def read_cluster_input(
@@ -77,7 +52,7 @@ def read_cluster_input(
         progress: receives the names of large files.
         cluster: further objects that are read already.
         gang: gang to make of controllers' objects that are none.
-        strict: refuse duplicate keys in the JSON at *paths*, also if there are no further objects.
+        strict: as for ``complete``; and refuse duplicate keys in the JSON at *paths*, also if there are no further objects.
 
     Raises:
         click.UsageError: a path does not exist.
@@ -87,7 +62,7 @@ def read_cluster_input(
     inputs.skipped += inputs.problems
     known = read_files(further, progress, leave_out=paths, into=cluster)
     known.problems += [Problem(each, f"has no {', '.join(files.SUFFIXES)} file") for each in further if not files.identities([each])]
-    complete(inputs, known.objects if further or cluster is not None else None, known.problems, gang)
+    completed_input.complete(inputs, known.objects if further or cluster is not None else None, known.problems, gang, strict=strict)
     return inputs
 
 
@@ -115,74 +90,6 @@ def read_files(
     for file in named:
         _read(file, inputs, progress, strict=strict)
     return inputs
-
-
-def complete(
-    inputs: ClusterInput, known: Sequence[Source] | None, known_problems: Sequence[Problem] = (), gang: Gang | None = None
-) -> None:
-    """Add the groups and pods of controllers' objects to *inputs*, and those objects of *known* that they do not replace.
-
-    If *known* is not None, the objects that *inputs* had before, and those of their controllers, are the objects that the answer is
-    about (``own``).  They replace objects of the same name, and what their controllers created in the cluster.
-    """
-    cluster = Cluster.from_sources(known or ())
-    expansion = controllers.expand(inputs.objects, cluster, gang)
-    _replace(inputs, expansion.objects)
-    inputs.skipped += expansion.skipped
-    inputs.notes += expansion.notes
-    inputs.problems += expansion.skipped
-    if known is None:
-        _admit(inputs, expansion, Rest())
-        return
-    own_names = set(_names(inputs.objects))
-    path_problems = (*inputs.problems,)
-    inputs.unread += [*known_problems, *cluster.problems]
-    inputs.problems += inputs.unread
-    inputs.notes += queue_notes(cluster.others)
-    owners = PodOwners(expansion.controllers, cluster.kinds)
-    rest = Rest(cluster.kinds)
-    remaining: list[Source] = []
-    kept: set[Name] = set()
-    for gathered in (each for listed in cluster.kinds.values() for each in listed):
-        name = _name(gathered)
-        if name in own_names and Name(*name) in expansion.origins and owners.has_other_owner(gathered):
-            kept.add(Name(*name))
-            remaining.append(source(gathered))
-        elif name not in own_names and owners.owner(gathered) is None:
-            remaining.append(source(gathered))
-        elif gathered.kind == "Pod":
-            rest.replaced.append(gathered)
-    expansion.rename(kept)
-    inputs.own = Own.from_names(_names(inputs.objects), path_problems, expansion.origins)
-    _admit(inputs, expansion, rest)
-    inputs.objects += remaining
-
-
-def _admit(inputs: ClusterInput, expansion: Expansion, rest: Rest) -> None:
-    """Change the new pods at PATH as admission does, and report those that would be refused."""
-    admitted = admit_path(expansion, rest)
-    _replace(inputs, admitted.changed)
-    inputs.refused += admitted.refused
-
-
-def _replace(inputs: ClusterInput, created: Sequence[Source]) -> None:
-    """Add *created* objects, in place of those with the same name."""
-    names = set(_names(created))
-    kinds, problems = gather.gather(inputs.objects) if names else ({}, [])
-    if any(_name(each) in names for listed in kinds.values() for each in listed):
-        inputs.objects = [source(each) for listed in kinds.values() for each in listed if _name(each) not in names]
-        inputs.problems += problems
-    inputs.objects += created
-
-
-def _names(objects: Iterable[Source]) -> Iterator[tuple[str, str, str]]:
-    kinds, _ = gather.gather(objects)
-    return (_name(gathered) for listed in kinds.values() for gathered in listed)
-
-
-def _name(gathered: gather.GatheredObjects) -> tuple[str, str, str]:
-    namespace, name = whole_name(gathered) or ("", "")
-    return gathered.kind, namespace, name
 
 
 def _files(paths: Iterable[str], leave_out: Iterable[str]) -> list[str]:

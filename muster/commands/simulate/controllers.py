@@ -60,6 +60,7 @@ class Expansion:
         objects: the groups and pods.
         origins: the object at PATH of each created group and pod.
         controllers: the objects at PATH that were read.
+        manifests: the same objects.
         kinds: the objects at PATH of the kinds that are read.
         skipped: objects that create pods and could not be read, with the reason.
         notes: what the created objects cannot express, and objects that are taken to create no pods.
@@ -69,6 +70,7 @@ class Expansion:
     objects: list[Content] = dataclasses.field(default_factory=list)
     origins: dict[Name, str] = dataclasses.field(default_factory=dict)
     controllers: list[Controller] = dataclasses.field(default_factory=list)
+    manifests: list[Content] = dataclasses.field(default_factory=list)
     kinds: dict[str, list[GatheredObjects]] = dataclasses.field(default_factory=dict)
     skipped: list[Problem] = dataclasses.field(default_factory=list)
     notes: list[Problem] = dataclasses.field(default_factory=list)
@@ -156,6 +158,7 @@ def _expand(manifests: Sequence[Content], kinds: Gathered, known: Known, result:
         elif controller not in present:
             _add(controller, compiled, result, gang)
             result.controllers.append(controller)
+            result.manifests.append(content)
 
 
 def _once(manifests: Iterable[Content], result: Expansion) -> Iterator[Content]:

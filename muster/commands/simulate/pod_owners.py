@@ -25,13 +25,14 @@ _ALSO = {"PodCliqueSet": "grove.io/podclique"}
 """Label that the pods have too, by kind of the controller, where other tools use the first label."""
 _BETWEEN: Mapping[str, tuple[str, str]] = {
     "Deployment": ("ReplicaSet", "{}-[a-z0-9]{{1,10}}"),
-    "CronJob": ("Job", "{}-[0-9]{{8}}"),
+    "CronJob": ("Job", "{}-(2[4-9]|[3-9][0-9])[0-9]{{6}}"),
     "MPIJob": ("Job", "{}-launcher"),
     "RayJob": ("Job", "{}"),
 }
 """Kind and name of the objects between a controller and its pods, which a snapshot may lack.
 
-The name of a CronJob's Job ends with its time in minutes, which has 8 digits until the year 2160.
+The name of a CronJob's Job ends with its time in minutes, which is a number from 24,000,000 (2015) to 99,999,999 (2160).  A date such as
+20260131 is no such number.
 """
 _HASH = "pod-template-hash"
 _GROUPS = frozenset({"PodGroup", "CompositePodGroup"})

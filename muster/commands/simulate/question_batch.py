@@ -13,8 +13,9 @@ from typing import Any, BinaryIO
 import click
 
 from muster.commands.progress import Progress
-from muster.commands.simulate import cluster_input, simulation
-from muster.commands.simulate.cluster_input import LARGEST_JSON, ClusterInput
+from muster.commands.simulate import cluster_input, completed_input, simulation
+from muster.commands.simulate.cluster_input import LARGEST_JSON
+from muster.commands.simulate.completed_input import ClusterInput
 from muster.commands.simulate.request import InvalidOptions, SimulationRequest, with_options
 from muster.commands.simulate.what_if import WhatIfError
 from muster.render import answer_json
@@ -53,7 +54,7 @@ def _answered(line: bytes, known: ClusterInput, request: SimulationRequest, prog
         head["id"] = _value(fields.get("id"))
         line_request = with_options(request, _value(fields.get("options")))
         inputs = ClusterInput(_objects(fields.get("objects")))
-        cluster_input.complete(inputs, known.objects if known.objects or known.problems else None, known.problems)
+        completed_input.complete(inputs, known.objects if known.objects or known.problems else None, known.problems)
         result, _ = simulation.run(inputs, line_request, progress)
     except (InvalidOptions, OrderError, WhatIfError, simulation.NoProfileError) as error:
         return {**head, "error": str(error)}, BAD_QUESTION

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from muster.commands.progress import Progress
 from muster.commands.simulate import own_objects, what_if
-from muster.commands.simulate.cluster_input import ClusterInput
+from muster.commands.simulate.completed_input import ClusterInput
 from muster.commands.simulate.own_objects import Own
 from muster.commands.simulate.request import SimulationRequest
 from muster.render.answer import Answer

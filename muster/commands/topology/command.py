@@ -12,7 +12,7 @@ from muster import extras, standard_output
 from muster.commands import live_input, options
 
 if TYPE_CHECKING:
-    from muster.commands.simulate.cluster_input import ClusterInput
+    from muster.commands.simulate.completed_input import ClusterInput
     from scheduler_core.diagnosis.capacity_survey import SurveyedAmount
     from scheduler_core.model.nodes import NodeTable
     from scheduler_core.model.problem import Problem

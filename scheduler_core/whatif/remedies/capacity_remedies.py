@@ -101,14 +101,14 @@ class CapacityRemedies:
         return False
 
 
-def _because(ahead: Sequence[tuple[Name, int]]) -> str:
-    """Return why more nodes are added than a root needs: roots *ahead* of it in the queue take some of them."""
+def _because(ahead: Sequence[tuple[Name, frozenset[str]]]) -> str:
+    """Return why more nodes are added than a root needs: roots *ahead* of it in the queue use some of them."""
     if not ahead:
         return ""
-    (first, taken), *rest = ahead
+    (first, _), *rest = ahead
     others = f" and {counted(len(rest), 'more root')}" if rest else ""
-    number = taken + sum(nodes for _, nodes in rest)
-    verbs = "are ahead in the queue and take" if rest else "is ahead in the queue and takes"
+    number = len(frozenset().union(*(nodes for _, nodes in ahead)))
+    verbs = "are ahead in the queue and use" if rest else "is ahead in the queue and uses"
     return f", because {first.kind} {first.namespace}/{first.name}{others} {verbs} {number} of them"
 
 

@@ -57,7 +57,7 @@ class Trial:
         root: its name.
         cluster: the cluster before its cycle.
         earlier: earlier roots that were placed.
-        ahead: roots before it in the queue that the last whole cycle placed on added nodes, with the number of these nodes.
+        ahead: roots before it in the queue that the last whole cycle placed on added nodes, with these nodes.
         left: remaining tries.
         undecided: True if any search ended without a result for a change.
         last_undecided: True if the last search did.
@@ -76,7 +76,7 @@ class Trial:
     ) -> None:
         """Prepare the cluster; without *book*, the objects of *snapshot*, steps about volumes cannot be tried."""
         self.root = subject.root
-        self.ahead: tuple[tuple[Name, int], ...] = ()
+        self.ahead: tuple[tuple[Name, frozenset[str]], ...] = ()
         self._book = book
         self._others = any(pod.node < 0 and pod.key not in subject.own for pod in snapshot.pods)
         self._tries = tries or MOST
@@ -242,7 +242,7 @@ class Trial:
             if entity.name == self.root:
                 return decider.fitting(entity) is not None
             if taken := added.intersection(decider.decide(entity).assignments.values()):
-                self.ahead += ((entity.name, len(taken)),)
+                self.ahead += ((entity.name, taken),)
         return False
 
     def _earlier_decisions(self, snapshot: ClusterSnapshot) -> Iterator[Decision]:

@@ -6,13 +6,17 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from muster.commands.simulate.admission import limit_ranges, pod_defaults, quotas
+from muster.commands.simulate.admission import limit_ranges, misspelt_fields, pod_defaults, pod_validation, quotas
 from muster.commands.simulate.admission.limit_ranges import section
 from scheduler_core.loading.gather import GatheredObjects, Unusable
+from validators.model.cluster import SYSTEM_CLASSES
 
 Content = dict[str, Any]
 QUOTAS = "ResourceQuota"
-_KINDS = ("LimitRange", "ResourceQuota", "RuntimeClass", "PriorityClass")
+_KINDS = ("LimitRange", "ResourceQuota", "RuntimeClass", "PriorityClass", "Namespace")
+_SYSTEM_CLASSES: Mapping[str, Content] = {name: {"value": each.value} for name, each in SYSTEM_CLASSES.items()}
+_EVERYWHERE = "default"
+"""Namespace that every cluster has."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -23,10 +27,20 @@ class Rules:
     quotas: Mapping[str, Sequence[Content]]
     runtimes: Mapping[str, Content]
     default_class: str
+    strict: bool = False
+    """True if pods are validated too, and the classes and namespaces below are all that exist."""
+    classes: Mapping[str, Content] | None = None
+    """Priority classes by name; None if they are not known."""
+    namespaces: frozenset[str] | None = None
+    """None if they are not known."""
 
     @classmethod
-    def from_objects(cls, sources: Iterable[Mapping[str, Sequence[GatheredObjects]]]) -> Rules:
-        """Return the rules among *sources*, objects by kind; of objects with one name, that of the first source is used."""
+    def from_objects(cls, sources: Iterable[Mapping[str, Sequence[GatheredObjects]]], *, strict: bool = False) -> Rules:
+        """Return the rules among *sources*, objects by kind; of objects with one name, that of the first source is used.
+
+        If *strict*, the objects are all that the cluster has of their kinds.  Namespaces are known only if there is the one of
+        every cluster; in a redacted snapshot it has another name, and so have the classes.
+        """
         read: dict[str, dict[tuple[str, str], Content]] = {kind: {} for kind in _KINDS}
         for kinds in sources:
             for kind in _KINDS:
@@ -35,19 +49,48 @@ class Rules:
                         read[kind].setdefault((namespace_of(content), str(section(content, "metadata").get("name"))), content)
         runtimes = {name: each for (_, name), each in read["RuntimeClass"].items()}
         default = pod_defaults.default_class(read["PriorityClass"].values())
-        return cls(_by_namespace(read["LimitRange"]), _by_namespace(read[QUOTAS]), runtimes, default)
+        classes = {**_SYSTEM_CLASSES, **{name: each for (_, name), each in read["PriorityClass"].items()}}
+        namespaces = frozenset(name for _, name in read["Namespace"])
+        redacted = bool(namespaces) and _EVERYWHERE not in namespaces
+        return cls(
+            _by_namespace(read["LimitRange"]),
+            _by_namespace(read[QUOTAS]),
+            runtimes,
+            default,
+            strict,
+            classes if strict and not redacted else None,
+            namespaces if strict and namespaces and not redacted else None,
+        )
 
     def __bool__(self) -> bool:
-        return bool(self.limits or self.quotas or self.runtimes or self.default_class)
+        return self.strict or bool(self.limits or self.quotas or self.runtimes or self.default_class)
 
     def admit(self, pod: Content) -> list[str]:
-        """Set what admission sets in a new *pod*; return the reasons why it would be refused."""
+        """Set what admission sets in a new *pod*; return the reasons why it would be refused.
+
+        They are those of the first step of the API server that refuses it: mutation, validation, validating admission.
+        """
         ranges = self.limits.get(namespace_of(pod), ())
+        refusals = [*self.missing(pod)]
         limit_ranges.set_requests(pod)
         limit_ranges.set_defaults(pod, ranges)
         pod_defaults.set_class(pod, self.default_class)
-        refusals = [*pod_defaults.set_runtime(pod, self.runtimes)]
-        return [*refusals, *limit_ranges.violations(pod, ranges)]
+        refusals += pod_defaults.set_runtime(pod, self.runtimes)
+        if not refusals and self.strict:
+            refusals = (
+                [*misspelt_fields.errors_of_pod(pod)]
+                or [*pod_validation.errors(pod)]
+                or [*pod_defaults.unfounded_overhead(pod, self.runtimes)]
+            )
+        return refusals or [*limit_ranges.violations(pod, ranges)]
+
+    def missing(self, content: Content) -> Iterator[str]:
+        """Yield the reasons why a new pod or group would be refused for its namespace or its priority class."""
+        namespace = namespace_of(content)
+        if self.namespaces is not None and namespace not in self.namespaces:
+            yield f'namespaces "{namespace}" not found'
+        elif self.classes is not None:
+            yield from pod_defaults.priority_refusals(content, self.classes, self.default_class)
 
 
 def parsed(gathered: GatheredObjects) -> Content | None:

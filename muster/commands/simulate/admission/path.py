@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from muster.commands.simulate.admission import misspelt_fields
 from muster.commands.simulate.admission.admit import Rules, namespace_of, parsed, quota_shortages
 from muster.commands.simulate.admission.limit_ranges import section
 from muster.commands.simulate.controllers import Expansion
@@ -17,6 +18,7 @@ from workloadbuilder.adapters.shared.known_objects import group_of
 
 Content = dict[str, Any]
 _KUEUE, _QUEUE = "kueue.x-k8s.io", "ClusterQueue"
+_GROUPS = ("PodGroup", "CompositePodGroup")
 _NAMED = 4
 """Maximum number of objects that a reason names."""
 _EXISTS = (b'"uid"', b'"creationTimestamp"', b'"nodeName"')
@@ -39,20 +41,26 @@ class Admitted:
     refused: list[Problem] = dataclasses.field(default_factory=list)
 
 
-def admit_path(expansion: Expansion, rest: Rest) -> Admitted:
-    """Admit the new pods of *expansion*, which are changed in place, and those at PATH."""
-    rules = Rules.from_objects((expansion.kinds, rest.kinds))
+def admit_path(expansion: Expansion, rest: Rest, *, strict: bool = False) -> Admitted:
+    """Admit the new pods of *expansion*, which are changed in place, and those at PATH; *strict* as for ``Rules``."""
+    rules = Rules.from_objects((expansion.kinds, rest.kinds), strict=strict)
     result = Admitted()
     if not rules:
         return result
     created = [each for each in expansion.objects if each["kind"] == "Pod"]
-    if rules.limits or rules.quotas or rules.runtimes:
-        result.changed += _new_pods(expansion.kinds["Pod"])
+    if strict or rules.limits or rules.quotas or rules.runtimes:
+        result.changed += _new_objects(expansion.kinds["Pod"])
     pods = [*created, *result.changed]
     reasons: dict[Problem, None] = {}
     for pod in pods:
         for reason in rules.admit(pod):
             reasons.setdefault(Problem(_origin(pod, expansion.origins), reason))
+    for controller, manifest in zip(expansion.controllers, expansion.manifests, strict=True) if strict else ():
+        for reason in misspelt_fields.errors_of_controller(manifest):
+            reasons.setdefault(Problem(controller.label, reason))
+    for group in _new_groups(expansion) if strict else ():
+        for reason in rules.missing(group):
+            reasons.setdefault(Problem(_origin(group, expansion.origins), reason))
     replaced = [content for each in rest.replaced if (content := parsed(each)) is not None]
     running = _running(expansion, rest) if rules.quotas else ()
     for namespace, reason in quota_shortages(rules, pods, replaced, running):
@@ -73,9 +81,20 @@ def queue_notes(others: Iterable[GatheredObjects]) -> Iterator[Problem]:
         )
 
 
-def _new_pods(pods: Iterable[GatheredObjects]) -> Iterator[Content]:
-    for each in pods:
-        if not any(field in bytes(each.text) for field in _EXISTS) and (content := parsed(each)) is not None and section(content, "spec"):
+def _new_groups(expansion: Expansion) -> Iterator[Content]:
+    yield from (each for each in expansion.objects if each["kind"] in _GROUPS)
+    for kind in _GROUPS:
+        yield from _new_objects(expansion.kinds[kind])
+
+
+def _new_objects(objects: Iterable[GatheredObjects]) -> Iterator[Content]:
+    """Yield those of the objects at PATH that the cluster does not have yet."""
+    for each in objects:
+        if (
+            not any(field in bytes(each.text) for field in _EXISTS)
+            and (content := parsed(each)) is not None
+            and isinstance(content.get("spec"), dict)
+        ):
             yield content
 
 
@@ -87,5 +106,5 @@ def _running(expansion: Expansion, rest: Rest) -> Iterator[GatheredObjects]:
 
 
 def _origin(pod: Content, origins: Mapping[Name, str]) -> str:
-    namespace, name = namespace_of(pod), str(section(pod, "metadata").get("name"))
-    return origins.get(Name("Pod", namespace, name)) or label("Pod", (namespace, name))
+    kind, namespace, name = str(pod.get("kind")), namespace_of(pod), str(section(pod, "metadata").get("name"))
+    return origins.get(Name(kind, namespace, name)) or label(kind, (namespace, name))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from muster.commands.simulate.admission.limit_ranges import Content, items, section
+from validators.model.cluster import PREEMPT_LOWER_PRIORITY
 
 
 def default_class(classes: Iterable[Content]) -> str:
@@ -21,6 +22,44 @@ def set_class(pod: Content, name: str) -> None:
     """Set the priority class *name* if the pod has neither a class nor a priority."""
     if name and not pod["spec"].get("priorityClassName") and pod["spec"].get("priority") is None:
         pod["spec"]["priorityClassName"] = name
+
+
+def priority_refusals(pod: Content, classes: Mapping[str, Content], default: str) -> Iterator[str]:
+    """Yield the reasons why a pod or group is refused for its priority, in the words of the API server.
+
+    Args:
+        pod: the new pod or group, before its class is set.
+        classes: all priority classes, by name.
+        default: the default class; empty if there is none.
+
+    """
+    spec = section(pod, "spec")
+    name = spec.get("priorityClassName") or default
+    if not isinstance(name, str) or (name and name not in classes):
+        yield f"no PriorityClass with name {name} was found"
+        return
+    computed = classes[name].get("value", 0) if name else 0
+    policy = (classes[name].get("preemptionPolicy") if name else None) or PREEMPT_LOWER_PRIORITY
+    if pod.get("kind") != "Pod":
+        return
+    if (priority := spec.get("priority")) is not None and priority != computed:
+        yield (
+            f"the integer value of priority ({priority}) must not be provided in pod spec; priority admission controller computed"
+            f" {computed} from the given PriorityClass name"
+        )
+    elif (given := spec.get("preemptionPolicy")) and given != policy:
+        yield (
+            f"the string value of PreemptionPolicy ({given}) must not be provided in pod spec; priority admission controller computed"
+            f" {policy} from the given PriorityClass name"
+        )
+
+
+def unfounded_overhead(pod: Content, classes: Mapping[str, Content]) -> Iterator[str]:
+    """Yield the reason why the API server refuses an overhead that no RuntimeClass sets."""
+    spec = section(pod, "spec")
+    runtime = classes.get(str(spec.get("runtimeClassName") or ""), {})
+    if spec.get("overhead") and not section(section(runtime, "overhead"), "podFixed"):
+        yield "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
 
 
 def set_runtime(pod: Content, classes: Mapping[str, Content]) -> Iterator[str]:

@@ -1,0 +1,187 @@
+"""False greens: inputs that must not be a success, whatever the command; each ends with the exit status in the table, never 0."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from muster import cli
+from tests.muster.simulated import node, pod
+from tests.muster.test_simulate_controllers import TEMPLATE, deployment, job, manifest
+
+Json = dict[str, Any]
+GPU = "example.com/gpu"
+CLUSTER = [node("n1"), node("n2"), {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}]
+FIT = ("fit", "mine.json", "--objects", "cluster.json")
+
+
+def written(*objects: Json) -> str:
+    return "\n".join(map(json.dumps, objects))
+
+
+def with_container(**container: Any) -> Json:
+    """Return a new pod with one container."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p"},
+        "spec": {"containers": [{"name": "c", "image": "i", **container}]},
+    }
+
+
+def requesting(**resources: Json) -> Json:
+    return with_container(resources=resources)
+
+
+def with_spec(**spec: Any) -> Json:
+    return {**with_container(), "spec": {**with_container()["spec"], **spec}}
+
+
+TWICE = (
+    '{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": {"parallelism": 90, "parallelism": 1, "template": %s}}'
+)
+DATED = {"labels": {"batch.kubernetes.io/job-name": "train-20260131"}}
+OWNER = [{"apiVersion": "batch/v1", "kind": "Job", "name": "train-20260131", "uid": "u", "controller": True}]
+OF_ANOTHER_JOB = [
+    {
+        **pod(f"other-{name}", cpu="4", on=name),
+        "metadata": {"name": f"other-{name}", "namespace": "default", **DATED, "ownerReferences": OWNER},
+    }
+    for name in ("n1", "n2")
+]
+
+REFUSED = {
+    "a key twice in JSON": (TWICE % json.dumps(TEMPLATE), 2),
+    "no containers": (written({**with_container(), "spec": {}}), 1),
+    "a misspelt list of containers": (written({**with_container(), "spec": {"conatiners": [{"name": "c"}]}}), 1),
+    "misspelt requests": (written(with_container(resources={"request": {"cpu": "900"}})), 1),
+    "misspelt parallelism": (written({**job(1), "spec": {**job(1)["spec"], "paralellism": 90}}), 1),
+    "a request above its limit": (written(requesting(requests={"cpu": "2"}, limits={"cpu": "1"})), 1),
+    "a device without a limit": (written(requesting(requests={GPU: "1"})), 1),
+    "a part of a device": (written(requesting(limits={GPU: "500m"})), 1),
+    "a negative request": (written(requesting(requests={"cpu": "-1"})), 2),
+    "an invalid name": (written({**with_container(), "metadata": {"name": "A_b"}}), 1),
+    "a namespace that does not exist": (written({**with_container(), "metadata": {"name": "p", "namespace": "nowhere"}}), 1),
+    "a priority class that does not exist": (written(with_spec(priorityClassName="gone")), 1),
+    "a priority class of a group that does not exist": (
+        written(
+            {
+                "apiVersion": "scheduling.k8s.io/v1beta1",
+                "kind": "PodGroup",
+                "metadata": {"name": "g", "namespace": "default"},
+                "spec": {"schedulingPolicy": {"gang": {"minCount": 1}}, "priorityClassName": "gone"},
+            },
+            with_spec(schedulingGroup={"podGroupName": "g"}),
+        ),
+        1,
+    ),
+    "a priority without its class": (written(with_spec(priority=1000)), 1),
+    "an overhead without its runtime": (written(with_spec(overhead={"cpu": "1"})), 1),
+    "a pod defined twice": (written(pod("p"), pod("p", cpu="3")), 2),
+    "text after the object": (written(job(1)) + "\n{", 2),
+    "an empty file": ("", 2),
+    "a list without items": (written({"apiVersion": "v1", "kind": "List", "items": []}), 2),
+    "a scaled-down object": (written(deployment(0)), 2),
+    "an unknown kind in a list": (
+        written({"apiVersion": "v1", "kind": "List", "items": [job(1), manifest("Sandbox", "agents.example/v1", template=TEMPLATE)]}),
+        2,
+    ),
+}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    return tmp_path
+
+
+def status(*arguments: str) -> int:
+    answer = CliRunner().invoke(cli.main, arguments)
+    assert answer.exception is None or isinstance(answer.exception, SystemExit), answer.exception
+    return answer.exit_code
+
+
+@pytest.mark.parametrize(("mine", "want"), REFUSED.values(), ids=REFUSED)
+def test_what_the_api_server_refuses_or_nobody_read_does_not_fit(mine: str, want: int) -> None:
+    Path("mine.json").write_text(mine, encoding="utf-8")
+    Path("cluster.json").write_text(written(*CLUSTER), encoding="utf-8")
+    assert want == status(*FIT)
+
+
+def test_the_cluster_of_this_table_has_capacity() -> None:
+    Path("mine.json").write_text(written(requesting(requests={"cpu": "1"}, limits={"cpu": "1"}), job(1)), encoding="utf-8")
+    Path("cluster.json").write_text(written(*CLUSTER), encoding="utf-8")
+    assert 0 == status(*FIT)
+
+
+CRON = {
+    "apiVersion": "batch/v1",
+    "kind": "CronJob",
+    "metadata": {"name": "train"},
+    "spec": {"schedule": "@daily", "jobTemplate": {"spec": job(2)["spec"]}},
+}
+CLUSTERS = {
+    "a cluster that is cut off": (written(*CLUSTER)[:-40], 2),
+    "no cluster": ("", 2),
+    "a node twice": (written(*CLUSTER, node("n1", cpu="64")), 2),
+    "a pod on a node that is not there": (written(*CLUSTER, pod("lost", on="n9")), 2),
+    "a pod that cannot be read": (written(*CLUSTER, pod("odd", cpu="x", on="n1")), 2),
+    "pods of a Job whose name ends with a date": (written(*CLUSTER, *OF_ANOTHER_JOB), 1),
+}
+
+
+@pytest.mark.parametrize(("cluster", "want"), CLUSTERS.values(), ids=CLUSTERS)
+def test_a_cluster_that_is_not_known_or_full_is_no_success(cluster: str, want: int) -> None:
+    Path("mine.json").write_text(written(CRON), encoding="utf-8")
+    Path("cluster.json").write_text(cluster, encoding="utf-8")
+    assert want == status(*FIT)
+
+
+COMMANDS = [
+    pytest.param(("fit", "job.json", "--objects", "empty"), id="fit: the cluster is an empty directory"),
+    pytest.param(("fit", "job.json", "--objects", "nodes.json", "--objects", "empty"), id="fit: a part of it is"),
+    pytest.param(("fit", "empty", "--objects", "nodes.json"), id="fit: PATH is an empty directory"),
+    pytest.param(("fit", "job.json", "--objects", "gone.json"), id="fit: no such cluster"),
+    pytest.param(("fit", "nodes.json"), id="fit: nothing to judge"),
+    pytest.param(("simulate", "empty"), id="simulate: an empty directory"),
+    pytest.param(("simulate", "nodes.json", "twice.json"), id="simulate: a pod defined twice"),
+    pytest.param(("simulate", "nodes.json", "twice-node.json", "job.json"), id="simulate: a node defined twice"),
+    pytest.param(("simulate", "twice.json", "--objects", "nodes.json"), id="simulate: the same with --objects"),
+    pytest.param(("simulate", "keys.json", "--objects", "nodes.json"), id="simulate: a key twice"),
+    pytest.param(("simulate", "gone.json"), id="simulate: no such file"),
+    pytest.param(("lint", "empty"), id="lint: an empty directory"),
+    pytest.param(("lint", "broken.yaml"), id="lint: no YAML"),
+    pytest.param(("lint", "keys.json"), id="lint: a key twice"),
+    pytest.param(("compile", "empty"), id="compile: an empty directory"),
+    pytest.param(("compile", "odd.yaml"), id="compile: a kind that is not supported"),
+    pytest.param(("migrate", "empty"), id="migrate: an empty directory"),
+    pytest.param(("migrate", "broken.yaml"), id="migrate: no YAML"),
+    pytest.param(("snapshot", "empty"), id="snapshot: an empty directory"),
+    pytest.param(("snapshot", "broken.yaml", "nodes.json"), id="snapshot: no YAML"),
+    pytest.param(("snapshot", "--kubeconfig", "gone"), id="snapshot: no kubeconfig"),
+    pytest.param(("topology", "--objects", "empty"), id="topology: an empty directory"),
+    pytest.param(("topology", "--objects", "nodes.json", "--objects", "broken.yaml"), id="topology: a part is no YAML"),
+    pytest.param(("review", "broken.yaml"), id="review: no YAML"),
+    pytest.param(("review", "job.json"), id="review: no AdmissionReview"),
+]
+
+
+@pytest.mark.parametrize("arguments", COMMANDS)
+def test_no_command_succeeds_without_its_input(arguments: tuple[str, ...]) -> None:
+    files = {
+        "nodes.json": written(*CLUSTER),
+        "job.json": written(job(1)),
+        "twice.json": written(pod("p"), pod("p", cpu="3")),
+        "twice-node.json": written(node("n1", cpu="64")),
+        "keys.json": TWICE % json.dumps(TEMPLATE),
+        "broken.yaml": "kind: [\n",
+        "odd.yaml": json.dumps(manifest("Sandbox", "agents.example/v1", template=TEMPLATE)),
+    }
+    for name, text in files.items():
+        Path(name).write_text(text, encoding="utf-8")
+    assert 2 == status(*arguments)
