@@ -34,6 +34,7 @@ class Subcommand:
 SUBCOMMANDS = {
     "lint": Subcommand("muster.commands.lint:lint", "Find mistakes in manifests: files, directories, standard input."),
     "lsp": Subcommand("muster.commands.lsp.command:lsp", "Run the language server: findings, fixes and help in an editor."),
+    "tree": Subcommand("muster.commands.tree:tree", "Print the hierarchy of Workloads, groups and pods, with findings."),
     "explain": Subcommand("muster.commands.explain:explain", "Explain a rule: its claim, reason, source and examples."),
     "compile": Subcommand("muster.commands.compile.command:compile_", "Create Workloads, groups and pods from Jobs, JobSets and others."),
     "schema": Subcommand("muster.commands.schema.command:schema", "Print the JSON Schema of a kind, or building blocks for a CRD."),

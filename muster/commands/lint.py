@@ -79,7 +79,7 @@ def lint(  # noqa: PLR0913 - one parameter an option
     settings = options.settings_of(profile, kubernetes, gates, rules=rules, linting=True)
     settings = dataclasses.replace(settings, selectors=device_selectors.installed_selectors())
     selection = filters(exclude, include)
-    inputs, known = _discovered(paths, selection), _discovered(objects, selection).files
+    inputs, known = discovered(paths, selection), discovered(objects, selection).files
     _check_fix(paths, files, fix=fix, diff=diff, unsafe=unsafe_fixes)
     if fix:
         report, is_changed = _fixed(inputs, known, settings, diff=diff, unsafe=unsafe_fixes, quiet=quiet)
@@ -125,7 +125,13 @@ def _patterns(option: str, globs: Sequence[str], bases: Sequence[str]) -> tuple[
         raise click.BadParameter(f"{error}: must be a line of .gitignore", param_hint=option) from None
 
 
-def _discovered(paths: Sequence[str], filters: Filters) -> Discovered:
+def discovered(paths: Sequence[str], filters: Filters) -> Discovered:
+    """Return the manifests at *paths*.
+
+    Raises:
+        click.UsageError: a path does not exist.
+
+    """
     from validators.lint import discovery, files
 
     try:

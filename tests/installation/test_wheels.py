@@ -34,7 +34,7 @@ current-context: a
 users: [{name: a, user: {token: x}}]
 """
 """Kubeconfig of a port without a listener."""
-OWN = {"lint": 1, "explain": 0, "compile": 0, "schema": 0, "migrate": 0, "review": 0}
+OWN = {"lint": 1, "tree": 1, "explain": 0, "compile": 0, "schema": 0, "migrate": 0, "review": 0}
 """Commands that need no extra, each with its exit status without a cluster."""
 
 
@@ -46,6 +46,7 @@ def arguments(command: str, directory: Path) -> list[str]:
     job.write_text(json.dumps(JOB))
     return {
         "lint": [MANIFESTS],
+        "tree": [MANIFESTS],
         "explain": ["disruption-nesting"],
         "compile": ["--groups", "--pods", str(job)],
         "schema": ["--building-blocks"],

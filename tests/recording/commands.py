@@ -17,6 +17,7 @@ from validators.reports import field_docs
 COMMANDS = (
     "lint",
     "lsp",
+    "tree",
     "explain",
     "compile",
     "schema",
@@ -108,6 +109,7 @@ def items(_part: str) -> Iterator[tuple[str, str]]:
     names = json.loads(CliRunner().invoke(cli.main, ["explain", "--format", "json"]).stdout)
     rules = sorted(set(re.findall(r'"(?:rule|id)": "([a-z0-9-]+)"', json.dumps(names))))
     yield from _named("explain", ["explain", "explain --format json", *(f"explain {each}" for each in rules)])
+    yield from _named("tree", [f"tree demo/manifests --format {form}" for form in ("text", "json")])
     yield from _named(
         "schema", ["schema --building-blocks", "schema --building-blocks --format json", *(f"schema {kind}" for kind in field_docs.KINDS)]
     )

@@ -19,7 +19,7 @@ def as_json(report: Report) -> dict[str, object]:
     summary = report.summary
     return {
         "version": VERSION,
-        "findings": [_finding(each) for each in report.findings],
+        "findings": [finding_as_json(each) for each in report.findings],
         "summary": {
             "files": summary.files,
             "documents": summary.documents,
@@ -32,7 +32,8 @@ def as_json(report: Report) -> dict[str, object]:
     }
 
 
-def _finding(finding: Finding) -> dict[str, object]:
+def finding_as_json(finding: Finding) -> dict[str, object]:
+    """Return a finding as JSON values."""
     subject = finding.document
     return {
         "rule": finding.rule,
