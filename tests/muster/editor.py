@@ -73,6 +73,10 @@ class Editor:
         published = self._diagnostics.get(self.uri(name))
         return [str(each.code) for each in published[-1].diagnostics] if published else []
 
+    def published(self) -> set[str]:
+        """Return the URIs for which diagnostics were published."""
+        return set(self._diagnostics)
+
     async def hover(self, name: str, line: int, character: int) -> str:
         """Return the help for a position; empty if there is none."""
         place = types.TextDocumentIdentifier(self.uri(name)), types.Position(line, character)

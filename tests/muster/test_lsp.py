@@ -126,7 +126,10 @@ def test_the_files_of_muster_lint_are_read(tmp_path: Path) -> None:
             await editor.until(lambda: editor.rules("read.yaml"), "the findings on disk")
             for name in ("ignored.yaml", "excluded.yaml", "package.json"):
                 assert await editor.open(name) == []
+            item = types.TextDocumentItem(f"git:{tmp_path}/read.yaml", "yaml", 1, wrong)
+            editor.client.text_document_did_open(types.DidOpenTextDocumentParams(item))
             assert [each.code for each in await editor.open("new.yaml", wrong)] == ["gang-minimum"]
+            assert item.uri not in editor.published()
 
     run(steps())
 

@@ -15,7 +15,7 @@ from validators import pipeline
 from validators.hierarchy.tree import GroupTree
 from validators.lint import lint_files, suppress
 from validators.lint.documents import Document, Manifest, Unreadable
-from validators.lint.finding import Checked, Finding, file_order
+from validators.lint.finding import Finding, file_order
 from validators.lint.known_index import Key, ObjectIndex, Place, RecordingLookup
 from validators.model.group import CompositePodGroup, Group, PodGroup
 from validators.model.objects import Object, namespace_of
@@ -111,11 +111,6 @@ class Workspace:
         lookup = RecordingLookup(self._index)
         listed = lookup.read(("name", kind, namespace, name))
         return self._document_at(listed[0][0]) if listed else None
-
-    def checked(self) -> tuple[Checked, ...]:
-        """Return the objects that are validated."""
-        entries = (entry for each in self._files.values() for entry in each.entries if not entry.examined.foreign)
-        return tuple(Checked(each.document.file, each.document.index, lint_files.subject_of(each.document.content)) for each in entries)
 
     def _document_at(self, place: Place) -> Document | None:
         for name, current in self._files.items():

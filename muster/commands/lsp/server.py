@@ -22,6 +22,7 @@ from validators.lint.discovery import Filters
 from validators.lint.files import SUFFIXES
 from validators.rules.base import Settings
 
+_SCHEMES = ("file:", "untitled:")
 _WATCHED = ("**/*.{yaml,yml,json}", "**/{.gitignore,Kustomization,pyvenv.cfg}")
 
 
@@ -53,7 +54,9 @@ class MusterServer(LanguageServer):
             self._loading = None
 
     def opened(self, uri: str, text: str) -> None:
-        """Lint the text of a file that is open in the editor."""
+        """Lint the text of a file that is open in the editor; other schemes show another version of a file, as that of git."""
+        if not uri.startswith(_SCHEMES):
+            return
         path = path_of(uri)
         name = self.session.name_of(path)
         self._uris[name] = uri
