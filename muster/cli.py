@@ -32,7 +32,7 @@ class Subcommand:
 
 
 SUBCOMMANDS = {
-    "lint": Subcommand("muster.commands.lint:lint", "Find mistakes in manifests: files, directories, standard input."),
+    "lint": Subcommand("muster.commands.lint.command:lint", "Find mistakes in manifests: files, directories, standard input."),
     "lsp": Subcommand("muster.commands.lsp.command:lsp", "Run the language server: findings, fixes and help in an editor."),
     "tree": Subcommand("muster.commands.tree:tree", "Print the hierarchy of Workloads, groups and pods, with findings."),
     "explain": Subcommand("muster.commands.explain:explain", "Explain a rule: its claim, reason, source and examples."),

@@ -196,7 +196,7 @@ def severities_of(texts: Iterable[str]) -> tuple[tuple[str, Severity], ...]:
         name, equals, severity = (each.strip() for each in text.partition("="))
         if not equals or severity not in SEVERITIES:
             raise _mistake("--rule", f"{text!r} must be ID=error, ID=warning or ID=off")
-        _refuse_unknown_rule(name)
+        refuse_unknown_rule(name)
         severities[name] = Severity(severity)
     return tuple(sorted(severities.items()))
 
@@ -207,11 +207,12 @@ def near(name: str, names: Iterable[str]) -> str:
     return f"; did you mean {' or '.join(matches)}?" if matches else ""
 
 
-def _refuse_unknown_rule(name: str) -> None:
+def refuse_unknown_rule(name: str, option: str = "--rule") -> None:
+    """Raise click.BadParameter if no rule has the id *name*."""
     from validators import rules
 
     if name not in rules.discover():
-        raise _mistake("--rule", f"there is no rule {name!r}{near(name, rules.discover())}")
+        raise _mistake(option, f"there is no rule {name!r}{near(name, rules.discover())}")
 
 
 def _mistake(option: str, message: str) -> click.BadParameter:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 
 import click
 
-from muster.commands import device_selectors, lint, options
+from muster.commands import options
+from muster.commands.lint import configuration, inputs
+from muster.commands.lint.command import NOTHING_READ
 from validators.lint.documents import Document
 
 FORMATS = ("text", "json")
@@ -20,6 +21,7 @@ FORMATS = ("text", "json")
 @options.objects
 @options.exclude
 @options.include
+@configuration.options
 def tree(  # noqa: PLR0913 - one parameter an option
     *,
     paths: tuple[str, ...],
@@ -31,6 +33,8 @@ def tree(  # noqa: PLR0913 - one parameter an option
     objects: tuple[str, ...],
     exclude: tuple[str, ...],
     include: tuple[str, ...],
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
 ) -> int:
     """Print the trees in the manifests at FILE: files, directories, or - for standard input.
 
@@ -44,13 +48,12 @@ def tree(  # noqa: PLR0913 - one parameter an option
     from validators.lint import files, lint_files
     from validators.reports import tree_report
 
-    settings = options.settings_of(profile, kubernetes, gates, rules=rules, linting=True)
-    settings = dataclasses.replace(settings, selectors=device_selectors.installed_selectors())
-    selection = lint.filters(exclude, include)
-    inputs = lint.discovered(paths, selection)
-    manifests = files.read_manifests(inputs.files, sys.stdin.buffer)
-    others = lint.discovered(objects, selection).files
-    known = files.read_manifests(others, sys.stdin.buffer, leave_out=map(files.identity, inputs.files))
+    settings = configuration.settings(profile, kubernetes, gates, rules, select=select, ignore=ignore)
+    selection = inputs.filters(exclude, include)
+    read = inputs.discovered(paths, selection).files
+    manifests = files.read_manifests(read, sys.stdin.buffer)
+    others = inputs.discovered(objects, selection).files
+    known = files.read_manifests(others, sys.stdin.buffer, leave_out=map(files.identity, read))
     report = lint_files.run(manifests, known, settings=settings)
     if not manifests:
         click.echo(f"muster tree: no {', '.join(files.SUFFIXES)} file in {', '.join(paths)}", err=True)
@@ -58,4 +61,4 @@ def tree(  # noqa: PLR0913 - one parameter an option
     text = tree_report.as_json(forest) if form == "json" else tree_report.as_text(forest)
     sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
     sys.stdout.buffer.flush()
-    return report.exit_status if manifests else lint.NOTHING_READ
+    return report.exit_status if manifests else NOTHING_READ

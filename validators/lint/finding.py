@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from validators.lint.places import Span
 from validators.rules.base import Severity
@@ -99,6 +99,7 @@ class Summary:
     errors: int = 0
     warnings: int = 0
     suppressed: int = 0
+    baselined: int = 0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -114,11 +115,22 @@ class Report:
     skipped: Mapping[str, int] = dataclasses.field(default_factory=dict)
     """Number of skipped files of each other tool."""
 
+    def with_findings(self, findings: Iterable[Finding]) -> Report:
+        """Return this report with *findings* and their counts."""
+        findings = tuple(findings)
+        errors = sum(each.severity is Severity.ERROR for each in findings)
+        summary = dataclasses.replace(self.summary, errors=errors, warnings=len(findings) - errors)
+        return dataclasses.replace(self, findings=findings, summary=summary)
+
     @property
     def exit_status(self) -> int:
         """0 without findings or with warnings only, 1 with errors, 2 if something could not be read, 3 for both."""
-        errors = any(each.severity is Severity.ERROR and each.rule != UNREADABLE for each in self.findings)
-        return (EXIT_ERRORS if errors else 0) | (EXIT_UNREADABLE if self.has_unreadable else 0)
+        return self.status_if((Severity.ERROR,))
+
+    def status_if(self, failing: Collection[Severity]) -> int:
+        """Return the exit status if findings of the severities *failing* make it 1."""
+        failed = any(each.severity in failing and each.rule != UNREADABLE for each in self.findings)
+        return (EXIT_ERRORS if failed else 0) | (EXIT_UNREADABLE if self.has_unreadable else 0)
 
 
 def file_order(file: str) -> bytes:

@@ -226,11 +226,12 @@ def _name(known: Object) -> tuple[str, str, str]:
 
 
 def with_configured_severity(findings: Iterable[Finding], settings: Settings) -> list[Finding]:
-    """Return the findings in order, those about files with their configured severity; the pipeline has set the others."""
+    """Return the findings in order, with the severity of their file; the pipeline has set that of rules about objects."""
     configured = dict(settings.severities)
+    by_file = settings.by_file or (lambda _file, _rule: None)
     remaining: list[Finding] = []
     for each in findings:
-        severity = configured.get(each.rule, each.severity)
+        severity = by_file(each.file, each.rule) or configured.get(each.rule, each.severity)
         if severity is not Severity.OFF:
             remaining.append(each if severity is each.severity else dataclasses.replace(each, severity=severity))
     return sorted(remaining, key=lambda each: each.order)
@@ -241,8 +242,6 @@ def _report(findings: list[Finding], suppressed: int, first: _FirstPass, *, file
         files=len(files),
         documents=first.documents,
         foreign=first.foreign,
-        errors=sum(each.severity is Severity.ERROR for each in findings),
-        warnings=sum(each.severity is Severity.WARNING for each in findings),
         suppressed=suppressed,
     )
-    return Report(tuple(findings), summary, files, tuple(first.checked), has_unreadable=has_unreadable)
+    return Report((), summary, files, tuple(first.checked), has_unreadable=has_unreadable).with_findings(findings)

@@ -17,6 +17,7 @@ MODULES = {
     "junit": "junit",
     "github": "github",
     "markdown": "markdown",
+    "gitlab": "gitlab",
 }
 """The formats and their modules, which are imported on demand."""
 

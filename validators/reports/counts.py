@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from validators.lint.finding import Summary
+import collections
+
+from validators.lint.finding import Report, Summary
 
 
 def in_words(summary: Summary) -> str:
@@ -15,6 +17,8 @@ def in_words(summary: Summary) -> str:
     others = []
     if summary.suppressed:
         others.append(f"{counted(summary.suppressed, 'finding')} suppressed")
+    if summary.baselined:
+        others.append(f"{counted(summary.baselined, 'finding')} of the baseline")
     if summary.foreign:
         others.append(f"{counted(summary.foreign, 'document')} of other kinds not judged")
     return f"{text}; {', '.join(others)}" if others else text
@@ -23,3 +27,11 @@ def in_words(summary: Summary) -> str:
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun: ``1 pod``, ``2,000 pods``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def statistics(report: Report) -> str:
+    """Return the number of findings of each severity and rule, one per line, most first, and the summary."""
+    numbers = collections.Counter((each.severity.value, each.rule) for each in report.findings)
+    rows = sorted(numbers.items(), key=lambda each: (-each[1], each[0]))
+    width = max((len(f"{number:,}") for _, number in rows), default=0)
+    return "".join(f"{number:>{width},} {severity:<7} {rule}\n" for (severity, rule), number in rows) + f"{in_words(report.summary)}\n"

@@ -27,6 +27,7 @@ def as_json(report: Report) -> dict[str, object]:
             "errors": summary.errors,
             "warnings": summary.warnings,
             "suppressed": summary.suppressed,
+            "baselined": summary.baselined,
             "skipped": sum(report.skipped.values()),
         },
     }

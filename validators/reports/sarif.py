@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.metadata
 import json
 import re
@@ -11,6 +10,7 @@ from urllib.parse import quote
 
 from validators import rules
 from validators.lint.finding import UNREADABLE, Finding, Report
+from validators.lint.fingerprint import Fingerprints
 from validators.rules.base import Rule, Severity
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -29,7 +29,7 @@ def as_sarif(report: Report, known: Mapping[str, Rule]) -> dict[str, object]:
     """Return the report as JSON values."""
     reported = sorted({each.rule for each in report.findings})
     numbers = {rule: number for number, rule in enumerate(reported)}
-    seen: dict[str, int] = {}
+    fingerprints = Fingerprints()
     return {
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -43,7 +43,7 @@ def as_sarif(report: Report, known: Mapping[str, Rule]) -> dict[str, object]:
                         "toolExecutionNotifications": [_notification(each) for each in report.findings if each.rule == UNREADABLE],
                     }
                 ],
-                "results": [_result(each, numbers[each.rule], seen) for each in report.findings],
+                "results": [_result(each, numbers[each.rule], fingerprints.next(each)) for each in report.findings],
             }
         ],
     }
@@ -74,7 +74,7 @@ def _rule(rule_id: str, rule: Rule | None) -> dict[str, object]:
     return description | {"helpUri": f"{_DOCUMENTS}{document[1]}"} if document else description
 
 
-def _result(finding: Finding, number: int, seen: dict[str, int]) -> dict[str, object]:
+def _result(finding: Finding, number: int, fingerprint: str) -> dict[str, object]:
     field = f"{finding.field}: " if finding.field else ""
     return {
         "ruleId": finding.rule,
@@ -82,7 +82,7 @@ def _result(finding: Finding, number: int, seen: dict[str, int]) -> dict[str, ob
         "level": _LEVELS[finding.severity],
         "message": {"text": f"{field}{finding.message}"},
         "locations": [_location(finding)],
-        "partialFingerprints": {"musterFinding/v1": _fingerprint(finding, seen)},
+        "partialFingerprints": {"musterFinding/v1": fingerprint},
     }
 
 
@@ -111,10 +111,3 @@ def _artifact(file: str) -> dict[str, str]:
 
 def _notification(finding: Finding) -> dict[str, object]:
     return {"level": "error", "message": {"text": finding.message}, "locations": [_location(finding)]}
-
-
-def _fingerprint(finding: Finding, seen: dict[str, int]) -> str:
-    """Return a fingerprint without line numbers, so that it stays when lines move.  Findings that are equal get a counter."""
-    key = json.dumps([finding.rule, finding.file, finding.field, str(finding.document or "")])
-    seen[key] = seen.get(key, 0) + 1
-    return hashlib.sha256(f"{key}:{seen[key]}".encode()).hexdigest()[:32]

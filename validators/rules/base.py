@@ -151,6 +151,8 @@ class Settings:
     gates: Gates = dataclasses.field(default_factory=Gates)
     severities: tuple[tuple[str, Severity], ...] = ()
     """Severities set by the user, by rule id."""
+    by_file: Callable[[str, str], Severity | None] | None = None
+    """Severity of a rule in a file, by file and rule id; None if it is that of all files."""
     fixes: bool = False
     """True if errors about references have fixes: names of other objects that are similar."""
     linting: bool = False

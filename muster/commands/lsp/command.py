@@ -8,13 +8,15 @@ import sys
 import click
 
 from muster import extras
-from muster.commands import device_selectors, lint, options
+from muster.commands import options
+from muster.commands.lint import configuration, inputs
 
 
 @click.command(short_help="Run the language server for editors.", epilog="Example: muster lsp --exclude 'tests/broken/'")
 @options.judging
 @options.exclude
 @options.include
+@configuration.options
 def lsp(
     *,
     profile: str,
@@ -23,6 +25,8 @@ def lsp(
     rules: tuple[str, ...],
     exclude: tuple[str, ...],
     include: tuple[str, ...],
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
 ) -> int:
     """Run the language server: it speaks the Language Server Protocol on standard input and output.
 
@@ -33,12 +37,12 @@ def lsp(
     Exit status: 0 after the editor has ended the connection, 2 the command line is wrong.
     """
     extras.require("editor")
-    settings = options.settings_of(profile, kubernetes, gates, rules=rules, linting=True)
-    settings = dataclasses.replace(settings, selectors=device_selectors.installed_selectors(), fixes=True)
-    lint.filters(exclude, include)  # a mistake is reported before the editor connects
+    settings = configuration.settings(profile, kubernetes, gates, rules, select=select, ignore=ignore)
+    settings = dataclasses.replace(settings, fixes=True)
+    inputs.filters(exclude, include)  # a mistake is reported before the editor connects
     if sys.stdin.isatty():
         raise click.UsageError("an editor must start this command: standard input is a terminal")
     from muster.commands.lsp import server
 
-    server.run(settings, lambda folders: lint.filters(exclude, include, folders))
+    server.run(settings, lambda folders: inputs.filters(exclude, include, folders))
     return 0

@@ -9,12 +9,14 @@ from collections.abc import Sequence
 import click
 
 FORMATS = ("json-schema", "openapi")
+CONFIGURATION = "configuration"
+"""Name of the schema of ``.muster.yaml``."""
 
 
 def _complete_kind(_ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
     from validators.reports import field_docs
 
-    return [each for each in field_docs.KINDS if each.lower().startswith(incomplete.lower())]
+    return [each for each in (*field_docs.KINDS, CONFIGURATION) if each.lower().startswith(incomplete.lower())]
 
 
 @click.command(
@@ -32,7 +34,8 @@ def _complete_kind(_ctx: click.Context, _parameter: click.Parameter, incomplete:
     help="json-schema: JSON Schema 2020-12, as JSON; openapi: structural schemas of OpenAPI v3 for a CRD, as YAML.",
 )
 def schema(*, names: tuple[str, ...], building_blocks: bool, form: str) -> None:
-    """Print the JSON Schema of KIND, with descriptions, defaults and limits, for editors such as those with yaml-language-server.
+    """Print the JSON Schema of KIND, with descriptions, defaults and limits, for editors such as those with yaml-language-server. The
+    KIND configuration is that of .muster.yaml.
 
     With --building-blocks: print schemas of the building blocks of scheduling.k8s.io/v1alpha3 that controllers embed in their own
     APIs (KEP-6089). WorkloadPodGroup... are for groups of pods, WorkloadCompositePodGroup... for groups of groups. With --format
@@ -51,6 +54,10 @@ def _of_kind(names: Sequence[str], form: str) -> str:
     from muster.commands import options
     from validators.reports import field_docs
 
+    if names == (CONFIGURATION,):
+        from validators import schema as schemas
+
+        return json.dumps(schemas.document(CONFIGURATION), indent=2) + "\n"
     kinds = {each.lower(): each for each in field_docs.KINDS}
     if len(names) != 1:
         raise click.UsageError(f"give one KIND ({', '.join(kinds.values())}), or --building-blocks")

@@ -9,7 +9,7 @@ import re
 import pytest
 import yaml
 
-from muster.commands import fix_files
+from muster.commands.lint import fix_files
 from tests.sampling import sampled
 from validators import rules
 from validators.lint.documents import Unreadable

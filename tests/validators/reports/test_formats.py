@@ -36,7 +36,7 @@ def test_no_format_lets_a_manifest_steer_a_terminal(name: str) -> None:
     messages = reports.renderer(name)(REPORT)
 
     assert "\x1b" not in messages
-    assert name in {"json", "sarif", "junit"} or "\u202e" not in messages
+    assert name in {"json", "sarif", "junit", "gitlab"} or "\u202e" not in messages
 
 
 def test_text() -> None:
@@ -72,7 +72,8 @@ def test_json() -> None:
     messages = json.loads(reports.renderer("json")(REPORT))
 
     assert messages["version"] == 1
-    assert messages["summary"] == {"files": 3, "documents": 3, "foreign": 1, "errors": 2, "warnings": 1, "suppressed": 1, "skipped": 0}
+    counted = {"files": 3, "documents": 3, "foreign": 1, "errors": 2, "warnings": 1, "suppressed": 1, "baselined": 0, "skipped": 0}
+    assert counted == messages["summary"]
     assert messages["findings"][1] == {
         "rule": "gang-minimum",
         "severity": "error",
@@ -176,3 +177,21 @@ def test_markdown_stops_before_a_comment_is_too_long() -> None:
 
     assert "1 further finding not shown." in reports.renderer("markdown")(many)
     assert "not shown" not in reports.renderer("markdown")(dataclasses.replace(many, findings=many.findings[:200]))
+
+
+def test_gitlab_has_one_issue_for_each_finding_with_a_fingerprint_of_its_own() -> None:
+    issues = json.loads(reports.renderer("gitlab")(REPORT))
+
+    assert [each.rule for each in REPORT.findings] == [each["check_name"] for each in issues]
+    assert [(each.file, each.span.line) for each in REPORT.findings] == [
+        (each["location"]["path"], each["location"]["lines"]["begin"]) for each in issues
+    ]
+    assert len(issues) == len({each["fingerprint"] for each in issues})
+    assert {"minor", "major", "blocker"} == {each["severity"] for each in issues}
+
+
+def test_fingerprints_of_gitlab_stay_when_lines_move() -> None:
+    moved = [dataclasses.replace(each, span=Span(each.span.line + 7, 1, each.span.line + 7, 2)) for each in REPORT.findings]
+    before, after = (json.loads(reports.renderer("gitlab")(each)) for each in (REPORT, REPORT.with_findings(moved)))
+
+    assert [each["fingerprint"] for each in before] == [each["fingerprint"] for each in after]

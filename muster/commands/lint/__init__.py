@@ -1,0 +1,8 @@
+"""``muster lint``: findings in manifests.
+
+command         options, reports and exit status
+inputs          files that are read, and the report on them
+configuration   ``.muster.yaml`` and ``pyproject.toml``: defaults of options, severities by file
+baseline_file   ``--baseline`` and ``--write-baseline``
+fix_files       ``--fix``
+"""

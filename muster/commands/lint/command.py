@@ -1,0 +1,163 @@
+"""``muster lint``: findings in manifests."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from muster.commands import options
+from muster.commands.lint import configuration, inputs, report_output
+from muster.commands.lint.report_output import FORMATS, rendered, to_file, to_stdout
+from validators.reports import counts
+from validators.reports.counts import counted
+from validators.rules.base import Severity
+
+if TYPE_CHECKING:
+    from validators.lint.discovery import Discovered
+    from validators.lint.finding import Report
+    from validators.rules.base import Settings
+
+_FAILING = {"error": (Severity.ERROR,), "warning": (Severity.ERROR, Severity.WARNING), "never": ()}
+"""Severities of findings with which the exit status is 1, by the value of ``--fail-on``."""
+EXIT_ERRORS = 1
+NOTHING_READ = 2
+"""Exit status if PATH has no manifest."""
+
+
+@click.command(
+    short_help="Find mistakes in manifests.",
+    epilog="Example: muster lint deploy/ --objects cluster.yaml --output sarif=muster.sarif",
+)
+@click.argument("paths", nargs=-1, metavar="[PATH...|-]")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Format of standard output.")
+@options.outputs(FORMATS, "Write a report to a file as well (repeatable); FILE - is standard output.")
+@options.judging
+@options.objects
+@options.exclude
+@options.include
+@configuration.options
+@click.option("--baseline", metavar="FILE", help="Do not report the findings of this file.")
+@click.option("--write-baseline", metavar="FILE", help="Write all findings to a file for --baseline.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(list(_FAILING)),
+    default="error",
+    show_default=True,
+    help="Lowest severity of findings with which the exit status is 1.",
+)
+@click.option("--statistics", is_flag=True, help="Print the number of findings of each rule instead of the findings.")
+@click.option("--show-config", is_flag=True, help="Print the options after the configuration file, as YAML, and stop.")
+@click.option("--fix", is_flag=True, help="Apply safe fixes to the files: only a key or value is replaced; then lint the result.")
+@click.option("--diff", is_flag=True, help="With --fix: write no file, print the changes as a patch.")
+@click.option("--unsafe-fixes", is_flag=True, help="With --fix: apply fixes too that may not be what you want.")
+@click.option("--quiet", "-q", is_flag=True, help="Write nothing to standard output, only set the exit status.")
+@options.no_color
+def lint(  # noqa: PLR0913 - one parameter an option
+    *,
+    paths: tuple[str, ...],
+    form: str,
+    outputs: tuple[str, ...],
+    profile: str,
+    kubernetes: str,
+    gates: tuple[str, ...],
+    rules: tuple[str, ...],
+    objects: tuple[str, ...],
+    exclude: tuple[str, ...],
+    include: tuple[str, ...],
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    baseline: str | None,
+    write_baseline: str | None,
+    fail_on: str,
+    statistics: bool,
+    show_config: bool,
+    fix: bool,
+    diff: bool,
+    unsafe_fixes: bool,
+    quiet: bool,
+    no_color: bool,
+) -> int:
+    """Find mistakes in the manifests at PATH: files, directories (.yaml .yml .json below them), or - for standard input.
+
+    Below a directory, files that git ignores, hidden files, vendor folders and environments are left out. Files of other tools,
+    such as templates of a Helm chart, patches of a kustomization or package.json, are skipped and counted. A file that is named is read.
+
+    To hide a finding, add the annotation muster.dev/ignore ("rule-id: reason") to its object, or a comment
+    "# muster: ignore[rule-id] reason" on its line or alone on the line above.
+
+    Exit status: 0 no errors (warnings are possible), 1 errors, 2 something could not be read, PATH has no manifest, or the command line is
+    wrong, 3 both 1 and 2. With --fix, errors that were fixed do not count; with --diff, a change counts as an error.
+    """
+    if show_config:
+        to_stdout(configuration.show_options(click.get_current_context().params))
+        return 0
+    if not paths:
+        raise click.UsageError("give at least one PATH: a file, a directory, or - for standard input")
+    if statistics and form != "text":
+        raise click.UsageError("--statistics is for --format text: other formats have every finding")
+    files = [report_output.output_of(each) for each in outputs]
+    settings = configuration.settings(profile, kubernetes, gates, rules, select=select, ignore=ignore)
+    selection = inputs.filters(exclude, include)
+    read, known = inputs.discovered(paths, selection), inputs.discovered(objects, selection).files
+    _check_fix(paths, files, fix=fix, diff=diff, unsafe=unsafe_fixes)
+    if fix:
+        report, is_changed = _fixed(read, known, settings, diff=diff, unsafe=unsafe_fixes, quiet=quiet)
+    else:
+        report, is_changed = inputs.report_on(read, known, settings), False
+    report = _without_known(report, baseline, write_baseline)
+    if not quiet:
+        _print_skipped(report.skipped)
+    if not quiet and not diff and not any(file == options.STDOUT for _, file in files):
+        in_colour = form == "text" and not no_color and report_output.is_colourful()
+        to_stdout(counts.statistics(report) if statistics else rendered(report, form, in_colour=in_colour))
+    for name, file in files:
+        to_file(file, rendered(report, name))
+    status = report.status_if(_FAILING[fail_on]) if report.files or report.skipped else NOTHING_READ
+    return status | EXIT_ERRORS if diff and is_changed else status
+
+
+def _without_known(report: Report, baseline: str | None, write_baseline: str | None) -> Report:
+    from muster.commands.lint import baseline_file
+
+    if write_baseline is not None:
+        baseline_file.write(report, write_baseline)
+        return baseline_file.without_known(report, write_baseline)
+    return report if baseline is None else baseline_file.without_known(report, baseline)
+
+
+def _fixed(read: Discovered, objects: Sequence[str], settings: Settings, *, diff: bool, unsafe: bool, quiet: bool) -> tuple[Report, bool]:
+    """Apply fixes to the files, or print them as a patch; return the report of the result, and whether something changed."""
+    from muster.commands.lint import fix_files
+    from validators.lint import files
+
+    stdin = sys.stdin.buffer
+    known = files.read_manifests(objects, stdin, leave_out=map(files.identity, read.files))
+    fixed = fix_files.fix(list(files.sources(read.files, stdin)), known, settings, unsafe=unsafe)
+    if diff:
+        to_stdout(fix_files.patch(fixed))
+    else:
+        fix_files.write(fixed)
+    if fixed.files and not quiet:
+        would = "would be " if diff else ""
+        click.echo(f"muster lint: {counted(fixed.fixes, 'finding')} {would}fixed in {counted(len(fixed.files), 'file')}", err=True)
+    return dataclasses.replace(fixed.report, skipped=read.skipped), bool(fixed.files)
+
+
+def _check_fix(paths: Sequence[str], outputs: Sequence[tuple[str, str]], *, fix: bool, diff: bool, unsafe: bool) -> None:
+    if (diff or unsafe) and not fix:
+        raise click.UsageError(f"{'--diff' if diff else '--unsafe-fixes'} needs --fix")
+    if fix and not diff and "-" in paths:
+        raise click.UsageError("--fix needs files: standard input cannot be fixed; with --diff the changes are printed")
+    if diff and any(file == options.STDOUT for _, file in outputs):
+        raise click.UsageError("--output: standard output has the patch; give a file")
+
+
+def _print_skipped(skipped: Mapping[str, int]) -> None:
+    if skipped:
+        tools = ", ".join(f"{tool} {number:,}" for tool, number in sorted(skipped.items()))
+        number = counted(sum(skipped.values()), "file")
+        click.echo(f"muster lint: {number} of other tools skipped ({tools}); name a file, or use --include, to read it", err=True)

@@ -1,0 +1,59 @@
+"""Reports of ``muster lint``: formats, files, standard output."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from muster.commands import options
+
+if TYPE_CHECKING:
+    from validators.lint.finding import Report
+
+FORMATS = ("text", "json", "sarif", "junit", "github", "gitlab", "markdown")
+
+
+def rendered(report: Report, form: str, *, in_colour: bool = False) -> str:
+    """Return the report in the format *form*."""
+    if in_colour:
+        from validators.reports import text
+
+        return text.render_in_colour(report)
+    from validators import reports
+
+    return reports.renderer(form)(report)
+
+
+def output_of(text: str) -> tuple[str, str]:
+    """Return format and file of ``--output FORMAT=FILE``.  Raises click.BadParameter."""
+    form, equals, file = text.partition("=")
+    if form not in FORMATS or not equals or not file:
+        raise click.BadParameter(f"{text!r} must be FORMAT=FILE, with FORMAT one of {', '.join(FORMATS)}", param_hint="--output")
+    return form, file
+
+
+def is_colourful() -> bool:
+    """Return whether standard output shows colours."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def to_stdout(text: str) -> None:
+    """Write *text* to standard output."""
+    # UTF-8 whatever the locale: a report is read by tools, and names can be in any script.
+    sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+    sys.stdout.buffer.flush()
+
+
+def to_file(file: str, text: str) -> None:
+    """Write *text* to *file*; ``-`` is standard output.  Raises click.UsageError."""
+    if file == options.STDOUT:
+        to_stdout(text)
+        return
+    try:
+        Path(file).write_bytes(text.encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        raise click.UsageError(f"{file!r} cannot be written: {(error.strerror or str(error)).lower()}") from None
