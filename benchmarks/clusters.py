@@ -10,6 +10,8 @@ from typing import Any
 NODES_OF_A_RACK, RACKS_OF_A_ZONE = 100, 10
 """Sizes of the topology-aware workload of kube-scheduler's own benchmark; a node has 4 CPU, 32Gi and 110 pods."""
 ZONE, RACK = "topology.kubernetes.io/zone", "topology.kubernetes.io/rack"
+DRIVER = "gpu.example.com"
+"""Driver of the devices."""
 PADDING = "x" * 350
 """Text that brings a pod to the usual size of 1 KB."""
 
@@ -87,6 +89,53 @@ def with_claims(objects: Iterable[Json], *, local: int = 0) -> Iterator[Json]:
         yield {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": _meta(name), "spec": wanted}
         volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": name}}]
         yield {**each, "spec": {**each["spec"], "volumes": volumes}}
+
+
+def with_devices(objects: Iterable[Json], count: int, requested: int = 1) -> Iterator[Json]:
+    """Yield *objects* with *count* devices on each node, and a claim to *requested* of them for each pending pod.
+
+    The devices have the attributes and capacities that drivers of GPUs publish.
+    """
+    api = "resource.k8s.io/v1"
+    selector = f"device.driver == '{DRIVER}' && device.capacity['{DRIVER}'].memory.compareTo(quantity('40Gi')) >= 0"
+    yield {
+        "apiVersion": api,
+        "kind": "DeviceClass",
+        "metadata": {"name": "gpu"},
+        "spec": {"selectors": [{"cel": {"expression": selector}}]},
+    }
+    request = {"name": "gpu", "exactly": {"deviceClassName": "gpu", "count": requested}}
+    claim = {"devices": {"requests": [request]}}
+    yield {"apiVersion": api, "kind": "ResourceClaimTemplate", "metadata": _meta("gpu"), "spec": {"spec": claim}}
+    for each in objects:
+        if each["kind"] == "Node":
+            yield _slice(each["metadata"]["name"], count)
+        elif each["kind"] == "Pod" and "nodeName" not in each["spec"]:
+            each["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimTemplateName": "gpu"}]
+        yield each
+
+
+def _slice(node: str, count: int) -> Json:
+    devices = [
+        {
+            "name": f"gpu-{number}",
+            "attributes": {
+                "uuid": {"string": f"GPU-{node}-{number:02d}-4cf8-93ab-0d1b"},
+                "index": {"int": number},
+                "productName": {"string": "Example H200"},
+                "architecture": {"string": "Hopper"},
+                "driverVersion": {"version": "570.86.15"},
+                "resource.kubernetes.io/pcieRoot": {"string": f"pci0000:{number // 2:02x}"},
+                "numa": {"int": number // 4},
+            },
+            "capacity": {"memory": {"value": "141Gi"}, "cores": {"value": "132"}},
+        }
+        for number in range(count)
+    ]
+    pool = {"name": node, "generation": 1, "resourceSliceCount": 1}
+    metadata = {"name": f"{node}-{DRIVER}", "uid": node, "creationTimestamp": "2026-08-01T00:00:00Z", "generateName": f"{node}-{DRIVER}-"}
+    spec = {"driver": DRIVER, "nodeName": node, "pool": pool, "devices": devices}
+    return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": metadata, "spec": spec}
 
 
 def running(count: int, nodes_: int, *, priority: int = 0, cpu: str = "900m", memory: str = "6Gi") -> Iterator[Json]:

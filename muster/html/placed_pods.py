@@ -117,7 +117,7 @@ def resources(final: FinalPlacement, placed: Iterable[PodRecord]) -> tuple[int, 
     free, whole = final.free.sum(axis=1), nodes.allocatable.sum(axis=1)
     scarcity = {row: float(demand[row]) / max(1.0, float(free[row])) for row in range(len(nodes.resources))}
     taken = {row: 1 - float(free[row]) / max(1.0, float(whole[row])) for row in range(len(nodes.resources))}
-    unusual = {EPHEMERAL, PODS, *nodes.limit_rows, *nodes.volume_rows, *(nodes.row[name] for name in nodes.backed)}
+    unusual = {EPHEMERAL, PODS, *nodes.limit_rows, *nodes.volume_rows, *nodes.counted, *(nodes.row[name] for name in nodes.backed)}
     usual = {row for row in scarcity if row in {CPU, MEMORY} or (row not in unusual and whole[row])}
     requested = {row for row in scarcity if demand[row] and (row not in unusual - {EPHEMERAL} or scarcity[row] >= 1)}
     # Without any demand, the most used resource is first.

@@ -8,14 +8,15 @@ from collections.abc import Mapping
 
 from scheduler_core import diagnosis
 from scheduler_core.cycle.device_decisions import with_devices
+from scheduler_core.cycle.device_holders import DeviceHolders
 from scheduler_core.cycle.effects import Effects, keeps_nominations
-from scheduler_core.cycle.preemptor import Preemptor, Proposal, Proving
+from scheduler_core.cycle.preemptor import Preemptor, Proposal, Proving, eviction_quality
 from scheduler_core.cycle.verdicts import verdicts
 from scheduler_core.cycle.volume_choices import VolumeChoices
 from scheduler_core.diagnosis import Diagnosis
 from scheduler_core.exact.complete import Complete
 from scheduler_core.model.conditions import Conditions, unschedulable
-from scheduler_core.model.decision import Decision, Eviction, GroupDecision, Name, RankedGroup, Search, Status
+from scheduler_core.model.decision import Decision, GroupDecision, Name, RankedGroup, Search, Status
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.pods import PodRecord
@@ -68,6 +69,7 @@ class Decider:
         self._known_units: tuple[int, Units] | None = None
         self._of_pods: tuple[Units, PodPreemption] | None = None
         self._volumes = VolumeChoices(self._greedy.state, snapshot.pods)
+        self._holders = DeviceHolders(freed=options.sparing)
 
     def decide(self, entity: Entity) -> Decision:
         """Return the decision on *entity*.  If a plugin fails, its status is Error, as in kube-scheduler."""
@@ -174,7 +176,7 @@ class Decider:
             pending=why.pods
             if proved or not why.uncertain
             else {pod: f"{text.rstrip('.')}. {why.uncertain}" for pod, text in why.pods.items()},
-            preemption=_eviction(preemption),
+            preemption=eviction_quality(preemption),
         )
         kept = keeps_nominations(decision, preempts=request.entity.preempts)
         for pod in (pod for leaf in request.entity.leaves() for pod in leaf.waiting):
@@ -222,7 +224,7 @@ class Decider:
         """Return the preemption units of all pods that run at present."""
         placed = len(self.effects.placed)
         if self._known_units is None or self._known_units[0] != placed:
-            self._known_units = placed, Units.from_snapshot(self.effects.apply(self._snapshot))
+            self._known_units = placed, Units.from_snapshot(self._holders.reshaped(self.effects.apply(self._snapshot)))
         return self._known_units[1]
 
     @functools.cached_property
@@ -259,13 +261,6 @@ def _or_error(outcome: PlacementOutcome, preemption: Preemption[Proposal] | Pree
     if outcome.success or failed is None or failed.status is not Status.ERROR:
         return outcome
     return failed.outcome
-
-
-def _eviction(preemption: Preemption[Proposal] | Preemption[None] | None) -> Eviction | None:
-    """Return the quality of the victims, if their minimality was examined."""
-    if preemption is None or not preemption.victims or not preemption.lower:
-        return None
-    return Eviction(len(preemption.units), preemption.lower, preemption.violating, preemption.proved)
 
 
 def _verdict(search: Search) -> str:

@@ -10,12 +10,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from scheduler_core.diagnosis.node_refusals import free_of
 from scheduler_core.exact.complete import Complete, searchable
 from scheduler_core.exact.needs import lacking, leaves, satisfied, selections
 from scheduler_core.exact.step_budget import StepBudget, StepsSpentError
 from scheduler_core.exact.tree.tree_search import TreeSearch
 from scheduler_core.exact.volumes.named_pods import counted
-from scheduler_core.model.decision import Status
+from scheduler_core.model.decision import Eviction, Status
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.nodes import Bools, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
@@ -28,6 +29,7 @@ from scheduler_core.placement.state import PlacementState
 from scheduler_core.preemption.bounds.shortage import GroupDemand
 from scheduler_core.preemption.minimal.trials import RootRequirements
 from scheduler_core.preemption.plans.required_pods import RequiredPods
+from scheduler_core.preemption.result import Preemption
 
 _WAYS = 1_000
 """Maximum number of ways to choose the pods of a group with several shapes for which the best victims are searched."""
@@ -105,9 +107,13 @@ class Preemptor:
         """
         state = self._greedy.state
         profile = state.profile.compile(pod.shape)
-        resources = ~np.isin(profile.rows, list(state.nodes.limit_rows))
+        devices = np.isin(profile.rows, list(state.nodes.counted))
+        resources = ~np.isin(profile.rows, list(state.nodes.limit_rows)) & ~devices
         rows, amounts = profile.rows[resources], profile.amounts[resources]
         allowed: Bools = np.array((state.nodes.allocatable[rows] >= amounts).all(axis=0))
+        if not state.options.sparing:
+            # kube-scheduler frees no device when it tries an eviction.
+            allowed &= (free_of(state, profile.rows[devices]) >= profile.amounts[devices]).all(axis=0)
         if profile.mask is not None:
             allowed &= profile.mask
         nodes = allowed.nonzero()[0]
@@ -257,3 +263,10 @@ def _least_of_leaf(request: PlacementRequest) -> tuple[Counter[int], Counter[int
     requests = [dict(shape.requests) for shape in shapes]
     rows = {row for each in requests for row in each}
     return fewest, Counter({row: sum(sorted(each.get(row, 0) for each in requests)[:needed]) for row in rows})
+
+
+def eviction_quality(preemption: Preemption[Proposal] | Preemption[None] | None) -> Eviction | None:
+    """Return the quality of the victims, if their minimality was examined."""
+    if preemption is None or not preemption.victims or not preemption.lower:
+        return None
+    return Eviction(len(preemption.units), preemption.lower, preemption.violating, preemption.proved)

@@ -74,7 +74,7 @@ def _dependencies(state: PlacementState, request: PlacementRequest) -> str:
     rules: list[str] = []
     for pod in _distinct_pods(request):
         rules += ["the volumes that they take"] if pod.shape.picks_volumes else []
-        rules += ["the devices that they take"] if any(need.allocates for need in pod.shape.devices) else []
+        rules += ["the devices that they take"] if pod.shape.picks_devices else []
         if state.stateful.touches(pod) and state.stateful.filter(pod, state.nodes.everything[:1]):
             rules += _rules(pod) or ([] if pod.shape.picks_volumes or pod.shape.devices else ["the anti-affinity of other pods"])
     return phrases.listed(list(dict.fromkeys(rules)))

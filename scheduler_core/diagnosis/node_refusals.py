@@ -87,6 +87,9 @@ def examine_nodes(state: PlacementState, pod: PodRecord, nodes: Nodes) -> NodeRe
     remaining: Bools = np.ones(len(nodes), dtype=bool)
     related = state.stateful.touches(pod)
     first = [(plugin, reason, mask[nodes]) for plugin, reason, mask in _static(state, pod, related=related)]
+    # Devices are reported after the resources of nodes, whether nodes have none or too few.
+    without = [each for each in first if each[1] == CANNOT_ALLOCATE]
+    first = [each for each in first if each[1] != CANNOT_ALLOCATE]
     static = _first_rejections(first, remaining)
     usable = remaining.copy()
     ledger = _ledger_filters(state, pod.shape, nodes)
@@ -96,17 +99,20 @@ def examine_nodes(state: PlacementState, pod: PodRecord, nodes: Nodes) -> NodeRe
     amounts = np.array([[amount] for _, amount in pod.shape.requests], dtype=np.int64)
     free = free_of(state, rows)[:, nodes]
     enough = free >= amounts
-    short = ~enough & compared
+    counted = np.array([row in state.nodes.counted for row in rows.tolist()], dtype=bool)
+    short = ~enough & compared & ~counted[:, None]
     # VolumeBinding filters after NodeResourcesFit.
     volumes = np.array([row in state.nodes.volume_rows for row in rows.tolist()], dtype=bool)
     if volumes.any():
         short[volumes] &= ~short[~volumes].any(axis=0)
     remaining &= ~short.any(axis=0)
-    stateful = state.stateful.filters_by_plugin(pod, nodes) if related else []
+    stateful = [*without, *(state.stateful.filters_by_plugin(pod, nodes) if related else ())]
+    if counted.any():
+        stateful.append((DeviceAllocation.name, CANNOT_ALLOCATE, enough[counted].all(axis=0)))
     last = [(plugin, reason, mask[nodes]) for plugin, reason, mask in state.profile.filters_by_plugin(pod.shape, last=True)]
     others |= _first_rejections([*stateful, *last], remaining)
     pre_filter = state.profile.pre_filter(pod.shape) if pod.shape.volumes or pod.shape.devices else ""
-    filters = (*first, *ledger, *_row_filters(state, rows, enough), *stateful, *last)
+    filters = (*first, *ledger, *_row_filters(state, rows[~counted], enough[~counted]), *stateful, *last)
     refusals = NodeRefusals(pod, nodes, static, others, usable, compared, free, short, int(remaining.sum()), pre_filter, filters)
     return _with_shortage(state, refusals, nodes[others[CANNOT_ALLOCATE]]) if CANNOT_ALLOCATE in others else refusals
 

@@ -5,6 +5,8 @@ completion   pods beyond the minimum of a plan
 step_budget  budget of a search, counted in steps
 needs        pods that a tree lacks
 volumes      volumes that requests do not count
+devices      devices that requests do not count
+claims_of_plan  volumes and devices for the claims of a plan
 packing      pods on nodes
 tree         domains and quorums
 certificate  proofs of infeasibility

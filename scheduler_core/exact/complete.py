@@ -13,6 +13,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from scheduler_core.exact.claims_of_plan import ClaimsOfPlan
 from scheduler_core.exact.completion import Completion, LimitedCompletion
 from scheduler_core.exact.needs import leaves, satisfied
 from scheduler_core.exact.packing.optional_pods import PlannedGroup
@@ -23,7 +24,6 @@ from scheduler_core.exact.volumes.named_pods import NamedPods, counted
 from scheduler_core.model.decision import IN_ORDER, MOST_PODS, Name, Search, Status
 from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.model.topology import Placement
-from scheduler_core.model.volumes import ClaimName
 from scheduler_core.model.wording import STORAGE_EXCEEDED
 from scheduler_core.placement import placement_score
 from scheduler_core.placement.greedy import Greedy
@@ -31,7 +31,6 @@ from scheduler_core.placement.outcome import PlacementOutcome, assigned
 from scheduler_core.placement.placement_request import PlacementRequest, Signatures
 from scheduler_core.placement.pod_group import succeeded
 from scheduler_core.placement.state import PlacementState
-from scheduler_core.plugins.volume_matching import VolumeMatching
 
 _OPTIONAL_SHARE = 2
 """Divisor of the budget: half of it may be spent on pods beyond the minimum."""
@@ -88,7 +87,11 @@ class Complete(Greedy):
 
     def searches(self, request: PlacementRequest) -> bool:
         """Return whether the search serves a root that greedy does not place whole; else the result of greedy is final."""
-        return not satisfied(request) and searchable(request) and not self._is_unmodelled(request)
+        if satisfied(request) or not searchable(request) or self._is_unmodelled(request):
+            return False
+        pods = {pod.shape: pod for leaf in leaves(request) for pod in leaf.entity.waiting}.values()
+        # The search does not model volumes together with devices that requests do not count.
+        return all(pod.shape.counts_devices for pod in pods) or volume_constraints(self.state, pods) is None
 
     def _is_unmodelled(self, request: PlacementRequest) -> bool:
         """Return whether a filter refuses a pod because one of its fields is not modelled: such a refusal is no proof."""
@@ -169,31 +172,27 @@ class Complete(Greedy):
         ledger, stateful, volumes = self.state.ledger, self.state.stateful, search.capacity.volumes
         mark, counts = ledger.mark(), stateful.mark()
         minimum = self._minimum(request, plan, search)
-        planned = leaves_with(request, minimum)
+        planned, claims = leaves_with(request, minimum), ClaimsOfPlan(self.state, search.capacity, budget)
         placed = [pair for leaf, outcome in planned for pair in assigned(leaf, outcome)]
-        if volumes is not None:
-            chosen = volumes.choose(placed)
-            planned = [(leaf, dataclasses.replace(outcome, volumes=chosen or {})) for leaf, outcome in planned]
-        for leaf, outcome in planned:
+        for leaf, outcome in claims.chosen(planned):
             self._assume(leaf, outcome)
         domains = {each.request.entity.name: each.domain for each in plan}
         placement = domains.get(request.entity.name, placement)
         begun, counted_pods = ledger.mark(), stateful.mark()
         outcome = Completion(self, self._assume, domains, minimum).completed(request, placement)
-        if volumes is not None:
-            if not volumes.sums.holds(assigned(request, outcome)):
-                stateful.rewind(counted_pods)
-                ledger.rewind(begun)
+        if volumes is not None and not volumes.sums.holds(assigned(request, outcome)):
+            stateful.rewind(counted_pods)
+            ledger.rewind(begun)
 
-                def searched(child: PlacementRequest, inside: Placement) -> PlacementOutcome | None:
-                    return self._child_outcome(child, inside, budget)
+            def searched(child: PlacementRequest, inside: Placement) -> PlacementOutcome | None:
+                return self._child_outcome(child, inside, budget)
 
-                limited = LimitedCompletion(self, self._assume, domains, minimum, volumes.sums, placed, searched)
-                outcome = limited.completed(request, placement)
-            outcome = dataclasses.replace(outcome, volumes=self._volumes_of(request, outcome))
+            limited = LimitedCompletion(self, self._assume, domains, minimum, volumes.sums, placed, searched)
+            outcome = limited.completed(request, placement)
+        outcome = claims.taken(request, outcome)
         stateful.rewind(counts)
         ledger.rewind(mark)
-        return outcome
+        return claims.with_counted_devices(request, outcome)
 
     def _child_outcome(self, child: PlacementRequest, placement: Placement, budget: StepBudget) -> PlacementOutcome | None:
         """Return the outcome of a search for *child*, an optional group, within *placement*; None without a plan within the budget."""
@@ -210,12 +209,6 @@ class Complete(Greedy):
             self.state.ledger.assume(outcome.loads, outcome.cause)
         else:
             self.assume(request, outcome)
-
-    def _volumes_of(self, request: PlacementRequest, outcome: PlacementOutcome) -> dict[ClaimName, int]:
-        """Return the volumes that the pods of *outcome*, which are assumed, have taken."""
-        plugins = [each for each in self.state.stateful.plugins if isinstance(each, VolumeMatching)]
-        picks = ((pod, pick) for plugin in plugins for pod, _ in assigned(request, outcome) for pick in plugin.picked(pod))
-        return {(pod.namespace, pick.claim): pick.volume for pod, pick in picks}
 
     def _minimum(self, request: PlacementRequest, plan: list[PlannedGroup], search: TreeSearch) -> dict[Name, PlacementOutcome]:
         """Return an outcome with exactly the planned pods for each leaf of *plan*."""
@@ -239,7 +232,7 @@ def searchable(request: PlacementRequest) -> bool:
     """Return whether the search models all constraints of the pods: no relations to other pods except volumes, no host ports, no
     nominated node.
     """
-    return request.only_volumes and not request.special and all(map(searchable, request.children))
+    return request.only_searched and not request.special and all(map(searchable, request.children))
 
 
 def leaves_with(request: PlacementRequest, outcomes: Mapping[Name, PlacementOutcome]) -> list[tuple[PlacementRequest, PlacementOutcome]]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection
 
+from scheduler_core.loading.pod_shapes import counts_devices, picks_devices
 from scheduler_core.model.device_claims import DeviceClaim, DeviceNeed
+from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.options import is_ignored
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
@@ -23,7 +25,7 @@ def without_ignored_claims(snapshot: ClusterSnapshot, ignore: Collection[str]) -
         pairs = [
             (claim, need) for claim, need in zip(pod.device_claims, pod.shape.devices, strict=False) if not is_ignored(need.field, ignore)
         ]
-        changed = _changed(pod, shapes, tuple(need for _, need in pairs), tuple(claim for claim, _ in pairs))
+        changed = _changed(pod, shapes, tuple(need for _, need in pairs), tuple(claim for claim, _ in pairs), snapshot.nodes)
         pods.append(dataclasses.replace(changed, held="") if all_ignored and changed.held else changed)
     return dataclasses.replace(snapshot, pods=tuple(pods))
 
@@ -39,7 +41,7 @@ def without_group_claims(snapshot: ClusterSnapshot) -> ClusterSnapshot:
                 for claim, need in zip(pod.device_claims, pod.shape.devices, strict=True)
             )
             claims = tuple(_of_pod(pod, claim) if _OF_GROUP in claim.key else claim for claim in pod.device_claims)
-            pods.append(_changed(pod, shapes, tuple(needs), claims))
+            pods.append(_changed(pod, shapes, tuple(needs), claims, snapshot.nodes))
         else:
             pods.append(pod)
     return dataclasses.replace(snapshot, pods=tuple(pods))
@@ -50,10 +52,25 @@ def _of_pod(pod: PodRecord, claim: DeviceClaim) -> DeviceClaim:
     return DeviceClaim(f"{pod.namespace}:{label}", label)
 
 
-def _changed(pod: PodRecord, shapes: dict[PodShape, PodShape], needs: tuple[DeviceNeed, ...], claims: tuple[DeviceClaim, ...]) -> PodRecord:
+def _changed(
+    pod: PodRecord, shapes: dict[PodShape, PodShape], needs: tuple[DeviceNeed, ...], claims: tuple[DeviceClaim, ...], nodes: NodeTable
+) -> PodRecord:
     """Return *pod* with these claims; *shapes* has the changed shapes by the original."""
     if claims == pod.device_claims and needs == pod.shape.devices:
         return pod
     if (shape := shapes.get(pod.shape)) is None:
-        shape = shapes[pod.shape] = dataclasses.replace(pod.shape, devices=needs)
+        shape = shapes[pod.shape] = _with_needs(pod.shape, needs, nodes)
     return dataclasses.replace(pod, shape=shape, device_claims=claims)
+
+
+def _with_needs(shape: PodShape, needs: tuple[DeviceNeed, ...], nodes: NodeTable) -> PodShape:
+    requests = dict(each for each in shape.requests if each[0] not in nodes.counted)
+    for name, number in nodes.device_rows.requests(needs).items() if nodes.device_rows is not None else ():
+        requests[nodes.row[name]] = number
+    return dataclasses.replace(
+        shape,
+        requests=tuple(sorted(requests.items())),
+        devices=needs,
+        picks_devices=picks_devices(needs, nodes),
+        counts_devices=counts_devices(needs, nodes),
+    )

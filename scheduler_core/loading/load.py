@@ -98,7 +98,10 @@ def _node_table(
     table.report_images(images_among(each.node.status.images, images) for each in nodes.values())
     report_storage(table, volumes)
     if devices is not None:
+        from scheduler_core.plugins.devices.interchangeable import count_devices
+
         table.back_by_devices(devices.resources)
+        count_devices(table, devices, [draft.form.devices for draft in drafts if draft.form.devices])
     count_volumes(table, [draft.form.requests() for draft in drafts if draft.form.volumes])
     return table
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from scheduler_core.loading.pod_forms import Images, PodForm
+from scheduler_core.model.device_claims import DeviceNeed
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE, SchedulerProfile
@@ -14,6 +17,16 @@ def scored_images(images: Images, nodes: NodeTable) -> Images:
     if not reported or reported.keys().isdisjoint(images):
         return ()
     return tuple(sorted(name if name in reported else "" for name in images))
+
+
+def picks_devices(needs: Sequence[DeviceNeed], nodes: NodeTable) -> bool:
+    """Return whether the devices of a pod with *needs* depend on the devices that other pods take."""
+    return any(each.allocates for each in needs) and (nodes.device_rows is None or nodes.device_rows.one_by_one(needs))
+
+
+def counts_devices(needs: Sequence[DeviceNeed], nodes: NodeTable) -> bool:
+    """Return whether the requests of a pod with *needs* say exactly how many devices it needs."""
+    return not any(each.allocates for each in needs) or (nodes.device_rows is not None and nodes.device_rows.counts(needs))
 
 
 def shape_of(form: PodForm, images: Images, serial: int, nodes: NodeTable, profile: SchedulerProfile = DEFAULT_PROFILE) -> PodShape:
@@ -29,6 +42,9 @@ def shape_of(form: PodForm, images: Images, serial: int, nodes: NodeTable, profi
     storage, claims = nodes.storage, form.requests() if profile.filters("VolumeBinding") else []
     for name in storage.rows(claims) if storage is not None else ():
         requests[nodes.row[name]] = requests.get(nodes.row[name], 0) + 1
+    devices = form.devices if form.devices and profile.filters("DynamicResources") else ()
+    for name, number in nodes.device_rows.requests(devices).items() if nodes.device_rows is not None else ():
+        requests[nodes.row[name]] = requests.get(nodes.row[name], 0) + number
     return PodShape(
         serial=serial,
         requests=tuple(sorted(requests.items())),
@@ -45,7 +61,9 @@ def shape_of(form: PodForm, images: Images, serial: int, nodes: NodeTable, profi
         picks_volumes=storage is not None and storage.one_by_one(claims),
         counts_volumes=storage is None or storage.counted(claims),
         named_volumes=form.named_volumes,
-        devices=form.devices if form.devices and profile.filters("DynamicResources") else (),
+        devices=devices,
+        picks_devices=picks_devices(devices, nodes),
+        counts_devices=counts_devices(devices, nodes),
         unchecked=tuple(sorted(unchecked.items())),
         profile=profile,
     )

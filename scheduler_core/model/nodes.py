@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scheduler_core.model.attach_limits import AttachLimits, driver_of, limit_rows
+from scheduler_core.model.device_rows import DeviceRows
+from scheduler_core.model.devices import Allocation, ClaimSpec
 from scheduler_core.model.storage import Storage
 from scheduler_core.model.wire import Taint
 
@@ -96,6 +98,9 @@ class NodeTable:
         reported: the same by name.
         storage: options of claims that wait for their first consumer, as set by ``report_storage``; None if they are not modelled.
         volume_rows: rows that count volumes, as set by ``count_volumes``.
+        device_rows: interchangeable devices, as set by ``count_devices``; None if no pod has claims to allocate.
+        counted: rows of ``device_rows``.
+        device_reach: nodes that reach devices for each request of a claim, shape (nodes,), by specification; all nodes if it is not listed.
         backed: nodes on which devices provide an extended resource, shape (nodes,), by resource; as set by ``back_by_devices``.
         scored: resources that scores count, as set by ``score_resources``.
         levels: topology levels by the requested keys, filled by ``topology_levels.levels``.
@@ -136,6 +141,9 @@ class NodeTable:
         self.backed: dict[str, Bools] = {}
         self.levels: dict[frozenset[str], tuple[str, ...]] = {}
         self.device_levels: dict[str, tuple[str | None, ...]] = {}
+        self.device_rows: DeviceRows | None = None
+        self.counted: frozenset[int] = frozenset()
+        self.device_reach: Mapping[ClaimSpec, Bools] = {}
 
     def __len__(self) -> int:
         return len(self.names)
@@ -153,13 +161,40 @@ class NodeTable:
 
     def count_volumes(self, numbers: Mapping[str, Ints]) -> None:
         """Set the numbers of interchangeable volumes by name, each of shape (nodes,); new names get a row."""
+        self._set_rows(numbers)
+        self.volume_rows = self.volume_rows.union(self.row[name] for name in numbers)
+
+    def count_devices(self, rows: DeviceRows) -> None:
+        """Set the numbers of interchangeable devices; new names get a row."""
+        self._set_rows({name: self._amounts(numbers) for name, numbers in rows.numbers.items()})
+        self.device_rows = rows
+        self.counted = frozenset(self.row[name] for name in rows.numbers)
+
+    def devices_in_use(self, allocations: Iterable[Allocation]) -> Mapping[int, Ints]:
+        """Return how many devices of each row of ``device_rows`` *allocations* hold; each of shape (nodes,)."""
+        if self.device_rows is None:
+            return {}
+        held: dict[str, dict[str, int]] = {name: {} for name in self.device_rows.numbers}
+        for (name, node), number in self.device_rows.in_use(allocations).items():
+            held[name][node] = number
+        return {self.row[name]: self._amounts(numbers) for name, numbers in held.items()}
+
+    def _amounts(self, numbers: Mapping[str, int]) -> Ints:
+        """Return *numbers* by node; shape (nodes,)."""
+        amounts: Ints = np.zeros(len(self), dtype=np.int64)
+        for node, number in numbers.items():
+            if node in self.index:
+                amounts[self.index[node]] = number
+        return amounts
+
+    def _set_rows(self, numbers: Mapping[str, Ints]) -> None:
+        """Set rows of ``allocatable``; new names get a row."""
         more = [name for name in numbers if name not in self.row]
         self.allocatable = np.concatenate((self.allocatable, np.zeros((len(more), len(self)), dtype=np.int64)))
         self.resources = (*self.resources, *more)
         self.row = Rows({name: row for row, name in enumerate(self.resources)})
         for name, amounts in numbers.items():
             self.allocatable[self.row[name]] = amounts
-        self.volume_rows = self.volume_rows.union(self.row[name] for name in numbers)
 
     def report_storage(self, storage: Storage) -> None:
         """Set the options of claims."""

@@ -59,6 +59,10 @@ class PodShape:
     """True if its pods have volumes whose names matter."""
     devices: tuple[DeviceNeed, ...] = ()
     """Requirements of claims to devices, in the order of the pod's claims."""
+    picks_devices: bool = False
+    """True if its devices depend on the devices that other pods take, so that its pods are placed one by one."""
+    counts_devices: bool = True
+    """True if its requests say exactly how many devices it needs."""
     unchecked: tuple[tuple[int, int], ...] = ()
     """Requests that count on a node but that no filter checks, as ``requests``."""
     profile: SchedulerProfile = DEFAULT_PROFILE

@@ -59,8 +59,8 @@ class Greedy:
     def assume(self, request: PlacementRequest, outcome: PlacementOutcome) -> None:
         """Assume the pods that *outcome*, a success of *request*, places."""
         self.state.ledger.assume(outcome.loads, outcome.cause)
-        for plugin in self.state.stateful.plugins if outcome.volumes else ():
-            plugin.plan_volumes(outcome.volumes)
+        for plugin in self.state.stateful.plugins:
+            plugin.plan_claims(outcome.volumes, outcome.devices)
         if self.state.stateful.active or self.state.ledger.holding:
             for cause, pods in assigned_by_leaf(request, outcome):
                 self.state.stateful.assume_all(pods, cause)

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 
 from scheduler_core.model.decision import Status
+from scheduler_core.model.devices import Allocation
 from scheduler_core.model.ledger import PodLoad
 from scheduler_core.model.nodes import Nodes
 from scheduler_core.model.pods import PodRecord
@@ -30,6 +31,7 @@ class PlacementOutcome:
         placed: number of placed pods, of all groups below; 0 unless Success.
         scored: millicores and bytes of the placed pods, as scores count them.
         volumes: volumes that a search has chosen for claims, by namespace and name: index in ``Storage.volumes``, -1 to provision one.
+        devices: devices that a search has chosen for claims, by key of the claim.
 
     """
 
@@ -43,6 +45,7 @@ class PlacementOutcome:
     placed: int = 0
     scored: tuple[int, int] = (0, 0)
     volumes: Mapping[ClaimName, int] = dataclasses.field(default_factory=dict)
+    devices: Mapping[str, Allocation] = dataclasses.field(default_factory=dict)
     holds: bool = False
     """True if the desiredCount of a basic group would fit as well."""
     tried: int = 0

@@ -43,7 +43,7 @@ class PlacementRequest:
         pinned: nodes of running members, of all groups below.
         special: True if its pods must be placed one by one.
         counted: True if its pods depend on other pods only by volumes that requests count.
-        only_volumes: True if its pods depend on other pods only by volumes.
+        only_searched: True if its pods depend on other pods only by volumes.
         counts: of pods, by which pods of the request are scored; results are valid while their ``versions`` are the same too.
 
     """
@@ -55,7 +55,7 @@ class PlacementRequest:
     pinned: tuple[int, ...]
     special: bool
     counted: bool = True
-    only_volumes: bool = True
+    only_searched: bool = True
     counts: tuple[NodeTally, ...] = ()
 
     @property
@@ -107,7 +107,7 @@ class Signatures:
         special = self._one_by_one or promised or any(registry.one_by_one(run.shape) for run in runs)
         dependent = self._dependent(entity)
         counted = not dependent or (self._related is None and self._stateful is not None and all(map(self._stateful.counted, dependent)))
-        only_volumes = counted or (self._related is None and all(map(self._only_volumes, dependent)))
+        only_searched = counted or (self._related is None and all(map(self._only_searched, dependent)))
         spread = [run.spread for run in (*runs, *(run for child in children for run in _all_runs(child)))] if kinds else []
         counts = tuple(dict.fromkeys(rule.tally for kind in spread if kind is not None and kind.soft for rule in kind.soft.rules))
         if dependent or any(child.number < 0 for child in children):
@@ -115,7 +115,7 @@ class Signatures:
         else:
             pattern = _pattern(spread, counts) if spread else ()
             number = self._number(entity, runs, children, (pinned, nominated if promised else (), pattern))
-        return PlacementRequest(entity, number, runs, children, pinned, special, counted, only_volumes, counts)
+        return PlacementRequest(entity, number, runs, children, pinned, special, counted, only_searched, counts)
 
     def _dependent(self, entity: Entity) -> list[PodRecord]:
         """Return the pods of a leaf that depend on other pods."""
@@ -123,9 +123,9 @@ class Signatures:
             return [pod for pod in entity.waiting if self._related(pod)]
         return [] if self._stateful is None else self._stateful.touched(entity.waiting)
 
-    def _only_volumes(self, pod: PodRecord) -> bool:
+    def _only_searched(self, pod: PodRecord) -> bool:
         """Return whether *pod* depends on other pods only by volumes."""
-        return self._stateful is not None and all(plugin.about_volumes for plugin in self._stateful.plugins if plugin.touches(pod))
+        return self._stateful is not None and all(plugin.searched for plugin in self._stateful.plugins if plugin.touches(pod))
 
     def _number(self, entity: Entity, runs: tuple[Run, ...], children: tuple[PlacementRequest, ...], more: tuple[object, ...]) -> int:
         signature = (

@@ -58,6 +58,10 @@ class PlacementState:
         topology = Topology(snapshot.nodes)
         ledger = Ledger(topology)
         ledger.bind(pod for pod in snapshot.pods if pod.node >= 0)
+        if snapshot.devices is not None:
+            # Running pods have their devices by their claims.
+            for row, number in snapshot.nodes.devices_in_use(snapshot.devices.allocated.values()).items():
+                ledger.used[row] = number
         nominations = Nominations(ledger, snapshot.pods)
         ledger.forget()
         capacity = snapshot.nodes.allocatable[snapshot.nodes.scored.rows].astype(float)

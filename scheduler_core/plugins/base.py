@@ -5,8 +5,8 @@ node-local   also the resources taken on that node: how many pods of a shape fit
 ledger       also other things that the ledger counts on that node (host ports): called pod by pod
 stateful     pods on any node: called pod by pod; informed of every pod that is assumed, removed or rewound
 
-A filter returns a reason, in kube-scheduler's words, and the nodes that pass.  Every plugin declares which of its refusals preemption
-can resolve, and which cluster events can make a refused node pass (kube-scheduler's EventsToRegister).
+A filter returns a reason, in kube-scheduler's words, and the nodes that pass.  Every plugin declares which of its refusals preemption can
+resolve, and which cluster events can make a refused node pass (kube-scheduler's EventsToRegister).
 """
 
 from __future__ import annotations
@@ -165,8 +165,7 @@ class NodeLocalPlugin(Plugin):
 class LedgerPlugin(Plugin):
     """Plugin whose state is in the ledger, but not as resources; pods that it touches are placed one by one.
 
-    The ledger assumes, rewinds and versions this state, so the result of a domain is cached under the ledger's version of it.  There is
-    one instance for each attempt to place pods one by one.  ``add_pod`` reports pods to it that are not in the ledger yet.
+    The ledger versions this state, so the result of a domain is cached under the ledger's version of it.
     """
 
     def __init__(self, ledger: Ledger) -> None:
@@ -189,14 +188,15 @@ class LedgerPlugin(Plugin):
 class StatefulPlugin(Plugin):
     """Plugin whose verdict depends on pods on any node; pods that it touches are placed one by one, and results are not cached.
 
-    *counts* holds the running and assumed pods and is kept up to date.  A plugin that ``keeps_state`` defines ``add_pod`` and
-    ``remove_pod``; StatefulPlugins rewinds by calling them in reverse.
+    *counts* holds the running and assumed pods.  StatefulPlugins rewinds by calling ``add_pod`` and ``remove_pod`` in reverse.
     """
 
+    freeing: ClassVar[bool] = False
+    """True if evictions can resolve its refusals, but only if it is *sparing*."""
     sparing: bool = False
     """True if a pod takes what fewest other pods can use, where kube-scheduler's choice can be worse."""
-    about_volumes: ClassVar[bool] = False
-    """True if its verdict depends only on volumes, which complete search models."""
+    searched: ClassVar[bool] = False
+    """True if complete search models it."""
     narrows: ClassVar[bool] = False
     """True if only nodes that the plugins before it accept are filtered: a node can fail."""
 
@@ -267,8 +267,8 @@ class StatefulPlugin(Plugin):
     def add_pod(self, pod: PodRecord, node: int) -> None:
         """Record that *pod* runs or is assumed on *node* (PreFilterExtensions.AddPod)."""
 
-    def plan_volumes(self, planned: Mapping[ClaimName, int]) -> None:
-        """Let claims take their volume in *planned*, by namespace and name, when their pods are added."""
+    def plan_claims(self, volumes: Mapping[ClaimName, int], devices: Mapping[str, Allocation]) -> None:
+        """Let claims take their volume, by namespace and name, or their devices, by key, when their pods are added."""
 
     def free_volumes(self, pod: PodRecord) -> None:
         """Free the existing volumes of *pod*, as kube-scheduler 1.37.1 does when it reserves a pod again."""

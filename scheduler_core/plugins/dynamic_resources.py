@@ -7,17 +7,19 @@ device that an earlier pod has taken is not free for later pods.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from scheduler_core.model import selectors
 from scheduler_core.model.device_claims import DeviceClaim, DeviceShortage
-from scheduler_core.model.devices import UNAVAILABLE, Allocation, AttributeConstraint
+from scheduler_core.model.devices import CANNOT_ALLOCATE, UNAVAILABLE, Allocation, AttributeConstraint
 from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.model.volumes import ClaimName
 from scheduler_core.plugins.base import ClusterEvent, Filters, StatefulPlugin, StaticPlugin, normalised
+from scheduler_core.plugins.pod_counts import PodCounts
 
 if TYPE_CHECKING:
     # Clusters without devices do not load the allocator.
@@ -39,27 +41,44 @@ class DynamicResources(StaticPlugin):
         return next((need.refusal for need in shape.devices if need.refusal), "")
 
     def filters(self, shape: PodShape) -> Filters:
-        """Return one filter if a claim is allocated to some nodes only, or to devices that cannot be used."""
+        """Return one filter if a claim is allocated to some nodes only, or to devices that cannot be used.
+
+        A second one is for claims to allocate, if only some nodes reach devices for them, used or not.
+        """
         masks: list[Bools] = []
         for need in shape.devices:
             if need.unavailable:
                 masks.append(np.zeros(len(self.nodes), dtype=bool))
             elif need.allocated is not None and need.allocated.nodes is not None:
                 masks.append(selectors.node_mask(need.allocated.nodes, self.nodes))
-        return [(UNAVAILABLE, np.logical_and.reduce(masks))] if masks else []
+        reach = self.nodes.device_reach
+        reaching = [reach[need.spec] for need in shape.devices if need.spec is not None and need.spec in reach]
+        filters = ((CANNOT_ALLOCATE, reaching), (UNAVAILABLE, masks))
+        return [(reason, np.logical_and.reduce(each)) for reason, each in filters if each]
 
 
 class DeviceAllocation(StatefulPlugin):
-    """Devices for claims that are not allocated.  A device is not free again when its pod is evicted."""
+    """Devices for claims that are not allocated.
+
+    kube-scheduler does not free a device when it tries the eviction of a pod.  If *sparing*, a claim is free when all its users are evicted.
+    """
 
     name = NAME
     weight = WEIGHT
     events = frozenset({ClusterEvent.NODE, ClusterEvent.DEVICE})
     about_pods = False
+    searched = True
     narrows = True
+    freeing = True
+
+    def __init__(self, counts: PodCounts) -> None:
+        super().__init__(counts)
+        # Assumed pods whose devices are counted: which devices they have does not matter before the decision.
+        self._postponed: dict[str, tuple[PodRecord, int]] = {}
 
     @functools.cached_property
-    def _claims(self) -> AssumedClaims | None:
+    def claims(self) -> AssumedClaims | None:
+        """Claims of assumed pods; None if no devices are known."""
         if self.counts.devices is None:
             return None
         from scheduler_core.plugins.devices.assumed_claims import AssumedClaims
@@ -72,36 +91,42 @@ class DeviceAllocation(StatefulPlugin):
         return any(need.allocates for need in shape.devices)
 
     def touches(self, pod: PodRecord) -> bool:
-        """Return whether devices must be found for *pod*."""
-        return self.used_by(pod.shape)
+        """Return whether the devices of *pod* depend on which devices other pods take; else its requests count them."""
+        return pod.shape.picks_devices
+
+    def counted(self, pod: PodRecord) -> bool:
+        """Return whether the devices of *pod* are counted by node."""
+        return pod.shape.counts_devices
 
     def filters(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Filters:  # noqa: ARG002 - devices are counted everywhere
         """Return the filters for *pod*, each with the nodes that it is the first to exclude; masks have the shape of *nodes*."""
-        if self._claims is None or not self.touches(pod):
+        if self.claims is None or not self.touches(pod):
             return []
-        reasons = self._claims.reasons(pod, nodes)
+        reasons = self.claims.reasons(pod, nodes)
         found = dict.fromkeys(filter(None, reasons))
         return [(reason, np.array([each != reason for each in reasons], dtype=bool)) for reason in found]
 
     def failure(self, pod: PodRecord) -> str:
         """Return the error that ends the attempt to place *pod* on the nodes filtered last; empty if there is none."""
-        error = self._claims.error if self._claims is not None and self.touches(pod) else ""
+        error = self.claims.error if self.claims is not None and self.touches(pod) else ""
         return f'running "{NAME}" filter plugin: {error}' if error else ""
 
     def score(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Ints:  # noqa: ARG002 - as in ``filters``
         """Return the preference of the alternatives that the pod gets on *nodes*."""
         specs = [need.spec for need in pod.shape.devices if need.spec is not None]
-        if self._claims is None or not any(each.name for spec in specs for request in spec.requests for each in request.alternatives):
+        if self.claims is None or not any(each.name for spec in specs for request in spec.requests for each in request.alternatives):
             return np.zeros(len(nodes), dtype=np.int64)
-        return np.array([self._claims.score(pod, node) for node in nodes.tolist()], dtype=np.int64)
+        return np.array([self.claims.score(pod, node) for node in nodes.tolist()], dtype=np.int64)
 
     def normalise(self, raw: Ints) -> Ints:
         """Return the scores scaled to 0-100 by the largest."""
         return normalised(raw) if len(raw) else raw
 
     def binds(self, pod: PodRecord, other: PodRecord) -> bool:
-        """Return whether the devices of *pod* can be missing for *other*; an eviction frees no device."""
-        return pod.node < 0 and self.touches(pod) and self.touches(other)
+        """Return whether the devices of *pod* can be missing for *other*."""
+        if not self.touches(other):
+            return False
+        return self.used_by(pod.shape) if pod.node < 0 else self.sparing and self.claims is not None and self.claims.holds(pod)
 
     @property
     def keeps_state(self) -> bool:
@@ -109,36 +134,63 @@ class DeviceAllocation(StatefulPlugin):
         return self.counts.devices is not None
 
     def add_pod(self, pod: PodRecord, node: int) -> None:
-        """Take the devices of *pod* on *node*; those of a running pod are in its claims."""
-        if self._claims is not None and pod.node < 0 and self.touches(pod):
-            self._claims.assume(pod, node)
+        """Take the devices of *pod* on *node*; a running pod has its devices already, unless it was removed."""
+        if self.claims is None:
+            return
+        if pod.node >= 0:
+            self.claims.restore_pod(pod)
+        elif self.touches(pod):
+            self.claims.assume(pod, node)
+        elif self.used_by(pod.shape):
+            self._postponed[pod.key] = pod, node
+
+    def plan_claims(self, volumes: Mapping[ClaimName, int], devices: Mapping[str, Allocation]) -> None:  # noqa: ARG002 - for VolumeBinding
+        """Let claims take their devices in *devices*, by key, when their pods are added."""
+        if self.claims is not None:
+            self.claims.planned = devices
 
     def remove_pod(self, pod: PodRecord, node: int) -> None:  # noqa: ARG002 - it is known
-        """Give back the devices of *pod*, unless it is evicted."""
-        if self._claims is not None and pod.node < 0 and self.touches(pod):
-            self._claims.forget(pod)
+        """Give back the devices of *pod*; those of an evicted pod only if *sparing*."""
+        if self.claims is None:
+            return
+        if pod.key in self._postponed:
+            del self._postponed[pod.key]
+        elif pod.node < 0 and self.used_by(pod.shape):
+            self.claims.forget(pod)
+        elif pod.node >= 0 and self.sparing:
+            self.claims.evict(pod)
+
+    def _allocate_postponed(self) -> None:
+        for pod, node in self._postponed.values():
+            if self.claims is not None:
+                self.claims.assume(pod, node)
+        self._postponed.clear()
 
     def shortage(self, pod: PodRecord, nodes: Nodes) -> DeviceShortage | None:
         """Return a request of *pod* for which *nodes* have too few free devices; None if there is none."""
-        return self._claims.shortage(pod, nodes) if self._claims is not None and self.touches(pod) else None
+        self._allocate_postponed()
+        return self.claims.shortage(pod, nodes) if self.claims is not None and self.used_by(pod.shape) else None
 
     def free_devices(self, pod: PodRecord, short: DeviceShortage, nodes: Nodes) -> int:
         """Return the number of devices of *nodes* that are free for the request in *short*; -1 if its claim is taken."""
-        return self._claims.free_devices(pod, short, nodes) if self._claims is not None and self.touches(pod) else -1
+        self._allocate_postponed()
+        return self.claims.free_devices(pod, short, nodes) if self.claims is not None and self.used_by(pod.shape) else -1
 
     def broken_constraint(self, pod: PodRecord, node: int) -> tuple[str, AttributeConstraint] | None:
         """Return the claim of *pod*, and its only constraint because of which *node* has no devices."""
-        return self._claims.broken_constraint(pod, node) if self._claims is not None and self.touches(pod) else None
+        return self.claims.broken_constraint(pod, node) if self.claims is not None and self.touches(pod) else None
 
     def exchanged(self, pod: PodRecord) -> bool:
         """Return whether claims of *pod*, which is assumed, have the devices of other claims."""
-        return self._claims is not None and self._claims.exchanged(pod)
+        return self.claims is not None and self.claims.exchanged(pod)
 
     def settle(self) -> None:
         """Treat the claims of all assumed pods as allocated."""
-        if self._claims is not None:
-            self._claims.settle()
+        self._allocate_postponed()
+        if self.claims is not None:
+            self.claims.settle()
 
     def allocations(self, pod: PodRecord) -> Sequence[tuple[DeviceClaim, Allocation]]:
         """Return the claims of *pod*, which is assumed, that are allocated."""
-        return () if self._claims is None or not pod.device_claims else self._claims.allocations(pod)
+        self._allocate_postponed()
+        return () if self.claims is None or not pod.device_claims else self.claims.allocations(pod)

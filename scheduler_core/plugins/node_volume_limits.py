@@ -39,7 +39,7 @@ class SharedVolumeLimits(StatefulPlugin):
 
     name = "NodeVolumeLimits"
     events = frozenset({ClusterEvent.NODE, ClusterEvent.VOLUME, ClusterEvent.POD})
-    about_volumes = True
+    searched = True
 
     @classmethod
     def used_by(cls, shape: PodShape) -> bool:

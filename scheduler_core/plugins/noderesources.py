@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from scheduler_core.model.devices import CANNOT_ALLOCATE
 from scheduler_core.model.nodes import CPU, CPU_AND_MEMORY_ROWS, MEMORY, PODS, Ints, NodeTable, ScoredRows
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.volumes import BIND_CONFLICT
@@ -94,9 +95,11 @@ class NodeResources(NodeLocalPlugin):
 
 
 def resource_reason(nodes: NodeTable, row: int) -> str:
-    """Return the reason of kube-scheduler's filter for a shortage of *row*: NodeResourcesFit, NodeVolumeLimits or VolumeBinding."""
+    """Return the reason of kube-scheduler's filter for a shortage of *row*: NodeResourcesFit, NodeVolumeLimits, VolumeBinding or DynamicResources."""
     if row in nodes.limit_rows:
         return MAX_VOLUMES
     if row in nodes.volume_rows:
         return BIND_CONFLICT
+    if row in nodes.counted:
+        return CANNOT_ALLOCATE
     return TOO_MANY_PODS if row == PODS else f"Insufficient {nodes.resources[row]}"

@@ -225,7 +225,7 @@ class StatefulPlugins:
         able: Bools = np.ones(len(nodes), dtype=bool)
         for plugin in filtering(self._activated().plugins, pod):
             for reason, passing in plugin.filters(pod, nodes):
-                if not plugin.resolvable(reason):
+                if not plugin.resolvable(reason) and not (plugin.freeing and plugin.sparing):
                     able &= passing
         return nodes[able]
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
+from scheduler_core.model.devices import Allocation
 from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.volumes import BIND_CONFLICT, ClaimName
@@ -24,7 +25,7 @@ class VolumeMatching(StatefulPlugin):
     name = "VolumeBinding"
     weight = 1
     events = frozenset({ClusterEvent.NODE, ClusterEvent.VOLUME})
-    about_volumes = True
+    searched = True
     about_pods = False
 
     def __init__(self, counts: PodCounts) -> None:
@@ -103,10 +104,10 @@ class VolumeMatching(StatefulPlugin):
         """Return the volumes that pods have taken."""
         return () if self._picks is None else self._picks.taken
 
-    def plan_volumes(self, planned: Mapping[ClaimName, int]) -> None:
-        """Let claims take their volume in *planned* when their pods are added."""
+    def plan_claims(self, volumes: Mapping[ClaimName, int], devices: Mapping[str, Allocation]) -> None:  # noqa: ARG002 - for DynamicResources
+        """Let claims take their volume in *volumes* when their pods are added."""
         if self._picks is not None:
-            self._picks.planned = planned
+            self._picks.planned = volumes
 
     def picked(self, pod: PodRecord) -> Picks:
         """Return the volumes of *pod*, which is added."""

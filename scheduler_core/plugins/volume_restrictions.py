@@ -21,7 +21,7 @@ class VolumeRestrictions(StatefulPlugin):
 
     name = "VolumeRestrictions"
     events = frozenset({ClusterEvent.NODE, ClusterEvent.VOLUME, ClusterEvent.POD})
-    about_volumes = True
+    searched = True
 
     @classmethod
     def used_by(cls, shape: PodShape) -> bool:

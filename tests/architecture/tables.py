@@ -46,9 +46,9 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     ),
     "scheduler_core.exact": (
         frozenset({"step_budget", "needs"}),
-        frozenset({"volumes", "certificate"}),
+        frozenset({"volumes", "devices", "certificate"}),
         frozenset({"packing"}),
-        frozenset({"tree", "completion"}),
+        frozenset({"tree", "completion", "claims_of_plan"}),
         frozenset({"complete"}),
     ),
     "scheduler_core.preemption": (
@@ -69,7 +69,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"process"}),
     ),
     "scheduler_core.cycle": (
-        frozenset({"verdicts", "preemptor", "effects", "device_decisions", "volume_choices"}),
+        frozenset({"verdicts", "preemptor", "effects", "device_decisions", "device_holders", "volume_choices"}),
         frozenset({"decider"}),
         frozenset({"run_cycle"}),
         frozenset({"proofs"}),

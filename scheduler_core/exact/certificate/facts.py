@@ -92,7 +92,7 @@ class Facts:
         self._read(request, shapes)
         self._counted = counted_volumes(state.nodes)
         rows_of_volumes = state.nodes.volume_rows.union(state.nodes.limit_rows).difference(self._counted)
-        left_out = rows_of_volumes.union(state.nodes.row[name] for name in state.nodes.backed)
+        left_out = rows_of_volumes.union(state.nodes.counted, (state.nodes.row[name] for name in state.nodes.backed))
         self.requests = [{row: amount for row, amount in shape.requests if row not in left_out} for shape in shapes]
         self.free = self._free_amounts(request, empty=empty)
         self.eligible = [self._admits(shape) for shape in shapes]

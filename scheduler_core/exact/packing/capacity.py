@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from scheduler_core.exact.devices.device_constraints import DeviceConstraints
+from scheduler_core.exact.packing.device_search import CoupledPods, DeviceSearch
 from scheduler_core.exact.packing.filled_nodes import PodsWithVolumes
 from scheduler_core.exact.packing.packing import EqualPods, Packed, pack
 from scheduler_core.exact.packing.pod_search import PodSearch
@@ -30,6 +32,7 @@ class Capacity:
 
     Attributes:
         volumes: constraints of volumes that requests do not count; None if there are none.
+        devices: the same of devices.  A search models only one of both.
         rows: resources that a shape requests, as rows of the nodes' allocatable.
         free: shape (rows, nodes): allocatable minus requests, at least 0.
         nothing: shape (rows,): zeros.
@@ -43,11 +46,13 @@ class Capacity:
         budget: StepBudget,
         members: Sequence[PodRecord] | None = None,
         volumes: VolumeConstraints | None = None,
+        devices: DeviceConstraints | None = None,
     ) -> None:
         self._state = state
         self._budget = budget
         self.volumes = volumes
-        self._coupled = volumes is not None
+        self.devices = devices
+        self._coupled = volumes is not None or devices is not None
         rows = {row for shape in shapes for row, _ in shape.requests}
         self.rows = np.array(sorted(rows if volumes is None else rows | volumes.rows()), dtype=np.int64)
         taken = state.ledger.used[self.rows] + state.ledger.held[self.rows] if members is None else self._taken(members)
@@ -76,8 +81,8 @@ class Capacity:
         return relaxed
 
     def coupled(self, shape: PodShape) -> bool:
-        """Return whether the volumes of pods of *shape* depend on those of other pods, wherever these are."""
-        return self._coupled and self.volumes is not None and self.volumes.couples(shape)
+        """Return whether the volumes or devices of pods of *shape* depend on those of other pods, wherever these are."""
+        return self._coupled and any(each.couples(shape) for each in (self.volumes, self.devices) if each is not None)
 
     def slots(self, shape: PodShape, placement: Placement) -> Ints:
         """Return the number of pods of *shape* that each node of *placement* holds; shape (nodes of *placement*,)."""
@@ -118,7 +123,7 @@ class Capacity:
     def profile(self, placement: Placement) -> bytes:
         """Return the free amounts of the nodes of *placement* and their slots of each shape, sorted so that node names do not matter."""
         if self._columns is None:
-            classes = () if self.volumes is None else (self.volumes.node_classes()[None, :],)
+            classes = [each.node_classes()[None, :] for each in (self.volumes, self.devices) if each is not None]
             self._columns = np.concatenate((self.free, *(self.slots_by_node(shape)[None, :] for shape in self._shapes), *classes))
         columns = self._columns[:, placement.nodes]
         return columns.tobytes() if len(placement) == 1 else columns[:, np.lexsort(columns)].tobytes()
@@ -202,7 +207,9 @@ class Capacity:
             equal_pods.append(EqualPods(self._amounts[shape.serial], count, slots))
         coupled = [number for number, (shape, _, _) in enumerate(demands) if self.coupled(shape)]
         packed: Packed | None
-        if coupled:
+        if coupled and self.devices is not None:
+            packed = self._pack_with_devices(self.devices, nodes, demands, equal_pods, coupled)
+        elif coupled:
             packed = self._pack_with_volumes(nodes, demands, equal_pods, coupled)
         else:
             packed = pack(self.free[:, nodes], equal_pods, self._budget, thorough=thorough)
@@ -226,8 +233,24 @@ class Capacity:
         search = PodSearch(self.volumes, self.free[:, nodes], with_volumes, [pods[number] for number in others], nodes, rows, self._budget)
         if (found := search.run()) is None:
             return None
-        by_number = dict(zip([*coupled, *others], found, strict=True))
-        return [by_number[number] for number in range(len(pods))]
+        return _in_order(found, coupled, others)
+
+    def _pack_with_devices(
+        self, devices: DeviceConstraints, nodes: Nodes, demands: Sequence[Demand], pods: list[EqualPods], coupled: list[int]
+    ) -> Packed | None:
+        """Return the same for pods with devices that requests do not count."""
+        if any(int(each.slots.sum()) < each.count for each in pods):
+            return None
+        others = [number for number in range(len(pods)) if number not in coupled]
+        # Different demands can have the same shape.
+        first = [sum(pods[each].count for each in coupled[:index]) for index in range(len(coupled))]
+        with_devices = [
+            CoupledPods(pods[number], [devices.pod(demands[number][0], start + each) for each in range(pods[number].count)])
+            for start, number in zip(first, coupled, strict=True)
+        ]
+        search = DeviceSearch(devices, self.free[:, nodes], with_devices, [pods[number] for number in others], nodes, self._budget)
+        found = search.run()
+        return None if found is None else _in_order(found, coupled, others)
 
     def _taken(self, members: Sequence[PodRecord]) -> Ints:
         taken: Ints = np.zeros((len(self.rows), len(self._state.nodes)), dtype=np.int64)
@@ -248,10 +271,17 @@ class Capacity:
             mask = self._state.profile.compile(shape).mask
             if mask is not None:
                 slots = np.where(mask, slots, 0)
-            if self.volumes is not None and (most := self.volumes.most(shape)) is not None:
-                slots = np.minimum(slots, most)
+            for each in (self.volumes, self.devices):
+                if each is not None and (most := each.most(shape)) is not None:
+                    slots = np.minimum(slots, most)
             self._slots_by_node[shape.serial] = slots
         return slots
+
+
+def _in_order(packed: Packed, *numbers: list[int]) -> Packed:
+    """Return *packed* in the order of the demands; *numbers* are those of its entries."""
+    by_number = dict(zip([each for some in numbers for each in some], packed, strict=True))
+    return [by_number[number] for number in range(len(packed))]
 
 
 def _by_domain(amounts: Ints, division: Division) -> Ints:

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 
+from scheduler_core.exact.devices.device_constraints import device_constraints
 from scheduler_core.exact.needs import leaves, satisfied
 from scheduler_core.exact.packing.capacity import Capacity
 from scheduler_core.exact.packing.optional_pods import PlannedGroup, raised, with_more
@@ -45,7 +46,7 @@ class TreeSearch:
     ) -> None:
         self._state = state
         self._request = request
-        self._budget = budget
+        self.budget = budget
         self._share = share
         self.capacity = free_for(state, request, budget, empty=empty)
         # A search of nested domains relaxes volumes that pods of different domains compete for.
@@ -67,7 +68,7 @@ class TreeSearch:
         if not self._measures.weights:
             # No waiting pods.
             return None
-        self._budget.step(1 + len(placement) * len(self._measures.nothing) // _AMOUNTS)
+        self.budget.step(1 + len(placement) * len(self._measures.nothing) // _AMOUNTS)
         free = self._free(placement)
         if any(need > available for need, available in zip(self._measures.least(self._request), free, strict=True)):
             return None
@@ -88,7 +89,7 @@ class TreeSearch:
     def _nested_search(self, placement: Placement) -> NestedDomains | None:
         """Return the nested search of *placement*; None if its domains are not nested."""
         if placement.serial not in self._searches:
-            self._budget.step(_START_STEPS + len(placement) * len(self._keys) * len(self._measures.nothing) // _AMOUNTS)
+            self.budget.step(_START_STEPS + len(placement) * len(self._keys) * len(self._measures.nothing) // _AMOUNTS)
             keys = nested(self._keys, placement.nodes, self._state.nodes)
             domain_tree = None if keys is None else DomainTree(placement.nodes, keys, self._state.nodes, self._measures)
             self._searches[placement.serial] = None if domain_tree is None else self._new_search(domain_tree, self._measures)
@@ -112,7 +113,7 @@ class TreeSearch:
         for divisor, search_cells in self._alternatives(nested_search):
             if _pods(plan) >= limit:
                 break
-            with contextlib.suppress(StepsSpentError), self._budget.part(self._share // divisor):
+            with contextlib.suppress(StepsSpentError), self.budget.part(self._share // divisor):
                 if (solution := search_cells()) is not None and self._fits(
                     other := self._plan_of(nested_search.domain_tree, solution, placement)
                 ):
@@ -134,16 +135,16 @@ class TreeSearch:
         return self._new_search(domain_tree, measures).place(request)
 
     def _new_search(self, domain_tree: DomainTree, measures: Measures) -> NestedDomains:
-        return NestedDomains(domain_tree, measures, self._relaxed, shapes(self._request), self._budget, self._request.pinned)
+        return NestedDomains(domain_tree, measures, self._relaxed, shapes(self._request), self.budget, self._request.pinned)
 
     def _with_more(self, plan: list[PlannedGroup], divisor: int) -> list[PlannedGroup]:
-        with contextlib.suppress(StepsSpentError), self._budget.part(self._share // divisor):
+        with contextlib.suppress(StepsSpentError), self.budget.part(self._share // divisor):
             return with_more(plan, self.capacity)
         return plan
 
     def _crossing_plan(self, placement: Placement) -> list[PlannedGroup] | None:
         if self._crossing is None:
-            self._crossing = CrossingDomains(self._state, self._request, self._budget, self.capacity)
+            self._crossing = CrossingDomains(self._state, self._request, self.budget, self.capacity)
         plan = self._crossing.plan(placement)
         return self._with_more(plan, _ADDING_SHARE) if plan and self._share else plan
 
@@ -176,7 +177,9 @@ def free_for(state: PlacementState, request: PlacementRequest, budget: StepBudge
     members = [pod for leaf in request.entity.leaves() for pod in leaf.running] if empty else None
     waiting = {pod.shape.serial: pod for leaf in request.entity.leaves() for pod in leaf.waiting}
     volumes = volume_constraints(state, waiting.values(), members)
-    return Capacity(state, shapes(request), budget, members, volumes)
+    # Without other pods the devices are only counted: such a search never refutes more.
+    devices = device_constraints(state, waiting.values()) if members is None else None
+    return Capacity(state, shapes(request), budget, members, volumes, devices)
 
 
 def _pods(plan: Sequence[PlannedGroup]) -> int:

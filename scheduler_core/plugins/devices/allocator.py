@@ -6,7 +6,8 @@ devices for the claims of one pod, but never gives other devices to pods that al
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Container, Hashable, Iterator, Sequence
 
 from scheduler_core.model.devices import CANNOT_ALLOCATE, MOST_DEVICES, Alternative
 from scheduler_core.plugins.devices.chosen_devices import Choice, ChosenDevices, NamedSpec, Wanted
@@ -26,18 +27,66 @@ class _TooManyDevices(Exception):
     """A claim would have more devices than allowed."""
 
 
-class Allocator:
-    """Search for the claims of one pod on one node."""
+class UnfinishedSearchError(AllocationError):
+    """A search ended before all devices were tried."""
 
-    def __init__(self, claims: Sequence[NamedSpec], pools: DevicePools, node: int, usage: DeviceUsage, selection: Selection) -> None:
+
+class Allocator:
+    """Search for the claims of one pod on one node.
+
+    With *kinds*, of the devices of one kind only the first is tried for a device of a request.  A request that kube-scheduler cannot evaluate
+    is one that a device does not match, instead of an error.
+
+    Attributes:
+        tried: number of devices that were tried.
+
+    """
+
+    def __init__(
+        self,
+        claims: Sequence[NamedSpec],
+        pools: DevicePools,
+        node: int,
+        usage: DeviceUsage,
+        selection: Selection,
+        kinds: Callable[[PoolDevice], Hashable] | None = None,
+    ) -> None:
         self._claims = claims
+        self._kinds = kinds
         self._pools = pools
         self._node = node
         self._selection = selection
         self._views = pools.on(node)
         self._chosen = ChosenDevices(claims, usage)
         self._every: dict[tuple[int, Alternative], list[tuple[NodePool, PoolDevice]]] = {}
-        self._tried = 0
+        self.tried = 0
+        self._solutions: dict[Hashable, Solution] | None = None
+        self._most = 0
+
+    def solutions(self, named: Container[int], most: int) -> list[Solution]:
+        """Return the solutions, of those that use as many devices of each kind only one; *most* of them at most.
+
+        For the claims with the indices *named*, solutions with different devices are different.
+
+        Raises:
+            AllocationError: kube-scheduler would end the attempt with an error, or the search did not finish.
+
+        """
+        self._solutions, self._named, self._most = {}, named, most
+        self.allocate()
+        return [*self._solutions.values()]
+
+    def _record(self) -> bool:
+        """Record a solution, and return whether no other is needed."""
+        if self._solutions is None:
+            return True
+        used: Counter[Hashable] = Counter()
+        for claim, choices in enumerate(self._chosen.of_claim):
+            for each in choices:
+                kind = self._kinds(each.device) if self._kinds is not None and claim not in self._named else each.device.id
+                used[claim if claim in self._named else -1, kind, each.admin, each.consumed] += 1
+        self._solutions.setdefault(frozenset(used.items()), tuple(map(tuple, self._chosen.of_claim)))
+        return len(self._solutions) >= self._most
 
     def allocate(self) -> Solution | str:
         """Return the devices of the claims, or kube-scheduler's reason why the node has none.
@@ -53,7 +102,7 @@ class Allocator:
         except _TooManyDevices:
             found = False
         except RecursionError:
-            raise AllocationError("the pod requests too many devices to search for; request fewer") from None
+            raise UnfinishedSearchError("the pod requests too many devices to search for; request fewer") from None
         if found:
             return tuple(map(tuple, self._chosen.of_claim))
         return INVALID_POOLS if any(pool.invalid for pool in self._views) else CANNOT_ALLOCATE
@@ -65,6 +114,19 @@ class Allocator:
         except AllocationError:
             return []
 
+    def most(self, wanted: Wanted, count: int) -> int | None:
+        """Return how often *count* free devices match *wanted* at most; None if devices can have several users."""
+        if wanted.alternative.admin:
+            return None
+        able = [device for pool in self._views for device in pool.devices if self._is_able(wanted, device)]
+        return None if any(each.content.allow_multiple_allocations for each in able) else len(able) // count
+
+    def _is_able(self, wanted: Wanted, device: PoolDevice) -> bool:
+        try:
+            return self._is_candidate(wanted, device) and self._chosen.tolerates(wanted, device)
+        except AllocationError:
+            return False
+
     def _check(self, claim: int) -> None:
         """Find the devices of requests for all devices, and check that a claim does not need too many devices."""
         named, least = self._claims[claim], 0
@@ -72,12 +134,20 @@ class Allocator:
             counts = []
             for each in request.alternatives:
                 if each.every:
-                    self._every[claim, each] = list(self._all_devices(Wanted(claim, request, each)))
+                    self._every[claim, each] = self._every_device(Wanted(claim, request, each))
                 counts.append(len(self._every[claim, each]) if each.every else each.count)
             if (needed := min(counts)) > MOST_DEVICES - least:
                 message = f"adding {needed} devices exceeds the claim limit of {MOST_DEVICES}, with {least} already accounted for"
                 raise AllocationError(f", request {request.name}: {message}", claim)
             least += needed
+
+    def _every_device(self, wanted: Wanted) -> list[tuple[NodePool, PoolDevice]]:
+        try:
+            return list(self._all_devices(wanted))
+        except AllocationError:
+            if self._kinds is None:
+                raise
+            return []
 
     def _all_devices(self, wanted: Wanted) -> Iterator[tuple[NodePool, PoolDevice]]:
         for pool in self._views:
@@ -93,7 +163,7 @@ class Allocator:
     def _request(self, claim: int, request: int) -> bool:
         """Allocate from this request on, and return whether a solution is found."""
         if claim == len(self._claims):
-            return True
+            return self._record()
         requests = self._claims[claim].spec.requests
         if request == len(requests):
             try:
@@ -126,11 +196,16 @@ class Allocator:
             raise _TooManyDevices
         if every is not None:
             self._count_tried()
-            return self._try(wanted, request, number, *every[number], _START, must=True)
+            return self._try(wanted, request, number, *every[number], _START, must=self._kinds is None)
+        kinds: set[Hashable] = set()
         for at, pool in enumerate(self._views[start[0] :], start[0]):
             first = start[1] if at == start[0] else 0
             for position, device in enumerate(pool.devices[first:], first):
                 self._count_tried()
+                if self._kinds is not None and not self._chosen.is_chosen(device):
+                    if (kind := self._kinds(device)) in kinds:
+                        continue
+                    kinds.add(kind)
                 if self._is_candidate(wanted, device) and self._try(wanted, request, number, pool, device, (at, position + 1), must=False):
                     return True
         return False
@@ -142,13 +217,20 @@ class Allocator:
             AllocationError: too many were tried.
 
         """
-        self._tried += 1
-        if self._tried > _MOST_TRIED:
-            raise AllocationError(f"timed out trying to allocate devices: {_MOST_TRIED} were tried; request fewer devices in one claim")
+        self.tried += 1
+        if self.tried > _MOST_TRIED:
+            raise UnfinishedSearchError(
+                f"timed out trying to allocate devices: {_MOST_TRIED} were tried; request fewer devices in one claim"
+            )
 
     def _is_candidate(self, wanted: Wanted, device: PoolDevice) -> bool:
         chosen = self._chosen
-        return not chosen.is_blocked(wanted, device) and self._is_selectable(wanted, device) and chosen.fits(wanted, device)
+        try:
+            return not chosen.is_blocked(wanted, device) and self._is_selectable(wanted, device) and chosen.fits(wanted, device)
+        except AllocationError:
+            if self._kinds is None:
+                raise
+            return False
 
     def _is_selectable(self, wanted: Wanted, device: PoolDevice) -> bool:
         return self._selection.selects(wanted.alternative, wanted.claim, device) and self._pools.reaches(device, self._node)

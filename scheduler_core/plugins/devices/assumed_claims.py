@@ -7,18 +7,22 @@ use them (Kubernetes 1.37.1, ``pendingAllocations``).
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from scheduler_core.model import selectors
 from scheduler_core.model.device_claims import DeviceClaim, DeviceObjects, DeviceShortage
-from scheduler_core.model.devices import MOST_ALTERNATIVES, UNAVAILABLE, Allocation, AttributeConstraint, ClaimSpec, ExtendedSpec
+from scheduler_core.model.devices import UNAVAILABLE, Allocation, AttributeConstraint
 from scheduler_core.model.nodes import Bools, Nodes, NodeTable
 from scheduler_core.model.pods import PodRecord
-from scheduler_core.plugins.devices.chosen_devices import NamedSpec
-from scheduler_core.plugins.devices.node_allocations import Failed, FreshClaims, NodeAllocations
+from scheduler_core.plugins.devices.chosen_devices import NamedSpec, preference
+from scheduler_core.plugins.devices.counted_claims import CountedClaims
+from scheduler_core.plugins.devices.evicted_users import EvictedUsers, HeldClaim
+from scheduler_core.plugins.devices.fresh_claims import FreshClaims, FreshSpecs
+from scheduler_core.plugins.devices.node_allocations import Failed, NodeAllocations
 
+Dealt = tuple[tuple[int, Allocation], ...]
+"""Allocations of the claims of a pod, by position."""
 _Leaf = tuple[str, str]
 """Namespace and PodGroup."""
 
@@ -29,12 +33,14 @@ class _Pending:
 
     Attributes:
         leaf: the PodGroup of these pods; None after the decision, when every pod can use it.
+        shared: True if several pods use the claim.
         users: number of these pods.
 
     """
 
     allocation: Allocation
     leaf: _Leaf | None
+    shared: bool
     users: int = 1
 
 
@@ -59,10 +65,12 @@ class _Plan:
 class AssumedClaims:
     """Claims of assumed pods.
 
-    If *exact*, as kube-scheduler 1.37.1: claims are not shared between the PodGroups of a root, and the devices of new and reused claims
-    of a pod can be exchanged.
+    If *exact*, as kube-scheduler 1.37.1: claims are not shared between the PodGroups of a root, the devices of new and reused claims of a
+    pod can be exchanged, and an error on one node ends the attempt to place a pod.
 
     Attributes:
+        planned: devices that a search has chosen, by key of the claim.
+        found: results of the search for devices.
         error: the first error on the nodes that were filtered last; empty if there was none.
 
     """
@@ -72,10 +80,15 @@ class AssumedClaims:
         self._objects = objects
         self._exact = exact
         self.error = ""
-        self._found = NodeAllocations(nodes, objects)
-        self._extended: dict[tuple[ExtendedSpec, tuple[str, ...]], ClaimSpec | None] = {}
+        self.planned: Mapping[str, Allocation] = {}
+        self.found = NodeAllocations(nodes, objects, exact=exact)
+        self._counted = None if nodes.device_rows is None else CountedClaims(nodes.device_rows, self.found)
+        self._fresh_specs = FreshSpecs(nodes)
         self._pending: dict[str, _Pending] = {}
-        self._of_pod: dict[str, tuple[tuple[int, Allocation], ...]] = {}
+        self._unsettled: dict[str, _Pending] = {}
+        self._of_pod: dict[str, Dealt] = {}
+        self._users: dict[str, set[str]] = {}
+        self._evicted = EvictedUsers(objects, self.found.usage)
 
     def reasons(self, pod: PodRecord, nodes: Nodes) -> list[str]:
         """Return for each of *nodes* the reason that excludes it; empty if none does."""
@@ -84,7 +97,8 @@ class AssumedClaims:
             return [plan.refusal] * len(nodes)
         usable = self._usable(plan, nodes)
         results = self._results(pod, plan, nodes)
-        self.error = next((str(each) for each in results if isinstance(each, Failed)), "")
+        if self._exact:
+            self.error = next((str(each) for each in results if isinstance(each, Failed)), "")
         return [
             str(result) if isinstance(result, str | Failed) else "" if able else UNAVAILABLE
             for result, able in zip(results, usable, strict=True)
@@ -95,13 +109,36 @@ class AssumedClaims:
         total = 0
         for position, allocation in self._dealt(pod, node):
             spec = pod.shape.devices[position].spec
-            total += _preference(spec, {each.request for each in allocation.devices}) if spec is not None else 0
+            total += preference(spec, {each.request for each in allocation.devices}) if spec is not None else 0
         return total
 
-    def assume(self, pod: PodRecord, node: int) -> None:
-        """Take the devices of *pod* on *node*."""
-        plan, dealt = self._plan(pod), self._dealt(pod, node)
+    def ways(self, pod: PodRecord, node: int, most: int) -> tuple[list[Dealt], bool]:
+        """Return the ways to give devices to *pod* on *node*, *most* at most, and whether these are all; the use of kinds differs."""
+        plan = self._plan(pod)
+        if plan.refusal or not self._usable(plan, np.array([node], dtype=np.int64)).all():
+            return [], True
+        fresh = self._fresh(pod, plan, node)
+        if not fresh.specs:
+            return [self._deal(plan, (), ())], True
+        named = frozenset(index for index, position in enumerate(fresh.positions) if pod.shape.devices[position].shared)
+        found, finished = self.found.ways(pod.shape.serial, fresh, node, named, most)
+        return [self._deal(plan, fresh.positions, each) for each in found], finished
+
+    def most(self, pod: PodRecord, node: int) -> int | None:
+        """Return an upper bound of the pods like *pod* on *node*; None if there is none."""
+        return self.found.most(self._fresh(pod, self._plan(pod), node).specs, node)
+
+    def pending(self) -> Hashable:
+        """Return the claims of several pods that assumed pods of the root have taken, and the nodes that can use them."""
+        return frozenset((key, each.allocation.nodes) for key, each in self._unsettled.items() if each.shared)
+
+    def assume(self, pod: PodRecord, node: int, dealt: Dealt | None = None) -> None:
+        """Take the devices of *pod* on *node*: *dealt*, if given."""
+        plan = self._plan(pod)
+        dealt = self._dealt(pod, node) if dealt is None else dealt
         self._of_pod[pod.key] = dealt
+        for position, _ in dealt:
+            self._users.setdefault(pod.device_claims[position].key, set()).add(pod.key)
         given = {position for position, _ in plan.given}
         for position, allocation in dealt:
             if position in given:
@@ -110,25 +147,45 @@ class AssumedClaims:
             if (pending := self._pending.get(key)) is not None:
                 pending.users += 1
                 continue
-            self._pending[key] = _Pending(allocation, (pod.namespace, pod.group))
-            self._found.usage.add_allocation(allocation)
+            self._pending[key] = pending = _Pending(allocation, (pod.namespace, pod.group), bool(pod.shape.devices[position].shared))
+            self._unsettled[key] = pending
+            self.found.usage.add_allocation(allocation)
 
     def forget(self, pod: PodRecord) -> None:
         """Undo ``assume``, which must be the last one."""
         for position, _ in reversed(self._of_pod.pop(pod.key, ())):
             key = pod.device_claims[position].key
+            self._users[key].discard(pod.key)
             pending = self._pending.get(key)
             if pending is None or pending.leaf is None:
                 continue
             pending.users -= 1
             if not pending.users:
-                del self._pending[key]
-                self._found.usage.remove_allocation(pending.allocation)
+                del self._pending[key], self._unsettled[key]
+                self.found.usage.remove_allocation(pending.allocation)
+
+    def holds(self, pod: PodRecord) -> bool:
+        """Return whether the running *pod* uses an allocated claim."""
+        return pod.key in self._of_pod or self._evicted.holds(pod)
+
+    def evict(self, pod: PodRecord) -> None:
+        """Free the devices of the claims that the running *pod* uses, if all other users are evicted too."""
+        self._evicted.evict(pod, self._taken_in_this_cycle(pod))
+
+    def restore_pod(self, pod: PodRecord) -> None:
+        """Undo ``evict``, if it was called for *pod*."""
+        self._evicted.restore(pod, self._taken_in_this_cycle(pod))
+
+    def _taken_in_this_cycle(self, pod: PodRecord) -> Iterator[HeldClaim]:
+        for position, allocation in self._of_pod.get(pod.key, ()):
+            key = pod.device_claims[position].key
+            yield HeldClaim(allocation, frozenset(self._users.get(key, ())))
 
     def settle(self) -> None:
         """Treat all claims of assumed pods as allocated: from now on every pod can use them."""
-        for each in self._pending.values():
+        for each in self._unsettled.values():
             each.leaf = None
+        self._unsettled.clear()
 
     def allocations(self, pod: PodRecord) -> Sequence[tuple[DeviceClaim, Allocation]]:
         """Return the claims of *pod*, which is assumed, that were not allocated at first, with their devices."""
@@ -146,7 +203,7 @@ class AssumedClaims:
             return None
         for position in plan.fresh:
             label = pod.device_claims[position].label
-            if (found := self._found.shortage(label, self._specs(pod, plan, position, nodes), nodes.tolist())) is not None:
+            if (found := self.found.shortage(label, self._specs(pod, plan, position, nodes), nodes.tolist())) is not None:
                 return dataclasses.replace(found, shared=bool(pod.shape.devices[position].shared))
         return None
 
@@ -155,13 +212,13 @@ class AssumedClaims:
         plan = self._plan(pod)
         for position in plan.fresh:
             if pod.device_claims[position].label == short.claim:
-                return len(self._found.free_devices(short, self._specs(pod, plan, position, nodes), nodes.tolist()))
+                return len(self.found.free_devices(short, self._specs(pod, plan, position, nodes), nodes.tolist()))
         return -1
 
     def broken_constraint(self, pod: PodRecord, node: int) -> tuple[str, AttributeConstraint] | None:
         """Return the claim of *pod* and its only constraint because of which *node* has no devices; None if there is not one reason."""
         plan = self._plan(pod)
-        return None if plan.refusal else self._found.broken_constraint(self._fresh(pod, plan, node).specs, node)
+        return None if plan.refusal else self.found.broken_constraint(self._fresh(pod, plan, node).specs, node)
 
     def _specs(self, pod: PodRecord, plan: _Plan, position: int, nodes: Nodes) -> list[NamedSpec | None]:
         """Return the specification of the claim of *pod* at *position* on each of *nodes*; None where it needs no devices."""
@@ -192,64 +249,44 @@ class AssumedClaims:
         if not plan.fresh:
             return [None] * len(nodes)
         if any(pod.shape.devices[position].extended is not None for position in plan.fresh):
-            return [self._found.on(pod.shape.serial, self._fresh(pod, plan, node), node) for node in nodes.tolist()]
+            return [self.found.on(pod.shape.serial, self._fresh(pod, plan, node), node) for node in nodes.tolist()]
         claims = self._fresh(pod, plan, -1)
-        return [self._found.on(pod.shape.serial, claims, node) for node in nodes.tolist()]
+        return [self.found.on(pod.shape.serial, claims, node) for node in nodes.tolist()]
 
     def _fresh(self, pod: PodRecord, plan: _Plan, node: int) -> FreshClaims:
-        """Return the claims to allocate on *node*, -1 for any; devices provide only those extended resources that the node lacks."""
-        specs: list[NamedSpec] = []
-        positions: list[int] = []
-        resources = tuple(name for name, mask in self._nodes.backed.items() if mask[node]) if node >= 0 else ()
-        for position in plan.fresh:
-            need = pod.shape.devices[position]
-            spec = need.spec if need.extended is None else self._extended_spec(need.extended, resources)
-            if spec is not None:
-                specs.append(NamedSpec(pod.device_claims[position].label, spec))
-                positions.append(position)
-        return FreshClaims(tuple(positions), resources, specs)
-
-    def _extended_spec(self, extended: ExtendedSpec, resources: tuple[str, ...]) -> ClaimSpec | None:
-        at = extended, resources
-        if at not in self._extended:
-            self._extended[at] = extended.spec(resources)
-        return self._extended[at]
+        """Return the claims to allocate on *node*, -1 for any."""
+        return self._fresh_specs.on(pod, plan.fresh, node)
 
     def _usable(self, plan: _Plan, nodes: Nodes) -> Bools:
         """Return the nodes that can use the devices of the other claims; shape of *nodes*."""
         usable: Bools = np.ones(len(nodes), dtype=bool)
         for _, allocation in (*plan.reused, *plan.given):
             if allocation.nodes is not None:
-                usable &= selectors.node_mask(allocation.nodes, self._nodes)[nodes]
+                usable &= self.found.matching(allocation.nodes)[nodes]
         return usable
 
-    def _dealt(self, pod: PodRecord, node: int) -> tuple[tuple[int, Allocation], ...]:
+    def _dealt(self, pod: PodRecord, node: int) -> Dealt:
         """Return the allocations of the claims of *pod* on *node*, by position; none if a claim has no devices."""
         plan = self._plan(pod)
-        fresh: Sequence[Allocation] = ()
-        taken: tuple[int, ...] = ()
-        if plan.fresh:
-            claims = self._fresh(pod, plan, node)
-            found = self._found.allocations(pod.shape.serial, claims, node)
-            if found is None:
-                return plan.given
-            fresh, taken = found, claims.positions
+        if not plan.fresh:
+            return self._deal(plan, (), ())
+        planned = [self.planned.get(pod.device_claims[position].key) for position in plan.fresh]
+        if known := [each for each in planned if each is not None]:
+            return self._deal(plan, [position for position, each in zip(plan.fresh, planned, strict=True) if each is not None], known)
+        if self._counted is not None and not pod.shape.picks_devices:
+            counted = self._counted.allocations([pod.shape.devices[position] for position in plan.fresh], node)
+            return plan.given if counted is None else self._deal(plan, plan.fresh, counted)
+        claims = self._fresh(pod, plan, node)
+        found = self.found.allocations(pod.shape.serial, claims, node)
+        return plan.given if found is None else self._deal(plan, claims.positions, found)
+
+    def _deal(self, plan: _Plan, taken: Sequence[int], fresh: Sequence[Allocation]) -> Dealt:
+        """Return the allocations of the claims by position: *fresh* ones of those at *taken*, and those of the other claims."""
         positions = [*taken, *(position for position, _ in plan.reused)]
         # kube-scheduler keeps the results of new claims before those of reused ones, and deals them out in the order of the pod.
         order = sorted(positions) if self._exact else positions
         results = (*fresh, *(allocation for _, allocation in plan.reused))
         return tuple(sorted((*zip(order, results, strict=True), *plan.given), key=lambda each: each[0]))
-
-
-def _preference(spec: ClaimSpec, requests: set[str]) -> int:
-    return sum(_preferences(spec, requests))
-
-
-def _preferences(spec: ClaimSpec, requests: set[str]) -> Iterator[int]:
-    for request in spec.requests:
-        for index, each in enumerate(request.alternatives):
-            if each.name and request.written(each) in requests:
-                yield MOST_ALTERNATIVES - index
 
 
 def _is_foreign(key: str, allocation: Allocation, pending: Mapping[str, _Pending]) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 
-from scheduler_core.model.devices import Alternative, ClaimSpec, DeviceId, Request
+from scheduler_core.model.devices import MOST_ALTERNATIVES, Alternative, ClaimSpec, DeviceId, Request
 from scheduler_core.plugins.devices.attribute_constraints import ConstraintState
 from scheduler_core.plugins.devices.consumable_capacity import CapacityError, consumed_capacity, is_allowed
 from scheduler_core.plugins.devices.device_usage import DeviceUsage
@@ -75,6 +75,10 @@ class ChosenDevices:
         if wanted.alternative.admin:
             return device.id in self._taken and self._taken[device.id][wanted.claim] > 0
         return self._usage.is_taken(device.id) or (device.id in self._taken and self._taken[device.id].total() > 0)
+
+    def is_chosen(self, device: PoolDevice) -> bool:
+        """Return whether *device*, or a share of it, is chosen for some claim."""
+        return bool(self._shares[device.id]) or (device.id in self._taken and self._taken[device.id].total() > 0)
 
     def tolerates(self, wanted: Wanted, device: PoolDevice) -> bool:
         """Return whether the request tolerates the taints of *device*."""
@@ -168,3 +172,15 @@ class ChosenDevices:
 def _undo(undone: list[Undo]) -> None:
     while undone:
         undone.pop()()
+
+
+def preference(spec: ClaimSpec, requests: set[str]) -> int:
+    """Return the score of the alternatives among *requests*, as written in an allocation: more for earlier ones."""
+    return sum(_preferences(spec, requests))
+
+
+def _preferences(spec: ClaimSpec, requests: set[str]) -> Iterator[int]:
+    for request in spec.requests:
+        for index, each in enumerate(request.alternatives):
+            if each.name and request.written(each) in requests:
+                yield MOST_ALTERNATIVES - index

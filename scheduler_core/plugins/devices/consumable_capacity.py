@@ -31,6 +31,22 @@ def consumed_capacity(requested: Mapping[str, Decimal], offered: Mapping[str, Ca
     return {name: _checked(name, requested.get(name), capacity) for name, capacity in sorted(offered.items())}
 
 
+def is_sufficient(requested: Mapping[str, Decimal], offered: Mapping[str, Capacity] | None) -> bool:
+    """Return whether the capacity of a device without shares is sufficient for a request.
+
+    Raises:
+        CapacityError: as ``consumed_capacity``.
+
+    """
+    if not offered:
+        return not requested
+    consumed = consumed_capacity(requested, offered)
+    return consumed is not None and all(
+        is_allowed(amount, offered[name].request_policy) and amount <= quantity.exact(offered[name].value)
+        for name, amount in consumed.items()
+    )
+
+
 def is_allowed(consumed: Decimal, policy: CapacityPolicy | None) -> bool:
     """Return whether *policy* allows to consume an amount."""
     if policy is None or (policy.default is not None and consumed == quantity.exact(policy.default)):

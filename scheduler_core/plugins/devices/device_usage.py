@@ -39,6 +39,10 @@ class DeviceUsage:
         """Return whether a claim has *device* for itself."""
         return self._users[device] > 0
 
+    def users(self, device: DeviceId) -> int:
+        """Return the number of claims that have *device* for themselves."""
+        return self._users[device]
+
     def is_shared(self, device: DeviceId) -> bool:
         """Return whether claims have shares of *device*."""
         return self._shares[device] > 0

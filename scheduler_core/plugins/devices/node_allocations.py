@@ -10,12 +10,13 @@ from collections.abc import Hashable, Iterable, Sequence
 
 from scheduler_core.model.device_claims import DeviceObjects, DeviceShortage
 from scheduler_core.model.devices import Allocation, Alternative, AttributeConstraint, ClaimSpec, DeviceId, GivenDevice, Request
-from scheduler_core.model.nodes import NodeTable
+from scheduler_core.model.nodes import Bools, NodeTable
 from scheduler_core.model.wire import NodeSelector, NodeSelectorTerm, Requirement
-from scheduler_core.plugins.devices.allocator import Allocator
+from scheduler_core.plugins.devices.allocator import Allocator, Solution, UnfinishedSearchError
 from scheduler_core.plugins.devices.attributes_read import AttributesRead
 from scheduler_core.plugins.devices.chosen_devices import Choice, NamedSpec, Wanted
 from scheduler_core.plugins.devices.device_usage import DeviceUsage
+from scheduler_core.plugins.devices.fresh_claims import FreshClaims
 from scheduler_core.plugins.devices.node_state import NodeStates
 from scheduler_core.plugins.devices.pools import DevicePools, NodePool, PoolDevice
 from scheduler_core.plugins.devices.selection import AllocationError, Selection
@@ -45,41 +46,53 @@ class _Placed:
     choice: Choice
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class FreshClaims:
-    """Claims of a pod to allocate on a node.
-
-    Attributes:
-        positions: their positions among the claims of the pod.
-        resources: extended resources that devices provide on the node.
-        specs: their specifications.
-
-    """
-
-    positions: tuple[int, ...]
-    resources: tuple[str, ...]
-    specs: Sequence[NamedSpec]
-
-
 _Solution = tuple[tuple[_Placed, ...], ...]
 Result = _Solution | str | Failed
 """Devices by claim, the reason why there are none, or an error."""
 
 
 class NodeAllocations:
-    """Results of the search, by shape of the pod and state of the node."""
+    """Results of the search, by shape of the pod and state of the node.
 
-    def __init__(self, nodes: NodeTable, objects: DeviceObjects) -> None:
+    Attributes:
+        pools: pools of the nodes.
+        usage: devices in use.
+        states: states of the nodes.
+        tried: number of devices that ``ways`` has tried.
+
+    """
+
+    def __init__(self, nodes: NodeTable, objects: DeviceObjects, *, exact: bool = True) -> None:
+        """Prepare; unless *exact*, a device for which a selector cannot be evaluated is one that it does not match."""
         self._nodes = nodes
-        self._pools = DevicePools(nodes, objects.slices)
-        self._selection = Selection()
+        self.pools = DevicePools(nodes, objects.slices)
+        self._selection = Selection(exact=exact)
         self.usage = DeviceUsage(objects.allocated.values())
-        self._states = NodeStates(self._pools, self.usage, AttributesRead(objects))
+        self.states = NodeStates(self.pools, self.usage, AttributesRead(objects))
         self._results: dict[tuple[int, tuple[int, ...], tuple[str, ...], Hashable], Result] = {}
+        self._ways: dict[Hashable, tuple[tuple[_Solution, ...], bool]] = {}
+        self._kinds = None if exact else self.states.kind
+        self.tried = 0
+
+    def matching(self, selector: NodeSelector) -> Bools:
+        """Return the nodes that match *selector*; shape (nodes,)."""
+        return self.pools.matching(selector)
+
+    def most(self, specs: Sequence[NamedSpec], node: int) -> int | None:
+        """Return an upper bound of the pods with the claims *specs* that the devices of *node* allow; None if there is none."""
+        allocator = Allocator(specs, self.pools, node, self.usage, self._selection)
+        bound: int | None = None
+        for claim, named in enumerate(specs):
+            for request in named.spec.requests:
+                numbers = [allocator.most(Wanted(claim, request, each), 1 if each.every else each.count) for each in request.alternatives]
+                known = [each for each in numbers if each is not None]
+                if len(known) == len(numbers):
+                    bound = sum(known) if bound is None else min(bound, sum(known))
+        return bound
 
     def on(self, serial: int, claims: FreshClaims, node: int) -> Result:
         """Return the result for *claims* of a pod whose shape has the number *serial*, on *node*."""
-        at = serial, claims.positions, claims.resources, self._states.state(node)
+        at = serial, claims.positions, claims.resources, self.states.state(node)
         if (known := self._results.get(at)) is None:
             known = self._results[at] = self._search(claims.specs, node)
         if isinstance(known, Failed) and known.claim is not None:
@@ -92,8 +105,39 @@ class NodeAllocations:
         result = self.on(serial, claims, node)
         if isinstance(result, str | Failed):
             return None
-        pools = self._pools.on(node)
-        return [self._allocation([(each.choice, pools[each.pool].devices[each.device]) for each in placed], node) for placed in result]
+        pools = self.pools.on(node)
+        return [self.allocation([(each.choice, pools[each.pool].devices[each.device]) for each in placed], node) for placed in result]
+
+    def ways(self, serial: int, claims: FreshClaims, node: int, named: frozenset[int], most: int) -> tuple[list[list[Allocation]], bool]:
+        """Return the ways to allocate *claims*, *most* at most, and whether these are all; arguments as for ``on``.
+
+        Of ways that use as many devices of each kind only one is returned, unless the devices of the claims *named* differ.
+        """
+        at = serial, claims.positions, claims.resources, named, most, self.states.state(node)
+        if (known := self._ways.get(at)) is None:
+            known = self._ways[at] = self._search_all(claims.specs, node, named, most)
+        pools, (solutions, finished) = self.pools.on(node), known
+        chosen = [
+            [[(each.choice, pools[each.pool].devices[each.device]) for each in placed] for placed in solution] for solution in solutions
+        ]
+        return [[self.allocation(each, node) for each in solution] for solution in chosen], finished
+
+    def _search_all(self, claims: Sequence[NamedSpec], node: int, named: frozenset[int], most: int) -> tuple[tuple[_Solution, ...], bool]:
+        allocator = Allocator(claims, self.pools, node, self.usage, self._selection, self.states.kind)
+        found: list[Solution] = []
+        finished = True
+        try:
+            found = allocator.solutions(named, most + 1)
+        except UnfinishedSearchError:
+            finished = False
+        except AllocationError:
+            found = []
+        self.tried += allocator.tried
+        return tuple(self._by_position(each, node) for each in found[:most]), finished and len(found) <= most
+
+    def _by_position(self, solution: Solution, node: int) -> _Solution:
+        positions = _positions(self.pools.on(node))
+        return tuple(tuple(_Placed(*positions[each.device.id], each) for each in choices) for choices in solution)
 
     def shortage(self, claim: str, specs: Sequence[NamedSpec | None], nodes: Sequence[int]) -> DeviceShortage | None:
         """Return the first request of *claim* for which all *nodes*, with their *specs*, have too few free devices."""
@@ -133,19 +177,20 @@ class NodeAllocations:
     def _matching(self, named: NamedSpec, request: Request, node: int) -> list[PoolDevice]:
         """Return the free devices of *node* for the last alternative of *request*, also those with untolerated taints."""
         wanted = Wanted(0, request, request.alternatives[-1])
-        return Allocator([named], self._pools, node, self.usage, self._selection).free(wanted)
+        return Allocator([named], self.pools, node, self.usage, self._selection).free(wanted)
 
     def _search(self, claims: Sequence[NamedSpec], node: int) -> Result:
+        self._selection.failed = None
         try:
-            found = Allocator(claims, self._pools, node, self.usage, self._selection).allocate()
+            found = Allocator(claims, self.pools, node, self.usage, self._selection, self._kinds).allocate()
         except AllocationError as error:
             return Failed(str(error), error.claim)
         if isinstance(found, str):
-            return found
-        positions = _positions(self._pools.on(node))
-        return tuple(tuple(_Placed(*positions[each.device.id], each) for each in choices) for choices in found)
+            return found if self._selection.failed is None else Failed(str(self._selection.failed), self._selection.failed.claim)
+        return self._by_position(found, node)
 
-    def _allocation(self, chosen: Iterable[tuple[Choice, PoolDevice]], node: int) -> Allocation:
+    def allocation(self, chosen: Iterable[tuple[Choice, PoolDevice]], node: int) -> Allocation:
+        """Return the allocation of *chosen* devices on *node*."""
         chosen = list(chosen)
         given = (
             GivenDevice(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable
 
 from scheduler_core.model import wire
@@ -21,12 +22,41 @@ class NodeStates:
         self._structures: dict[NodePool, int] = {}
         self._numbers: dict[Hashable, int] = {}
         self._reach: dict[tuple[NodePool, int], Hashable] = {}
+        self._kinds: dict[PoolDevice, Hashable] = {}
+        self._uses: dict[NodePool, tuple[int, Hashable]] = {}
         self._known: dict[NodePool, tuple[int, Hashable]] = {}
 
     def state(self, node: int) -> Hashable:
         """Return the state of the devices of *node*."""
         pools = self._pools.on(node)
         return tuple([(self._state(pool), self._reached(pool, node) if pool.selective else None) for pool in pools])
+
+    def kind(self, device: PoolDevice) -> Hashable:
+        """Return the same for devices that can be exchanged in the present state."""
+        if (kind := self._kinds.get(device)) is None:
+            reach = device.published.node, device.published.selector, device.published.everywhere
+            kind = self._kinds[device] = device.id[:2], self._content(device), reach
+        return kind, self._usage.state(device.id)
+
+    def use(self, node: int) -> Hashable:
+        """Return the use of the devices that *node* reaches: equal for exchangeable uses of the same devices."""
+        return tuple([self._pool_use(pool) for pool in self._pools.on(node)])
+
+    def _pool_use(self, pool: NodePool) -> Hashable:
+        version = self._usage.versions[pool.name]
+        known = self._uses.get(pool)
+        if known is None or known[0] != version:
+            devices = (*pool.devices, *pool.elsewhere)
+            used = Counter((self._content(each), state) for each in devices if (state := self._usage.state(each.id)) is not None)
+            known = self._uses[pool] = version, frozenset(used.items())
+        return known[1]
+
+    def reach(self, node: int) -> Hashable:
+        """Return the same for nodes that reach exchangeable devices, and the same ones of those that other nodes reach too."""
+        pools = self._pools.on(node)
+        return tuple(
+            [self._state(pool) if self._pools.is_local(pool.name, node) else (pool.name, self._reached(pool, node)) for pool in pools]
+        )
 
     def _state(self, pool: NodePool) -> Hashable:
         version = self._usage.versions[pool.name]

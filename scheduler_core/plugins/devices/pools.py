@@ -90,6 +90,10 @@ class DevicePools:
             return None
         return [self._nodes.index[each.node] for each in slices if each.node in self._nodes.index]
 
+    def is_local(self, pool: PoolName, node: int) -> bool:
+        """Return whether all slices of *pool* are those of *node*."""
+        return all(self._slices[each].node == self._nodes.names[node] for each in self._of_pool.get(pool, ()))
+
     def reaches(self, device: PoolDevice, node: int) -> bool:
         """Return whether *node* reaches *device*, whose slice it reaches."""
         content = device.content

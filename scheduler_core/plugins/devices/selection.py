@@ -24,9 +24,18 @@ class AllocationError(Exception):
 
 
 class Selection:
-    """Devices that requests select; each selector is compiled once, and evaluated once for equal devices."""
+    """Devices that requests select; each selector is compiled once, and evaluated once for equal devices.
 
-    def __init__(self) -> None:
+    Unless *exact*, a selector that cannot be evaluated for a device does not match it.
+
+    Attributes:
+        failed: the first such error since it was set to None.
+
+    """
+
+    def __init__(self, *, exact: bool = True) -> None:
+        self._exact = exact
+        self.failed: AllocationError | None = None
         self._devices: dict[PoolDevice, Device] = {}
         self._results: dict[tuple[str, Hashable], bool | SelectorError] = {}
         self._selected: dict[tuple[Alternative, PoolDevice], bool] = {}
@@ -38,6 +47,15 @@ class Selection:
             AllocationError: a selector cannot be compiled or evaluated.
 
         """
+        try:
+            return self._evaluated(alternative, claim, device)
+        except AllocationError as error:
+            if self._exact:
+                raise
+            self.failed = self.failed or error
+            return False
+
+    def _evaluated(self, alternative: Alternative, claim: int, device: PoolDevice) -> bool:
         at = alternative, device
         if (known := self._selected.get(at)) is None:
             of_class = self._all(f"class {alternative.device_class}", None, alternative.class_selectors, device)

@@ -152,6 +152,8 @@ def _with_nodes(snapshot: ClusterSnapshot, objects: list[GatheredObjects]) -> Cl
     needs = (pod.shape.volumes for pod in snapshot.pods if pod.shape.volumes)
     requests = [[need.request for need in each if need.request is not None] for each in needs]
     count_volumes(table, requests, snapshot.nodes.storage)
+    if snapshot.nodes.device_rows is not None:
+        table.count_devices(snapshot.nodes.device_rows)
     known_nodes = {
         _name(each): each for each in (*(snapshot.known.list_kind("Node") or ()), *(Node(each.node.metadata) for each in read.values()))
     }

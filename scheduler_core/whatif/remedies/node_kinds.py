@@ -101,8 +101,9 @@ def _larger(capacity: PresentCapacity, area: DomainCapacity, where: str) -> list
     suitable = [node for node in area.nodes.tolist() if slots[node] > 0 and not nodes.unschedulable[node]]
     if not suitable:
         return []
-    if any(nodes.allocatable[row, suitable[0]] < amount for row, amount in requested.items() if row in nodes.limit_rows):
-        # No size of a node changes how many volumes its drivers attach.
+    fixed = nodes.limit_rows.keys() | nodes.counted
+    if any(nodes.allocatable[row, suitable[0]] < amount for row, amount in requested.items() if row in fixed):
+        # No size of a node changes how many volumes its drivers attach, or how many devices it has.
         return []
     companions, companion_requests = capacity.companions(suitable[0])
     total = {row: amount + int(companion_requests[row]) for row, amount in requested.items()}

@@ -8,7 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scheduler_core.cycle.run_cycle import CycleOptions, queued
+from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Status
+from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.outcome import PlacementOutcome
@@ -16,9 +19,13 @@ from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.reachable_domains import reachable
 from scheduler_core.placement.state import PlacementState
 from tests.sampling import sampled
-from tests.scheduler_core.builders import Json, composite, entities, leaf, node, pod, pods, state
+from tests.scheduler_core.builders import Json, composite, decided, entities, leaf, node, pod, pods, state
+from tests.scheduler_core.plugins.device_objects import DRIVER, device_class, device_slice, resource_claim, template, wanting
+from tests.scheduler_core.plugins.device_objects import request as request_for
 
 RACKS = ("r0", "r1", "r2")
+NONE = {"selectors": [{"cel": {"expression": "false"}}]}
+"""Specification of a device class that selects no device."""
 DISKS = ("hdd", "ssd", "")
 
 
@@ -152,3 +159,60 @@ def test_a_root_without_a_reachable_rack_has_the_reason_of_the_first_as_if_all_w
     want = "0/3 placements are available, first placement status: minCount (2) cannot be satisfied: 0 scheduled, 1 remaining"
 
     assert (Status.UNSCHEDULABLE, want, 3, ["r0"]) == (outcome.status, outcome.message, outcome.tried, greedy.tried)
+
+
+def fabric(rack: str) -> Json:
+    """Return the slice of a device that all nodes of *rack* reach."""
+    expression = {"key": "rack", "operator": "In", "values": [rack]}
+    return device_slice(None, "channel", pool=f"fabric-{rack}", nodeSelector={"nodeSelectorTerms": [{"matchExpressions": [expression]}]})
+
+
+def test_an_allocated_claim_of_a_group_leaves_the_domains_of_its_devices():
+    expression = {"key": "rack", "operator": "In", "values": ["r1"]}
+    allocated = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
+    claim = resource_claim("c", devices=["gpu=fabric-r1/channel"], nodes=allocated)
+    objects = [
+        *zoned(),
+        device_class(),
+        *map(fabric, RACKS),
+        claim,
+        leaf("g", 2, "rack"),
+        *(wanting(f"p{each}", "x=c", group="g") for each in "ab"),
+    ]
+    assert ["r1"] == open_racks(*formed(objects))
+    here, request = formed(objects)
+    greedy = Attempts(here)
+    assert "r1" == greedy.place(request).placement.value
+    assert ["r1"] == greedy.tried
+
+
+@pytest.mark.parametrize("strategy", ["greedy", "complete"])
+def test_a_claim_that_is_not_allocated_leaves_the_domains_that_have_devices_for_it(strategy):
+    group = leaf("g", 2, "rack", resourceClaims=[{"name": "x", "resourceClaimTemplateName": "one"}])
+    pending = [wanting(f"p{each}", "x:one", group="g") for each in "ab"]
+    objects = [*zoned(), device_class(), template(), fabric("r1"), fabric("r2"), group, *pending]
+    snapshot = load(objects)
+    here = PlacementState.from_snapshot(snapshot, PlacingOptions())
+    greedy = Attempts(here)
+    (root,) = queued(snapshot, CycleOptions())
+    request = greedy.request(root)
+    assert ["r1", "r2"] == open_racks(here, request)
+    assert greedy.place(request).success
+    assert ["r1", "r2"] == greedy.tried
+    used = resource_claim("other", devices=[f"gpu=fabric-{rack}/channel" for rack in ("r1", "r2")])
+    decision = decided([*objects, used], strategy=strategy)
+    assert "cannot allocate all claims" in decision.pending["default/pa"]
+    assert decision.status is Status.UNSCHEDULABLE
+
+
+def test_errors_of_selectors_are_not_hidden_by_missing_devices():
+    wrong = request_for(selectors=[{"cel": {"expression": f"device.attributes['{DRIVER}'].model == 'x'"}}])
+    objects = [
+        *zoned(),
+        device_class(),
+        device_slice("r0-0", "a"),
+        template("one", wrong, request_for("nic", "nic")),
+        device_class("nic", **NONE),
+    ]
+    decision = decided([*objects, wanting()], strategy="greedy")
+    assert decision.status is Status.ERROR

@@ -172,9 +172,11 @@ def test_an_error_on_a_node_ends_the_attempt_only_if_the_node_passes_the_other_f
 
 def test_a_search_that_tries_too_many_devices_is_an_error(monkeypatch):
     monkeypatch.setattr(allocator, "_MOST_TRIED", 1000)
-    published = device_slice("n1", *(f"d{number}" for number in range(40)))
-    objects = [*BASE, published, device_class("nic", selectors=[{"cel": {"expression": "false"}}])]
-    decision = greedy([*objects, template("t", request(count=8), request("nic", "nic")), wanting("p", "g:t")])
+    published = device_slice("n1", *(f"d{number}" for number in range(40)), device("n", {"kind": "nic"}))
+    of_kind = {"cel": {"expression": f"device.attributes['{DRIVER}'].?kind.orValue('') == 'nic'"}}
+    objects = [*BASE, published, device_class("nic", selectors=[of_kind]), resource_claim("used", devices=["gpu=n1/n"])]
+    nic = {"name": "nic", "firstAvailable": [{"name": "only", "deviceClassName": "nic"}]}
+    decision = greedy([*objects, template("t", request(count=8), nic), wanting("p", "g:t")])
     assert decision.status is Status.ERROR
     assert "timed out trying to allocate devices: 1000 were tried" in decision.message
     assert {"p": "n1"} == placed(greedy([*objects, template("t", request(count=8)), wanting("p", "g:t")]))

@@ -1,0 +1,74 @@
+"""Volumes and devices that a search chooses for the claims of the pods of a plan."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from scheduler_core.exact.devices.device_constraints import DeviceConstraints, claims_of
+from scheduler_core.exact.packing.capacity import Capacity
+from scheduler_core.exact.packing.device_search import choose_devices
+from scheduler_core.exact.step_budget import StepBudget
+from scheduler_core.model.devices import Allocation
+from scheduler_core.model.pods import PodRecord
+from scheduler_core.model.volumes import ClaimName
+from scheduler_core.placement.outcome import PlacementOutcome, assigned
+from scheduler_core.placement.placement_request import PlacementRequest
+from scheduler_core.placement.state import PlacementState
+from scheduler_core.plugins.volume_matching import VolumeMatching
+
+PlannedLeaf = tuple[PlacementRequest, PlacementOutcome]
+
+
+class ClaimsOfPlan:
+    """Choice of volumes and devices within *capacity*."""
+
+    def __init__(self, state: PlacementState, capacity: Capacity, budget: StepBudget) -> None:
+        self._state = state
+        self._capacity = capacity
+        self._budget = budget
+
+    def chosen(self, planned: Sequence[PlannedLeaf]) -> list[PlannedLeaf]:
+        """Return the leaves of a plan with volumes and devices that requests do not count.
+
+        Raises:
+            StepsSpentError: the budget is spent.
+
+        """
+        pods = [pair for leaf, outcome in planned for pair in assigned(leaf, outcome)]
+        if (volumes := self._capacity.volumes) is not None:
+            chosen = volumes.choose(pods)
+            return [(leaf, dataclasses.replace(outcome, volumes=chosen or {})) for leaf, outcome in planned]
+        if self._capacity.devices is not None:
+            devices = self._devices(self._capacity.devices, [(pod, node) for pod, node in pods if not pod.shape.counts_devices])
+            return [(leaf, dataclasses.replace(outcome, devices=devices)) for leaf, outcome in planned]
+        return [*planned]
+
+    def taken(self, request: PlacementRequest, outcome: PlacementOutcome) -> PlacementOutcome:
+        """Return *outcome* with the volumes and devices that its pods, which are assumed, have taken."""
+        pods = assigned(request, outcome)
+        plugins = self._state.stateful.plugins
+        volumes: dict[ClaimName, int] = {}
+        for plugin in plugins if self._capacity.volumes is not None else ():
+            if isinstance(plugin, VolumeMatching):
+                volumes |= {(pod.namespace, pick.claim): pick.volume for pod, _ in pods for pick in plugin.picked(pod)}
+        devices: dict[str, Allocation] = {}
+        for plugin in plugins if self._capacity.devices is not None else ():
+            devices |= {claim.key: each for pod, _ in pods for claim, each in plugin.allocations(pod)}
+        return dataclasses.replace(outcome, volumes=volumes, devices=devices)
+
+    def with_counted_devices(self, request: PlacementRequest, outcome: PlacementOutcome) -> PlacementOutcome:
+        """Return *outcome* with devices for the claims that requests count, if it matters which device a claim has.
+
+        Raises:
+            StepsSpentError: the budget is spent.
+
+        """
+        pods = [(pod, node) for pod, node in assigned(request, outcome) if pod.shape.picks_devices and pod.shape.counts_devices]
+        if not pods or (claims := claims_of(self._state)) is None:
+            return outcome
+        constraints = DeviceConstraints(claims, (), len(self._state.nodes))
+        return dataclasses.replace(outcome, devices={**outcome.devices, **self._devices(constraints, pods)})
+
+    def _devices(self, constraints: DeviceConstraints, pods: Sequence[tuple[PodRecord, int]]) -> dict[str, Allocation]:
+        return (choose_devices(constraints, pods, self._budget) if pods else None) or {}

@@ -1,0 +1,208 @@
+"""Pods on nodes, one by one, with backtracking over nodes and over the devices of their claims.
+
+Pods are tried in the order of their demands, on each node that differs, with each way to give them devices that uses other kinds of devices.
+Nodes with equal capacity and exchangeable devices are exchangeable while they are empty.  No state is tried again up to such exchanges.  Pods
+whose devices are counted are packed last.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Generator, Hashable, Iterator, Sequence
+
+import numpy as np
+
+from scheduler_core.exact.devices.device_constraints import DeviceConstraints
+from scheduler_core.exact.packing.packing import EqualPods, Packed, pack
+from scheduler_core.exact.step_budget import StepBudget, StepsSpentError
+from scheduler_core.model.devices import Allocation
+from scheduler_core.model.nodes import Ints, Nodes
+from scheduler_core.model.pods import PodRecord
+from scheduler_core.plugins.devices.assumed_claims import Dealt
+
+_NOTHING: Ints = np.zeros(0, dtype=np.int64)
+_STATE_STEPS, _HOST_STEPS, _TRIED = 10, 4, 4
+"""Steps for a state and for each node in it; devices that are tried in one more step."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CoupledPods:
+    """Equal pods whose devices depend on those of other pods."""
+
+    pods: EqualPods
+    records: Sequence[PodRecord]
+
+
+class DeviceSearch:
+    """Search for one packing of *coupled* pods and *others* into *free*, shape (rows, nodes); *nodes* are indices of the node table.
+
+    Attributes:
+        devices: devices of the packing, by key of the claim.
+
+    """
+
+    def __init__(
+        self,
+        constraints: DeviceConstraints,
+        free: Ints,
+        coupled: Sequence[CoupledPods],
+        others: Sequence[EqualPods],
+        nodes: Nodes,
+        budget: StepBudget,
+    ) -> None:
+        self._constraints = constraints
+        # The most confined pods first: every later pod depends on what they leave.
+        spare = [int(each.pods.slots.sum()) - each.pods.count for each in coupled]
+        self._order = sorted(range(len(coupled)), key=lambda number: (spare[number], number))
+        self._coupled = [coupled[number] for number in self._order]
+        self._others = others
+        self._nodes: list[int] = nodes.tolist()
+        self._budget = budget
+        self._free = free.copy()
+        self._pods = [(demand, pod) for demand, each in enumerate(self._coupled) for pod in each.records]
+        self._kinds = self._node_kinds()
+        self._members: dict[int, list[int]] = {}
+        for node, kind in enumerate(self._kinds):
+            self._members.setdefault(kind, []).append(node)
+        self._contents: dict[int, list[int]] = {}
+        self._failed: set[Hashable] = set()
+        self._tried = constraints.devices_tried
+        self._unfinished = False
+        self._packed: Packed | None = None
+        self._given: list[tuple[PodRecord, Dealt]] = []
+        self.devices: dict[str, Allocation] = {}
+
+    def run(self) -> Packed | None:
+        """Return the number of pods of each demand on each node, first those of *coupled*; None if there is no packing.
+
+        Raises:
+            StepsSpentError: the budget is spent before the answer is known, or there are too many ways to give devices to a pod.
+
+        """
+        # An explicit stack: there may be more pods than Python has stack frames.
+        stack = [self._try_pod(0)]
+        try:
+            while stack:
+                if not next(stack[-1], False):
+                    stack.pop()
+                elif self._packed is not None:
+                    return self._packed
+                else:
+                    stack.append(self._try_pod(len(stack)))
+        finally:
+            # What the pods have taken is given back in reverse order.
+            while stack:
+                stack.pop().close()
+        if self._unfinished:
+            raise StepsSpentError
+        return None
+
+    def _try_pod(self, index: int) -> Generator[bool, None, None]:
+        """Yield once for each node, and way to give devices, of the pod *index*, which is placed there while the caller continues."""
+        key = self._state(index)
+        if key in self._failed:
+            return
+        self._budget.step(_STATE_STEPS)
+        if index == len(self._pods):
+            self._packed = self._pack_others()
+            if self._packed is not None:
+                self.devices = {pod.device_claims[at].key: each for pod, dealt in self._given for at, each in dealt}
+                yield True
+        else:
+            demand, pod = self._pods[index]
+            for node in self._hosts(demand):
+                yield from self._try_node(demand, pod, node)
+        self._failed.add(key)
+
+    def _try_node(self, demand: int, pod: PodRecord, node: int) -> Iterator[bool]:
+        ways, finished = self._constraints.ways(pod, self._nodes[node])
+        self._unfinished |= not finished
+        tried = self._constraints.devices_tried
+        self._budget.step(_HOST_STEPS + (tried - self._tried) // _TRIED)
+        self._tried = tried
+        for dealt in ways:
+            self._constraints.assume(pod, self._nodes[node], dealt)
+            self._given.append((pod, dealt))
+            self._place(demand, node, 1)
+            try:
+                yield True
+            finally:
+                self._place(demand, node, -1)
+                self._given.pop()
+                self._constraints.forget(pod)
+
+    def _place(self, demand: int, node: int, amount: int) -> None:
+        self._free[:, node] -= amount * self._coupled[demand].pods.amounts
+        counts = self._contents.setdefault(node, [0] * len(self._coupled))
+        counts[demand] += amount
+        if not any(counts):
+            del self._contents[node]
+
+    def _hosts(self, demand: int) -> Iterator[int]:
+        """Yield the nodes that differ and have capacity for one more pod of *demand*, those with pods first."""
+        pods = self._coupled[demand].pods
+        seen: set[Hashable] = set()
+        unused = (next((node for node in members if node not in self._contents), -1) for members in self._members.values())
+        for node in [*self._contents, *(each for each in unused if each >= 0)]:
+            kind = self._node_state(node)
+            if kind not in seen and pods.slots[node] and (self._free[:, node] >= pods.amounts).all():
+                seen.add(kind)
+                yield node
+
+    def _state(self, index: int) -> Hashable:
+        """Return the same for states with the same result for the pods from *index* on."""
+        touched = sorted(map(self._node_state, self._contents), key=repr)
+        return index, tuple(touched), self._constraints.pending()
+
+    def _node_state(self, node: int) -> Hashable:
+        if (counts := self._contents.get(node)) is None:
+            return self._kinds[node], None
+        return self._kinds[node], (tuple(counts), self._constraints.use(self._nodes[node]))
+
+    def _node_kinds(self) -> list[int]:
+        """Return equal numbers for nodes that can be exchanged while they are empty."""
+        slots = np.array([each.slots for each in (*(one.pods for one in self._coupled), *self._others)])
+        columns = np.concatenate((self._free, slots)).T.tolist()
+        numbers: dict[Hashable, int] = {}
+        keys = ((tuple(column), self._constraints.reach(node)) for column, node in zip(columns, self._nodes, strict=True))
+        return [numbers.setdefault(key, len(numbers)) for key in keys]
+
+    def _pack_others(self) -> Packed | None:
+        """Return the packing of all pods, those with uncounted devices as they are placed; None if the others do not fit."""
+        placed: Packed = [np.zeros(len(self._nodes), dtype=np.int64) for _ in self._coupled]
+        for node, counts in self._contents.items():
+            for number, count in enumerate(counts):
+                placed[self._order[number]][node] = count
+        others = []
+        for each in self._others:
+            needed = each.amounts > 0
+            slots = np.minimum(each.slots, (np.maximum(self._free[needed], 0) // each.amounts[needed][:, None]).min(axis=0))
+            others.append(dataclasses.replace(each, slots=slots))
+        rest = pack(self._free, others, self._budget)
+        return None if rest is None else [*placed, *rest]
+
+
+def choose_devices(
+    constraints: DeviceConstraints, pods: Sequence[tuple[PodRecord, int]], budget: StepBudget
+) -> dict[str, Allocation] | None:
+    """Return the devices of the claims of *pods* on their nodes, by key of the claim; None if that is impossible.
+
+    Raises:
+        StepsSpentError: as ``DeviceSearch.run``.
+
+    """
+    nodes = np.array(sorted({node for _, node in pods}), dtype=np.int64)
+    together: dict[tuple[int, int], list[PodRecord]] = {}
+    for pod, node in pods:
+        together.setdefault((node, pod.shape.serial), []).append(pod)
+    coupled = [
+        CoupledPods(EqualPods(_NOTHING, len(equal), (nodes == node).astype(np.int64) * len(equal)), tuple(equal))
+        for (node, _), equal in sorted(together.items(), key=lambda each: (each[0][0], -_depth(each[1][0]), each[0][1]))
+    ]
+    search = DeviceSearch(constraints, np.zeros((0, len(nodes)), dtype=np.int64), coupled, [], nodes, budget)
+    return None if search.run() is None else search.devices
+
+
+def _depth(pod: PodRecord) -> int:
+    """Return how many requests count the devices of a pod: more for a pod that few devices match."""
+    return len(pod.shape.requests)

@@ -1,0 +1,109 @@
+"""Interchangeable devices, counted by node in rows of ``NodeTable.allocatable``: which claims and devices the rows count."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+
+from scheduler_core.model.device_claims import DeviceNeed
+from scheduler_core.model.devices import Allocation, ClaimSpec, DeviceId, ExtendedSpec
+
+CountedDevices = Mapping[DeviceId, tuple[str, tuple[str, ...]]]
+"""Name of the node of each counted device, and names of the rows that count it."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CountedRequest:
+    """Request for *count* devices of a class, which *row* counts; *name* as in an allocation."""
+
+    name: str
+    device_class: str
+    row: str
+    count: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class CountedClaim:
+    """Claim whose devices are counted by node.
+
+    Attributes:
+        requests: its requests, in the order in which they are allocated.
+        rows: names of the rows, with the number of devices that it requests in each.
+        alike: True if on each node all claims that compete for its devices can have the same devices.
+
+    """
+
+    requests: tuple[CountedRequest, ...]
+    rows: Mapping[str, int]
+    alike: bool
+
+
+class DeviceRows:
+    """Rows that count interchangeable devices.
+
+    Attributes:
+        claims: the counted claims, by specification.
+        numbers: number of devices by row and node; nodes without any are left out.
+
+    """
+
+    def __init__(
+        self,
+        claims: Mapping[ClaimSpec | ExtendedSpec, CountedClaim],
+        numbers: Mapping[str, Mapping[str, int]],
+        devices: Callable[[], CountedDevices],
+    ) -> None:
+        """*devices* returns the counted devices; it is called when the first of them is looked up."""
+        self.claims = claims
+        self.numbers = numbers
+        self._devices = devices
+
+    @functools.cached_property
+    def devices(self) -> CountedDevices:
+        """The counted devices."""
+        return self._devices()
+
+    def requests(self, needs: Iterable[DeviceNeed]) -> Counter[str]:
+        """Return the number of devices that a pod with *needs* requests, by row."""
+        found: Counter[str] = Counter()
+        for need in needs:
+            if (counted := self._claim(need)) is not None:
+                found.update(counted.rows)
+        return found
+
+    def claim(self, need: DeviceNeed) -> CountedClaim:
+        """Return the claim with *need*, which is counted.
+
+        Raises:
+            ValueError: it is not counted.
+
+        """
+        if (counted := self._claim(need)) is None:
+            raise ValueError(f"{need.field}: the devices of the claim are not counted")
+        return counted
+
+    def counts(self, needs: Iterable[DeviceNeed]) -> bool:
+        """Return whether ``requests`` says all that the claims to allocate demand."""
+        return all(self._claim(need) is not None for need in needs if need.allocates)
+
+    def one_by_one(self, needs: Iterable[DeviceNeed]) -> bool:
+        """Return whether the devices of a pod with *needs* depend on which devices other pods have."""
+        return any((counted := self._claim(need)) is None or not counted.alike for need in needs if need.allocates)
+
+    def in_use(self, allocations: Iterable[Allocation]) -> Counter[tuple[str, str]]:
+        """Return the number of devices of *allocations* by row and node."""
+        given = {each.id for allocation in allocations for each in allocation.devices if not each.admin}
+        found: Counter[tuple[str, str]] = Counter()
+        for device in given if given and self.claims else ():
+            if (counted := self.devices.get(device)) is not None:
+                node, rows = counted
+                found.update((row, node) for row in rows)
+        return found
+
+    def _claim(self, need: DeviceNeed) -> CountedClaim | None:
+        if need.shared:
+            return None
+        written = need.spec or need.extended
+        return self.claims.get(written) if written is not None else None

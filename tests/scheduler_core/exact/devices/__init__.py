@@ -1,0 +1,1 @@
+"""Complete search with claims to devices."""

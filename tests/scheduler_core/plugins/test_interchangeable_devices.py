@@ -1,0 +1,217 @@
+"""Interchangeable devices counted as rows of the nodes' allocatable."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+
+from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
+from scheduler_core.loading.load import load
+from scheduler_core.model.decision import Decision, Status, Step
+from scheduler_core.plugins.devices import interchangeable
+from scheduler_core.whatif.edits.apply_edits import applied
+from tests.sampling import sampled
+from tests.scheduler_core.builders import Json, decided, leaf, node, placed
+from tests.scheduler_core.exact.devices.small_clusters import Cluster, clusters, manifests
+from tests.scheduler_core.plugins.device_objects import (
+    DRIVER,
+    device,
+    device_class,
+    device_slice,
+    request,
+    resource_claim,
+    template,
+    wanting,
+)
+
+NODES = [node("n1"), node("n2")]
+BASE = [*NODES, device_class(), template()]
+RANDOM = settings(
+    max_examples=sampled(250), deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
+)
+
+
+def rows(*objects: Json) -> dict[str, list[int]]:
+    """Return the rows that count devices."""
+    table = load(objects).nodes
+    return {table.resources[row]: table.allocatable[row].tolist() for row in sorted(table.counted)}
+
+
+def model(name: str) -> Json:
+    """Return a request for a device of one model."""
+    return request(selectors=[{"cel": {"expression": f"device.attributes['{DRIVER}'].model == '{name}'"}}])
+
+
+def devices(*models: str) -> list[Json]:
+    return [device(f"d{number}", {"model": each, "serial": number}) for number, each in enumerate(models)]
+
+
+def test_devices_are_counted_by_node():
+    slices = [device_slice("n1", "a", "b"), device_slice("n2", "a"), device_slice("gone", "a")]
+    assert {"device of class gpu": [2, 1]} == rows(*BASE, *slices, wanting())
+
+
+def test_without_claims_to_allocate_nothing_is_counted():
+    assert {} == rows(*BASE, device_slice("n1", "a"), wanting("p", "x=c"), resource_claim("c", devices=["gpu=n1/a"]))
+
+
+def test_nested_sets_have_a_row_each_and_attributes_that_no_selector_reads_do_not_matter():
+    slices = [device_slice("n1", *devices("x", "y", "x")), device_slice("n2", *devices("y"))]
+    snapshot = load([*BASE, *slices, template("x", model("x")), wanting("p"), wanting("q", "g:x"), wanting("r", "g:x", "h:one")])
+    table = snapshot.nodes
+    assert {"device of class gpu": [2, 0], "device of class gpu (2)": [3, 1]} == {
+        table.resources[row]: table.allocatable[row].tolist() for row in sorted(table.counted)
+    }
+    requested = [{table.resources[row]: amount for row, amount in pod.shape.requests if row in table.counted} for pod in snapshot.pods]
+    assert [
+        {"device of class gpu (2)": 1},
+        {"device of class gpu": 1, "device of class gpu (2)": 1},
+        {"device of class gpu": 1, "device of class gpu (2)": 2},
+    ] == requested
+    # Where all devices of a node are of one kind or another matters to kube-scheduler: it takes the first that matches.
+    assert all(pod.shape.picks_devices and pod.shape.counts_devices for pod in snapshot.pods)
+
+
+def test_pods_are_placed_together_if_each_node_has_devices_of_one_kind():
+    slices = [device_slice("n1", *devices("x", "x")), device_slice("n2", *devices("y"))]
+    snapshot = load([*BASE, *slices, template("x", model("x")), wanting("p"), wanting("q", "g:x")])
+    assert not any(pod.shape.picks_devices for pod in snapshot.pods)
+
+
+UNCOUNTED = [
+    pytest.param([device_slice(None, "a", allNodes=True)], template(), id="a device of all nodes"),
+    pytest.param([device_slice(None, device("a", nodeName="n1"), perDeviceNodeSelection=True)], template(), id="a node for each device"),
+    pytest.param([device_slice("n1", device("a", allowMultipleAllocations=True))], template(), id="a device for several claims"),
+    pytest.param([device_slice("n1", "a", count=2), device_slice("n2", "b", pool="n1", name="t", count=2)], template(), id="two nodes"),
+    pytest.param(
+        [
+            device_slice("n1", device("a", consumesCounters=[{"counterSet": "s", "counters": {"m": {"value": "1"}}}]), count=2),
+            device_slice("n1", name="t", count=2, sharedCounters=[{"name": "s", "counters": {"m": {"value": "1"}}}]),
+        ],
+        template(),
+        id="shared counters",
+    ),
+    pytest.param([device_slice("n1", "a")], template("one", request(allocationMode="All")), id="all devices"),
+    pytest.param(
+        [device_slice("n1", "a")],
+        template("one", {"name": "r", "firstAvailable": [{"name": "a", "deviceClassName": "gpu"}]}),
+        id="alternatives",
+    ),
+    pytest.param([device_slice("n1", "a")], template("one", constraints=[{"matchAttribute": f"{DRIVER}/numa"}]), id="a constraint"),
+    pytest.param([device_slice("n1", "a")], template("one", model("x")), id="a selector that cannot be evaluated"),
+    pytest.param([device_slice("n1", "a")], template("one", request(count=33)), id="more devices than a claim can have"),
+]
+
+
+@pytest.mark.parametrize(("slices", "of_template"), UNCOUNTED)
+def test_what_numbers_do_not_say_is_not_counted(slices, of_template):
+    snapshot = load([*BASE[:-1], of_template, *slices, wanting()])
+    assert not snapshot.nodes.counted
+    (pod,) = snapshot.pods
+    assert pod.shape.picks_devices
+    assert not pod.shape.counts_devices
+
+
+@pytest.mark.parametrize("other", ["two:x", "g=shared"])
+def test_devices_for_which_uncounted_claims_compete_are_not_counted(other):
+    slices = [device_slice("n1", "a", "b"), device_slice("n2", "a", driver="other", pool="other")]
+    of_driver = device_class("other", selectors=[{"cel": {"expression": "device.driver == 'other'"}}])
+    more = [template("x", request(count=2), constraints=[{"matchAttribute": f"{DRIVER}/numa"}]), resource_claim("shared")]
+    own = device_class(selectors=[{"cel": {"expression": f"device.driver == '{DRIVER}'"}}])
+    pods = [wanting("p"), wanting("q", other), wanting("r", other), wanting("s", "g:other")]
+    assert {"device of class other": [0, 1]} == rows(
+        *NODES, own, template(), of_driver, template("other", request("x", "other")), *slices, *more, *pods
+    )
+
+
+def test_devices_of_allocated_claims_are_in_use_and_are_not_freed_by_greedy():
+    held = resource_claim("c", devices=["gpu=n1/a"], users=["low"])
+    low = wanting("low", "x=c", nodeName="n1", priority=0)
+    objects = [node("n1"), *BASE[2:], device_slice("n1", "a"), held, low, leaf("g", 1, priority=10), wanting("p", group="g", priority=10)]
+    snapshot = load(objects)
+    assert {"device of class gpu": [1]} == rows(*objects)
+    assert () == run_cycle(snapshot).decisions[0].victims
+    assert ("default/low",) == run_cycle(snapshot, CycleOptions(strategy="complete")).decisions[0].victims
+
+
+def test_a_claim_of_several_pods_is_free_when_all_of_them_leave():
+    held = resource_claim("c", devices=["gpu=n1/a"], users=["a", "b"])
+    running = [wanting(name, "x=c", nodeName="n1", priority=priority) for name, priority in (("a", 0), ("b", 20))]
+    objects = [node("n1"), *BASE[2:], device_slice("n1", "a"), held, leaf("g", 1, priority=10), wanting("p", group="g", priority=10)]
+    assert () == decided([*objects, *running], strategy="complete").victims
+    running[1]["spec"]["priority"] = 0
+    assert ("default/a", "default/b") == decided([*objects, *running], strategy="complete").victims
+
+
+def test_a_claim_of_a_group_is_not_freed_by_evictions():
+    held = resource_claim("c", devices=["gpu=n1/a"], users=["low"])
+    held["status"]["reservedFor"] = [{"apiGroup": "scheduling.k8s.io", "resource": "podgroups", "name": "old", "uid": "old"}]
+    low = wanting("low", "x=c", nodeName="n1", priority=0)
+    objects = [node("n1"), *BASE[2:], device_slice("n1", "a"), held, low, leaf("g", 1, priority=10), wanting("p", group="g", priority=10)]
+    decision = decided(objects, strategy="complete")
+    assert (Status.UNSCHEDULABLE, ()) == (decision.status, decision.victims)
+
+
+def test_extended_resources_are_counted_if_devices_provide_them_on_all_nodes():
+    of_resource = device_class(extendedResourceName="example.com/gpu")
+    pending = wanting("p")
+    del pending["spec"]["resourceClaims"]
+    pending["spec"]["containers"][0]["resources"]["requests"]["example.com/gpu"] = "2"
+    objects = [of_resource, device_slice("n1", "a", "b"), device_slice("n2", "a"), pending]
+    assert {"device of class gpu": [2, 1]} == rows(*NODES, *objects)
+    mixed = [node("n1"), node("n2")]
+    mixed[1]["status"]["allocatable"]["example.com/gpu"] = "2"
+    assert {} == rows(*mixed, *objects)
+    assert "n1" == placed(decided([*NODES, *objects], strategy="complete"))["p"]
+
+
+def test_counts_stay_with_their_nodes_when_nodes_are_added():
+    snapshot = load([*BASE, device_slice("n1", "a"), device_slice("n0", "a", "b"), wanting()])
+    changed = applied(snapshot, [Step(apply=node("n0"))])
+    assert [2, 1, 0] == changed.nodes.allocatable[next(iter(changed.nodes.counted))].tolist()
+    assert {"p": "n0"} == placed(run_cycle(changed).decisions[0])
+
+
+def test_ignored_claims_request_nothing():
+    objects = [*BASE, wanting()]
+    assert decided(objects).status is Status.UNSCHEDULABLE
+    ignored = run_cycle(load(objects), CycleOptions(ignore=frozenset({"spec.resourceClaims"}))).decisions[0]
+    assert ignored.status is Status.SUCCESS
+
+
+def test_search_gives_devices_of_few_claims_to_those_that_need_them():
+    slices = [device_slice("n1", *devices("x", "y"))]
+    objects = [
+        node("n1"),
+        *BASE[2:],
+        *slices,
+        template("x", model("x")),
+        leaf("g", 2),
+        wanting("a", group="g"),
+        wanting("b", "g:x", group="g"),
+    ]
+    assert decided(objects, strategy="greedy").status is Status.UNSCHEDULABLE
+    found = decided(objects, strategy="complete")
+    assert {"pod/a/g": ["gpu=n1/d1"], "pod/b/g": ["gpu=n1/d0"]} == {
+        claim.label: [str(each) for each in allocation.devices] for claim, allocation in found.devices.items()
+    }
+
+
+def as_values(decision: Decision) -> dict[str, Any]:
+    written = dataclasses.asdict(dataclasses.replace(decision, devices={}))
+    del written["message"], written["groups"], written["pending"]
+    return {**written, "devices": [(claim.key, str(allocation.devices)) for claim, allocation in decision.devices.items()]}
+
+
+@RANDOM
+@given(clusters(), clusters(counted=True, running=2))
+def test_greedy_decides_the_same_with_and_without_rows(any_cluster: Cluster, counted: Cluster):
+    for objects in (manifests(any_cluster), manifests(counted)):
+        (with_rows,) = run_cycle(load(objects)).decisions
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(interchangeable, "count_devices", lambda *_: None)
+            (without,) = run_cycle(load(objects)).decisions
+        assert as_values(with_rows) == as_values(without)
