@@ -6,7 +6,7 @@ import dataclasses
 import re
 
 from scheduler_core.diagnosis import phrases
-from scheduler_core.diagnosis.node_refusals import NodeRefusals, device_plugin
+from scheduler_core.diagnosis.node_refusals import NodeRefusals, free_devices
 from scheduler_core.model.device_claims import DeviceShortage
 from scheduler_core.model.devices import CANNOT_ALLOCATE, UNAVAILABLE
 from scheduler_core.model.pods import PodRecord
@@ -28,11 +28,11 @@ _MEMBER = re.compile(
 
 def with_domain(state: PlacementState, request: PlacementRequest, refusals: NodeRefusals, goal: int) -> NodeRefusals:
     """Return *refusals* with the free devices of all its nodes, if these are too few for *goal* pods; no pod of *request* is assumed."""
-    short, plugin = refusals.shortage, device_plugin(state)
-    if short is None or plugin is None or not short.needed or len(refusals.nodes) > _MOST_NODES or len(request.runs) != 1:
+    short = refusals.shortage
+    if short is None or not short.needed or len(refusals.nodes) > _MOST_NODES or len(request.runs) != 1:
         return refusals
     needed = short.needed * (1 if short.shared else goal)
-    free = plugin.free_devices(refusals.pod, short, refusals.nodes)
+    free = free_devices(state, refusals.pod, short, refusals.nodes)
     if not 0 <= free < needed or needed == short.needed:
         return refusals
     return dataclasses.replace(refusals, shortage=dataclasses.replace(short, together=(free, needed)))
@@ -51,9 +51,9 @@ def device_reason(refusals: NodeRefusals, reason: str, count: int) -> str:
     if short.together is not None:
         free, needed = short.together
         return f"{phrases.counted(free, 'free device') if free else 'no free device'} {wanted}, {needed} needed"
-    free_devices = f"at most {phrases.counted(short.free, 'free device')}" if short.free else "no free device"
+    some_devices = f"at most {phrases.counted(short.free, 'free device')}" if short.free else "no free device"
     needed_devices = f", {short.needed} needed" if short.needed > 1 else ""
-    return f"{some} {'has' if count == 1 else 'have'} {free_devices} {wanted}{needed_devices}"
+    return f"{some} {'has' if count == 1 else 'have'} {some_devices} {wanted}{needed_devices}"
 
 
 def matching(short: DeviceShortage) -> str:

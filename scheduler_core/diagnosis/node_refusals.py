@@ -15,6 +15,7 @@ import numpy as np
 
 from scheduler_core.diagnosis import phrases
 from scheduler_core.model.device_claims import DeviceShortage
+from scheduler_core.model.device_rows import CountedRequest
 from scheduler_core.model.devices import CANNOT_ALLOCATE, AttributeConstraint
 from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
@@ -121,9 +122,46 @@ def _with_shortage(state: PlacementState, refusals: NodeRefusals, without: Nodes
     """Return *refusals* with the reason why the nodes *without* devices for the claims have none."""
     if (plugin := device_plugin(state)) is None:
         return refusals
+    if _is_counted(state, refusals.pod):
+        return dataclasses.replace(refusals, shortage=_counted_shortage(state, refusals.pod, without))
     if (shortage := plugin.shortage(refusals.pod, without)) is not None:
         return dataclasses.replace(refusals, shortage=shortage)
     return dataclasses.replace(refusals, broken=plugin.broken_constraint(refusals.pod, int(without[0])))
+
+
+def _is_counted(state: PlacementState, pod: PodRecord) -> bool:
+    """Return whether rows say all about the free devices for *pod*; taints are read from the devices."""
+    rows = state.nodes.device_rows
+    return rows is not None and not rows.tainted and pod.shape.counts_devices
+
+
+def _counted_shortage(state: PlacementState, pod: PodRecord, nodes: Nodes) -> DeviceShortage | None:
+    for label, request in _counted_requests(state, pod):
+        most = int(np.maximum(_free_devices(state, request, nodes), 0).max())
+        if most < request.count:
+            return DeviceShortage(label, request.device_class, most, request.count, request.name, request.selectors)
+    return None
+
+
+def free_devices(state: PlacementState, pod: PodRecord, short: DeviceShortage, nodes: Nodes) -> int:
+    """Return the number of devices of *nodes* that are free for the request of *pod* in *short*; -1 if its claim is taken by now."""
+    if _is_counted(state, pod):
+        rows = (request for label, request in _counted_requests(state, pod) if (label, request.name) == (short.claim, short.request))
+        return next((int(np.maximum(_free_devices(state, each, nodes), 0).sum()) for each in rows), -1)
+    return -1 if (plugin := device_plugin(state)) is None else plugin.free_devices(pod, short, nodes)
+
+
+def _counted_requests(state: PlacementState, pod: PodRecord) -> Iterator[tuple[str, CountedRequest]]:
+    """Yield the requests of the claims of *pod* to allocate, each with the label of its claim."""
+    rows = state.nodes.device_rows
+    for claim, need in zip(pod.device_claims, pod.shape.devices, strict=True):
+        for request in rows.claim(need).requests if rows is not None and need.allocates else ():
+            yield claim.label, request
+
+
+def _free_devices(state: PlacementState, request: CountedRequest, nodes: Nodes) -> Ints:
+    free: Ints = free_of(state, np.array([state.nodes.row[request.row]], dtype=np.int64))[0, nodes]
+    return free
 
 
 def device_plugin(state: PlacementState) -> DeviceAllocation | None:

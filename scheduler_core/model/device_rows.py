@@ -16,10 +16,11 @@ CountedDevices = Mapping[DeviceId, tuple[str, tuple[str, ...]]]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CountedRequest:
-    """Request for *count* devices of a class, which *row* counts; *name* as in an allocation."""
+    """Request for *count* devices of a class with *selectors* of its own, which *row* counts; *name* as in an allocation."""
 
     name: str
     device_class: str
+    selectors: tuple[str, ...]
     row: str
     count: int
 
@@ -46,6 +47,7 @@ class DeviceRows:
     Attributes:
         claims: the counted claims, by specification.
         numbers: number of devices by row and node; nodes without any are left out.
+        tainted: True if devices have taints.
 
     """
 
@@ -54,10 +56,13 @@ class DeviceRows:
         claims: Mapping[ClaimSpec | ExtendedSpec, CountedClaim],
         numbers: Mapping[str, Mapping[str, int]],
         devices: Callable[[], CountedDevices],
+        *,
+        tainted: bool,
     ) -> None:
         """*devices* returns the counted devices; it is called when the first of them is looked up."""
         self.claims = claims
         self.numbers = numbers
+        self.tainted = tainted
         self._devices = devices
 
     @functools.cached_property

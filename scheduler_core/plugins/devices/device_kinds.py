@@ -51,6 +51,11 @@ class DeviceKinds:
                 for kind in () if local else set(kinds):
                     self._common.setdefault(kind, []).append(each)
 
+    @property
+    def tainted(self) -> bool:
+        """Return whether devices have taints."""
+        return any(each.content.taints for each in self._examples)
+
     def special(self, kind: int) -> bool:
         """Return whether the devices of *kind* are special."""
         return kind in self._special

@@ -95,7 +95,7 @@ class _Counting:
             for own in counted
             for kind in own
         }
-        return DeviceRows(claims, numbers, lambda: self._devices(rows_of))
+        return DeviceRows(claims, numbers, lambda: self._devices(rows_of), tainted=self._kinds.tainted)
 
     def reach(self) -> dict[ClaimSpec, Bools]:
         """Return the nodes that reach devices for each request of a claim, by specifications that this narrows; shape (nodes,).
@@ -155,7 +155,11 @@ class _Counting:
             if own is None or alternative in self._uncounted:
                 return None
             found.update(dict.fromkeys(own.rows, alternative.count))
-            requests.append(CountedRequest(request.written(alternative), alternative.device_class, own.rows[0], alternative.count))
+            requests.append(
+                CountedRequest(
+                    request.written(alternative), alternative.device_class, alternative.selectors, own.rows[0], alternative.count
+                )
+            )
             alike &= own.alike
         return CountedClaim(tuple(requests), found, alike)
 
