@@ -40,13 +40,13 @@ def main() -> None:
 
 
 def _tables(testbed: Testbed, names: tuple[str, ...] | list[str], *, quick: bool, only: str) -> None:
-    nodes = 500 if quick else 5000
+    nodes = 200 if quick else 5000
     if "rates" in names:
         rates.table(testbed, [case for case in _cases(quick=quick) if only in case.name])
     if "decisions" in names:
-        decisions.table(testbed, nodes, 100 if quick else 750, 10 if quick else 50)
+        decisions.table(testbed, nodes, 50 if quick else 750, 5 if quick else 50)
     if "latency" in names:
-        latency.table(testbed, nodes, 20 if quick else 100)
+        latency.table(testbed, nodes, 10 if quick else 100)
     if "intake" in names:
         intake.table(testbed, 4_000 if quick else 40_000)
     if "memory" in names:

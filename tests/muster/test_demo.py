@@ -50,6 +50,14 @@ def ended(tmp_path_factory):
     return launch(folder), folder
 
 
+@pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory):
+    """Return an ended demonstration with settings of another server and proxies, and its temporary directory."""
+    other = {"MUSTER_WORKERS": "none", "MUSTER_PROFILE": "wrong", "HTTPS_PROXY": "http://127.0.0.1:9", "http_proxy": "http://127.0.0.1:9"}
+    folder = tmp_path_factory.mktemp("elsewhere")
+    return launch(folder, **other), folder
+
+
 @pytest.fixture
 def pair(tmp_path):
     """A directory with a certificate for the loopback."""
@@ -95,9 +103,10 @@ def test_output_is_plain_and_narrow_where_it_is_no_terminal(ended):
     assert [line for line in ended.stdout.splitlines() if len(line) > wording.WIDTH and str(folder) not in line] == []
 
 
-def test_output_is_the_same_each_time_but_for_the_port_and_the_name_of_the_page(ended, tmp_path):
+def test_output_is_the_same_each_time_but_for_the_port_and_the_name_of_the_page(ended, elsewhere):
     ended, folder = ended
-    again = launch(tmp_path).stdout.replace(str(tmp_path), str(folder))
+    again, other_folder = elsewhere
+    again = again.stdout.replace(str(other_folder), str(folder))
     first, second = (re.sub(r"127\.0\.0\.1:\d+;|muster-placement-\w+", "", each) for each in (ended.stdout, again))
     assert first == second
 
@@ -125,9 +134,8 @@ def test_placement_shows_one_that_fits_one_that_evicts_and_one_that_does_not_fit
     }
 
 
-def test_settings_of_another_server_and_proxies_do_not_matter(tmp_path):
-    other = {"MUSTER_WORKERS": "none", "MUSTER_PROFILE": "wrong", "HTTPS_PROXY": "http://127.0.0.1:9", "http_proxy": "http://127.0.0.1:9"}
-    assert launch(tmp_path, **other).returncode == 0
+def test_settings_of_another_server_and_proxies_do_not_matter(elsewhere):
+    assert elsewhere[0].returncode == 0
 
 
 def test_children_inherit_no_other_cluster_and_no_proxy(monkeypatch):

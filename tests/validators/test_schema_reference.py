@@ -61,13 +61,13 @@ def by_the_reference(name: str, value: Any) -> list[str]:
 
 @functools.cache
 def objects() -> tuple[dict[str, Any], ...]:
-    """Return every object of the case tables and of the demonstration, and a retired one."""
+    """Return every object of the case tables and of the demonstration once, and a retired one."""
     manifests = files.read_manifests([str(CASES), str(ROOT / "muster" / "commands" / "demo" / "data")], None)
     result = [part.content for manifest in manifests for part in manifest.parts if isinstance(part, Document)]
     admission = json.loads((CASES / "admission.json").read_text(encoding="utf-8"))
     reviews = [json.loads(line)["review"]["request"] for line in (CASES / "reviews.jsonl").read_text(encoding="utf-8").splitlines()]
     result += [each for row in (*admission, *reviews) for each in (row.get("object"), row.get("oldObject")) if each]
-    return (*result, RETIRED)
+    return (*{json.dumps(each): each for each in result}.values(), RETIRED)
 
 
 def parts(value: Any) -> Iterator[Any]:
