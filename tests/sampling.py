@@ -13,9 +13,9 @@ WHOLE = bool(os.environ.get(SOAK))
 SHARE = 5
 
 
-def sampled(count: int, least: int = 10) -> int:
-    """Return *count* in `make soak`, otherwise a fifth of it, but not less than *least*."""
-    return count if WHOLE else max(min(count, least), count // SHARE)
+def sampled(count: int, least: int = 10, share: int = SHARE) -> int:
+    """Return *count* in `make soak`, otherwise one in *share* of it, but not less than *least*."""
+    return count if WHOLE else max(min(count, least), count // share)
 
 
 def every(step: int, cases: Sequence[T]) -> Sequence[T]:

@@ -42,7 +42,7 @@ def results(snapshot: ClusterSnapshot, signatures: Signatures | None = None) -> 
 
 
 def test_the_fast_path_places_as_pod_by_pod():
-    total, seeds = 0, every(10, range(1000))
+    total, seeds = 0, every(20, range(1000))
     for seed in seeds:
         snapshot = load(cluster(random.Random(seed)))
         found, fast = results(snapshot)
@@ -52,7 +52,7 @@ def test_the_fast_path_places_as_pod_by_pod():
 
 
 def test_the_fast_path_places_as_pod_by_pod_with_any_profile():
-    total, seeds = 0, every(10, range(500))
+    total, seeds = 0, every(20, range(500))
     for seed in seeds:
         chance = random.Random(seed)
         profile = valid_profile(chance, "default-scheduler")
@@ -73,7 +73,7 @@ def test_the_fast_path_places_as_pod_by_pod_with_any_profile():
 
 def test_scores_are_those_of_a_naive_implementation():
     compared = 0
-    for seed in range(sampled(500)):
+    for seed in range(sampled(500, share=10)):
         chance = random.Random(seed)
         objects = cluster(chance)
         snapshot = load(objects)
@@ -92,7 +92,7 @@ def test_scores_are_those_of_a_naive_implementation():
             node = chance.randrange(len(nodes))
             known.assume(record, node)
             where[record.name] = snapshot.nodes.names[node]
-    assert compared > sampled(500)
+    assert compared > sampled(500, share=10)
 
 
 @pytest.mark.parametrize("seed", range(5))
