@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from scheduler_core.diagnosis import greedy_limits, phrases
 from scheduler_core.diagnosis.tree_cause import Path, TreeCause, subject
+from scheduler_core.diagnosis.volume_reasons import storage_exceeded
 from scheduler_core.diagnosis.with_pods import rewound
 from scheduler_core.model.decision import Name, Status
 from scheduler_core.model.wording import STORAGE_EXCEEDED, cut
@@ -44,7 +45,8 @@ def explain(greedy: Greedy, request: PlacementRequest, outcome: PlacementOutcome
     if outcome.status is Status.ERROR:
         return _error(request, outcome, path)
     if outcome.message == STORAGE_EXCEEDED:
-        return _same_for_all(request, f"{subject(request, path)} does not fit: {outcome.message}")
+        figures = storage_exceeded(greedy.state, request)
+        return _same_for_all(request, f"{subject(request, path)} does not fit: {outcome.message}{figures and ': '}{figures}")
     tree = TreeCause(greedy)
     uncertain = ""
     if outcome.success or outcome.message == BARE:

@@ -113,6 +113,42 @@ def _not_provisioned(claim: str, request: ClaimRequest, options: ClaimOptions, r
     return f"{some} {'is' if single else 'are'} outside the allowed topologies of {storage_class}, which claim {claim} uses"
 
 
+def storage_exceeded(state: PlacementState, request: PlacementRequest) -> str:
+    """Return what the claims of *request* need together, and the storage that each class has left for them."""
+    if (storage := state.nodes.storage) is None:
+        return ""
+    claims = {
+        (pod.namespace, name): each.request
+        for leaf in request.entity.leaves()
+        for pod in leaf.waiting
+        for name, each in zip(pod.delayed_claims, (need for need in pod.shape.volumes if need.request is not None), strict=False)
+    }
+    by_class: dict[str, list[ClaimRequest]] = {}
+    for each in claims.values():
+        if each is not None and each.size and not each.selected_node and storage.options(each).segments is not None:
+            by_class.setdefault(each.storage_class, []).append(each)
+    texts = []
+    for name, requests in sorted(by_class.items()):
+        needed = resource_names.size("memory", sum(each.size or 0 for each in requests))
+        offers = phrases.listed(_offers(state, name, storage.options(requests[0])), phrases.SHOWN)
+        texts.append(f"storage class {name} offers {offers}, {needed} needed for {phrases.counted(len(requests), 'claim')}")
+    return "; ".join(texts)
+
+
+def _offers(state: PlacementState, storage_class: str, options: ClaimOptions) -> list[str]:
+    """Return the storage that earlier roots leave in each storage capacity, the largest first."""
+    if (segments := options.segments) is None:
+        return []
+    left = {}
+    for number in sorted({*segments.of_node.tolist()} - {-1}):
+        taken = sum(size for (name, node), size in state.provisioned.items() if name == storage_class and segments.of_node[node] == number)
+        left[number] = max(0, segments.capacities[number] - taken)
+    places = {number: segment_place(options, int((segments.of_node == number).argmax())) for number in left}
+    return [
+        f"{resource_names.size('memory', left[each])} {places[each]}".strip() for each in sorted(left, key=lambda each: (-left[each], each))
+    ]
+
+
 def _offered(options: ClaimOptions, refused: Nodes, some: str) -> str:
     """Return the storage for the largest volume on the nodes *refused*, which are *some* in words."""
     best = refused[int(options.largest[refused].argmax())]

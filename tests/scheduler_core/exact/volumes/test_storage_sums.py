@@ -110,3 +110,13 @@ def test_a_second_cycle_counts_what_the_first_one_provisions():
     objects = [*full, *CLASS, *pods, *claims, capacity("a", "a", capacity="9Gi")]
     decisions = run_cycle(load(objects), CycleOptions(strategy="complete", evict=True)).decisions
     assert {"first", "evicting"} == {name for each in decisions for name in placed(each)}
+
+
+def test_message_has_the_figures_of_each_storage_capacity():
+    first = [using("first", name="first", priority=9), claim("first", "4Gi", storage_class="dyn")]
+    objects = [*NODES, *CLASS, *first, *gang(3), capacity("a", "a", capacity="12Gi"), capacity("b", "b", capacity="6Gi")]
+    decisions = run_cycle(load(objects), CycleOptions(strategy="complete")).decisions
+    offers = {"a1": "8Gi in zone a and 6Gi in zone b", "a2": "8Gi in zone a and 6Gi in zone b", "b1": "12Gi in zone a and 2Gi in zone b"}
+    (where,) = decisions[0].assignments.values()
+    assert f"{TOO_MUCH}, " in decisions[1].message
+    assert f": storage class dyn offers {offers[where]}, 15Gi needed for 3 claims" in decisions[1].message
