@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from muster.html import cluster_map, root_cards, sentences, unplaced_roots
 from muster.html.case import Case, Listed
+from muster.html.device_rows import with_device_rows
 from muster.html.map_parts import Chart
 from muster.html.root_cards import CardLine
 from muster.html.sentences import bare_names, reasons, some
@@ -72,7 +73,7 @@ class Content:
 
 def content(answer: Answer, snapshot: ClusterSnapshot, options: CycleOptions) -> Content:
     """Return the content of the page of *answer*."""
-    case = Case.from_answer(answer, snapshot, options)
+    case = Case.from_answer(answer, with_device_rows(snapshot), options)
     opened, figures = unplaced_roots.opened(case)
     groups = [decision for decision in case.placed if decision.root.kind != "Pod"]
     pods = [decision for decision in case.placed if decision.root.kind == "Pod"]

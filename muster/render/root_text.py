@@ -158,6 +158,7 @@ def _explanation(row: TreeRow, decision: Decision, page: Page) -> Iterator[str]:
     shown = [decision.message, *(text for above in row.above for text in _texts(above))]
     if root:
         yield from _volumes(decision, lead, page)
+        yield from _devices(decision, lead, page)
     yield from _ranks(row, decision, lead)
     if root and not decision.message.startswith(BARE):
         yield from folded(decision.message, lead)
@@ -179,11 +180,28 @@ def _volumes(decision: Decision, lead: str, page: Page) -> Iterator[str]:
     """Yield the volumes of its claims: on one line, or on a line for each claim if nothing is omitted."""
     choices = sorted(decision.volumes.items(), key=lambda each: natural(each[0]))
     named = [printable(f"{bare(claim)} → {each.volume or f'new volume for {each.node}'}") for claim, each in choices]
+    yield from _listed("volumes", named, lead, page)
+
+
+def _devices(decision: Decision, lead: str, page: Page) -> Iterator[str]:
+    """Yield the devices of its claims, as ``_volumes`` does: ``train-0/gpu → a1/gpu-0``."""
+    choices = sorted(((claim.label, given.devices) for claim, given in decision.devices.items()), key=lambda each: natural(each[0]))
+    named = [f"{_claim(label)} → {', '.join(f'{each.id[1]}/{each.id[2]}' for each in given)}" for label, given in choices if given]
+    yield from _listed("devices", [printable(each) for each in named], lead, page)
+
+
+def _claim(label: str) -> str:
+    """Return a claim to devices without its namespace, or without the kind of its owner."""
+    return label.partition("/")[2]
+
+
+def _listed(title: str, named: Sequence[str], lead: str, page: Page) -> Iterator[str]:
+    """Yield *named* below *title*: on one line, or on a line each if nothing is omitted."""
     if named and page.every:
-        yield f"{lead}volumes:"
+        yield f"{lead}{title}:"
         yield from (f"{lead}  {each}" for each in named)
     elif named:
-        head = f"{lead}volumes: "
+        head = f"{lead}{title}: "
         yield f"{head}{fitting(named, max(WIDTH - len(head), LEAST))}"
 
 

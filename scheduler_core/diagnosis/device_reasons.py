@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Iterable
 
 from scheduler_core.diagnosis import phrases
 from scheduler_core.diagnosis.node_refusals import NodeRefusals, free_devices
@@ -18,6 +19,7 @@ _VALUES = 3
 """Maximum number of values, taints or selectors in a reason."""
 _MOST_NODES = 2048
 """Maximum number of nodes of a domain whose devices are counted together."""
+_QUOTES = "\"'"
 _MEMBER = re.compile(
     r"""device\.(?:attributes|capacity)\[(?:"[^"]*"|'[^']*')\]\.(?P<name>\w+)\s*"""
     r"""(?:\.compareTo\((?:quantity|semver)\((?P<amount>"[^"]*"|'[^']*')\)\)\s*(?P<sign>==|!=|>=|<=|>|<)\s*0"""
@@ -58,16 +60,19 @@ def device_reason(refusals: NodeRefusals, reason: str, count: int) -> str:
 
 def matching(short: DeviceShortage) -> str:
     """Return the selectors of a request in words: `` with memory >= 80Gi``; empty if it has none."""
-    if not short.selectors:
-        return ""
+    words = selectors_in_words(short.selectors)
+    return f" that match the selectors of request {short.request}" if words is None else words
+
+
+def selectors_in_words(selectors: Iterable[str]) -> str | None:
+    """Return *selectors* as a phrase: `` with memory >= 80Gi``; empty without any, None if one is not a comparison with a literal."""
     found: list[str] = []
-    for expression in short.selectors:
-        for part in expression.split("&&"):
-            if (match := _MEMBER.fullmatch(part.strip())) is None:
-                return f" that match the selectors of request {short.request}"
-            sign, value = match["sign"] or match["operator"], match["amount"] or match["value"]
-            found.append(f"{match['name']} {sign} {value.strip(chr(34) + chr(39))}")
-    return f" with {phrases.listed(found, _VALUES)}"
+    for part in (part for expression in selectors for part in expression.split("&&")):
+        if (match := _MEMBER.fullmatch(part.strip())) is None:
+            return None
+        sign, value = match["sign"] or match["operator"], match["amount"] or match["value"]
+        found.append(f"{match['name']} {sign} {value.strip(_QUOTES)}")
+    return f" with {phrases.listed(found, _VALUES)}" if found else ""
 
 
 def _unsatisfied(refusals: NodeRefusals, some: str) -> str:

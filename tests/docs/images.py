@@ -1,7 +1,7 @@
 """Pictures of the documentation, made from real output: ``python -m tests.docs.images [NAME...]``.
 
 ``lint`` is what a terminal shows of ``muster lint``, ``describe`` what it shows of ``kubectl describe`` on the control plane of
-``muster demo --cluster``, and ``report`` a screenshot of the page of ``muster simulate --format html``.
+``muster demo --cluster``; ``report`` and ``devices`` are screenshots of pages of ``muster simulate --format html``.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from muster.commands.demo import cluster_demo, control_plane, installation
 from muster.commands.demo.terminal import DATA, Stage
-from tests.docs.pages import DOCS
+from tests.docs.pages import DOCS, blocks
 from tests.muster import browser
 
 IMAGES = DOCS / "images"
@@ -58,14 +58,28 @@ def describe() -> Path:
 
 def report() -> Path:
     """Take a screenshot of the page for the demonstration's cluster."""
-    path = IMAGES / "report.png"
     with tempfile.TemporaryDirectory() as name:
-        page = Path(name) / "placement.html"
-        command = [sys.executable, "-m", "muster", "simulate", "placement", "--format", "html"]
-        page.write_bytes(subprocess.run(command, cwd=DATA, stdout=subprocess.PIPE, check=False).stdout)
-        options = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={name}/profile")
-        command = [browser.program() or "chromium", *options, "--window-size=1200,1040", f"--screenshot={path}", page.as_uri()]
-        subprocess.run(command, stderr=subprocess.DEVNULL, check=True)
+        return _screenshot("report", ["placement"], DATA, Path(name), 1040)
+
+
+def devices() -> Path:
+    """Take a screenshot of the page for the files of the page about devices."""
+    with tempfile.TemporaryDirectory() as name:
+        for each in blocks((DOCS / "devices.md").read_text(encoding="utf-8")):
+            if each.title:
+                (Path(name) / each.title).write_text(each.text, encoding="utf-8")
+        arguments = ["cluster.yaml", "other.yaml", "train.yaml", "--device-topology", "gpu.example.com/partition"]
+        return _screenshot("devices", arguments, Path(name), Path(name), 1120)
+
+
+def _screenshot(picture: str, arguments: Sequence[str], directory: Path, scratch: Path, height: int) -> Path:
+    """Take a screenshot of the page of ``muster simulate`` in *directory*, of *height* pixels."""
+    path, page = IMAGES / f"{picture}.png", scratch / "page.html"
+    command = [sys.executable, "-m", "muster", "simulate", *arguments, "--format", "html"]
+    page.write_bytes(subprocess.run(command, cwd=directory, stdout=subprocess.PIPE, check=False).stdout)
+    options = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={scratch}/profile")
+    command = [browser.program() or "chromium", *options, f"--window-size=1200,{height}", f"--screenshot={path}", page.as_uri()]
+    subprocess.run(command, stderr=subprocess.DEVNULL, check=True)
     return path
 
 
@@ -143,7 +157,7 @@ def _line(line: str, height: int) -> str:
     return f'<text y="{height}">{"".join(spans)}</text>'
 
 
-MAKERS: dict[str, Callable[[], Path]] = {"lint": lint, "report": report, "describe": describe}
+MAKERS: dict[str, Callable[[], Path]] = {"lint": lint, "report": report, "devices": devices, "describe": describe}
 
 if __name__ == "__main__":
     IMAGES.mkdir(exist_ok=True)

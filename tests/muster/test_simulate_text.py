@@ -11,6 +11,8 @@ import pytest
 from muster.render import answer_text, root_text
 from muster.render.answer import Answer
 from scheduler_core.model.decision import Decision, RankedGroup, RankLevel, Status, VolumeChoice
+from scheduler_core.model.device_claims import DeviceClaim
+from scheduler_core.model.devices import Allocation, GivenDevice
 from scheduler_core.model.problem import Problem
 from tests.muster.simulated import (
     composite,
@@ -79,6 +81,14 @@ def test_volumes_of_a_root_are_on_one_line():
     (line,) = [each for each in shown(with_volumes(40)) if "volumes" in each]
     assert line.startswith("│    volumes: c0 → pv-0, c1 → pv-1, c2 → pv-2")
     assert line.endswith(" … and 35 more")
+
+
+def test_devices_of_a_root_are_on_one_line():
+    given = Allocation(tuple(GivenDevice("gpu", ("gpu.example", "n1", f"gpu-{number}")) for number in range(2)))
+    names = ("pod/a-0/gpu", "default/fabric", "podgroup/a/nic")
+    chosen = {DeviceClaim(name, name): given if name == "pod/a-0/gpu" else Allocation(given.devices[:1]) for name in names}
+    (line,) = [each for each in shown(dataclasses.replace(placed_tree(), devices=chosen)) if "devices" in each]
+    assert line == "│    devices: fabric → n1/gpu-0, a-0/gpu → n1/gpu-0, n1/gpu-1, a/nic → n1/gpu-0"
 
 
 def ranked(*levels):
