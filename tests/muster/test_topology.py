@@ -13,6 +13,7 @@ from muster import cli
 from muster.commands.topology.report import _bar
 from scheduler_core.diagnosis.capacity_survey import SurveyedAmount
 from tests.scheduler_core.builders import leaf, node, pod
+from tests.scheduler_core.plugins.device_objects import DRIVER, device, device_slice
 
 GPU = "example.com/gpu"
 Json = dict[str, Any]
@@ -225,3 +226,21 @@ def test_a_cluster_read_in_part_is_shown_with_status_2(more: Json, want: str) ->
 def test_many_problems_are_counted() -> None:
     lost = [pod(f"p{number}", on="elsewhere") for number in range(20)]
     assert "muster topology: and 12 more problems\n" in topology([node("n"), *lost])[2]
+
+
+def test_attributes_of_devices_are_levels():
+    slices = [device_slice(name, device("d", {"clique": clique})) for name, clique in (("n1", "c1"), ("n10", "c2"), ("n3", "c2"))]
+    option = ("--device-topology", f"{DRIVER}/clique")
+    status, text, _ = topology([*CLUSTER, *slices], *option, "--format", "json")
+
+    assert status == 0
+    assert f"{DRIVER}/clique" in json.loads(text)["levels"]
+    assert topology([*CLUSTER, *slices], *option, f"{DRIVER}/clique")[0] == 0
+    assert topology([*CLUSTER, *slices], f"{DRIVER}/clique")[0] == 2
+
+
+def test_an_attribute_has_its_domain():
+    status, _, problems = topology(CLUSTER, "--device-topology", "clique")
+
+    assert status == 2
+    assert "'clique' must be an attribute with its domain, such as gpu.example.com/clique" in problems

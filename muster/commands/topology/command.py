@@ -35,6 +35,7 @@ _COLUMNS = 4
 @click.option(
     "--resource", "resources", multiple=True, metavar="NAME", help="Show this resource (repeatable).  [default: cpu, memory and devices]"
 )
+@options.device_topology
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Format of standard output.")
 @click.option("--verbose", "-v", is_flag=True, help="Show every domain and every node.")
 @options.no_color
@@ -46,14 +47,15 @@ def topology(  # noqa: PLR0913 - one parameter an option
     kubeconfig: str | None,
     context: str | None,
     resources: tuple[str, ...],
+    device_topology: tuple[str, ...],
     form: str,
     verbose: bool,
     no_color: bool,
 ) -> int:
     """Show the topology of a cluster as a tree: its levels by node labels, the widest first, and for each domain its capacity.
 
-    KEY is a node label, such as topology.kubernetes.io/zone. Without a KEY, the levels are the topology keys of the groups and the
-    well-known labels of regions, zones, blocks and racks. The cluster is --objects (a snapshot, manifests, kubectl's JSON,
+    KEY is a node label, such as topology.kubernetes.io/zone, or an attribute of --device-topology. Without a KEY, the levels are the
+    topology keys of the groups, these attributes, and the well-known labels of regions, zones, blocks and racks. The cluster is --objects (a snapshot, manifests, kubectl's JSON,
     directories, - for standard input) or, with --cluster, the live cluster of the kubeconfig.
 
     Each bar shows the used, free and unusable part of a resource. Used is what running pods request. Capacity is unusable if it is
@@ -69,6 +71,7 @@ def topology(  # noqa: PLR0913 - one parameter an option
         raise click.UsageError("give --objects PATH, or --cluster for the live cluster")
     for key in keys:
         _refuse_no_key(key)
+    attributes = _attributes(device_topology)
     from muster.commands.progress import Progress
     from muster.commands.simulate import cluster_input
     from muster.commands.topology import domains, report
@@ -79,7 +82,7 @@ def topology(  # noqa: PLR0913 - one parameter an option
         known = live_input.read_live(kubeconfig, context, progress) if cluster else None
         inputs = known or cluster_input.read_files(objects, progress)
         progress.show("reading nodes and pods")
-        snapshot = load(inputs.objects)
+        snapshot = load(inputs.objects, device_topology=attributes)
     finally:
         progress.end()
     if not len(snapshot.nodes):
@@ -95,6 +98,23 @@ def topology(  # noqa: PLR0913 - one parameter an option
         standard_output.write(report.as_text(whole, chosen or _usual(whole.amounts), colour=colour, every=verbose))
     _report(problems)
     return INCOMPLETE if problems else COMPLETE
+
+
+def _attributes(texts: Sequence[str]) -> list[str]:
+    """Return the attributes of ``--device-topology``.
+
+    Raises:
+        click.BadParameter: one has no domain.
+
+    """
+    from scheduler_core.model.options import is_device_attribute
+
+    names = [name for text in texts for each in text.split(",") if (name := each.strip())]
+    for name in names:
+        if not is_device_attribute(name):
+            message = f"{name!r} must be an attribute with its domain, such as gpu.example.com/clique"
+            raise click.BadParameter(message, param_hint="--device-topology")
+    return names
 
 
 def _refuse_no_key(key: str) -> None:

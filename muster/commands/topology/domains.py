@@ -58,13 +58,14 @@ class SurveyedDomain:
 def survey_topology(snapshot: ClusterSnapshot, keys: Sequence[str], *, nodes: bool = False) -> tuple[tuple[str, ...], SurveyedDomain]:
     """Return the levels, widest first, and the tree of domains.
 
-    Without *keys*, the levels are the topology keys of groups and the well-known labels of regions, zones, blocks and racks.
+    Without *keys*, the levels are the topology keys of groups, attributes of devices that are levels, and the well-known labels of regions,
+    zones, blocks and racks.
     Innermost domains have their nodes if *nodes*, or if there are no levels.
     """
     requested = {
         each.key for group in snapshot.groups if (constraints := group.spec.scheduling_constraints) for each in constraints.topology or ()
     }
-    chosen = tuple(dict.fromkeys(keys)) or levels(snapshot.nodes, requested)
+    chosen = tuple(dict.fromkeys(keys)) or levels(snapshot.nodes, requested.union(snapshot.nodes.device_levels))
     names = snapshot.nodes.names if nodes or not chosen else ()
     return chosen, _surveyed(areas(snapshot.nodes, chosen), CapacitySurvey(snapshot), names, ())
 
