@@ -29,6 +29,7 @@ JOB = {
 }
 PRINTING = {
     "lint": [[str(DATA / "manifests")], [str(DATA / "manifests"), "--format", "json"]],
+    "tree": [[str(DATA / "manifests")], [str(DATA / "manifests"), "--format", "json"]],
     "explain": [["gang-minimum"], []],
     "compile": [["job.json"]],
     "schema": [["--building-blocks"]],
@@ -36,12 +37,13 @@ PRINTING = {
     "review": [[str(DATA / "reviews.jsonl")]],
     "simulate": [[str(DATA / "placement")], [str(DATA / "placement"), "--format", "html"], ["--batch", "questions.jsonl"]],
     "fit": [[str(DATA / "placement")], [str(DATA / "placement"), "--format", "json"]],
+    "topology": [["--objects", str(DATA / "placement")], ["--objects", str(DATA / "placement"), "--format", "json"]],
     "snapshot": [[str(DATA / "placement")]],
     "certs": [["issue", "--out", "new", "--name", "localhost"], ["inspect", "pair"]],
     "demo": [["--no-color"]],
 }
 """By command, what prints a little and what prints more than a buffer holds."""
-SILENT = {"serve", "sidecar"}
+SILENT = {"serve", "sidecar", "lsp"}
 """They run until they are told to stop, whether or not somebody reads where they listen."""
 CALLS = [*([name, *each] for name, several in PRINTING.items() for each in several), *([name, "--help"] for name in cli.SUBCOMMANDS)]
 
