@@ -37,7 +37,7 @@ def count_devices(table: NodeTable, objects: DeviceObjects, pods: Iterable[Seque
     """Add a row to *table* for each set of interchangeable devices that the claims in *pods*, not allocated yet, can use."""
     needs: dict[DeviceNeed, bool] = {}
     for pod in pods:
-        searchable = sum(map(_devices_of, pod)) <= _MOST_OF_POD
+        searchable = sum(map(_devices_of, pod)) <= _MOST_OF_POD and not _exchanges(pod)
         for need in pod:
             if need.allocates:
                 needs[need] = needs.get(need, True) and searchable
@@ -174,6 +174,12 @@ class _Counting:
         }
         several |= {each.id for allocation in self._objects.allocated.values() for each in allocation.devices if usage.users(each.id) > 1}
         return {kind for device, _, kind in self._kinds.local_devices() if device in several} if several else set()
+
+
+def _exchanges(pod: Sequence[DeviceNeed]) -> bool:
+    """Return whether kube-scheduler 1.37.1 can exchange the devices of claims of *pod*: a claim of several pods precedes one of its own."""
+    shared = [bool(each.shared) for each in pod if each.allocates]
+    return shared != sorted(shared)
 
 
 def _devices_of(need: DeviceNeed) -> int:

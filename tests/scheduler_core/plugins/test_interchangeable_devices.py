@@ -29,6 +29,7 @@ from tests.scheduler_core.plugins.device_objects import (
 
 NODES = [node("n1"), node("n2")]
 BASE = [*NODES, device_class(), template()]
+DRIVERS = {"gpu": DRIVER, "other": "fabric"}
 RANDOM = settings(
     max_examples=sampled(250), deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
 )
@@ -215,3 +216,14 @@ def test_greedy_decides_the_same_with_and_without_rows(any_cluster: Cluster, cou
             patch.setattr(interchangeable, "count_devices", lambda *_: None)
             (without,) = run_cycle(load(objects)).decisions
         assert as_values(with_rows) == as_values(without)
+
+
+@pytest.mark.parametrize(("entries", "counted"), [(("s=shared", "g:one"), False), (("g:one", "s=shared"), True)])
+def test_claims_whose_devices_kube_scheduler_can_exchange_are_not_counted(entries, counted):
+    fabric = device_slice(None, "f", pool="fabric", allNodes=True, driver="fabric")
+    own, other = (
+        device_class(name, selectors=[{"cel": {"expression": f"device.driver == '{driver}'"}}]) for name, driver in DRIVERS.items()
+    )
+    shared = resource_claim("shared", request("x", "other"))
+    objects = [*NODES, own, other, template(), device_slice("n1", "a"), fabric, shared, *(wanting(name, *entries) for name in "pq")]
+    assert counted == bool(rows(*objects))
