@@ -253,6 +253,7 @@ class PodStatus(Wire, frozen=True, gc=False):
     allocated_resources: Amounts | None = None
     resources: Resources | None = None
     resource_claim_statuses: tuple[PodResourceClaimStatus, ...] | None = None
+    extended_resource_claim_status: dict[str, object] | None = None
 
 
 class Pod(Wire, frozen=True, gc=False):

@@ -156,7 +156,9 @@ class Cache:
         usage = self.usage
         state = usage.placement_state()
         nominated = [usage.record(usage.pods.nominated[key]) for key in sorted(usage.pods.nominated)]
-        stateful = usage.affinity.stateful(self._snapshots.snapshot_of_roots(()), state.nodes, usage.affinity_records)
+        stateful = usage.affinity.stateful(
+            self._snapshots.snapshot_of_roots(()), state.nodes, usage.affinity_records, sparing=options.sparing
+        )
         assumed = (usage.record(pod) for pod in usage.pods.assumed_or_pinned.values() if pod.assumed and pod.draft.delayed_claims)
         return state.start_cycle(options, ignore, stateful, nominated, plugins, provisioned=provisioned_storage(assumed))
 

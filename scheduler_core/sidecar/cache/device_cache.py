@@ -7,6 +7,7 @@ claims exist.
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import TypeVar
 
@@ -28,10 +29,11 @@ from scheduler_core.loading.read_devices import (
 )
 from scheduler_core.loading.read_objects import attempt
 from scheduler_core.model.device_claims import DeviceObjects, KnownClaim
-from scheduler_core.model.devices import Allocation, DeviceSlice, Request
+from scheduler_core.model.devices import Allocation, DeviceId, DeviceSlice, Request
 from scheduler_core.model.wire_devices import DeviceClass, DeviceTaintRuleSpec, ResourceSlice
 from scheduler_core.model.wire_resource_claims import ResourceClaim
 from scheduler_core.sidecar.client.extended_claim import extended_claim_name
+from scheduler_core.sidecar.writes import ClaimWrite
 
 DEVICE_KINDS = ("ResourceClaim", "ResourceSlice", "DeviceClass", "DeviceTaintRule")
 """Kinds of this cache."""
@@ -91,7 +93,8 @@ class DeviceCache:
         self._reusable: dict[Name, Allocation | None] = {}
         self._allocated: dict[str, Allocation] = {}
         self._keys: dict[Name, tuple[str, ...]] = {}
-        self._in_flight: dict[Name, dict[object, Allocation]] = {}
+        self._claims_of_device: dict[DeviceId, set[Name]] = {}
+        self._in_flight: dict[Name, Counter[ClaimWrite]] = {}
         self._specs = ClaimSpecs(self._classes)
         self._stale = False
         self._objects, self._pod_devices = self._with_classes()
@@ -121,30 +124,39 @@ class DeviceCache:
         """Return *draft* with the present requirements of its claims."""
         return self._pod_devices.resolved_pod(draft, forms, self._shared)
 
-    def hold(self, claim: Name, holder: object, allocation: Allocation) -> None:
-        """Count the devices of *allocation*, which *holder* is writing to *claim*, as used until ``give_up``."""
-        self._in_flight.setdefault(claim, {})[holder] = allocation
+    def also_allocated(self, claim: Name) -> tuple[DeviceId, Name] | None:
+        """Return a device of *claim* that another claim has too, which the API server accepts, and that claim; None if there is none."""
+        known = self._known.get(claim)
+        for each in _exclusive(known):
+            if others := self._claims_of_device[each] - {claim}:
+                return each, min(others)
+        return None
+
+    def hold(self, claim: Name, write: ClaimWrite) -> None:
+        """Count the devices that *write* allocates to *claim* as used until ``give_up``, as often as it was called."""
+        self._in_flight.setdefault(claim, Counter())[write] += 1
         self._count(claim)
 
-    def give_up(self, claim: Name, holder: object) -> bool:
-        """End ``hold``, and return whether devices can be free."""
-        holders = self._in_flight.get(claim, {})
-        gone = holders.pop(holder, None)
-        if not holders:
-            self._in_flight.pop(claim, None)
-        if gone is not None:
-            self._count(claim)
-        return gone is not None
+    def give_up(self, claim: Name, write: ClaimWrite) -> bool:
+        """Undo one ``hold``, and return whether devices can be free."""
+        writes = self._in_flight.get(claim, Counter())
+        if not writes[write]:
+            return False
+        writes.subtract((write,))
+        if not +writes:
+            del self._in_flight[claim]
+        self._count(claim)
+        return True
 
     def is_held(self, claim: Name) -> bool:
         """Return whether an allocation of *claim* is being written."""
         return claim in self._in_flight
 
     def drop_holds(self) -> None:
-        """End every ``hold``, because no write is in flight."""
-        for claim, holders in [*self._in_flight.items()]:
-            for holder in [*holders]:
-                self.give_up(claim, holder)
+        """Undo every ``hold``, because no write is in flight."""
+        claims, self._in_flight = [*self._in_flight], {}
+        for claim in claims:
+            self._count(claim)
 
     def add_or_update(self, raw_object: GatheredObjects, name: Name) -> DeviceChange:
         """Add or replace an object and return the effect."""
@@ -193,6 +205,12 @@ class DeviceCache:
             if (pod := extended_owner(name[0], each)) is not None:
                 change.pods.add(pod)
                 self._set_extended(pod, name, each if each is after else None)
+        for device in _exclusive(before):
+            self._claims_of_device[device].discard(name)
+            if not self._claims_of_device[device]:
+                del self._claims_of_device[device]
+        for device in _exclusive(after):
+            self._claims_of_device.setdefault(device, set()).add(name)
         change.claims.add(name)
         change.frees = before is not None and before.allocation is not None and (after is None or after.allocation != before.allocation)
         self._count(name)
@@ -245,9 +263,9 @@ class DeviceCache:
         """Update the allocations of a claim: the one that is known, and those in flight with other devices."""
         known = self._known.get(name)
         allocations = [known.allocation] if known is not None and known.allocation is not None else []
-        for each in self._in_flight.get(name, {}).values():
-            if not any(each.same_devices(other) for other in allocations):
-                allocations.append(each)
+        for write in +self._in_flight.get(name, Counter()):
+            if not any(write.allocation.same_devices(other) for other in allocations):
+                allocations.append(write.allocation)
         for key in self._keys.pop(name, ()):
             del self._allocated[key]
         key = "/".join(name)
@@ -255,6 +273,12 @@ class DeviceCache:
         if keys:
             self._keys[name] = keys
             self._allocated.update(zip(keys, allocations, strict=True))
+
+
+def _exclusive(claim: KnownClaim | None) -> set[DeviceId]:
+    """Return the devices that no other claim can have."""
+    devices = claim.allocation.devices if claim is not None and claim.allocation is not None else ()
+    return {each.id for each in devices if not each.admin and not each.shared}
 
 
 def _replace(values: dict[K, V], name: K, value: V | None) -> bool:

@@ -87,17 +87,19 @@ class PodAffinityCache:
         self._has_terms_by_shape = {shape: has_terms for shape, has_terms in self._has_terms_by_shape.items() if shape in shapes}
         self._needs_namespaces_by_shape = {shape: needs for shape, needs in self._needs_namespaces_by_shape.items() if shape in shapes}
 
-    def stateful(self, snapshot: ClusterSnapshot, nodes: NodeTable, pods: Callable[[], Iterable[PodRecord]]) -> StatefulPlugins:
+    def stateful(
+        self, snapshot: ClusterSnapshot, nodes: NodeTable, pods: Callable[[], Iterable[PodRecord]], *, sparing: bool = False
+    ) -> StatefulPlugins:
         """Return the stateful plugins for one cycle, to be given back; *snapshot* has no pods, *pods* returns all pods.
 
         Pods that only have default spread constraints are counted from the first cycle in which such a pod is placed.
         """
         if not self.active and not snapshot.selectors:
             self._counts = None
-            return StatefulPlugins(snapshot)
+            return StatefulPlugins(snapshot, sparing=sparing)
         if self.active or self._counts is not None:
-            return StatefulPlugins(snapshot, self._counted(snapshot, nodes, pods), pods)
-        return StatefulPlugins(snapshot, None, pods, later=lambda: self._counted(snapshot, nodes, pods))
+            return StatefulPlugins(snapshot, self._counted(snapshot, nodes, pods), pods, sparing=sparing)
+        return StatefulPlugins(snapshot, None, pods, later=lambda: self._counted(snapshot, nodes, pods), sparing=sparing)
 
     def _counted(self, snapshot: ClusterSnapshot, nodes: NodeTable, pods: Callable[[], Iterable[PodRecord]]) -> PodCounts:
         if self._counts is None:

@@ -34,6 +34,8 @@ class LivePod:
     """Node in the annotation that is set when our gate is removed; empty if there is none, or while the gate exists."""
     pod_scheduled: Condition | None
     """Its condition PodScheduled, as watched or as last written."""
+    names_extended: bool = False
+    """Whether its status names a claim for extended resources."""
     assumed: str = ""
     """Node of a bind or gate removal that is in flight, or confirmed but not yet watched; empty if none."""
     assumed_volumes: Mapping[str, str] = dataclasses.field(default_factory=dict)

@@ -60,7 +60,8 @@ class PodReader:
             ran = pod.spec.node_name and not _is_rejected(raw_object)
             return Ended("/".join(name), self._reader.group(pod) if ran else "")
         pinned_node = "" if GATE in draft.gates else (pod.metadata.annotations or {}).get(GATE, "")
-        return LivePod("/".join(name), stamp, self._with_claims(draft, volumes, shared), pinned_node, self._pod_scheduled(pod))
+        draft, names_extended = self._with_claims(draft, volumes, shared), pod.status.extended_resource_claim_status is not None
+        return LivePod("/".join(name), stamp, draft, pinned_node, self._pod_scheduled(pod), names_extended)
 
     def updated(self, pod: LivePod, volumes: VolumeObjects, shared: Container[Name]) -> LivePod | None:
         """Return *pod* with the requirements and volumes that its claims have now; None if they are the same."""
@@ -69,7 +70,7 @@ class PodReader:
         draft = self._with_claims(before, volumes, shared)
         if draft.form is before.form and _about_claims(draft) == _about_claims(before):
             return None
-        return LivePod(pod.key, pod.stamp, draft, pod.pinned_node, pod.pod_scheduled)
+        return LivePod(pod.key, pod.stamp, draft, pod.pinned_node, pod.pod_scheduled, pod.names_extended)
 
     def _with_claims(self, draft: Draft, volumes: VolumeObjects, shared: Container[Name]) -> Draft:
         draft = self._reader.resolve_claims(self._reader.find_volumes(draft, volumes), volumes, shared)

@@ -34,10 +34,21 @@ class DeviceBinding:
         self._cache, self._our_pods = cache, our_pods
         self._releasing: Counter[Name] = Counter()
         """Claims with reservations that are being removed: the cache can still show them."""
+        self._uncertain: dict[Name, list[ClaimWrite]] = {}
+        """Writes that may have been carried out, until the claim was read."""
 
     def refusal(self, decision: Decision, pods: Iterable[LivePod]) -> str:
         """Return why one of *pods* cannot get its devices in *decision*; empty if all can."""
         for pod in pods:
+            if (
+                pod.names_extended
+                and pod.key in decision.assignments
+                and not any(each.is_extended for _, each in _named_claims(pod, decision))
+            ):
+                # The API server keeps the name, and the kubelet would look for the claim.
+                return (
+                    f"the status of pod {pod.key} names a claim for extended resources, but node {decision.assignments[pod.key]} has them"
+                )
             if not self._our_pods.placed_by_ungating(pod) or pod.key not in decision.assignments:
                 continue
             for name, claim in _named_claims(pod, decision):
@@ -56,7 +67,7 @@ class DeviceBinding:
                 write = self._extended(pod, name, decision.devices[claim], binds)
                 if write is not None and not self._releasing[name]:
                     writes[write.target] = write
-                    self._cache.devices.hold(name, pod.ref, write.allocation)
+                    self._cache.devices.hold(name, write)
             elif known is not None and (self._releasing[name] or not self._is_reserved(known, pod)):
                 consumers.setdefault(name, set()).add(self._consumer(pod, claim))
         return {**writes, **self._allocations(decision, consumers)}
@@ -73,6 +84,9 @@ class DeviceBinding:
                 return [], f"claim {key} is no longer reserved for pod {pod.key}"
             if claim.key in chosen and not known.allocation.same_devices(chosen[claim.key]):
                 return [], f"claim {key} has other devices than those that were chosen"
+            written = Ref("ResourceClaim", *name, known.uid) in state.writes or pod.ref in state.writes
+            if written and (found := self._cache.devices.also_allocated(name)) is not None:
+                return [], f"device {'/'.join(found[0])} of claim {key} is also allocated to claim {'/'.join(found[1])}"
             if known.failed:
                 return [], f"the devices of claim {key} could not be bound to node {pod.assumed}"
             if known.waits:
@@ -93,7 +107,10 @@ class DeviceBinding:
         extended = [
             (Ref("ResourceClaim", each.target.namespace, each.claim), each.target) for each in undone if isinstance(each, AllocateExtended)
         ]
-        return (*self._released(consumers), *self._deleted(extended))
+        released = self._released(consumers)
+        deleted = self._deleted(extended)
+        # No bind was sent: the root holds nothing until its next attempt.
+        return (*released, *deleted, *self.left_over(filter(None, map(self._cache.pod, state.binds))))
 
     def left_over(self, pods: Iterable[LivePod]) -> tuple[Release, ...]:
         """Return the writes that deallocate claims of unplaced *pods* that are not reserved for any other pod."""
@@ -117,21 +134,27 @@ class DeviceBinding:
     def ended(self, write: ClaimWrite | Release, outcome: WriteOutcome, *, awaited: bool) -> tuple[Release, ...]:
         """Handle the result of *write*, for which a root waits if *awaited*, and return the next writes."""
         name = (write.target.namespace, write.claim if isinstance(write, AllocateExtended) else write.target.name)
-        if isinstance(write, Release):
-            if outcome is WriteOutcome.FAILED:
+        if outcome is WriteOutcome.FAILED:
+            if isinstance(write, Release):
                 # The devices stay in use until the reservation is certainly removed.
                 return (write,)
+            self._uncertain.setdefault(name, []).append(write)
+        elif isinstance(write, Release):
             self._releasing -= Counter((name,))
-        elif outcome in _WRITTEN and not awaited:
-            if isinstance(write, AllocateExtended):
-                return self._deleted([(Ref("ResourceClaim", *name), write.target)])
-            return self._released({write.target: set(write.consumers)})
-        elif outcome is WriteOutcome.FAILED:
+            self._give_up(name, *self._uncertain.pop(name, ()))
+        else:
+            # The cache has what the API server returned, so the devices of an allocated claim stay in use.
+            self._give_up(name, write)
+        if awaited or isinstance(write, Release) or outcome not in _WRITTEN:
             return ()
-        # The cache has what the API server returned, so the devices of an allocated claim stay in use.
-        if self._cache.devices.give_up(name, _holder(write)):
-            self._cache.reporter.devices()
-        return ()
+        if isinstance(write, AllocateExtended):
+            return self._deleted([(Ref("ResourceClaim", *name), write.target)])
+        return self._released({write.target: set(write.consumers)})
+
+    def _give_up(self, name: Name, *writes: ClaimWrite) -> None:
+        for write in writes:
+            if self._cache.devices.give_up(name, write):
+                self._cache.reporter.devices()
 
     def _allocations(self, decision: Decision, consumers: dict[Name, set[Ref]]) -> dict[Ref, AllocateClaim]:
         """Return the writes that allocate claims and reserve them for *consumers*."""
@@ -144,7 +167,7 @@ class DeviceBinding:
             requests = known.spec.requests if isinstance(known.spec, ClaimSpec) else ()
             configurations = tuple(self._cache.devices.configurations(requests))
             write = AllocateClaim(Ref("ResourceClaim", *name, known.uid), allocation, tuple(sorted(refs)), configurations)
-            self._cache.devices.hold(name, _holder(write), allocation)
+            self._cache.devices.hold(name, write)
             writes[write.target] = write
         return writes
 
@@ -212,12 +235,3 @@ def _named_claims(pod: LivePod, decision: Decision | None = None) -> Iterator[tu
             yield (namespace, claim.key.partition("/")[2]), claim
         elif decision is not None and claim in decision.devices:
             yield (namespace, extended_claim_name(name, pod.stamp.uid)), claim
-
-
-def _holder(write: ClaimWrite | Release) -> object:
-    """Return the identity under which the devices of *write* are held."""
-    match write:
-        case AllocateClaim(consumers=consumers) | ReleaseClaim(consumers=consumers):
-            return consumers
-        case AllocateExtended(target=pod) | DeleteExtended(pod=pod):
-            return pod

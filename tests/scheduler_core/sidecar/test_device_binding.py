@@ -18,7 +18,7 @@ from scheduler_core.sidecar.writes import (
     WriteOutcome,
 )
 from tests.scheduler_core.builders import leaf, node, pod
-from tests.scheduler_core.plugins.device_objects import device, device_class, device_slice, only_on, resource_claim, wanting
+from tests.scheduler_core.plugins.device_objects import device, device_class, device_slice, only_on, request, resource_claim, wanting
 from tests.scheduler_core.sidecar.histories import Json, raw
 from tests.scheduler_core.sidecar.test_scheduler import MUSTER, Scene, of
 
@@ -128,6 +128,17 @@ def test_node_that_has_the_resource_itself_needs_no_claim():
     assert {"p"} == {each.pod.name for each in of(Bind, scene.writes())}
 
 
+def test_pod_whose_status_names_a_claim_is_not_bound_to_a_node_that_has_the_resource_itself():
+    own = node("n")
+    own["status"]["allocatable"][RESOURCE] = "1"
+    named = requesting()
+    named["status"] = {"extendedResourceClaimStatus": {"resourceClaimName": "gone", "requestMappings": []}}
+    scene = Scene(own, device_class(extendedResourceName=RESOURCE), device_slice("n", "d"), named)
+    writes = scene.writes()
+    message = "the status of pod default/p names a claim for extended resources, but node n has them"
+    assert ([], [message]) == (of(Bind, writes), [each.message for each in of(RecordEvent, writes)])
+
+
 def test_claim_of_an_earlier_attempt_for_extended_resources_is_deleted():
     scene = Scene(node("n"), device_class(extendedResourceName=RESOURCE), device_slice("n", "d"), requesting())
     uid = scene.server.objects["Pod", "default", "p"]["metadata"]["uid"]
@@ -142,6 +153,19 @@ def test_claim_of_an_earlier_attempt_for_extended_resources_is_deleted():
     scene.now += 20
     scene.delete("ResourceClaim", "p-extended-resources-x")
     assert 1 == len(of(AllocateExtended, scene.writes()))
+
+
+@pytest.mark.parametrize("strategy", ["complete", "greedy"])
+def test_claims_do_not_get_the_devices_of_each_other_if_a_shared_one_is_listed_first(strategy):
+    """kube-scheduler 1.37.1 exchanges them."""
+    fabric = request(selectors=[{"cel": {"expression": 'device.driver == "gpu.example" && "x" in device.attributes'}}])
+    own = request(selectors=[{"cel": {"expression": '!("x" in device.attributes)'}}])
+    claims = [resource_claim("shared", fabric), *(resource_claim(f"c{number}", own) for number in range(2))]
+    gang = [leaf("g", 2), *(wanting(f"g-{number}", "s=shared", f"g=c{number}", group="g", **MUSTER) for number in range(2))]
+    slices = [device_slice(None, device("f", {"x/y": 1}), pool="fabric", allNodes=True), device_slice("n", "d", "e")]
+    scene = Scene(node("n"), device_class(), *slices, *claims, *gang, strategy=strategy)
+    written = {write.target.name: [each.id[2] for each in write.allocation.devices] for write in of(AllocateClaim, scene.writes())}
+    assert (["f"], {"d", "e"}) == (written["shared"], {*written["c0"], *written["c1"]})
 
 
 def test_gang_is_bound_only_after_the_last_of_its_claims():
@@ -159,6 +183,18 @@ def test_gang_is_bound_only_after_the_last_of_its_claims():
         scene.store.apply("ResourceClaim", "MODIFIED", raw(scene.server.objects["ResourceClaim", "default", write.target.name]))
         binds = of(Bind, scene.scheduler.done(write, WriteOutcome.DONE, "", scene.now))
         assert len(binds) == (2 if write is second else 0)
+
+
+def test_device_that_another_scheduler_gave_to_another_claim_at_the_same_time_is_taken_back():
+    scene = Scene(node("n"), device_class(), device_slice("n", "d"), resource_claim("c"), wanting("p", "g=c", **MUSTER))
+    (write,) = of(AllocateClaim, scene.writes())
+    uid = scene.server.objects["Pod", "default", "p"]["metadata"]["uid"]
+    scene.put(resource_claim("c", devices=["gpu=n/d"], users=[uid], nodes=only_on("n")))
+    scene.put(resource_claim("other", devices=["gpu=n/d"], users=["q"], nodes=only_on("n")))
+    writes = scene.scheduler.done(write, WriteOutcome.DONE, "", scene.now)
+    assert ([], [ReleaseClaim(write.target, write.consumers)]) == (of(Bind, writes), of(ReleaseClaim, writes))
+    why = "device gpu.example/n/d of claim default/c is also allocated to claim default/other"
+    assert [f"allocating devices failed: {why}; it is retried"] == [each.message for each in of(RecordEvent, writes)]
 
 
 def test_devices_whose_binding_failed_are_released_and_reported():

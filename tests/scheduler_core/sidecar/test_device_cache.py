@@ -13,6 +13,7 @@ from scheduler_core.model.devices import Allocation, GivenDevice
 from scheduler_core.model.wire import ENCODER
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.scheduling.decide import decide
+from scheduler_core.sidecar.writes import AllocateClaim, Ref
 from tests.sampling import sampled
 from tests.scheduler_core.builders import leaf, node
 from tests.scheduler_core.plugins.device_objects import API, device, device_class, device_slice, only_on, request, resource_claim, wanting
@@ -111,15 +112,19 @@ def test_devices_and_pods_are_those_of_the_same_objects_whatever_happened_before
 def test_allocation_that_is_being_written_counts_until_it_is_known_or_given_up():
     watched = Watched(node("n1"), device_class(), device_slice("n1", "d", "e"), resource_claim("c1"))
     cache, name = watched.store.devices, ("default", "c1")
-    first, second = (Allocation((GivenDevice("gpu", ("gpu.example", "n1", each)),)) for each in "de")
-    cache.hold(name, "one", first)
-    assert [first] == list(watched.store.snapshot().devices.allocated.values())
+    allocations = [Allocation((GivenDevice("gpu", ("gpu.example", "n1", each)),)) for each in "de"]
+    one, two = (AllocateClaim(Ref("ResourceClaim", *name), each, (Ref("Pod", "default", "p"),)) for each in allocations)
+    cache.hold(name, one)
+    assert allocations[:1] == list(watched.store.snapshot().devices.allocated.values())
     watched.happens(resource_claim("c1", devices=["gpu=n1/d"]))
-    assert [first] == list(watched.store.snapshot().devices.allocated.values())
+    assert allocations[:1] == list(watched.store.snapshot().devices.allocated.values())
     # Another writer can have allocated other devices: neither is free until this one has ended.
-    cache.hold(name, "two", second)
+    cache.hold(name, two)
     assert {"d", "e"} == {each.devices[0].id[2] for each in watched.store.snapshot().devices.allocated.values()}
-    assert (True, False, True) == (cache.give_up(name, "two"), cache.give_up(name, "two"), cache.is_held(name))
+    assert (True, False, True) == (cache.give_up(name, two), cache.give_up(name, two), cache.is_held(name))
+    # A write of an earlier attempt that ends late gives up its own devices only, even if it equals the current one.
+    cache.hold(name, one)
+    assert (True, True) == (cache.give_up(name, one), cache.is_held(name))
     cache.drop_holds()
     watched.happens(resource_claim("c1"))
     assert ({}, False) == (dict(watched.store.snapshot().devices.allocated), cache.is_held(name))

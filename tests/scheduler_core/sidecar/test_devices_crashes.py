@@ -132,6 +132,9 @@ def test_whatever_fails_no_gang_is_half_bound_and_no_device_is_given_twice(data)
     world = world_of(objects, luck, draw(st.sampled_from(["complete", "greedy"])))
     world.failing = frozenset(draw(st.sets(st.sampled_from(["a-0/d0", "b-0/d0"]))))
     lived(world, draw(st.lists(st.integers(0, 12), max_size=3)))
+    # A root whose devices are never attached is retried for ever.
+    world.failing = frozenset()
+    world.run(600)
     assert [] == partial(world.server.objects)
     assert [] == held_for_nobody(world)
     assert set(world.bound.values()) <= {1}
