@@ -16,8 +16,8 @@ from tests.cluster.resources import Manifest
 API = "resource.k8s.io/v1"
 CLAIMS = ("exact", "all", "first", "match", "distinct", "selector", "admin", "consumable", "partition", "extended")
 """Features that give each pod a claim of its own, or an extended resource."""
-SHARED = ("shared", "group")
-"""Features that give the pods of the root, or of each PodGroup, a claim together."""
+SHARED = ("shared", "group", "given")
+"""Features that give the pods of the root, or of each PodGroup, a claim together; a given one is allocated already."""
 CLUSTER = ("taints", "rules", "by-device", "used", "missing")
 """Features of the published devices."""
 FEATURES = (*CLAIMS, *SHARED, *CLUSTER)
@@ -54,6 +54,8 @@ class DeviceDrawing(Drawing):
             self._rule()
         if "used" in self.features:
             self._use()
+        if "given" in self.features:
+            self._give()
         self._templates()
         groups = self._groups()
         leaves = [each for each in groups if each["kind"] == "PodGroup"]
@@ -151,25 +153,35 @@ class DeviceDrawing(Drawing):
         for node, device in self._published:
             if self.random.random() < 0.4 and "partition" not in self.features and "consumable" not in self.features:
                 name = f"used-{node}-{device}"
-                self.present.append(
-                    pod(
-                        name,
-                        self.namespace,
-                        spec={
-                            "nodeName": node,
-                            "schedulerName": self.scheduler,
-                            "terminationGracePeriodSeconds": 3000,
-                            "resourceClaims": [{"name": "gpu", "resourceClaimName": name}],
-                        },
-                        cpu="10m",
-                        memory="10Mi",
-                    )
-                )
+                self.present.append(self._holder(name, node))
                 self.claims.append(self._object("ResourceClaim", name, {"devices": {"requests": [self._request("gpu", "gpu")]}}))
                 given = {"request": "gpu", "driver": self.driver, "pool": self._pool(node), "device": device}
                 on = {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}]}
                 allocation = {"devices": {"results": [given]}, "nodeSelector": on, "allocationTimestamp": _TIME}
                 self.allocations[name] = allocation
+
+    def _give(self) -> None:
+        """Let the root's pods share a claim that is allocated to a device of one rack, and that a running pod uses."""
+        node = self.random.choice(self.nodes)["metadata"]
+        rack = node["labels"][LABEL]
+        published = {each["metadata"]["name"]: each["spec"] for each in self.shared if each["kind"] == "ResourceSlice"}
+        fabric = next((each for each in published.values() if _is_of(each, rack)), None)
+        pool = fabric["pool"]["name"] if fabric is not None else "elsewhere"
+        self.present.append(self._holder("given", node["name"]))
+        self.claims.append(self._object("ResourceClaim", "given", {"devices": {"requests": [self._request("gpu", "fabric")]}}))
+        given = {"request": "gpu", "driver": f"fabric.{self.driver}", "pool": pool, "device": "channel-0"}
+        near = {"nodeSelectorTerms": [{"matchExpressions": [{"key": LABEL, "operator": "In", "values": [rack]}]}]}
+        self.allocations["given"] = {"devices": {"results": [given]}, "nodeSelector": near, "allocationTimestamp": _TIME}
+
+    def _holder(self, name: str, node: str) -> Manifest:
+        """Return a running pod with the claim of its name."""
+        spec = {
+            "nodeName": node,
+            "schedulerName": self.scheduler,
+            "terminationGracePeriodSeconds": 3000,
+            "resourceClaims": [{"name": "gpu", "resourceClaimName": name}],
+        }
+        return pod(name, self.namespace, spec=spec, cpu="10m", memory="10Mi")
 
     def _object(self, kind: str, name: str, spec: Manifest) -> Manifest:
         return {"apiVersion": API, "kind": kind, "metadata": {"name": name, "namespace": self.namespace}, "spec": spec}
@@ -239,6 +251,8 @@ class DeviceDrawing(Drawing):
         shared: list[Manifest] = []
         if "shared" in self.features:
             shared.append({"name": "shared", "resourceClaimName": "shared"})
+        if "given" in self.features:
+            shared.append({"name": "given", "resourceClaimName": "given"})
         if "group" in self.features and in_group:
             shared.append({"name": "fabric", "resourceClaimTemplateName": "fabric"})
         claims = [*own, *shared]
@@ -249,3 +263,9 @@ class DeviceDrawing(Drawing):
             resources = each["spec"]["containers"][0]["resources"]
             resources["requests"][resource] = amount
             resources.setdefault("limits", {})[resource] = amount
+
+
+def _is_of(spec: Manifest, rack: str) -> bool:
+    """Return whether a slice is that of the fabric of *rack*."""
+    terms = spec.get("nodeSelector", {}).get("nodeSelectorTerms", ())
+    return any(rack in expression["values"] for each in terms for expression in each["matchExpressions"])

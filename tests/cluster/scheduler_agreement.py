@@ -203,9 +203,11 @@ def _devices(api: Api, cluster: RandomCluster) -> dict[str, list[str]]:
             if extended := status.get("extendedResourceClaimStatus"):
                 labels[extended["resourceClaimName"]] = f"pod/{name}/<extended-resources>"
     result = {}
+    own = {entry.get("resourceClaimName") for each in cluster.pods for entry in each["spec"].get("resourceClaims") or ()}
+    of_others = cluster.allocations.keys() - own
     for each in api.objects("ResourceClaim", namespace):
         name = each["metadata"]["name"]
-        if (allocation := (each.get("status") or {}).get("allocation")) is not None and name not in cluster.allocations:
+        if (allocation := (each.get("status") or {}).get("allocation")) is not None and name not in of_others:
             given = [f"{one['request']}={one['pool']}/{one['device']}" for one in allocation["devices"]["results"]]
             result[labels.get(name, f"{namespace}/{name}")] = given
     return result

@@ -1,4 +1,4 @@
-"""Selectors of devices are valid expressions of the Common Expression Language, within the limits of length and cost."""
+"""Selectors of devices are valid expressions of the Common Expression Language, and not too long."""
 
 from __future__ import annotations
 
