@@ -129,7 +129,7 @@ async def started(
     """Start ``muster lsp`` for the folder *top*, and end it."""
     client = LanguageClient("editor", "1")
     editor = Editor(top, client)
-    await client.start_io(sys.executable, "-m", "muster", "lsp", *arguments)
+    await client.start_io(str(Path(sys.executable).parent / "muster"), "lsp", *arguments, cwd=top)
     workspace = [types.WorkspaceFolder(top.as_uri(), top.name)] if folders else None
     answer = await client.initialize_async(
         types.InitializeParams(capabilities=capabilities or types.ClientCapabilities(), workspace_folders=workspace)

@@ -134,6 +134,21 @@ def test_the_files_of_muster_lint_are_read(tmp_path: Path) -> None:
     run(steps())
 
 
+def test_the_configuration_of_the_working_directory_applies(tmp_path: Path) -> None:
+    wrong = GROUP.replace("minCount: 2", "minCount: 0")
+    (tmp_path / ".muster.yaml").write_text("rules: {gang-minimum: warning}\nexclude: [left/]\n", encoding="utf-8")
+    (tmp_path / "left").mkdir()
+    written(tmp_path / "left", group=wrong)
+
+    async def steps() -> None:
+        async with started(tmp_path) as editor:
+            (found,) = await editor.open("group.yaml", wrong)
+            assert (found.code, found.severity) == ("gang-minimum", types.DiagnosticSeverity.Warning)
+            assert await editor.open("left/group.yaml") == []
+
+    run(steps())
+
+
 def test_changes_on_disk_are_followed(tmp_path: Path) -> None:
     written(tmp_path, pod=POD, group=GROUP)
     watching = types.WorkspaceClientCapabilities(
