@@ -20,6 +20,7 @@ from scheduler_core.placement.state import PlacementState
 
 _UNPROVEN = "the proof needs facts that a certificate cannot express, such as pods of several shapes that leave gaps on nodes"
 _VOLUMES = "the proof needs the volumes of the pods, or other facts that a certificate cannot express"
+_DEVICES = "the proof needs the devices of the pods, or other facts that a certificate cannot express"
 
 
 def certificates(snapshot: ClusterSnapshot, decisions: Sequence[Decision], options: CycleOptions) -> Iterator[dict[str, Any]]:
@@ -55,7 +56,8 @@ def _proof(
         except UnprovenError:
             shapes = {pod.shape for leaf in root.leaves() for pod in leaf.waiting}
             limited = any(row in snapshot.nodes.limit_rows for shape in shapes for row, _ in shape.requests)
-            result["reason"] = _VOLUMES if limited or any(shape.volumes for shape in shapes) else _UNPROVEN
+            needed = _VOLUMES if limited or any(shape.volumes for shape in shapes) else _UNPROVEN
+            result["reason"] = _DEVICES if any(shape.devices for shape in shapes) else needed
     return result
 
 

@@ -228,7 +228,13 @@ class Facts:
     def _admits(self, shape: PodShape) -> Bools | None:
         tolerations = tuple(Toleration(key=each.key, operator="Exists") for each in shape.tolerations)
         weakened = dataclasses.replace(
-            shape, tolerations=tolerations, affinity=_without_comparisons(shape.affinity), features=(), unmodelled=(), volumes=()
+            shape,
+            tolerations=tolerations,
+            affinity=_without_comparisons(shape.affinity),
+            features=(),
+            unmodelled=(),
+            volumes=(),
+            devices=(),
         )
         mask: Bools | None = None
         for _, each in self._state.profile.filters(weakened):

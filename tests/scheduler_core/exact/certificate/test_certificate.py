@@ -19,6 +19,7 @@ from tests.scheduler_core.exact.certificate import checker, counted_volumes
 from tests.scheduler_core.exact.certificate.checker import accepts
 from tests.scheduler_core.exact.certificate.infeasible import COMPLETE, HOPELESS, proved, running_pod, slowly, spread, tree
 from tests.scheduler_core.oracle.strategies import TINY, clusters
+from tests.scheduler_core.plugins.device_objects import device_class, device_slice, only_on, resource_claim, wanting
 from tests.scheduler_core.plugins.test_delayed_claims import claim, storage_class, using, volume
 from tests.scheduler_core.plugins.test_volumes import csi_node
 from tests.scheduler_core.test_attach_limits_agreement import with_limits
@@ -133,6 +134,18 @@ def test_volumes_are_counted(objects):
 def test_every_proof_that_counts_volumes_is_accepted(objects):
     for certificate in proved(objects):
         assert "proof" not in certificate or accepts(objects, certificate), certificate
+
+
+@pytest.mark.parametrize("allocated", [False, True])
+def test_devices_are_no_fact_of_a_certificate(allocated):
+    devices = ["gpu=n1/a"] if allocated else []
+    gpu = resource_claim("c", devices=devices, nodes=only_on("n1") if allocated else None)
+    few = [device_class(), device_slice("n1", "a"), gpu, leaf("g", 2), *(wanting(name, "x=c", group="g", cpu="3") for name in "pq")]
+    (certificate,) = proved([node("n1"), node("n2"), *few])
+    assert certificate["reason"] == "the proof needs the devices of the pods, or other facts that a certificate cannot express"
+    (certificate,) = proved([node("n1"), *few])
+    assert "proof" in certificate
+    assert accepts([node("n1"), *few], certificate)
 
 
 def test_the_checker_is_short_and_independent():
