@@ -14,7 +14,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from scheduler_core.exact.claims_of_plan import ClaimsOfPlan
-from scheduler_core.exact.completion import Completion, LimitedCompletion
+from scheduler_core.exact.completion import Completion, LimitedCompletion, is_met
 from scheduler_core.exact.needs import leaves, satisfied
 from scheduler_core.exact.packing.optional_pods import PlannedGroup
 from scheduler_core.exact.step_budget import DEFAULT, StepBudget, StepsSpentError
@@ -77,12 +77,23 @@ class Complete(Greedy):
         return greedy if as_greedy else outcome
 
     def _within_storage(self, request: PlacementRequest, greedy: PlacementOutcome) -> PlacementOutcome:
-        """Return *greedy*, as a failure if its claims need more storage together than there is; kube-scheduler compares each alone."""
-        if not any(run.shape.volumes for leaf in leaves(request) for run in leaf.runs) or not greedy.success or not self.searches(request):
+        """Return *greedy*, or another result if its claims need more storage together than there is; kube-scheduler compares each alone.
+
+        That is a failure if a search follows; otherwise the pods for which the storage is enough, in their order.
+        """
+        if not any(run.shape.volumes for leaf in leaves(request) for run in leaf.runs) or not greedy.success:
             return greedy
         volumes = volume_constraints(self.state, {pod.shape: pod for leaf in leaves(request) for pod in leaf.entity.waiting}.values())
         if volumes is None or volumes.sums.holds(assigned(request, greedy)):
             return greedy
+        if not self.searches(request):
+            ledger, stateful = self.state.ledger, self.state.stateful
+            mark, counts = ledger.mark(), stateful.mark()
+            limited = LimitedCompletion(self, self._assume, {}, {}, volumes.sums, (), lambda *_: None).completed(request, greedy.placement)
+            stateful.rewind(counts)
+            ledger.rewind(mark)
+            if limited.placed and is_met(request, limited):
+                return limited
         return dataclasses.replace(greedy, status=Status.UNSCHEDULABLE, message=STORAGE_EXCEEDED, loads=(), placed=0)
 
     def searches(self, request: PlacementRequest) -> bool:

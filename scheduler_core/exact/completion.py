@@ -88,6 +88,13 @@ class Completion:
         return outcome
 
 
+def is_met(request: PlacementRequest, outcome: PlacementOutcome) -> bool:
+    """Return whether *outcome*, a completion of *request*, has its minimum."""
+    if request.leaf:
+        return len(request.entity.running) + outcome.placed >= request.entity.minimum
+    return sum(each is not None and each.success for each in outcome.children) >= request.entity.minimum
+
+
 class LimitedCompletion(Completion):
     """Completion within a storage capacity, by node and by claim.
 
@@ -131,7 +138,7 @@ class LimitedCompletion(Completion):
         if node >= 0:
             self._assume(one, outcome)
             self._in_use.add_pods([(pod, node)])
-        elif not pod.named_volumes and not any(need.request is not None and need.request.shared for need in pod.shape.volumes):
+        elif not self._greedy.state.stateful.touches(pod) and not any(need.request and need.request.shared for need in pod.shape.volumes):
             # Nothing is taken away again, so an equal pod does not fit later.
             self._failed.add(kind)
         return node
@@ -145,9 +152,15 @@ class LimitedCompletion(Completion):
                 return outcome
             stateful.rewind(counts)
             ledger.rewind(mark)
-            if satisfied(child):
-                # It is confined to the domain of its running pods.
-                return self.completed(child, outcome.placement)
+            if child.leaf or satisfied(child):
+                # Running pods confine it to this domain; otherwise another domain is searched.
+                part = self.completed(child, outcome.placement)
+                if is_met(child, part):
+                    return part
+                for pod, node in assigned(child, part):
+                    self._in_use.add(self._storage.demand_of(pod), node, -1)
+                stateful.rewind(counts)
+                ledger.rewind(mark)
         provisioned, used = self._greedy.state.provisioned, self._in_use.by_node()
         provisioned.update(used)
         try:

@@ -120,3 +120,40 @@ def test_message_has_the_figures_of_each_storage_capacity():
     (where,) = decisions[0].assignments.values()
     assert f"{TOO_MUCH}, " in decisions[1].message
     assert f": storage class dyn offers {offers[where]}, 15Gi needed for 3 claims" in decisions[1].message
+
+
+SPREAD = {
+    "topologySpreadConstraints": [
+        {"maxSkew": 2, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {"matchLabels": {"app": "a"}}}
+    ]
+}
+
+
+def spread(*objects: Json) -> list[Json]:
+    """Return *objects* with pods that no search serves, because they spread."""
+    return [
+        {**each, "metadata": {**each["metadata"], "labels": {"app": "a"}}, "spec": {**each["spec"], **SPREAD}}
+        if each["kind"] == "Pod"
+        else each
+        for each in objects
+    ]
+
+
+@pytest.mark.parametrize(
+    ("objects", "count"),
+    [
+        pytest.param([*gang(3, 1), pod("running", "g", on="a1"), capacity("a", "a", capacity="9Gi")], 1, id="more pods of a running gang"),
+        pytest.param([*spread(*gang(3, 1)), capacity("a", "a", capacity="12Gi")], 2, id="pods that are not searched"),
+        pytest.param([*spread(*gang(3)), capacity("a", "a", capacity="9Gi"), capacity("b", "b", capacity="5Gi")], 0, id="too few of them"),
+        pytest.param([*spread(*gang(3)), capacity("a", "a", capacity="12Gi"), capacity("b", "b", capacity="5Gi")], 3, id="two segments"),
+        pytest.param([composite("root", 1), *spread(*gang(3, 2)), capacity("a", "a", capacity="12Gi")], 2, id="a group of a tree"),
+    ],
+)
+def test_pods_that_are_not_searched_stay_within_the_storage(objects, count):
+    tree = any(each["kind"] == "CompositePodGroup" for each in objects)
+    for each in objects if tree else ():
+        if each["kind"] == "PodGroup":
+            each["spec"]["parentCompositePodGroupName"] = "root"
+    decision = outcome(*objects)
+    assert count == len(placed(decision))
+    assert count or (TOO_MUCH in decision.message and decision.search.outcome == "not-searched")
