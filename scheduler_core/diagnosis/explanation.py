@@ -46,7 +46,8 @@ def explain(greedy: Greedy, request: PlacementRequest, outcome: PlacementOutcome
         return _error(request, outcome, path)
     if outcome.message == STORAGE_EXCEEDED:
         figures = storage_exceeded(greedy.state, request)
-        return _same_for_all(request, f"{subject(request, path)} does not fit: {outcome.message}{figures and ': '}{figures}")
+        same = _same_for_all(request, f"{subject(request, path)} does not fit: {outcome.message}{figures and ': '}{figures}")
+        return dataclasses.replace(same, uncertain=cut(greedy_limits.sentence(greedy, request), phrases.LONGEST))
     tree = TreeCause(greedy)
     uncertain = ""
     if outcome.success or outcome.message == BARE:
