@@ -118,5 +118,5 @@ def _slots(state: PlacementState, shape: PodShape) -> Ints:
 
 
 def _words(shape: PodShape, nodes: NodeTable) -> str:
-    amounts = [phrases.amount(nodes.resources[row], amount) for row, amount in shape.requests if row != PODS]
+    amounts = [phrases.amount(nodes.resources[row], amount) for row, amount in shape.requests if row != PODS and row not in nodes.counted]
     return ", ".join(amounts) or "no requests"

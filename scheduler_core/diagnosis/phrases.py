@@ -19,8 +19,8 @@ def amount(resource: str, value: int) -> str:
     name = ("pod slot" if value == 1 else "pod slots") if resource == "pods" else resource
     if value == 1 and driver_of(resource):
         name = name.replace("volumes", "volume", 1)
-    if value != 1 and name.startswith(("volume of class ", "device of class ")):
-        name = name.replace(" ", "s ", 1)
+    if value != 1 and name.startswith("volume of class "):
+        name = name.replace("volume", "volumes", 1)
     return f"{size(resource, value)} {name}"
 
 

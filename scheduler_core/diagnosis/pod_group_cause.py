@@ -133,7 +133,9 @@ def _requests_phrase(state: PlacementState, request: PlacementRequest, *, severa
     """Return the request of each pod, if all are equal: ``8 cpu, 4 nvidia.com/gpu each``."""
     if len(request.runs) != 1:
         return ""
-    amounts = [phrases.amount(state.nodes.resources[row], amount) for row, amount in request.runs[0].shape.requests if row != PODS]
+    # Devices are named with their claims.
+    hidden = {PODS, *state.nodes.counted}
+    amounts = [phrases.amount(state.nodes.resources[row], amount) for row, amount in request.runs[0].shape.requests if row not in hidden]
     return f"{', '.join(amounts[: phrases.SHOWN])}{' each' if several else ''}" if amounts else ""
 
 
