@@ -10,6 +10,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.wire import ENCODER
 from scheduler_core.sidecar.cache.cache import KINDS, Cache
@@ -133,12 +134,12 @@ def told(snapshot: ClusterSnapshot) -> Json:
                 {
                     resource: int(table.allocatable[row, index])
                     for resource, row in table.row.items()
-                    if row not in table.limit_rows and table.allocatable[row, index] and resource not in table.backed
+                    if table.allocatable[row, index] and row not in {*table.limit_rows, *table.counted} and resource not in table.backed
                 },
             )
             for index, name in enumerate(table.names)
         ],
-        "pods": [_pod(pod, table.resources) for pod in snapshot.pods],
+        "pods": [_pod(pod, table) for pod in snapshot.pods],
         "groups": list(snapshot.groups),
         "priorities": dict(snapshot.priorities),
         "desired": dict(snapshot.desired),
@@ -147,12 +148,14 @@ def told(snapshot: ClusterSnapshot) -> Json:
     }
 
 
-def _pod(pod: Any, resources: tuple[str, ...]) -> Json:
+def _pod(pod: Any, table: NodeTable) -> Json:
     fields = {field.name: getattr(pod, field.name) for field in dataclasses.fields(pod)}
     shape = {field.name: getattr(pod.shape, field.name) for field in dataclasses.fields(pod.shape) if field.name != "serial"}
-    # Specifications of claims are compared by identity.
-    shape["devices"] = ENCODER.encode(pod.shape.devices)
-    shape["requests"] = sorted((resources[row], amount) for row, amount in pod.shape.requests)
+    # Specifications of claims are compared by identity; in a live cluster, pods that wait for other claims share a claim too.
+    shape["devices"] = ENCODER.encode([dataclasses.replace(each, shared="") for each in pod.shape.devices])
+    # A live cluster does not count interchangeable devices in rows.
+    del shape["picks_devices"], shape["counts_devices"]
+    shape["requests"] = sorted((table.resources[row], amount) for row, amount in pod.shape.requests if row not in table.counted)
     return fields | {"shape": shape, "labels": dict(pod.labels)}
 
 
