@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections import Counter
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
 
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Decision, Status
 from tests.sampling import sampled
-from tests.scheduler_core.builders import HOST, RACK, ZONE, Json, composite, leaf, node, placed, pod
+from tests.scheduler_core.builders import HOST, RACK, ZONE, Json, composite, leaf, node, placed, pod, promising
 
 JOB_INDEX = "batch.kubernetes.io/job-completion-index"
 LEVELS = (ZONE, RACK)
@@ -254,3 +256,22 @@ def test_pods_between_many_running_ones_get_all_their_nodes() -> None:
     running = [job_pod(index, on=f"n{index:03}") for index in range(0, 140, 2)]
     objects = [*nodes, leaf("g", 2), *running, *(job_pod(index) for index in range(1, 140, 2))]
     assert {f"n{number:03}" for number in range(1, 140, 2)} == set(placed(decide(objects)).values())
+
+
+def by_group(decision: Decision, group_of: dict[str, str]) -> Counter[tuple[str, str]]:
+    return Counter((group_of[pod], name) for pod, name in decision.assignments.items())
+
+
+@settings(max_examples=sampled(200), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@given(promising(apart=True))
+def test_in_any_cluster_only_pods_of_one_group_exchange_nodes(objects: list[Json]) -> None:
+    members = [each for each in objects if each["kind"] == "Pod"]
+    for number, each in enumerate(members):
+        each["metadata"].setdefault("labels", {})[JOB_INDEX] = str(number * 7 % 11)
+    named = {f"default/{each['metadata']['name']}": (each["spec"].get("schedulingGroup") or {}).get("podGroupName", "") for each in members}
+    snapshot = load(objects)
+    on, off = (run_cycle(snapshot, CycleOptions(strategy="complete", rank_order=order)).decisions for order in (True, False))
+
+    for one, other in zip(on, off, strict=True):
+        assert (one.root, one.status, one.search, one.victims) == (other.root, other.status, other.search, other.victims)
+        assert by_group(one, named) == by_group(other, named)
