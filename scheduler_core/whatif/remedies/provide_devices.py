@@ -68,34 +68,31 @@ class ProvidingDevices:
             yield ClaimSource(f"{kind} {namespace}/{name}", tuple(keys)), need
 
     def _keep_relaxed(self, source: ClaimSource, need: DeviceNeed, objects: DeviceObjects) -> None:
+        published = _Published(objects)
         if (spec := need.spec) is None:
-            self._keep_known_classes(source)
+            self._keep_known_classes(source, published)
             return
         for request in spec.requests:
-            for taint in _taints(request, objects):
+            for taint in published.taints(request.alternatives[-1]):
                 self._finding.keep_if_verified(source.tolerating(request.name, taint))
-            if any(each.selectors for each in request.alternatives):
+            if any(published.has_more(each) for each in request.alternatives):
                 self._finding.keep_if_verified(source.without_selectors(request.name))
             if len(request.alternatives) == 1:
-                self._keep_class(source, request.name, request.alternatives[0].device_class)
+                self._keep_class(source, request.name, request.alternatives[0].device_class, published)
         for attribute in dict.fromkeys(each.attribute for each in spec.constraints):
             self._finding.keep_if_verified(source.without_constraint(attribute))
 
-    def _keep_class(self, source: ClaimSource, request: str, before: str) -> None:
-        """Try other classes for *request*; the first that works is kept."""
-        others = [name for name in self._classes() if name != before][:_CLASSES]
+    def _keep_class(self, source: ClaimSource, request: str, before: str, published: _Published) -> None:
+        """Try other classes with devices for *request*; the first that works is kept."""
+        others = [name for name in published.classes if name != before and published.has_devices(name)][:_CLASSES]
         any(self._finding.keep_if_verified(source.with_class(request, before, name)) for name in others)
 
-    def _keep_known_classes(self, source: ClaimSource) -> None:
+    def _keep_known_classes(self, source: ClaimSource, published: _Published) -> None:
         """Try other classes for requests of a claim whose class does not exist."""
-        devices = source.devices(self._book)
-        for request in devices.get("requests") or ():
+        for request in source.devices(self._book).get("requests") or ():
             before = (request.get("exactly") or request).get("deviceClassName")
-            if before and before not in self._classes():
-                self._keep_class(source, str(request.get("name")), str(before))
-
-    def _classes(self) -> list[str]:
-        return sorted(str(section(each, "metadata").get("name")) for each in self._book.all("DeviceClass", ""))
+            if before and before not in published.classes:
+                self._keep_class(source, str(request.get("name")), str(before), published)
 
     def _keep_more(self, area: DomainCapacity, objects: DeviceObjects) -> None:
         """Try more devices for the only request of the pods whose claim is not shared."""
@@ -143,6 +140,45 @@ class ProvidingDevices:
         return min(needed or 1, _MOST_PODS)
 
 
+class _Published:
+    """All devices, free or not: changes of claims are tried only if they select more of them.
+
+    Attributes:
+        classes: selectors of each device class, by name.
+
+    """
+
+    def __init__(self, objects: DeviceObjects) -> None:
+        self._selection = Selection()
+        self._devices = [
+            PoolDevice((each.driver, each.pool, device.name), device.content, each) for each in objects.slices for device in each.devices
+        ]
+        self.classes: dict[str, tuple[str, ...]] = dict(sorted(objects.resources.values()))
+
+    def taints(self, alternative: Alternative) -> list[dict[str, str]]:
+        """Return taints of devices that *alternative* selects and does not tolerate, the first by text."""
+        contents = (each.content for each in self._devices if self._selects(alternative, each))
+        found = {each for content in contents for each in content.taints or () if not tolerated((each,), alternative.tolerations)}
+        ordered = sorted(found, key=lambda each: (each.key, each.value, each.effect))
+        return [{"key": each.key, "value": each.value, "effect": each.effect} for each in ordered[:_TAINTS]]
+
+    def has_more(self, alternative: Alternative) -> bool:
+        """Return whether its class has devices that the selectors of *alternative* exclude."""
+        of_class = dataclasses.replace(alternative, selectors=())
+        return any(self._selects(of_class, each) and not self._selects(alternative, each) for each in self._devices)
+
+    def has_devices(self, device_class: str) -> bool:
+        """Return whether *device_class* has devices."""
+        of_class = Alternative("", device_class, self.classes[device_class], (), False, 1, False, (), {})  # noqa: FBT003 - fields of a request
+        return any(self._selects(of_class, each) for each in self._devices)
+
+    def _selects(self, alternative: Alternative, device: PoolDevice) -> bool:
+        try:
+            return self._selection.selects(alternative, 0, device)
+        except AllocationError:
+            return False
+
+
 class _Local:
     """Devices that belong to one node."""
 
@@ -179,15 +215,6 @@ def _requests(need: DeviceNeed) -> Iterator[Request]:
         yield from need.spec.requests
     if need.extended is not None:
         yield from (each for _, of_name in need.extended.requests for each in of_name)
-
-
-def _taints(request: Request, objects: DeviceObjects) -> list[dict[str, str]]:
-    """Return taints of devices that *request* does not tolerate, by text."""
-    tolerations = request.alternatives[-1].tolerations
-    contents = (device.content for each in objects.slices for device in each.devices)
-    found = {each for content in contents for each in content.taints or () if not tolerated((each,), tolerations)}
-    ordered = sorted(found, key=lambda each: (each.key, each.value, each.effect))
-    return [{"key": each.key, "value": each.value, "effect": each.effect} for each in ordered[:_TAINTS]]
 
 
 def _without_devices(shape: PodShape) -> PodShape:
