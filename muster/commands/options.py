@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from muster.commands import device_selectors
 from scheduler_core.model.options import COMPLETE, ON, STRATEGIES, SWITCH
 from validators.rules.base import Profile, Settings, Severity
 from validators.versions import releases
@@ -159,7 +158,6 @@ def settings_of(profile: str, kubernetes: str, gates: Sequence[str], *, rules: S
         gates=gates_of(gates),
         severities=severities_of(rules),
         linting=linting,
-        selectors=device_selectors.installed_selectors() if linting else None,
     )
 
 

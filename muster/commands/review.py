@@ -86,14 +86,14 @@ def review(
 
 
 def _policy(texts: Sequence[str]) -> EnforcementPolicy:
-    from muster.commands.serve import demand_known_rules
     from webhooks import knobs
 
     try:
         policy: EnforcementPolicy = knobs.ENFORCEMENT.read("\n".join(texts))
-        demand_known_rules([name for name, _ in policy.rules], "--enforcement")
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--enforcement") from None
+    for name, _ in policy.rules:
+        options.refuse_unknown_rule(name, "--enforcement")
     return policy
 
 

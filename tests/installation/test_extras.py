@@ -25,6 +25,7 @@ DEVELOPMENT = {"dev"}
 EXTRA_OF = {
     "simulate": "simulate",
     "fit": "simulate",
+    "topology": "simulate",
     "lsp": "editor",
     "snapshot": "cluster",
     "topology": "simulate",

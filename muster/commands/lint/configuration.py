@@ -216,11 +216,12 @@ def settings(
     profile: str, kubernetes: str, gates: Sequence[str], rules: Sequence[str], *, select: Sequence[str], ignore: Sequence[str]
 ) -> Settings:
     """Return the settings of the linter for the options and the configuration."""
+    from muster.commands import device_selectors
     from muster.commands import options as shared
 
     given = shared.settings_of(profile, kubernetes, gates, rules=rules, linting=True)
     everywhere, by_file = severities(given.severities, select, ignore)
-    return dataclasses.replace(given, severities=everywhere, by_file=by_file)
+    return dataclasses.replace(given, severities=everywhere, by_file=by_file, selectors=device_selectors.installed_selectors())
 
 
 def show_options(parameters: Mapping[str, Any]) -> str:
