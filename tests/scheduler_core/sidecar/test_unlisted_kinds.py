@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from scheduler_core.model.pod_meta import CONTROLLERS
 from scheduler_core.sidecar.cache.cache import KINDS, Cache
 from scheduler_core.sidecar.cache.informers import Changed, Listed
-from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND, OPTIONAL, Cause, Unlisted
+from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND, Cause, Unlisted
 from scheduler_core.sidecar.queue.states import Gated
 from scheduler_core.sidecar.scheduling.scheduler import Scheduler
 from scheduler_core.sidecar.writes import Evict, RecordEvent, SetCondition, WriteOutcome
@@ -215,7 +216,7 @@ def test_kind_that_is_not_served_any_more_holds_back_roots_that_need_it():
     assert {"p": "n2"} == nodes_of(scene.writes())
 
 
-@pytest.mark.parametrize("kind", sorted(OPTIONAL))
+@pytest.mark.parametrize("kind", sorted(CONTROLLERS))
 def test_pod_of_a_controller_whose_kind_is_not_served_is_placed(kind):
     each = controlled(kind, "v1" if kind == "ReplicationController" else "apps/v1", **MUSTER)
     scene = Starting(*OBJECTS, each)
