@@ -4,41 +4,49 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
+from scheduler_core.loading.free_volumes import FreeVolumes
 from scheduler_core.model import selectors
-from scheduler_core.model.delayed_claims import ClaimRequest, Expressions, FreeVolume, Provisioner, StorageCapacity, VolumeOffer
+from scheduler_core.model.delayed_claims import ClaimRequest, Expressions, Provisioner, StorageCapacity
 from scheduler_core.model.nodes import Bools, Ints, NodeTable
 from scheduler_core.model.storage import ClaimOptions, Segments, Storage
 from scheduler_core.model.volumes import ClaimName, VolumeObjects
 from scheduler_core.model.wire import LabelSelector, NodeSelector, NodeSelectorTerm
 
 
-def report_storage(table: NodeTable, volumes: VolumeObjects) -> None:
-    """Set the storage of *table*: the options of claims that wait for their first consumer."""
-    table.report_storage(Storage(_Options(table, volumes)))
+def report_storage(table: NodeTable, volumes: VolumeObjects, free: FreeVolumes | None = None) -> FreeVolumes:
+    """Set the storage of *table*: the options of claims that wait for their first consumer; return their free volumes.
+
+    *free* are the free volumes of *volumes* on nodes with the same names and labels, if known.
+    """
+    options = _Options(table, volumes, free)
+    table.report_storage(Storage(options))
+    return options.free
 
 
 class _Options:
     """Options on the nodes of a table."""
 
-    def __init__(self, nodes: NodeTable, objects: VolumeObjects) -> None:
+    def __init__(self, nodes: NodeTable, objects: VolumeObjects, free: FreeVolumes | None) -> None:
         self._nodes = nodes
         self._objects = objects
         self._index = _LabelIndex(nodes)
+        self._known = free
         self._nothing: Bools = np.zeros(len(nodes), dtype=bool)
         self._by_size: dict[tuple[str, int | None], ClaimOptions] = {}
         self._masks: dict[tuple[Expressions, ...], Bools] = {}
 
-    def volumes(self) -> tuple[FreeVolume, ...]:
-        """Return the volumes by size, then by name."""
-        return self._volumes
+    @functools.cached_property
+    def free(self) -> FreeVolumes:
+        """Return the volumes that claims can get."""
+        return self._known or FreeVolumes(self._objects, self._index.places, len(self._nodes))
 
-    def places(self) -> Mapping[int, tuple[int, ...]]:
-        """Return the nodes of the volumes that have node affinity, by index."""
-        return self._places
+    def key(self, volume: int) -> int:
+        """Return the key of the volumes that serve the same claims as *volume*."""
+        return self.free.key(volume)
 
     def options(self, request: ClaimRequest) -> ClaimOptions:
         """Return the options of *request*."""
@@ -48,44 +56,10 @@ class _Options:
         if request.selected_node:
             return dataclasses.replace(provisioning, selected=self._nodes.index.get(request.selected_node, -2))
         # A queueing hint of the sidecar can name a volume that has been deleted since.
-        if (index := self._numbers.get(request.reserved)) is not None:
-            size = self._volumes[index].offer.size
+        if (index := self.free.numbers.get(request.reserved)) is not None:
+            size = self.free.volumes[index].offer.size
             return dataclasses.replace(provisioning, reserved=index, reserved_size=size, reachable=self._reachable(index))
-        everywhere: list[int] = []
-        on_node: dict[int, list[int]] = {}
-        for index in sorted(index for offer, found in self._by_offer.items() if _matches(offer, request) for index in found):
-            if index not in self._places:
-                everywhere.append(index)
-            for node in self._places.get(index, ()):
-                on_node.setdefault(node, []).append(index)
-        by_node = {node: tuple(found) for node, found in on_node.items()}
-        return dataclasses.replace(provisioning, everywhere=tuple(everywhere), on_node=by_node)
-
-    @functools.cached_property
-    def _volumes(self) -> tuple[FreeVolume, ...]:
-        named = (FreeVolume(name, each.offer, each.affinity) for name, each in self._objects.volumes.items())
-        return tuple(sorted(named, key=lambda each: (each.offer.size, each.name)))
-
-    @functools.cached_property
-    def _numbers(self) -> dict[str, int]:
-        return {each.name: index for index, each in enumerate(self._volumes)}
-
-    @functools.cached_property
-    def _by_offer(self) -> dict[VolumeOffer, list[int]]:
-        """Return the volumes that are reserved for no claim, by what they offer."""
-        by_offer: dict[VolumeOffer, list[int]] = {}
-        for index, each in enumerate(self._volumes):
-            if self._objects.volumes[each.name].claim is None:
-                by_offer.setdefault(each.offer, []).append(index)
-        return by_offer
-
-    @functools.cached_property
-    def _places(self) -> dict[int, tuple[int, ...]]:
-        known: dict[NodeSelector, tuple[int, ...]] = {}
-        for each in self._volumes:
-            if each.affinity is not None and each.affinity not in known:
-                known[each.affinity] = tuple(self._index.matching_terms(each.affinity).nonzero()[0].tolist())
-        return {index: known[each.affinity] for index, each in enumerate(self._volumes) if each.affinity is not None}
+        return dataclasses.replace(provisioning, everywhere=self.free.everywhere(request), on_node=self.free.on_node(request))
 
     @functools.cached_property
     def _capacities(self) -> dict[str, list[tuple[ClaimName, StorageCapacity]]]:
@@ -98,7 +72,7 @@ class _Options:
     def _reachable(self, volume: int) -> Bools:
         """Return the nodes that match the node affinity of a volume; shape (nodes,)."""
         reachable = self._nothing.copy()
-        if (places := self._places.get(volume)) is None:
+        if (places := self.free.places.get(volume)) is None:
             return ~reachable
         reachable[list(places)] = True
         return reachable
@@ -171,7 +145,7 @@ class _LabelIndex:
                 mask[node] = selectors.admits(clauses, self._nodes.labels[node])
         return mask
 
-    def matching_terms(self, selector: NodeSelector) -> Bools:
+    def _matching_terms(self, selector: NodeSelector) -> Bools:
         """Return the nodes that match the node affinity of a volume; shape (nodes,)."""
         terms = selector.node_selector_terms or ()
         if any(each.match_fields or not _is_set_based(each) for each in terms):
@@ -181,6 +155,16 @@ class _LabelIndex:
             if each.match_expressions:
                 mask |= self.matching(each.match_expressions)
         return mask
+
+    def places(self, selector: NodeSelector) -> tuple[int, ...]:
+        """Return the nodes that match the node affinity of a volume, ascending."""
+        terms = selector.node_selector_terms or ()
+        if len(terms) == 1 and not terms[0].match_fields and len(terms[0].match_expressions or ()) == 1:
+            (only,) = terms[0].match_expressions or ()
+            if only.operator == "In" and len(only.values or ()) == 1:
+                # Volumes of one node: the usual case.
+                return tuple(self._having(only.key, (only.values or ("",))[0]).tolist())
+        return tuple(self._matching_terms(selector).nonzero()[0].tolist())
 
     def _having(self, key: str, value: str) -> Ints:
         if (by_value := self._by_value.get(key)) is None:
@@ -196,12 +180,3 @@ _NO_NODES: Ints = np.zeros(0, dtype=np.int64)
 
 def _is_set_based(term: NodeSelectorTerm) -> bool:
     return all(each.operator in ("In", "NotIn", "Exists", "DoesNotExist") for each in term.match_expressions or ())
-
-
-def _matches(offer: VolumeOffer, request: ClaimRequest) -> bool:
-    """Return whether a free volume with *offer* can serve *request*."""
-    if not offer.serves(request):
-        return False
-    if request.selector is None:
-        return True
-    return selectors.matches(LabelSelector(match_expressions=request.selector), dict(offer.labels))

@@ -17,7 +17,7 @@ from scheduler_core.loading.read_objects import SEVERAL
 from scheduler_core.loading.read_pods import Reader, Records, read_pods
 from scheduler_core.loading.read_selectors import read_selectors
 from scheduler_core.loading.read_volumes import read_volumes
-from scheduler_core.loading.volume_pools import count_volumes
+from scheduler_core.loading.volume_pools import ClaimDemand, volume_numbers
 from scheduler_core.model.device_claims import DeviceObjects
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.problem import Problem
@@ -96,13 +96,14 @@ def _node_table(
     table = node_table(nodes, requested_rows(drafts), problems, volumes.attach)
     images = {name for each in {draft.images for draft in drafts} for name in each}
     table.report_images(images_among(each.node.status.images, images) for each in nodes.values())
-    report_storage(table, volumes)
+    free = report_storage(table, volumes)
     if devices is not None:
         from scheduler_core.plugins.devices.interchangeable import count_devices
 
         table.back_by_devices(devices.resources)
         count_devices(table, devices, [draft.form.devices for draft in drafts if draft.form.devices])
-    count_volumes(table, [draft.form.requests() for draft in drafts if draft.form.volumes])
+    demand = ClaimDemand.of_pods(draft.form.requests() for draft in drafts if draft.form.volumes)
+    table.count_volumes(volume_numbers(table, free, demand))
     return table
 
 

@@ -7,40 +7,72 @@ most as many.  So each set is a row, and a claim requests one in the row of ever
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import itertools
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
+from scheduler_core.loading.free_volumes import FreeVolumes
 from scheduler_core.model.delayed_claims import ClaimRequest, class_and_size
 from scheduler_core.model.nodes import PODS, Bools, Ints, NodeTable
-from scheduler_core.model.storage import ClaimOptions, PooledClaim, Storage
+from scheduler_core.model.storage import PooledClaim, Storage
 
 _MOST_SETS = 64
 """Number of sets of volumes in a pool above which they are not counted."""
+_Set = frozenset[int]
+"""Volumes, as the keys of their groups."""
 
 
-def count_volumes(table: NodeTable, pods: Sequence[Sequence[ClaimRequest]], known: Storage | None = None) -> None:
-    """Add a row to *table* for each set of interchangeable volumes that the claims of *pods* can use.
+@dataclasses.dataclass(frozen=True, slots=True)
+class ClaimDemand:
+    """Claims of pods that wait for their first consumer.
 
-    Sets that *known* counts keep the names of their rows.
+    Attributes:
+        requests: their specifications.
+        total: their number.
+        largest: maximum number of claims of one pod.
+
     """
+
+    requests: Collection[ClaimRequest]
+    total: int
+    largest: int
+
+    @classmethod
+    def of_pods(cls, pods: Iterable[Sequence[ClaimRequest]]) -> ClaimDemand:
+        """Return the claims of *pods*, each given by its claims."""
+        pods = list(pods)
+        return cls(set(itertools.chain(*pods)), sum(map(len, pods)), max(map(len, pods), default=0))
+
+
+def volume_numbers(table: NodeTable, free: FreeVolumes, demand: ClaimDemand, known: Storage | None = None) -> dict[str, Ints]:
+    """Return the number of volumes in each set of interchangeable volumes of *free* that claims of *demand* can use.
+
+    They are arrays of shape (nodes,), by the name of their row, for ``NodeTable.count_volumes``.  *free* are the volumes of the storage of
+    *table*, in which the counted claims are recorded.  Sets that *known* counts keep the names of their rows.
+    """
+    numbers: dict[str, Ints] = {}
     if (storage := table.storage) is None:
-        return
-    storage.row_names |= known.row_names if known is not None else {}
-    sets = {each: _volumes_of(storage.options(each)) for each in sorted(set(itertools.chain(*pods)), key=repr)}
+        return numbers
+    storage.pooled, storage.sets_of_key = {}, {}
+    storage.row_names = dict(known.row_names) if known is not None else {}
+    free.register([each for each in demand.requests if not each.reserved and not each.selected_node])
+    sets = {each: _volumes_of(storage, free, each) for each in sorted(demand.requests, key=repr)}
     # More volumes than a node can need; a larger number would cost the search memory.
-    most = np.minimum(table.allocatable[PODS] * max(map(len, pods), default=0), sum(map(len, pods)))
+    most = np.minimum(table.allocatable[PODS] * demand.largest, demand.total)
     for pool in _pools({each: volumes for each, volumes in sets.items() if volumes}):
-        _count(table, storage, pool, sets, most)
+        numbers |= _count(storage, free, pool, sets, most)
+    return numbers
 
 
-def _volumes_of(options: ClaimOptions) -> frozenset[int]:
+def _volumes_of(storage: Storage, free: FreeVolumes, request: ClaimRequest) -> _Set:
     """Return the free volumes that a claim can use."""
-    return frozenset(options.everywhere).union(*options.on_node.values())
+    return free.groups(request) if storage.options(request).matches else frozenset()
 
 
-def _pools(sets: dict[ClaimRequest, frozenset[int]]) -> list[list[ClaimRequest]]:
+def _pools(sets: dict[ClaimRequest, _Set]) -> list[list[ClaimRequest]]:
     """Return the claims that are connected by common volumes."""
     pools: list[tuple[set[int], list[ClaimRequest]]] = []
     for request, volumes in sets.items():
@@ -56,23 +88,32 @@ def _pools(sets: dict[ClaimRequest, frozenset[int]]) -> list[list[ClaimRequest]]
     return [members for _, members in pools]
 
 
-def _count(table: NodeTable, storage: Storage, pool: Sequence[ClaimRequest], sets: dict[ClaimRequest, frozenset[int]], most: Ints) -> None:
-    distinct = sorted({sets[each] for each in pool}, key=lambda each: (len(each), sorted(each)))
-    if not _countable(storage, pool, distinct):
-        return
+def _count(
+    storage: Storage, free: FreeVolumes, pool: Sequence[ClaimRequest], sets: Mapping[ClaimRequest, _Set], most: Ints
+) -> dict[str, Ints]:
+    """Count the volumes of *pool*, and return their numbers by the name of the row, each of shape (nodes,)."""
+    distinct = _by_number({sets[each] for each in pool}, free)
+    if not _countable(storage, free, pool, distinct):
+        return {}
     provisioned = storage.options(pool[0]).provisioned
-    smallest = {each: min(one.size or 0 for one in pool if sets[one] == each) for each in distinct}
-    names = {each: _name(storage, each, pool[0].storage_class, smallest[each]) for each in distinct}
-    numbers = {each: _numbers(storage, each, len(table)) for each in distinct}
-    table.count_volumes({names[each]: np.where(provisioned, np.maximum(most, numbers[each]), numbers[each]) for each in distinct})
-    sizes = {each: _equal_sizes(storage, each, len(table)) for each in distinct}
+    names = {each: _name(storage, [one for one in pool if sets[one] == each]) for each in distinct}
+    numbers = {each: np.sum([free.figures(key).count for key in each], axis=0) for each in distinct}
+    sizes = {each: _equal_sizes(free, each) for each in distinct}
     equal = not provisioned.any() and all(each is not None for each in sizes.values()) and _separate([*numbers.values()])
     for request in pool:
         own = sets[request]
         rows = tuple(names[each] for each in distinct if own <= each)
         storage.pooled[request] = PooledClaim(rows, sizes[own] if equal else None)
-    for volume in frozenset().union(*distinct):
-        storage.contention[volume] = sum(volume in each for each in distinct)
+    for key in frozenset().union(*distinct):
+        storage.sets_of_key[key] = sum(key in each for each in distinct)
+    return {names[each]: np.where(provisioned, np.maximum(most, numbers[each]), numbers[each]) for each in distinct}
+
+
+def _by_number(sets: Iterable[_Set], free: FreeVolumes) -> list[_Set]:
+    """Return *sets* by their number of volumes, then by their first volume."""
+    numbers = {each: sum(map(free.total, each)) for each in sets}
+    unequal = len({*numbers.values()}) == len(numbers)
+    return sorted(numbers, key=lambda each: (numbers[each], 0 if unequal else min(map(free.first, each))))
 
 
 def _separate(numbers: Sequence[Ints]) -> bool:
@@ -81,41 +122,31 @@ def _separate(numbers: Sequence[Ints]) -> bool:
     return all(((each == most) | (each == 0)).all() for each in numbers)
 
 
-def _countable(storage: Storage, pool: Sequence[ClaimRequest], distinct: Sequence[frozenset[int]]) -> bool:
+def _countable(storage: Storage, free: FreeVolumes, pool: Sequence[ClaimRequest], distinct: Sequence[_Set]) -> bool:
     """Return whether the condition for each node is exact."""
     provisioned: Bools = storage.options(pool[0]).provisioned
     return (
         len(distinct) <= _MOST_SETS
         and not any(each.shared for each in pool)
         and all((storage.options(each).provisioned == provisioned).all() for each in pool)
-        and all(len(storage.nodes_of(volume) or (0, 0)) <= 1 for each in distinct for volume in each)
+        and all(map(free.each_on_one_node, frozenset().union(*distinct)))
         and all(one <= other or one.isdisjoint(other) for one, other in itertools.combinations(distinct, 2))
     )
 
 
-def _numbers(storage: Storage, volumes: frozenset[int], nodes: int) -> Ints:
-    """Return how many of *volumes* each node has."""
-    there = [node for volume in volumes for node in storage.nodes_of(volume) or ()]
-    return np.bincount(np.array(there, dtype=np.int64), minlength=nodes)
-
-
-def _equal_sizes(storage: Storage, volumes: frozenset[int], nodes: int) -> Ints | None:
+def _equal_sizes(free: FreeVolumes, volumes: _Set) -> Ints | None:
     """Return the size of the volumes on each node, -1 without one; None if a node has volumes of several sizes."""
-    sizes: Ints = np.full(nodes, -1, dtype=np.int64)
-    for volume in volumes:
-        for node in storage.nodes_of(volume) or ():
-            size = storage.volumes[volume].offer.size
-            if sizes[node] not in (-1, size):
-                return None
-            sizes[node] = size
-    return sizes
+    figures = [free.figures(key) for key in volumes]
+    smallest = functools.reduce(np.minimum, (each.smallest for each in figures))
+    largest: Ints = functools.reduce(np.maximum, (each.largest for each in figures))
+    return None if ((largest >= 0) & (smallest != largest)).any() else largest.copy()
 
 
-def _name(storage: Storage, volumes: frozenset[int], storage_class: str, size: int) -> str:
-    """Return the name of the row of *volumes*: their class, and the size of the smallest claim that uses them."""
-    key = frozenset(storage.volumes[each].name for each in volumes)
+def _name(storage: Storage, requests: Sequence[ClaimRequest]) -> str:
+    """Return the name of the row of volumes that exactly *requests* can use: their class, and the size of the smallest claim."""
+    key = frozenset(requests)
     if (name := storage.row_names.get(key)) is None:
-        title = f"volume of {class_and_size(storage_class, size)}"
+        title = f"volume of {class_and_size(requests[0].storage_class, min(each.size or 0 for each in requests))}"
         used = {*storage.row_names.values()}
         name = next(each for number in itertools.count(1) if (each := f"{title} ({number})" if number > 1 else title) not in used)
         storage.row_names[key] = name

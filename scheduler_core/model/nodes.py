@@ -98,6 +98,7 @@ class NodeTable:
         reported: the same by name.
         storage: options of claims that wait for their first consumer, as set by ``report_storage``; None if they are not modelled.
         volume_rows: rows that count volumes, as set by ``count_volumes``.
+        volume_names: names of those of them that it has added at the end.
         device_rows: interchangeable devices, as set by ``count_devices``; None if no pod has claims to allocate.
         counted: rows of ``device_rows``.
         device_reach: nodes that reach devices for each request of a claim, shape (nodes,), by specification; all nodes if it is not listed.
@@ -137,6 +138,7 @@ class NodeTable:
         self.reported: dict[str, ReportedImage] = {}
         self.storage: Storage | None = None
         self.volume_rows: frozenset[int] = frozenset()
+        self.volume_names: tuple[str, ...] = ()
         self.scored = CPU_AND_MEMORY_ROWS
         self.backed: dict[str, Bools] = {}
         self.levels: dict[frozenset[str], tuple[str, ...]] = {}
@@ -160,9 +162,17 @@ class NodeTable:
         self.reported = {name: ReportedImage(size, np.array(sorted(nodes[name]), dtype=np.int64)) for name, size in sizes.items()}
 
     def count_volumes(self, numbers: Mapping[str, Ints]) -> None:
-        """Set the numbers of interchangeable volumes by name, each of shape (nodes,); new names get a row."""
+        """Set the numbers of interchangeable volumes by name, each of shape (nodes,); rows of other names are removed if they are the last.
+
+        New names get a row after all others, in their order.
+        """
+        kept = len(self.resources) - len(self.volume_names)
+        if self.volume_names != tuple(numbers) and self.resources[kept:] == self.volume_names:
+            self.allocatable, self.resources = self.allocatable[:kept], self.resources[:kept]
+            self.row = Rows({name: row for row, name in enumerate(self.resources)})
+            self.volume_names = tuple(name for name in numbers if name not in self.row)
         self._set_rows(numbers)
-        self.volume_rows = self.volume_rows.union(self.row[name] for name in numbers)
+        self.volume_rows = frozenset(self.row[name] for name in numbers)
 
     def count_devices(self, rows: DeviceRows) -> None:
         """Set the numbers of interchangeable devices; new names get a row."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -96,14 +95,31 @@ class PooledClaim:
     sizes: _Ints | None
 
 
+class FreeVolumesByNode(Protocol):
+    """Volumes that claims can get."""
+
+    @property
+    def volumes(self) -> Sequence[FreeVolume]:
+        """Return the volumes; free ones are ordered by size, then by name."""
+
+    @property
+    def numbers(self) -> Mapping[str, int]:
+        """Return the index of each volume by name."""
+
+    @property
+    def places(self) -> Mapping[int, tuple[int, ...]]:
+        """Return the nodes of the volumes that have node affinity, by index."""
+
+
 class StorageObjects(Protocol):
     """Claims, volumes and classes, compared with the labels of nodes."""
 
-    def volumes(self) -> Iterable[FreeVolume]:
-        """Return the volumes by size, then by name."""
+    @property
+    def free(self) -> FreeVolumesByNode:
+        """Return the volumes that claims can get."""
 
-    def places(self) -> Mapping[int, tuple[int, ...]]:
-        """Return the nodes of the volumes that have node affinity, by index."""
+    def key(self, volume: int) -> int:
+        """Return the key of the volumes that serve the same claims as *volume*."""
 
     def options(self, request: ClaimRequest) -> ClaimOptions:
         """Return the options of *request*."""
@@ -114,8 +130,8 @@ class Storage:
 
     Attributes:
         pooled: the claims whose volumes are counted by node.
-        row_names: names of the resources that count volumes, by the names of these volumes.
-        contention: number of sets of volumes with a counted volume, by its index.
+        row_names: names of the resources that count volumes, by the claims that these volumes serve.
+        sets_of_key: number of sets with a counted volume, by the key of the volumes that serve the same claims.
 
     """
 
@@ -123,24 +139,38 @@ class Storage:
         self._objects = objects
         self._options: dict[ClaimRequest, ClaimOptions] = {}
         self.pooled: dict[ClaimRequest, PooledClaim] = {}
-        self.row_names: dict[frozenset[str], str] = {}
-        self.contention: dict[int, int] = {}
+        self.row_names: dict[frozenset[ClaimRequest], str] = {}
+        self.sets_of_key: dict[int, int] = {}
 
-    @functools.cached_property
-    def volumes(self) -> tuple[FreeVolume, ...]:
-        """Return the volumes by size, then by name."""
-        return tuple(self._objects.volumes())
+    @property
+    def volumes(self) -> Sequence[FreeVolume]:
+        """Return the volumes; free ones are ordered by size, then by name."""
+        return self._objects.free.volumes
 
-    @functools.cached_property
+    @property
     def numbers(self) -> Mapping[str, int]:
         """Return the index of each volume by name."""
-        return {each.name: index for index, each in enumerate(self.volumes)}
+        return self._objects.free.numbers
+
+    def contention(self, volume: int) -> int:
+        """Return the number of sets with a counted volume; 0 for volumes that are not counted."""
+        return self.sets_of_key.get(self._objects.key(volume), 0)
 
     def options(self, request: ClaimRequest) -> ClaimOptions:
         """Return the options of a claim with this specification."""
         if (options := self._options.get(request)) is None:
             options = self._options[request] = self._objects.options(request)
         return options
+
+    def names_of_volumes(self, request: ClaimRequest) -> list[str]:
+        """Return the names of the free volumes that match *request*, sorted."""
+        options = self.options(request)
+        return sorted(self.volumes[index].name for index in {*options.everywhere}.union(*options.on_node.values()))
+
+    def forget(self, requests: Container[ClaimRequest]) -> None:
+        """Compute options anew on their next use, except those of *requests* that are about one volume or one node."""
+        kept = ((each, options) for each, options in self._options.items() if options.reserved >= 0 or options.selected != -1)
+        self._options = {each: options for each, options in kept if each in requests}
 
     def one_by_one(self, requests: Iterable[ClaimRequest]) -> bool:
         """Return whether the volumes of a pod with these *requests* depend on the volumes of other pods."""
@@ -160,7 +190,7 @@ class Storage:
 
     def nodes_of(self, volume: int) -> tuple[int, ...] | None:
         """Return the nodes of a volume by its index; None for all nodes, none for a volume that is provisioned."""
-        return () if volume < 0 else self._objects.places().get(volume)
+        return () if volume < 0 else self._objects.free.places.get(volume)
 
     def free_on(self, request: ClaimRequest, node: int) -> Iterator[int]:
         """Yield the volumes that match *request* on *node*, the smallest first."""

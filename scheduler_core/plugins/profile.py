@@ -63,6 +63,11 @@ class Profile:
             compiled = self._compiled[shape.serial] = self._compile(shape)
         return compiled
 
+    def forget(self, serials: Iterable[int]) -> None:
+        """Compile the shapes with these serials again on their next use."""
+        for each in serials:
+            self._compiled.pop(each, None)
+
     def _compile(self, shape: PodShape) -> ShapeProfile:
         mask: Bools | None = None
         for _, each in self.filters(shape):

@@ -173,7 +173,7 @@ class VolumePicks:
         if planned is not None:
             return min(free, key=lambda each: (each != planned, each), default=None)
         if self._sparing:
-            return min(free, key=lambda each: (self.storage.contention.get(each, 0), each), default=None)
+            return min(free, key=lambda each: (self.storage.contention(each), each), default=None)
         return next(free, None)
 
 

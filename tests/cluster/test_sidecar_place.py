@@ -67,6 +67,17 @@ def scheduled(api, kind, name, namespace, status="True"):
     return condition_of(result, SCHEDULED[kind])
 
 
+def unschedulable(api, namespace, count):
+    """Return the messages of the pods with PodScheduled=False, reason Unschedulable, once *count* have it."""
+
+    def messages(pods):
+        conditions = {name: condition_of(each, "PodScheduled") for name, each in pods.items()}
+        wanted = ("False", "Unschedulable")
+        return {name: each["message"] for name, each in conditions.items() if (each.get("status"), each.get("reason")) == wanted}
+
+    return messages(api.wait_all("Pod", namespace, until=lambda pods: len(messages(pods)) == count))
+
+
 def events_of(api, namespace, name):
     """The reasons of the events of what has this name."""
     return {each["reason"] for each in api.objects("Event", namespace) if each["involvedObject"]["name"] == name}
@@ -109,6 +120,9 @@ def test_a_gang_without_capacity_gets_a_reason_and_placed_when_there_is(placing,
     assert "Unschedulable" == why["reason"]
     assert {"p0": "", "p1": ""} == places(api, namespace)
     until(lambda: "FailedScheduling" in events_of(api, namespace, "train"))
+    # A cluster autoscaler adds nodes for such pods.
+    messages = unschedulable(api, namespace, 2)
+    assert ({"p0", "p1"}, True) == (messages.keys(), all(messages.values()))
 
     nodes(node("more", {LABEL: "r0"}, cpu=4))
     assert {"r0-0", "more"} == set(bound(api, namespace, 2).values())

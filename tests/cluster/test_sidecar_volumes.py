@@ -9,7 +9,7 @@ from tests.cluster.groups import LABEL, condition_of, pod_group
 from tests.cluster.kubelet import node
 from tests.cluster.sidecars import install, sidecar
 from tests.cluster.test_sidecar_bad_days import ALONE
-from tests.cluster.test_sidecar_place import bound, ours, places, scheduled
+from tests.cluster.test_sidecar_place import bound, ours, places, scheduled, unschedulable
 from tests.cluster.test_sidecar_reports import described, reason_and_message, rules
 from tests.cluster.volumes import SELECTED_NODE, STATIC, Provisioner, claim, completed, mount, storage_class, volume
 from tests.cluster.waiting import until
@@ -92,6 +92,17 @@ def test_local_volumes_are_reserved_and_no_pod_is_bound_before_all_are_bound(sta
     assert {f"data-{number}": f"{result[f'g-{number}']}-pv" for number in range(3)} == {
         name: each["spec"]["volumeName"] for name, each in claims(api, namespace).items()
     }
+
+
+def test_gang_without_enough_local_volumes_is_unschedulable_until_there_is_another(started, api, namespace):
+    api.create_all([volume(f"{on}-pv", "local", 20, nodes={HOSTNAME: [on]}) for on in ("a-0", "a-1", "b-0")])
+    with_claims(api, namespace, "local")
+    messages = unschedulable(api, namespace, 3)
+    assert any("didn't find available persistent volumes to bind" in each for each in messages.values()), messages
+    assert {""} == set(places(api, namespace).values())
+    api.create(volume("a-2-pv", "local", 20, nodes={HOSTNAME: ["a-2"]}))
+    assert {"a-0", "a-1", "a-2"} == set(bound(api, namespace, 3).values())
+    scheduled(api, "PodGroup", "g", namespace)
 
 
 def test_volume_that_is_not_created_binds_no_pod_and_is_reported(started, provisioner, api, namespace):

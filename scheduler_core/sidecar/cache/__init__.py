@@ -2,7 +2,7 @@
 
 cache            facade: takes watch events, returns changes and snapshots
 informers        list and watch of all kinds that are needed
-needed_kinds     kinds that are watched once an object can need them
+needed_kinds     kinds that are watched once a pending pod can need them, and pods that wait for them
 freshness        filter of outdated events, by uid and resourceVersion
 pod_cache        pods
 pod_reader       pods as read from the API server, with the requirements of their claims
@@ -10,6 +10,7 @@ group_cache      groups, Workloads, priority classes, disruption budgets
 node_cache       nodes
 device_cache     claims to devices, slices, device classes and taint rules, allocations that are being written
 volume_cache     claims, volumes, storage classes and capacities, CSI drivers, attached volumes
+live_storage     options and rows of volumes for claims that wait for their first consumer
 pod_updates      pods that change with claims, volumes, devices, CSI drivers and other pods
 namespace_cache  labels of namespaces
 selector_cache   selectors of Services and of controllers of pods

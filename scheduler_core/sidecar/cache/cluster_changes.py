@@ -28,7 +28,7 @@ class ClusterChanges:
         nodes: nodes that were added, changed or removed.
         pods_moved: whether a pod was added to or removed from a node, or changed its labels there.
         budgets: whether a disruption budget changed.
-        storage: whether the volumes that claims without a volume can get changed.
+        storage: whether there can be more volumes that claims without a volume can get.
         devices: whether devices were added, changed or freed.
         priorities_changed: whether a priority class changed.
         units: whether a group with running pods changed, so that its preemption units can differ.
@@ -101,10 +101,10 @@ class ChangeReporter:
         if helps:
             self.changes.nodes.add(node)
 
-    def storage(self) -> None:
-        """Record that the volumes changed that claims without a volume can get."""
+    def storage(self, *, helps: bool) -> None:
+        """Record that the volumes changed that claims without a volume can get; it *helps* if there can be more."""
         self.change_count += 1
-        self.changes.storage = True
+        self.changes.storage |= helps
 
     def kind(self, kind: str) -> None:
         """Record that all objects of a kind that pods wait for were listed, or could not be listed."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterable
 
+import numpy as np
+
 from scheduler_core.loading.gather import GatheredObjects, Unusable
 from scheduler_core.loading.read_nodes import NodeRead, images_among, node_table, read_node
 from scheduler_core.loading.read_objects import attempt
@@ -89,6 +91,16 @@ class NodeCache:
         table = node_table(nodes, requested, problems, self.attach, most=MAX_UNKNOWN_RESOURCES)
         table.back_by_devices(self.device_resources)
         table.score_resources(self.scored_resources)
+        return table
+
+    def table_like(self, before: NodeTable) -> NodeTable | None:
+        """Return the table of the present nodes with the rows of *before*; None if the names of nodes or resources changed."""
+        resources = tuple(name for row, name in enumerate(before.resources) if row not in before.volume_rows)
+        table = self.table(resources, [])
+        if table.names != before.names or table.resources != resources:
+            return None
+        # Rows of volumes follow those of resources; they are filled when the storage is updated.
+        table.count_volumes({name: np.zeros(len(table), dtype=np.int64) for name in before.volume_names})
         return table
 
     def report_images(self, table: NodeTable, names: Container[str], *, changed_nodes: bool = False) -> None:

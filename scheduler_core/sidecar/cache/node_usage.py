@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterator
 
-from scheduler_core.loading.claim_options import report_storage
 from scheduler_core.loading.drafts import requested_rows
 from scheduler_core.loading.gather import GatheredObjects
 from scheduler_core.loading.pod_forms import Images, PodForm
@@ -19,6 +18,7 @@ from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE, SchedulerProfile
 from scheduler_core.sidecar.cache.group_cache import GroupCache
+from scheduler_core.sidecar.cache.live_storage import LiveStorage
 from scheduler_core.sidecar.cache.node_cache import NodeCache
 from scheduler_core.sidecar.cache.placement_state import LivePlacementState
 from scheduler_core.sidecar.cache.pod_affinity import PodAffinityCache
@@ -34,14 +34,15 @@ class NodeUsage:
         nodes: the nodes.
         pods: the pods that have not ended.
         affinity: pod counts for affinity and topology spread.
+        storage: volumes for claims without a volume.
 
     """
 
     def __init__(self, groups: GroupCache, volumes: VolumeCache) -> None:
-        self.nodes = NodeCache(volumes.attach)
-        self.pods = PodCache()
+        self.nodes, self.pods = NodeCache(volumes.attach), PodCache()
         self.affinity = PodAffinityCache()
-        self._groups, self._volumes = groups, volumes
+        self.storage = LiveStorage(volumes)
+        self._groups = groups
         self._ungates, self._binds, self._profile = False, "", DEFAULT_PROFILE
         self._placement_state: LivePlacementState | None = None
         """None after a node or resource was added or removed."""
@@ -52,7 +53,6 @@ class NodeUsage:
         """Names of images that a known pod has, or had since the placement state was built."""
         self._new_images = False
         """Whether a name was added that a node reports."""
-        self._storage_stale = False
         self._serials = itertools.count()
 
     def set_options(self, *, ungates: bool, binds: str = "", profile: SchedulerProfile = DEFAULT_PROFILE) -> None:
@@ -90,7 +90,9 @@ class NodeUsage:
         """Add or replace *pod* and return the pod that it replaces, if any."""
         if (before := self.pods.add_or_update(pod)) is not None:
             self._uncount(before)
+            self.storage.claims.count(before.draft.form.requests(), -1)
             pod.keep_assumed(before)
+        self.storage.claims.count(pod.draft.form.requests(), 1)
         self._count(pod)
         return before
 
@@ -98,6 +100,7 @@ class NodeUsage:
         """Remove a pod and return it, if it existed."""
         if (before := self.pods.remove(key)) is not None:
             self._uncount(before)
+            self.storage.claims.count(before.draft.form.requests(), -1)
         return before
 
     def end(self, ended: Ended) -> LivePod | None:
@@ -126,12 +129,6 @@ class NodeUsage:
             state.set_attach_limits(column, self.nodes.attach.amounts(node), drivers=drivers)
         return node in self.nodes.nodes
 
-    def storage_changed(self) -> None:
-        """Record that the volumes changed that claims without a volume can get; they are reported again when they are needed."""
-        self._storage_stale = True
-        if self._placement_state is not None:
-            self._placement_state.nodes.storage = None
-
     def set_device_resources(self, names: Container[str]) -> None:
         """Set the extended resources that devices provide on nodes without them."""
         self.nodes.device_resources, self._placement_state = names, None
@@ -154,21 +151,16 @@ class NodeUsage:
         elif self._new_images or not self.nodes.changed_images.isdisjoint(self._images):
             self._update_images(self._placement_state)
         self._stale = False
-        if self._storage_stale and self.pods.with_delayed_claims and self._placement_state is not None:
-            self._update_storage(self._placement_state.nodes)
-        if self._placement_state is None:
+        if (state := self._placement_state) is None:
             raise RuntimeError("internal error: the placement state was just built")
-        return self._placement_state
+        if self.pods.with_delayed_claims and self.storage.is_stale(state.nodes):
+            self._update_storage(state)
+        return state
 
     def shape(self, form: PodForm) -> PodShape | None:
         """Return the shape of pods of *form*; None if it requests a resource that no node has and no known pod requests."""
         nodes = self.placement_state().nodes
-        known = all(nodes.row.has(name) for name, _ in form.demand.requests)
-        return self._shape(form, (), nodes) if known else None
-
-    def overcommitted(self, pods: Iterable[LivePod]) -> bool:
-        """Return whether the pods on a node of one of *pods* request more than it has: another scheduler bound pods there too."""
-        return self.placement_state().overcommitted(map(self.node_of, pods))
+        return self._shape(form, (), nodes) if all(nodes.row.has(name) for name, _ in form.demand.requests) else None
 
     def records(self) -> Iterator[PodRecord]:
         """Return the records of all counted pods."""
@@ -190,14 +182,12 @@ class NodeUsage:
 
     def _rebuild_in_place(self, before: LivePlacementState) -> bool:
         """Rebuild the node table, keep the counted pods, and return True; return False if the names of nodes or resources changed."""
-        table = self.nodes.table(before.nodes.resources, [])
-        if table.names != before.nodes.names or table.resources != before.nodes.resources:
+        if (table := self.nodes.table_like(before.nodes)) is None:
             return False
         self._report_images(table)
-        state = self._placement_state = LivePlacementState.from_nodes(table)
-        state.requested = before.requested
+        self._placement_state = dataclasses.replace(LivePlacementState.from_nodes(table), requested=before.requested)
         self.affinity.recount()
-        self._stale, self._storage_stale = False, True
+        self._stale = False
         self._recount_pods_with(before.nodes.reported.keys() ^ table.reported.keys())
         for pod in list(self.pods.assumed_or_pinned.values()):
             self.changed(pod)
@@ -210,12 +200,22 @@ class NodeUsage:
         state.profiles.clear()
         self._recount_pods_with(before ^ state.nodes.reported.keys())
 
-    def _update_storage(self, nodes: NodeTable) -> None:
-        """Report what claims without a volume can get, and count the pods again whose shapes depend on it."""
-        report_storage(nodes, self._volumes.objects)
-        self._storage_stale = False
-        self._shapes = {key: shape for key, shape in self._shapes.items() if not key[0].requests()}
-        for pod in list(self.pods.with_delayed_claims.values()):
+    def _update_storage(self, state: LivePlacementState) -> None:
+        """Update what claims without a volume can get, and count the pods again whose shapes depend on it."""
+        nodes, update = state.nodes, self.storage.update(state.nodes)
+        shapes = {key: shape for key, shape in self._shapes.items() if key[0].requests()}
+        state.forget([each.serial for each in shapes.values()])
+        forms = {form for form, _ in shapes if update.claims is None or not update.claims.isdisjoint(form.requests())}
+        pods = [each for each in self.pods.with_delayed_claims.values() if each.draft.form in forms] if forms else []
+        for pod in pods:
+            # Its shape can name rows that are removed.
+            self._uncount(pod)
+        before = len(nodes.volume_names)
+        nodes.count_volumes(update.numbers)
+        if update.claims is None:
+            state.requested.replace_last_rows(before, len(nodes.volume_names))
+        self._shapes = {key: shape for key, shape in self._shapes.items() if key[0] not in forms}
+        for pod in pods:
             self.changed(pod)
 
     def _report_images(self, table: NodeTable, *, changed_nodes: bool = False) -> None:
@@ -231,6 +231,8 @@ class NodeUsage:
         self._images = {name for images in {pod.draft.images for pod in self.pods.pods.values()} for name in images}
         table = self.nodes.table(requested_rows(pod.draft for pod in self.pods.pods.values()), [])
         self._report_images(table)
+        if self.pods.with_delayed_claims:
+            table.count_volumes(self.storage.update(table).numbers)
         state, self._stale = LivePlacementState.from_nodes(table), False
         self._placement_state = state
         self._shapes.clear()
@@ -249,8 +251,6 @@ class NodeUsage:
         if not self.is_counted(pod):
             return
         form, nodes = pod.draft.form, state.nodes
-        if pod.draft.delayed_claims and nodes.storage is None:
-            report_storage(nodes, self._volumes.objects)
         images = scored_images(pod.draft.images, nodes)
         for name in pod.draft.images:
             if name not in self._images:

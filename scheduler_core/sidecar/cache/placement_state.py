@@ -69,6 +69,12 @@ class RequestedByPods:
         self._pending_count = 0
         return self._sums
 
+    def replace_last_rows(self, before: int, count: int) -> None:
+        """Replace the last rows of resources, *before* in number, by *count* new ones; no pod uses any of them."""
+        sums = self.sums()
+        none = np.zeros((count, sums.shape[1]), dtype=np.int64)
+        self._sums = np.concatenate((sums[: len(sums) - 2 - before], none, sums[-2:]))
+
     def fill(self, ledger: Ledger) -> None:
         """Initialize *ledger* with these resources and ports."""
         ledger.begin(self.sums(), self._ports)
@@ -91,6 +97,11 @@ class LivePlacementState:
         allocatable = nodes.allocatable[nodes.scored.rows].astype(float)
         return cls(nodes, Topology(nodes), RequestedByPods(nodes), allocatable, bool(allocatable[:2].all()), {})
 
+    def forget(self, serials: Iterable[int]) -> None:
+        """Compile the shapes with these serials again, because the volumes of their claims changed."""
+        for profile in self.profiles.values():
+            profile.forget(serials)
+
     def profile(self, ignore: frozenset[str]) -> Profile:
         """Return the compiled plugins; unmodelled fields in *ignore* do not make a pod unschedulable."""
         if (profile := self.profiles.get(ignore)) is None:
@@ -98,7 +109,10 @@ class LivePlacementState:
         return profile
 
     def overcommitted(self, names: Iterable[str]) -> bool:
-        """Return whether the pods on one of the nodes *names* request more than it has; volumes are not counted."""
+        """Return whether the pods on one of the nodes *names* request more than it has: another scheduler bound pods there too.
+
+        Volumes are not counted.
+        """
         at = sorted({self.nodes.index[name] for name in names if name in self.nodes.index})
         rows = sorted({*self.nodes.row.values()} - {*self.nodes.limit_rows, *self.nodes.volume_rows})
         return bool((self.requested.sums()[rows][:, at] > self.nodes.allocatable[rows][:, at]).any())

@@ -92,6 +92,7 @@ class PodAffinityCache:
     ) -> StatefulPlugins:
         """Return the stateful plugins for one cycle, to be given back; *snapshot* has no pods, *pods* returns all pods.
 
+        *sparing* as in ``StatefulPlugins``.
         Pods that only have default spread constraints are counted from the first cycle in which such a pod is placed.
         """
         if not self.active and not snapshot.selectors:

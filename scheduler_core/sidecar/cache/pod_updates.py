@@ -47,9 +47,10 @@ class PodUpdates:
             if self._usage.update_attach_limits(node, drivers=change.drivers):
                 self._reporter.attached_volumes(node, helps=change.frees)
         if change.storage:
-            self._usage.storage_changed()
-            if self._usage.pods.with_delayed_claims:
-                self._reporter.storage()
+            self._usage.storage.classes_changed()
+        self._usage.storage.volumes_changed(change.volumes)
+        if (change.storage or change.volumes) and self._usage.pods.with_delayed_claims:
+            self._reporter.storage(helps=change.storage or change.offers)
         # A new attachment takes the place of the volume of its pod, and frees nothing.
         disks = self._usage.pods.with_disks if change.disks else ()
         self._update((*self._users_of(change.claims), *disks), frees=change.frees or not change.nodes)

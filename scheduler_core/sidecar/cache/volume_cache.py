@@ -83,7 +83,9 @@ class VolumeChange:
         nodes: nodes whose number of free volumes differs.
         drivers: whether the drivers of these nodes changed.
         frees: whether more volumes can be free there.
-        storage: whether the volumes that claims without a volume can get differ.
+        storage: whether claims without a volume can get other volumes from their class.
+        volumes: volumes that claims without a volume can or cannot get now.
+        offers: whether one of these is free now.
 
     """
 
@@ -93,6 +95,8 @@ class VolumeChange:
     drivers: bool = False
     frees: bool = False
     storage: bool = False
+    volumes: set[str] = dataclasses.field(default_factory=set)
+    offers: bool = False
 
 
 class VolumeCache:
@@ -199,6 +203,8 @@ class VolumeCache:
             if claim.volume:
                 _add(self._claims_by_volume, claim.volume, name)
         change.claims.add(name)
+        # A volume that is reserved for a claim is kept until the binding is complete.
+        change.volumes |= self._reserved.get(name, set())
 
     def _set_volume(self, name: str, volume: Volume | None, change: VolumeChange) -> None:
         attachments = [
@@ -215,7 +221,8 @@ class VolumeCache:
             change.claims.add(volume.claim)
         if volume is not None:
             self._volumes[name] = volume
-        change.storage = True
+        change.volumes.add(name)
+        change.offers = volume is not None and volume.claim is None
         for each in attachments:
             self._attach(each, 1, change)
         change.claims |= self._claims_by_volume.get(name, set())

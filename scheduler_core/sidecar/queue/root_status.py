@@ -178,7 +178,7 @@ class _Tree:
             partially_bound=tuple(self._partially_bound_pods()) if valid else (),
             awaits_binding=valid and not was_scheduled and self._awaits_binding(placed),
             to_commit=to_commit,
-            contested=bool(to_commit) and not was_scheduled and cache.usage.overcommitted(placed),
+            contested=bool(to_commit) and not was_scheduled and cache.usage.placement_state().overcommitted(map(node_of, placed)),
             was_scheduled=was_scheduled,
             unlisted=unlisted,
         )

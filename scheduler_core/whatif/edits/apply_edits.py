@@ -18,7 +18,7 @@ from scheduler_core.loading.read_nodes import images_among, node_table, read_nod
 from scheduler_core.loading.read_objects import one_each
 from scheduler_core.loading.read_pods import Reader, Records, read_pods
 from scheduler_core.loading.read_volumes import read_drivers
-from scheduler_core.loading.volume_pools import count_volumes
+from scheduler_core.loading.volume_pools import ClaimDemand, volume_numbers
 from scheduler_core.model.decision import Step
 from scheduler_core.model.device_claims import DeviceObjects
 from scheduler_core.model.nodes import NodeTable
@@ -148,10 +148,10 @@ def _with_nodes(snapshot: ClusterSnapshot, objects: list[GatheredObjects]) -> Cl
     more = node_table(read, snapshot.nodes.resources, problems, snapshot.volumes.attach)
     more.report_images(images_among(each.node.status.images, snapshot.nodes.reported) for each in read.values())
     table, new_index = _joined(snapshot.nodes, more)
-    report_storage(table, snapshot.volumes)
+    free = report_storage(table, snapshot.volumes)
     needs = (pod.shape.volumes for pod in snapshot.pods if pod.shape.volumes)
-    requests = [[need.request for need in each if need.request is not None] for each in needs]
-    count_volumes(table, requests, snapshot.nodes.storage)
+    demand = ClaimDemand.of_pods([need.request for need in each if need.request is not None] for each in needs)
+    table.count_volumes(volume_numbers(table, free, demand, snapshot.nodes.storage))
     if snapshot.nodes.device_rows is not None:
         table.count_devices(snapshot.nodes.device_rows)
     known_nodes = {
