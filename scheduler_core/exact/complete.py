@@ -39,11 +39,14 @@ _COMPLETION_STEPS = 400
 
 
 class Complete(Greedy):
-    """Placement by search of roots that greedy does not place whole."""
+    """Placement by search of roots that greedy does not place whole.
 
-    def __init__(self, state: PlacementState, steps: int = DEFAULT, signatures: Signatures | None = None) -> None:
+    Of a root without a placement, the result says whether an empty cluster has one, unless *explains* is false: that takes a second search.
+    """
+
+    def __init__(self, state: PlacementState, steps: int = DEFAULT, signatures: Signatures | None = None, *, explains: bool = True) -> None:
         super().__init__(state, signatures)
-        self._steps = steps
+        self._steps, self._explains = steps, explains
         self.search = Search("complete", "not-searched")
         self._named_pods = NamedPods()
         self._shapes_alone = Signatures()
@@ -71,7 +74,7 @@ class Complete(Greedy):
             return greedy
         if outcome is None:
             self.search = Search("complete", "infeasible", budget.explored)
-            return self._refuted_outcome(request, greedy)
+            return self._refuted_outcome(request, greedy) if self._explains else greedy
         as_greedy = greedy.success and greedy.placed >= outcome.placed
         self.search = Search.placed("complete", budget.explored, IN_ORDER if as_greedy else MOST_PODS, leaf=request.leaf)
         return greedy if as_greedy else outcome

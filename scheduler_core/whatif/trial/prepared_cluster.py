@@ -225,7 +225,10 @@ class PreparedCluster:
         return PlacementState.from_snapshot(snapshot, options.effective_placing, options.ignore, options.plugins)
 
     def _solver(self, state: PlacementState) -> Greedy:
-        return Complete(state, min(self.steps, self._options.budget)) if self._options.strategy == "complete" else Greedy(state)
+        if self._options.strategy != "complete":
+            return Greedy(state)
+        # A trial only asks whether the root is placed.
+        return Complete(state, min(self.steps, self._options.budget), explains=False)
 
     def _known_solver(self) -> Greedy:
         """Return the solver for the prepared state, which caches results."""
