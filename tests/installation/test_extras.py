@@ -28,7 +28,6 @@ EXTRA_OF = {
     "topology": "simulate",
     "lsp": "editor",
     "snapshot": "cluster",
-    "topology": "simulate",
     "serve": "webhooks",
     "sidecar": "sidecar",
     "certs": "webhooks",
