@@ -123,12 +123,14 @@ def _pods(snapshot: ClusterSnapshot, objects: DeviceObjects, table: NodeTable, r
             for alternative in _requests(pod.shape):
                 if (row := row_of.get(_key(alternative))) is not None:
                     more[row] += alternative.count
-        if not more:
+        # Rows that placement counts devices in would be drawn twice.
+        others = tuple(each for each in pod.shape.requests if each[0] not in snapshot.nodes.counted)
+        if not more and len(others) == len(pod.shape.requests):
             yield pod
             continue
         key = pod.shape.serial, tuple(sorted(more.items()))
         if key not in shapes:
-            shapes[key] = dataclasses.replace(pod.shape, serial=serial + len(shapes), requests=(*pod.shape.requests, *key[1]))
+            shapes[key] = dataclasses.replace(pod.shape, serial=serial + len(shapes), requests=(*others, *key[1]))
         yield dataclasses.replace(pod, shape=shapes[key])
 
 

@@ -110,3 +110,5 @@ def test_the_page_has_the_devices_that_decide() -> None:
 
     assert "3 gpu are free, but no rack has capacity for more than 2 of its 3 pods." in text
     assert "gpu free in each rack" in text
+    assert "in one rack; a pod takes 1 cpu, 1 gpu" in text
+    assert "device of class gpu each" not in text

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 
 from scheduler_core.model.device_claims import DeviceNeed, DeviceObjects
 from scheduler_core.model.devices import Alternative, Request
-from scheduler_core.model.nodes import Ints
+from scheduler_core.model.nodes import Ints, NodeTable
 from scheduler_core.model.pods import PodShape
 from scheduler_core.plugins.devices.device_usage import DeviceUsage
 from scheduler_core.plugins.devices.pools import DevicePools, PoolDevice
@@ -45,8 +46,13 @@ class ProvidingDevices:
             return
         for source, need in self._sources():
             self._keep_relaxed(source, need, objects)
-        for area in self._capacity.areas(most_areas, _without_devices(self._waiting[0].shape)):
+        for area in self._capacity.areas(most_areas, self._bare):
             self._keep_more(area, objects)
+
+    @functools.cached_property
+    def _bare(self) -> PodShape:
+        """The shape of the first pod without its devices."""
+        return _without_devices(self._waiting[0].shape, self._capacity.snapshot.nodes)
 
     def _sources(self) -> Iterator[tuple[ClaimSource, DeviceNeed]]:
         """Yield the objects with the specifications of the claims that are not allocated, each once."""
@@ -113,7 +119,7 @@ class ProvidingDevices:
     ) -> tuple[dict[str, int], Mapping[str, LikeDevice]]:
         """Return the devices that the nodes of *area* lack for the pods of the root: numbers, and what they are like, by node."""
         nodes, local = self._capacity.snapshot.nodes, _Local(self._capacity, objects)
-        slots: Ints = self._capacity.slots(_without_devices(self._waiting[0].shape))
+        slots: Ints = self._capacity.slots(self._bare)
         known = {node: found for node in area.nodes.tolist() if (found := local.devices(node, alternative))}
         pods = {node: min(int(slots[node]), len(free) // alternative.count) for node, (free, _) in known.items()}
         missing = self._pods() - sum(pods.values())
@@ -217,7 +223,9 @@ def _requests(need: DeviceNeed) -> Iterator[Request]:
         yield from (each for _, of_name in need.extended.requests for each in of_name)
 
 
-def _without_devices(shape: PodShape) -> PodShape:
-    """Return *shape* without claims to devices."""
+def _without_devices(shape: PodShape, nodes: NodeTable) -> PodShape:
+    """Return *shape* without claims to devices, and without requests of rows that count devices, or that devices provide."""
+    rows = nodes.counted.union(nodes.row[name] for name in nodes.backed)
+    requests = tuple((row, amount) for row, amount in shape.requests if row not in rows)
     # Shapes of pods have numbers from 0.
-    return dataclasses.replace(shape, serial=-1 - shape.serial, devices=())
+    return dataclasses.replace(shape, serial=-1 - shape.serial, devices=(), requests=requests)
