@@ -24,6 +24,9 @@ from validators.rules.base import About, Context, Operation, Rule, Settings, Sev
 from validators.versions import served
 from validators.versions.form import HUB, Form
 
+_UNREADABLE_VALUES = frozenset({"schema-type", "schema-limit"})
+"""Rules about values that do not fit into the type of their field."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Violation:
@@ -160,7 +163,7 @@ def _as_stored(new: Object, old: Object | None, settings: Settings, *, fill_in: 
 def _wrong_types(kind: str, api_version: str, content: Json) -> tuple[Violation, ...]:
     """Return the violations of an object that cannot be decoded: values of a wrong type, and numbers out of range."""
     errors = schema.check(served.schema_of(api_version, kind), decode.plain(content))
-    errors = [error for error in errors if error.origin in {"schema-type", "schema-limit"}]
+    errors = [error for error in errors if error.origin in _UNREADABLE_VALUES]
     # The schemas are as strict as the model.  If one is less strict by mistake, the object is still refused.
     errors = errors or [
         dataclasses.replace(
@@ -200,7 +203,7 @@ def _unserved(api_version: str, kind: str, minor: int) -> FieldError | None:
 def _examine_shape(kind: str, api_version: str, content: Json, settings: Settings) -> Examined:
     form = served.form_of(api_version)
     errors = schema.check(served.schema_of(api_version, kind), content)
-    wrong = [error.path for error in errors if error.origin in {"schema-type", "schema-limit"}]
+    wrong = [error.path for error in errors if error.origin in _UNREADABLE_VALUES]
     readable = schema.without_paths(content, wrong)
     try:
         typed = _decoded(kind, form, readable)
@@ -224,8 +227,14 @@ def _within(path: FieldPath, ancestors: Collection[tuple[Part, ...]]) -> bool:
 
 
 def _with_severity(errors: Iterable[FieldError], settings: Settings) -> tuple[Violation, ...]:
+    """Return the violations of a document by itself, without those of rules that are off.
+
+    An unreadable value is a violation even then: it prevents other rules from taking the value for absent.
+    """
     violations = [
-        Violation(error, severity) for error in errors if (severity := _severity(_rule(error.origin), settings, error)) is not Severity.OFF
+        Violation(error, severity)
+        for error in errors
+        if (severity := _severity(_rule(error.origin), settings, error)) is not Severity.OFF or error.origin in _UNREADABLE_VALUES
     ]
     return tuple(sorted(violations, key=_sort_key))
 

@@ -170,6 +170,14 @@ def gates_of(texts: Iterable[str]) -> Gates:
     """
     from validators.gates import GateError, Gates
 
+    try:
+        return Gates.from_switches(switches_of(texts))
+    except GateError as error:
+        raise _mistake("--gates", str(error)) from None
+
+
+def switches_of(texts: Iterable[str]) -> list[tuple[str, bool]]:
+    """Return names and values of ``A=true,B=false``.  Raises click.BadParameter."""
     switches: list[tuple[str, bool]] = []
     for part in (part.strip() for text in texts for part in text.split(",")):
         name, equals, switch = (each.strip() for each in part.partition("="))
@@ -178,10 +186,7 @@ def gates_of(texts: Iterable[str]) -> Gates:
         if not equals or switch.lower() not in _SWITCHES:
             raise _mistake("--gates", f"{part!r} must be NAME=true or NAME=false")
         switches.append((name, _SWITCHES[switch.lower()]))
-    try:
-        return Gates.from_switches(switches)
-    except GateError as error:
-        raise _mistake("--gates", str(error)) from None
+    return switches
 
 
 def severities_of(texts: Iterable[str]) -> tuple[tuple[str, Severity], ...]:

@@ -207,3 +207,70 @@ def test_statistics_count_by_rule() -> None:
 
     assert "2 error   gang-minimum\n1 warning not-kubernetes\n" in lint(".", "--statistics", "--rule", "not-kubernetes=warning").stdout
     assert "is for --format text" in lint(".", "--statistics", "--format", "json").stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ([], {"a.yaml": "warning", "b.yaml": "warning"}),
+        (["--ignore", "gang-minimum"], {}),
+        (["--select", "topology-single"], {}),
+        (["--select", "gang-minimum"], {"a.yaml": "warning", "b.yaml": "warning"}),
+        (["--rule", "gang-minimum=error"], {"a.yaml": "error", "b.yaml": "error"}),
+    ],
+)
+def test_the_command_line_has_precedence_over_overrides(arguments: list[str], expected: dict[str, str]) -> None:
+    configure("overrides: [{paths: ['**'], rules: {gang-minimum: warning}}]")
+
+    assert expected == severities(".", *arguments)
+
+
+@pytest.mark.parametrize("arguments", [["--select", "gang-minimum"], ["--ignore", "schema-type"], ["--rule", "schema-type=off"]])
+def test_a_value_of_a_wrong_type_is_not_reported_as_missing_if_its_rule_is_off(arguments: list[str]) -> None:
+    Path("quoted.yaml").write_text(GOOD.replace("minCount: 4", 'minCount: "4"'), encoding="utf-8")
+
+    assert {"quoted.yaml": "error"} == severities("quoted.yaml")
+    assert {} == severities("quoted.yaml", *arguments)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['tool.muster.ignore = ["gang-minimum"]', '[tool]\nmuster = {ignore = ["gang-minimum"]}', '[tool."muster"]\nignore = ["gang-minimum"]'],
+)
+def test_every_form_of_the_table_is_found(text: str) -> None:
+    configure(text, "pyproject.toml")
+
+    assert {} == severities(".")
+
+
+@pytest.mark.parametrize("text", ['[[tool]]\nname = "muster"', '[project]\ndescription = """\n[tool.muster]\n"""', "tool = 1\n# muster"])
+def test_a_pyproject_that_only_mentions_the_table_is_passed_over(text: str) -> None:
+    configure(text, "pyproject.toml")
+
+    assert {"a.yaml", "b.yaml"} == severities(".").keys()
+
+
+@pytest.mark.parametrize("value", ["2026-01-01", "[07:30:00]", "2026-01-01T00:00:00Z"])
+def test_a_date_in_toml_is_a_mistake_with_its_field(value: str) -> None:
+    configure(f"[tool.muster]\nfail-on = {value}", "pyproject.toml")
+    answer = lint(".")
+
+    assert 2 == answer.exit_code
+    assert "pyproject.toml: tool.muster.fail-on: " in answer.stderr
+
+
+@pytest.mark.parametrize("arguments", [["--rule", "gang-minimum"], ["--gates", "x"], ["--select", "x"]])
+def test_mistakes_are_reported_instead_of_the_configuration(arguments: list[str]) -> None:
+    answer = lint("--show-config", *arguments)
+
+    assert (2, "") == (answer.exit_code, answer.stdout)
+    assert arguments[0] in answer.stderr
+
+
+def test_the_configuration_shows_options_in_all_their_forms() -> None:
+    shown = yaml.safe_load(
+        lint("--show-config", "--gates", "CompositePodGroup=TRUE, WorkloadWithJob=false", "--rule", "gang-minimum = off").stdout
+    )
+
+    assert {"CompositePodGroup": True, "WorkloadWithJob": False} == shown["gates"]
+    assert {"gang-minimum": "off"} == shown["rules"]

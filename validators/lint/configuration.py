@@ -6,6 +6,7 @@ Its JSON Schema is ``schemas/configuration.json``.
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 import difflib
 import functools
 import re
@@ -23,7 +24,7 @@ from validators.rules.base import Severity
 
 SCHEMA = "configuration"
 YAML_NAME, TOML_NAME = ".muster.yaml", "pyproject.toml"
-_TABLE = re.compile(r"^[ \t]*\[+[ \t]*tool[ \t]*\.[ \t]*muster[ \t]*[\].]", re.MULTILINE)
+_HEADER = re.compile(r"^[ \t]*\[+[ \t]*tool[ \t]*\.[ \t]*muster[ \t]*[\].]", re.MULTILINE)
 _MOST_SHOWN = 5
 """Maximum number of errors in a message."""
 _ALWAYS = frozenset({UNREADABLE})
@@ -59,8 +60,13 @@ class Configuration:
 
 
 def has_table(text: str) -> bool:
-    """Return whether a ``pyproject.toml`` seems to have the table ``tool.muster``."""
-    return _TABLE.search(text) is not None
+    """Return whether a ``pyproject.toml`` has the table ``tool.muster``, or if it is not TOML a line that seems to begin it."""
+    if "muster" not in text:
+        return False
+    try:
+        return _table(tomllib.loads(text)) is not None
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return _HEADER.search(text) is not None
 
 
 def from_toml(file: str, text: str, rules: Collection[str]) -> Configuration:
@@ -71,13 +77,28 @@ def from_toml(file: str, text: str, rules: Collection[str]) -> Configuration:
 
     """
     try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        table = _table(tomllib.loads(text))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ConfigurationError(f"{file}: {error}") from None
-    table = content.get("tool", {}).get("muster")
     if not isinstance(table, dict):
         raise ConfigurationError(f"{file}: must have the table tool.muster")
+    table = _without_times(table)
     return _checked(file, table, [f"{file}: tool.muster.{path}: {message}" for path, message in _errors(table, rules)])
+
+
+def _table(content: Mapping[str, Any]) -> Any:
+    """Return the value ``tool.muster``; None if there is none."""
+    tool = content.get("tool")
+    return tool.get("muster") if isinstance(tool, dict) else None
+
+
+def _without_times(value: Any) -> Any:
+    """Return a value of TOML with dates and times as text: JSON, and so the schema, has neither."""
+    if isinstance(value, dict):
+        return {key: _without_times(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_without_times(each) for each in value]
+    return str(value) if isinstance(value, dt.date | dt.time) else value
 
 
 def from_yaml(file: str, text: str, rules: Collection[str]) -> Configuration:

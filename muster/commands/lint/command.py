@@ -92,6 +92,7 @@ def lint(  # noqa: PLR0913 - one parameter an option
     Exit status: 0 no errors (warnings are possible), 1 errors, 2 something could not be read, PATH has no manifest, or the command line is
     wrong, 3 both 1 and 2. With --fix, errors that were fixed do not count; with --diff, a change counts as an error.
     """
+    settings = configuration.settings(profile, kubernetes, gates, rules, select=select, ignore=ignore)
     if show_config:
         to_stdout(configuration.show_options(click.get_current_context().params))
         return 0
@@ -100,7 +101,6 @@ def lint(  # noqa: PLR0913 - one parameter an option
     if statistics and form != "text":
         raise click.UsageError("--statistics is for --format text: other formats have every finding")
     files = [report_output.output_of(each) for each in outputs]
-    settings = configuration.settings(profile, kubernetes, gates, rules, select=select, ignore=ignore)
     selection = inputs.filters(exclude, include)
     read, known = inputs.discovered(paths, selection), inputs.discovered(objects, selection).files
     _check_fix(paths, files, fix=fix, diff=diff, unsafe=unsafe_fixes)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -174,20 +174,32 @@ def severities(
     everywhere = files.severities(rules.discover(), configured | dict(given), select=select, ignore=ignore)
     if not configuration.overrides:
         return tuple(sorted(everywhere.items())), None
-    by_file = _SeverityByFile(configuration, everywhere)
+    demanded = files.severities(
+        rules.discover(), dict(given), select=_of_command_line("select", select), ignore=_of_command_line("ignore", ignore)
+    )
+    by_file = _SeverityByFile(configuration, everywhere, demanded)
     return tuple(sorted((rule, severity) for rule, severity in everywhere.items() if rule not in by_file.elsewhere_off)), by_file
 
 
+def _of_command_line(option: str, values: Sequence[str]) -> Sequence[str]:
+    """Return *values* of an option; none if they are those of the configuration."""
+    source = click.get_current_context().get_parameter_source(option)
+    return () if source is ParameterSource.DEFAULT_MAP else values
+
+
 class _SeverityByFile:
-    """Severities of rules by file, from the overrides of a configuration.
+    """Severities of rules by file, from the overrides of a configuration; the rules *demanded* have those of the command line.
 
     A rule that is off everywhere but in some files runs for all files; ``elsewhere_off`` has these rules.
     """
 
-    def __init__(self, configuration: Configuration, everywhere: Mapping[str, Severity]) -> None:
+    def __init__(self, configuration: Configuration, everywhere: Mapping[str, Severity], demanded: Collection[str]) -> None:
         folder = _folder(configuration) or "."
         self._overrides = [
-            (_patterns(configuration.file, number, each.paths, folder), dict(each.rules))
+            (
+                _patterns(configuration.file, number, each.paths, folder),
+                {rule: severity for rule, severity in each.rules if rule not in demanded},
+            )
             for number, each in enumerate(configuration.overrides)
         ]
         mentioned = {rule for _, rules in self._overrides for rule in rules}
@@ -226,16 +238,16 @@ def settings(
 
 def show_options(parameters: Mapping[str, Any]) -> str:
     """Return the options in effect in the form of the file, as YAML; a comment names the file."""
+    from muster.commands import options as shared
     from muster.render import yaml_text
 
     configuration = current()
-    rules = (dict(configuration.values.get("rules", {})) if configuration else {}) | dict(
-        each.split("=", 1) for each in parameters["rules"]
-    )
+    rules = dict(configuration.values.get("rules", {})) if configuration else {}
+    rules |= {rule: severity.value for rule, severity in shared.severities_of(parameters["rules"])}
     values: dict[str, Any] = {
         "profile": parameters["profile"],
         "kubernetes": parameters["kubernetes"],
-        "gates": {name: on == "true" for name, _, on in (each.partition("=") for each in parameters["gates"])},
+        "gates": dict(shared.switches_of(parameters["gates"])),
         "rules": rules,
         **{key: list(parameters[key]) for key in ("select", "ignore", "objects", "exclude", "include")},
         "overrides": [
