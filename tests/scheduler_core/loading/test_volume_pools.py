@@ -125,7 +125,7 @@ def test_complete_search_leaves_a_volume_that_another_claim_needs():
     assert {"default/c": "g", "default/d": "plain"} == {claim: each.volume for claim, each in decision.volumes.items()}
 
 
-def test_certificate_says_that_a_proof_needs_the_volumes():
+def test_certificate_counts_the_volumes():
     objects = [*NODES, LOCAL, leaf("g", 2), volume("v", "n1")]
     objects += [each for n in range(2) for each in (using(f"c{n}", name=f"p{n}", group="g"), claim(f"c{n}"))]
     snapshot = load(objects)
@@ -133,7 +133,7 @@ def test_certificate_says_that_a_proof_needs_the_volumes():
     (decision,) = run_cycle(snapshot, options).decisions
     assert "infeasible" == decision.search.outcome
     (proof,) = certificates(snapshot, [decision], options)
-    assert "the proof needs the volumes of the pods" in proof["reason"]
+    assert {"volume of class local with 5Gi": {"volumes": ["v"]}} == proof["counted"]
 
 
 def test_rows_are_counted_again_for_changed_nodes():
