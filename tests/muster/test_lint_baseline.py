@@ -74,6 +74,19 @@ def test_findings_that_are_mended_are_counted() -> None:
     )
 
 
+def test_findings_of_rules_that_are_off_are_not_counted_as_mended() -> None:
+    answer = lint(".", "--baseline", BASELINE, "--select", "topology-single")
+
+    assert (0, "") == (answer.exit_code, answer.stderr)
+
+
+def test_a_baseline_is_not_written_to_standard_output() -> None:
+    answer = lint(".", "--write-baseline", "-")
+
+    assert (2, "") == (answer.exit_code, answer.stdout)
+    assert "--write-baseline: give a file" in answer.stderr
+
+
 def test_what_cannot_be_read_is_never_part_of_it() -> None:
     Path("a.yaml").write_text("a: [", encoding="utf-8")
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from validators.lint.finding import UNREADABLE, Finding, Report
@@ -70,8 +70,11 @@ def _read_entry(number: int, content: Any) -> _Entry:
     return content["file"], content["document"], content["field"], content["rule"]
 
 
-def apply(report: Report, baseline: Baseline, place: Callable[[str], str]) -> tuple[Report, int]:
-    """Return the report without the findings of *baseline*, and the number of its findings that no longer exist."""
+def apply(report: Report, baseline: Baseline, place: Callable[[str], str], off: Collection[str] = ()) -> tuple[Report, int]:
+    """Return the report without the findings of *baseline*, and the number of its findings that no longer exist.
+
+    Findings of rules that are *off*, and of files that were not read, may still exist.
+    """
     left = collections.Counter(baseline.entries)
     remaining: list[Finding] = []
     for each in report.findings:
@@ -81,7 +84,7 @@ def apply(report: Report, baseline: Baseline, place: Callable[[str], str]) -> tu
         else:
             remaining.append(each)
     files = {place(each) for each in report.files}
-    stale = sum(number for entry, number in left.items() if entry[0] in files)
+    stale = sum(number for entry, number in left.items() if entry[0] in files and entry[3] not in off)
     summary = dataclasses.replace(report.summary, baselined=len(report.findings) - len(remaining))
     return dataclasses.replace(report, summary=summary).with_findings(remaining), stale
 

@@ -1,6 +1,6 @@
 """Fixes of findings as edits of the text: only the key or the value of a field is replaced.
 
-Comments, order, quotes and anchors stay.  A field that is written by an alias, a merged mapping or with a tag has no fix.
+Comments, order, quotes and anchors stay.  A fix of a value that aliases repeat elsewhere is not safe.  A field that is written by an alias, a merged mapping or with a tag has no fix.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from validators.field import FieldError, Fix, Repair
 from validators.lint import scalars
 from validators.lint.documents import Document
 from validators.lint.finding import Edit, TextFix
-from validators.lint.places import Entry
+from validators.lint.places import Entry, Place
 
-_ANCHOR = re.compile(r"&[^ \t\r\n]+[ \t]+")
+_ANCHOR = re.compile(r"&([^ \t\r\n]+)[ \t]*")
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9./_-]*", re.ASCII)
 _NOT_QUOTED = re.compile(r"[^\"'|>!*\[\]{}\r\n][^\r\n]*")
 
@@ -25,9 +25,10 @@ def text_fix(document: Document, error: FieldError) -> TextFix | None:
     if error.fix is None:
         return None
     chunk = document.chunk
-    place = chunk.written_at(document.route, error.path)
-    if place is None:
+    way = chunk.way_to(document.route, error.path)
+    if not way:
         return None
+    place = way[-1]
     if error.fix.repair is Repair.RENAME:
         if not isinstance(place, Entry):
             return None
@@ -41,7 +42,15 @@ def text_fix(document: Document, error: FieldError) -> TextFix | None:
     start = anchor.end() if anchor else start
     written = chunk.text[start:end]
     text = _replacement(written, error.fix, is_json=chunk.is_json)
-    return TextFix(error.fix.title, (Edit(chunk.base + start, chunk.base + end, text),), error.fix.is_safe) if text else None
+    is_safe = error.fix.is_safe and not _is_repeated(chunk.text, way)
+    return TextFix(error.fix.title, (Edit(chunk.base + start, chunk.base + end, text),), is_safe) if text else None
+
+
+def _is_repeated(text: str, way: Iterable[Entry | Place]) -> bool:
+    """Return whether *text* seems to have an alias of an anchor on the way to a field: a change of the field changes other fields."""
+    starts = [start for each in way for start in ((each.start, each.value.start) if isinstance(each, Entry) else (each.start,))]
+    names = {anchor[1] for start in starts if (anchor := _ANCHOR.match(text, start))}
+    return any(re.search(rf"\*{re.escape(name)}(?![^\s,\[\]{{}}])", text) for name in names)
 
 
 def apply(text: str, fixes: Iterable[TextFix]) -> str:

@@ -134,15 +134,17 @@ class Chunk:
         start, end = self._extent(place, path.parts)
         return self.lines.span(self.base + start, self.base + end)
 
-    def written_at(self, route: Sequence[Part], path: FieldPath) -> Entry | Place | None:
-        """Return the place of a field that is written there, not by an alias or a merged mapping; None if there is none."""
-        place, child = self.root, None
+    def way_to(self, route: Sequence[Part], path: FieldPath) -> list[Entry | Place]:
+        """Return the places from the root to a field; empty if the field is absent, or written by an alias or a merged mapping."""
+        place = self.root
+        way: list[Entry | Place] = [place]
         for part in (*route, *path.parts):
             child = _below(place, part)
             if child is None or place.alias or not place.start <= child.start <= place.end:
-                return None
+                return []
+            way.append(child)
             place = child.value if isinstance(child, Entry) else child
-        return child
+        return way
 
     def _extent(self, place: Place, parts: Sequence[Part]) -> tuple[int, int]:
         extent = place.first, place.first_end

@@ -13,6 +13,7 @@ from muster.commands.lint.report_output import to_file
 from validators.lint import baseline, files
 from validators.lint.finding import Report
 from validators.reports.counts import counted
+from validators.rules.base import Settings, Severity
 
 _LARGEST = 100_000_000
 """Limit for the size of the file, in bytes; a longer one is cut, and then is not JSON."""
@@ -25,7 +26,7 @@ def write(report: Report, path: str) -> None:
     click.echo(f"muster lint: {number} written to {path}", err=True)
 
 
-def without_known(report: Report, path: str) -> Report:
+def without_known(report: Report, path: str, settings: Settings) -> Report:
     """Return *report* without the findings of the baseline in the file *path*; print how many of the baseline no longer exist.
 
     Raises:
@@ -35,7 +36,8 @@ def without_known(report: Report, path: str) -> Report:
     try:
         with Path(path).open("rb") as file:
             content = file.read(_LARGEST + 1)
-        remaining, stale = baseline.apply(report, baseline.read(content.decode("utf-8")), _place(path))
+        off = {rule for rule, severity in settings.severities if severity is Severity.OFF}
+        remaining, stale = baseline.apply(report, baseline.read(content.decode("utf-8")), _place(path), off)
     except OSError as error:
         raise click.UsageError(f"--baseline {path}: {(error.strerror or str(error)).lower()}") from None
     except (UnicodeDecodeError, baseline.BaselineError) as error:

@@ -108,7 +108,7 @@ def lint(  # noqa: PLR0913 - one parameter an option
         report, is_changed = _fixed(read, known, settings, diff=diff, unsafe=unsafe_fixes, quiet=quiet)
     else:
         report, is_changed = inputs.report_on(read, known, settings), False
-    report = _without_known(report, baseline, write_baseline)
+    report = _without_known(report, baseline, write_baseline, settings)
     if not quiet:
         _print_skipped(report.skipped)
     if not quiet and not diff and not any(file == options.STDOUT for _, file in files):
@@ -120,13 +120,15 @@ def lint(  # noqa: PLR0913 - one parameter an option
     return status | EXIT_ERRORS if diff and is_changed else status
 
 
-def _without_known(report: Report, baseline: str | None, write_baseline: str | None) -> Report:
+def _without_known(report: Report, baseline: str | None, write_baseline: str | None, settings: Settings) -> Report:
     from muster.commands.lint import baseline_file
 
+    if write_baseline == options.STDOUT:
+        raise click.UsageError("--write-baseline: give a file; standard output has the report")
     if write_baseline is not None:
         baseline_file.write(report, write_baseline)
-        return baseline_file.without_known(report, write_baseline)
-    return report if baseline is None else baseline_file.without_known(report, baseline)
+        return baseline_file.without_known(report, write_baseline, settings)
+    return report if baseline is None else baseline_file.without_known(report, baseline, settings)
 
 
 def _fixed(read: Discovered, objects: Sequence[str], settings: Settings, *, diff: bool, unsafe: bool, quiet: bool) -> tuple[Report, bool]:
