@@ -165,11 +165,8 @@ def _wrong_types(kind: str, api_version: str, content: Json) -> tuple[Violation,
     errors = schema.check(served.schema_of(api_version, kind), decode.plain(content))
     errors = [error for error in errors if error.origin in _UNREADABLE_VALUES]
     # The schemas are as strict as the model.  If one is less strict by mistake, the object is still refused.
-    errors = errors or [
-        dataclasses.replace(
-            field.type_invalid(FieldPath(), None, "must have the fields of its kind, each with its type"), origin="schema-type"
-        )
-    ]
+    unknown = field.type_invalid(FieldPath(), None, "must have the fields of its kind, each with its type")
+    errors = errors or [dataclasses.replace(unknown, origin="schema-type")]
     return tuple(Violation(error, Severity.ERROR) for error in errors)
 
 
@@ -227,10 +224,7 @@ def _within(path: FieldPath, ancestors: Collection[tuple[Part, ...]]) -> bool:
 
 
 def _with_severity(errors: Iterable[FieldError], settings: Settings) -> tuple[Violation, ...]:
-    """Return the violations of a document by itself, without those of rules that are off.
-
-    An unreadable value is a violation even then: it prevents other rules from taking the value for absent.
-    """
+    """Return the violations of rules that are not off, and unreadable values even then: no other rule must take them for absent."""
     violations = [
         Violation(error, severity)
         for error in errors

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from muster.commands.snapshot.selector_fields import AMOUNTS, KEPT, NAME, NODE_TERM
+from muster.commands.snapshot.selector_fields import AMOUNTS, KEPT, NAME, NODE_TERM, UNREAD
 from muster.commands.snapshot.shapes import Each, Entries, Fields, Leaf, Shape
 
 ENTRIES = Each({"name": NAME, "resourceClaimName": NAME, "resourceClaimTemplateName": NAME})
@@ -66,7 +66,8 @@ RESOURCE_SLICE: Fields = {
         "sharedCounters": Each({"name": NAME, "counters": _COUNTERS}),
     },
 }
-DEVICE_CLASS: Fields = {"metadata": _OBJECT, "spec": {"selectors": _SELECTORS, "extendedResourceName": KEPT}}
+# The configuration of a driver can hold anything, and only the sidecar copies it.
+DEVICE_CLASS: Fields = {"metadata": _OBJECT, "spec": {"selectors": _SELECTORS, "extendedResourceName": KEPT, "config": UNREAD}}
 DEVICE_TAINT_RULE: Fields = {
     "metadata": _OBJECT,
     "spec": {"taint": _TAINT, "deviceSelector": {"driver": KEPT, "pool": NAME, "device": NAME}},
@@ -75,6 +76,7 @@ RESOURCE_CLAIM: Fields = {
     "metadata": {
         "name": NAME,
         "namespace": NAME,
+        "uid": UNREAD,
         "deletionTimestamp": KEPT,
         "annotations": {"resource.kubernetes.io/extended-resource-claim": KEPT},
         "ownerReferences": Each({"kind": KEPT, "name": NAME, "uid": NAME, "controller": KEPT}),
@@ -82,7 +84,7 @@ RESOURCE_CLAIM: Fields = {
     "spec": _CLAIM_SPEC,
     "status": {
         "allocation": {"devices": {"results": Each(_ALLOCATED)}, "nodeSelector": NODE_SELECTOR, "allocationTimestamp": KEPT},
-        "reservedFor": Each({"apiGroup": KEPT, "resource": KEPT, "name": NAME}),
+        "reservedFor": Each({"apiGroup": KEPT, "resource": KEPT, "name": NAME, "uid": UNREAD}),
         "devices": Each(
             {"driver": KEPT, "pool": NAME, "device": NAME, "shareID": NAME, "conditions": Each({"type": KEPT, "status": KEPT})}
         ),

@@ -116,6 +116,7 @@ POD: Fields = {
         "allocatedResources": AMOUNTS,
         "resources": _RESOURCES,
         "resourceClaimStatuses": device_fields.CREATED,
+        "extendedResourceClaimStatus": UNREAD,
     },
 }
 NODE: Fields = {

@@ -300,8 +300,8 @@ def test_nine_of_ten_pending_roots_have_a_remedy():
 def test_a_root_whose_attempt_ends_with_an_error_has_no_remedies():
     selectors = [{"cel": {"expression": "device.attributes['gpu.example'].model == 'x'"}}]
     objects = [node("a1"), device_class(selectors=selectors), template(), device_slice("a1", "without-model"), wanting()]
-    (decision,) = not_placed(objects)
+    (decision,) = not_placed(objects, CycleOptions())
     assert decision.status is Status.ERROR
-    assert remedies(objects, load(objects), decision, COMPLETE) == ()
-    decider, roots = prepared(load(objects), COMPLETE)
+    assert remedies(objects, load(objects), decision, CycleOptions()) == ()
+    decider, roots = prepared(load(objects), CycleOptions())
     assert [decider.fitting(each) for each in roots] == [None]
