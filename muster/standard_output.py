@@ -34,7 +34,9 @@ def named() -> Iterator[None]:
         yield
     finally:
         sys.stdout = before
-        stream.flush()
+        # The language server closes it when the editor ends the connection; that writes the rest of the buffer.
+        if not stream.closed:
+            stream.flush()
 
 
 def is_colourful() -> bool:

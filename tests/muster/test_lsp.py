@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 import sys
 from collections.abc import Coroutine
@@ -334,3 +335,22 @@ def test_the_end_of_the_input_ends_the_server() -> None:
     )
 
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+
+
+def test_the_editor_ends_the_server_as_the_protocol_says() -> None:
+    requests = [
+        {"id": 1, "method": "initialize", "params": {"processId": None, "rootUri": None, "capabilities": {}}},
+        {"id": 2, "method": "shutdown"},
+        {"method": "exit"},
+    ]
+    bodies = [json.dumps({"jsonrpc": "2.0"} | each) for each in requests]
+    ran = subprocess.run(
+        [sys.executable, "-m", "muster", "lsp"],
+        input="".join(f"Content-Length: {len(each)}\r\n\r\n{each}" for each in bodies).encode(),
+        capture_output=True,
+        timeout=WAIT_SECONDS,
+        check=False,
+    )
+
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    assert ran.stdout.count(b"Content-Length") == 2
