@@ -274,3 +274,14 @@ def test_the_configuration_shows_options_in_all_their_forms() -> None:
 
     assert {"CompositePodGroup": True, "WorkloadWithJob": False} == shown["gates"]
     assert {"gang-minimum": "off"} == shown["rules"]
+
+
+def test_a_path_through_a_link_to_the_repository_has_the_severities_of_its_files(folder: Path) -> None:
+    configure("exclude: [a.yaml, known.json]\noverrides: [{paths: [legacy/], rules: {gang-minimum: warning}}]\nbaseline: known.json")
+    link = folder.with_name("link")
+    link.symlink_to(folder)
+    Path("known.json").write_text('{"version": 1, "findings": []}', encoding="utf-8")
+
+    assert {"b.yaml": "warning"} == severities(str(link))
+    assert 0 == lint(".", "--write-baseline", "known.json").exit_code
+    assert {} == severities(str(link))

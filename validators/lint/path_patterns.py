@@ -6,6 +6,7 @@ No other module uses the library.  Importing it takes time, so only runs that ha
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -31,10 +32,31 @@ class PathPatterns:
 
     def verdict(self, path: str, *, is_folder: bool = False) -> bool | None:
         """Return whether the absolute *path* is matched: False if the last match is negated, None without a match."""
-        below = self.base if self.base.endswith(os.sep) else self.base + os.sep
-        if not path.startswith(below):
-            return None
-        return (self._folders if is_folder else self._files).check_file(path[len(below) :]).include
+        relative = below(path, self.base)
+        return None if relative is None else (self._folders if is_folder else self._files).check_file(relative).include
+
+
+def below(path: str, folder: str) -> str | None:
+    """Return the absolute *path* relative to the absolute *folder*; None if it is not below it.
+
+    Links stay as written, but a path that leads to the folder by another name of it, as by a link in the path of the working
+    directory, is below it too.
+    """
+    relative = _without_prefix(path, folder)
+    if relative is None:
+        parent, name = os.path.split(path)
+        relative = _without_prefix(os.path.join(_real(parent), name), _real(folder))  # noqa: PTH118 - a module without pathlib
+    return relative
+
+
+def _without_prefix(path: str, folder: str) -> str | None:
+    prefix = folder if folder.endswith(os.sep) else folder + os.sep
+    return path[len(prefix) :] if path.startswith(prefix) else None
+
+
+@functools.lru_cache(maxsize=1024)
+def _real(folder: str) -> str:
+    return os.path.realpath(folder)
 
 
 def patterns(lines: Iterable[str], base: str) -> PathPatterns:
@@ -85,7 +107,11 @@ def includes(chain: Sequence[PathPatterns], path: str) -> bool:
     """Return whether patterns in *chain* match the absolute *path* of a file, or a directory above it."""
     included = False
     for each in chain:
-        ends = [at for at in range(len(each.base) + 1, len(path)) if path[at] == os.sep]
-        verdicts = [*(each.verdict(path[:end], is_folder=True) for end in ends), each.verdict(path)]
+        relative = below(path, each.base)
+        if relative is None:
+            continue
+        inside = os.path.join(each.base, relative)  # noqa: PTH118 - as above
+        ends = [at for at in range(len(each.base) + 1, len(inside)) if inside[at] == os.sep]
+        verdicts = [*(each.verdict(inside[:end], is_folder=True) for end in ends), each.verdict(inside)]
         included = next((verdict for verdict in reversed(verdicts) if verdict is not None), included)
     return included

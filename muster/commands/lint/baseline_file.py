@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from muster.commands.lint.report_output import to_file
-from validators.lint import baseline, files
+from validators.lint import baseline, files, path_patterns
 from validators.lint.finding import Report
 from validators.reports.counts import counted
 from validators.rules.base import Settings, Severity
@@ -56,6 +56,9 @@ def _place(path: str) -> Callable[[str], str]:
 
     @functools.cache
     def place(file: str) -> str:
-        return file if file == files.STDIN_NAME else os.path.relpath(file, folder).replace(os.sep, "/")
+        if file == files.STDIN_NAME:
+            return file
+        path = os.path.abspath(file)  # noqa: PTH100 - likewise
+        return (path_patterns.below(path, folder) or os.path.relpath(path, folder)).replace(os.sep, "/")
 
     return place
