@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from muster import cli
 from tests.sampling import every, sampled
 from validators import schema
-from validators.lint import files
+from validators.lint import configuration, files
 from validators.lint.documents import Document
 
 ROOT = Path(__file__).parents[2]
@@ -34,6 +34,17 @@ RETIRED = {
     "spec": {"podGroups": [{"name": "workers", "policy": {"gang": {"minCount": 2}}}]},
 }
 """Workload of a version that no case table has."""
+
+CONFIGURATION = {
+    "profile": "upstream",
+    "kubernetes": "1.37",
+    "gates": {"CompositePodGroup": False},
+    "rules": {"gang-minimum": "warning"},
+    "ignore": ["schema-enum"],
+    "overrides": [{"paths": ["legacy/"], "rules": {"gang-minimum": "off"}}],
+    "fail-on": "never",
+}
+"""Configuration file: the only schema that is not of an object."""
 
 
 def building_blocks() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -133,7 +144,9 @@ def test_generated_objects_have_the_same_failures(data: st.DataObject) -> None:
 
 @functools.cache
 def objects_of_kind(name: str) -> tuple[dict[str, Any], ...]:
-    """Draw objects of the cases of the kind of a schema."""
+    """Return the objects of the cases of the kind of a schema."""
+    if name == configuration.SCHEMA:
+        return (CONFIGURATION,)
     kind = SHAPES[name]["title"]
     return tuple(each for each in objects() if each.get("kind") == kind)
 
