@@ -61,7 +61,7 @@ def device_reason(refusals: NodeRefusals, reason: str, count: int) -> str:
 def matching(short: DeviceShortage) -> str:
     """Return the selectors of a request in words: `` with memory >= 80Gi``; empty if it has none."""
     words = selectors_in_words(short.selectors)
-    return f" that match the selectors of request {short.request}" if words is None else words
+    return f" matching the selectors of request {short.request}" if words is None else words
 
 
 def selectors_in_words(selectors: Iterable[str]) -> str | None:

@@ -73,8 +73,8 @@ MEMORY, MODEL = f"device.capacity['{DRIVER}'].memory", f'device.attributes["{DRI
         ([f"{MODEL} == 'a100'"], "with model == a100"),
         ([f"{MODEL} == 'a100' && {MEMORY}.compareTo(quantity('1Gi')) > 0"], "with model == a100 and memory > 1Gi"),
         ([f"{MODEL} != 'a100'", f"device.attributes['{DRIVER}'].index < 4"], "with model != a100 and index < 4"),
-        ([f"device.attributes['{DRIVER}'].?model.orValue('') == 'a100'"], "that match the selectors of request gpu"),
-        ([f"{MODEL} == 'a100' || {MODEL} == 'h100'"], "that match the selectors of request gpu"),
+        ([f"device.attributes['{DRIVER}'].?model.orValue('') == 'a100'"], "matching the selectors of request gpu"),
+        ([f"{MODEL} == 'a100' || {MODEL} == 'h100'"], "matching the selectors of request gpu"),
     ],
 )
 def test_selectors_in_words(expressions: list[str], words: str) -> None:
