@@ -23,7 +23,7 @@ FILES = 1000
 KEYSTROKES = 100
 LIMIT_SECONDS = 0.05
 WHOLE = 5
-"""Times that the whole workspace is linted anew."""
+"""Number of times that the whole workspace is linted again."""
 
 DOCUMENTS = """\
 apiVersion: scheduling.k8s.io/v1beta1

@@ -121,7 +121,7 @@ class Fix:
 
     @property
     def title(self) -> str:
-        """What the fix does, for people."""
+        """Description of the fix, for people."""
         return {
             Repair.RENAME: f"rename to {self.value!r}",
             Repair.REPLACE: f"replace with {self.value!r}",

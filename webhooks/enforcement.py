@@ -39,7 +39,7 @@ class EnforcementPolicy:
         return dataclasses.replace(self, namespace=mode)
 
     def mode(self, rule: str) -> Enforcement:
-        """Return the mode of *rule*: of rule and namespace the milder one, the default if neither has one.
+        """Return the mode of *rule*: the milder one of rule and namespace; the default if neither has a mode.
 
         The milder one is used because each mode that is not ``deny`` is a promise that requests are not refused.
         """

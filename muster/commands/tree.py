@@ -38,10 +38,10 @@ def tree(  # noqa: PLR0913 - one parameter an option
 ) -> int:
     """Print the trees in the manifests at FILE: files, directories, or - for standard input.
 
-    A Workload has its templates below it. A CompositePodGroup has its child groups, and a PodGroup its pods and Jobs. The findings of
-    muster lint are at their objects and templates. Pods of a group without findings are on one line.
+    A Workload has its templates below it. A CompositePodGroup has its child groups, and a PodGroup its pods and Jobs. Each finding of
+    muster lint is printed below its object or template. Pods of a group without findings are on one line.
 
-    Exit status: as that of muster lint.
+    Exit status: the same as that of muster lint.
     """
     if not paths:
         raise click.UsageError("give at least one FILE: a file, a directory, or - for standard input")

@@ -23,7 +23,7 @@ _HARD = frozenset({"NoSchedule", "NoExecute"})
 _EXHAUSTIBLE = (CPU, MEMORY, PODS)
 """Resources without which a node takes no more pods, whatever else is free."""
 WITHOUT_GROUP = Name("", "", "")
-"""Stands for the pods without a group."""
+"""Key of the pods without a group."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

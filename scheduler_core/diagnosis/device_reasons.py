@@ -1,4 +1,4 @@
-"""Wording of rejections by devices: the claims, the devices that they lack, and what excludes the others."""
+"""Wording of rejections by devices: the claims, the devices that they lack, and the reasons that exclude other devices."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Pods and groups beyond the minimum of a plan, added by greedy placement in the domains of the plan.
 
 Greedy placement compares each claim with a whole storage capacity.  If the claims need more together, the additions are made one by one,
-on nodes whose storage is enough.  None of the pods and groups that are left out then fits beside those that are placed, unless the budget
-of a search ends first.
+on nodes whose storage is enough.  No pod or group that is left out then fits in addition to the placed ones, unless the budget of a
+search ends first.
 """
 
 from __future__ import annotations

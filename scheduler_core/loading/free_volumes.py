@@ -20,7 +20,7 @@ from scheduler_core.model.wire import LabelSelector, NodeSelector
 NO_SIZE = np.iinfo(np.int64).max
 """Smallest size on a node without volumes."""
 _MOST_REQUESTS = 1000
-"""Number of claims above which those are forgotten that were used before."""
+"""Maximum number of remembered claims; above it, earlier ones are forgotten."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -66,9 +66,9 @@ class FreeVolumes:
         self._at_node: dict[int, list[int]] = {}
         self._totals: Counter[int] = Counter()
         self._local: Counter[int] = Counter()
-        """Those of them with node affinity."""
+        """Free volumes with node affinity."""
         self._wide: Counter[int] = Counter()
-        """Those of them that are on several nodes."""
+        """Free volumes on several nodes."""
         named = [(each.offer.size, name) for name, each in objects.volumes.items() if self._can_be_used(each)]
         for _, name in sorted(named):
             self._append(name, objects.volumes[name])

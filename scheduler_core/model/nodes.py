@@ -98,7 +98,7 @@ class NodeTable:
         reported: the same by name.
         storage: options of claims that wait for their first consumer, as set by ``report_storage``; None if they are not modelled.
         volume_rows: rows that count volumes, as set by ``count_volumes``.
-        volume_names: names of those of them that it has added at the end.
+        volume_names: names of the rows that it has added at the end.
         device_rows: interchangeable devices, as set by ``count_devices``; None if no pod has claims to allocate.
         counted: rows of ``device_rows``.
         device_reach: nodes that reach devices for each request of a claim, shape (nodes,), by specification; all nodes if it is not listed.

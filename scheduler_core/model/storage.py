@@ -168,7 +168,7 @@ class Storage:
         return sorted(self.volumes[index].name for index in {*options.everywhere}.union(*options.on_node.values()))
 
     def forget(self, requests: Container[ClaimRequest]) -> None:
-        """Compute options anew on their next use, except those of *requests* that are about one volume or one node."""
+        """Compute options again on their next use, except those of *requests* for one volume or one node."""
         kept = ((each, options) for each, options in self._options.items() if options.reserved >= 0 or options.selected != -1)
         self._options = {each: options for each, options in kept if each in requests}
 

@@ -177,7 +177,7 @@ class DeviceAllocation(StatefulPlugin):
         return self.claims.free_devices(pod, short, nodes) if self.claims is not None and self.used_by(pod.shape) else -1
 
     def broken_constraint(self, pod: PodRecord, node: int) -> tuple[str, AttributeConstraint] | None:
-        """Return the claim of *pod*, and its only constraint because of which *node* has no devices."""
+        """Return the claim of *pod* and its constraint that alone is why *node* has no devices."""
         return self.claims.broken_constraint(pod, node) if self.claims is not None and self.touches(pod) else None
 
     def exchanged(self, pod: PodRecord) -> bool:

@@ -1,8 +1,8 @@
 """Linting of files that change, as in an editor: the findings are those of ``lint_files.run`` for all files together.
 
-After a change of a file, a document is examined again only if its content changed, and validated together with the others
-only if its content changed or an object that its rules looked up.  While a file has an unreadable document, the objects
-that it had before remain known, so that references to them are not reported in the middle of an edit.
+After a change of a file, a document is examined again only if its content changed.  It is validated together with the other
+documents only if its content, or an object that its rules looked up, changed.  While a file has an unreadable document, the objects
+that it had before remain known, so that references to them are not reported during an edit.
 """
 
 from __future__ import annotations
@@ -243,7 +243,7 @@ def _objects(file: str, entries: Iterable[_Entry]) -> dict[Place, Object]:
 
 
 def _with_last_readable(objects: dict[Place, Object], before: Mapping[Place, Object]) -> dict[Place, Object]:
-    """Return *objects* and, after them, those of the last version whose name none of them has."""
+    """Return *objects* and, after them, objects of the last version with other names."""
     names = {(each.kind, namespace_of(each), each.metadata.name) for each in objects.values()}
     left = {at: each for at, each in before.items() if (each.kind, namespace_of(each), each.metadata.name) not in names}
     free = itertools.count(max((number for _, number in (*objects, *before)), default=0) + 1)

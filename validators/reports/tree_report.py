@@ -238,7 +238,7 @@ def _root_notes(node: GroupNode) -> list[str]:
 
 
 def _shortened(pods: Sequence[Branch]) -> list[Branch]:
-    """Return one branch for all pods without findings, and the others as they are."""
+    """Return one branch for all pods without findings, and the other branches as they are."""
     plain = [each for each in pods if each.kind == "Pod" and not each.findings]
     if len(plain) < 2:
         return [*pods]

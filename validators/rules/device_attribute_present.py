@@ -11,7 +11,7 @@ from validators.rules.base import CLAIMS, About, Context, DeviceSelectors, Examp
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Yield one error at each expression that a known device ends with an error.  No errors without a compiler of expressions."""
+    """Yield one error at each expression whose evaluation fails for a known device.  No errors without a compiler of expressions."""
     selectors = context.settings.selectors
     slices = [each for each in context.lookup.list_kind("ResourceSlice") or () if isinstance(each, ResourceSlice)]
     if selectors is None or not slices:

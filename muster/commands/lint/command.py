@@ -50,10 +50,10 @@ NOTHING_READ = 2
     help="Lowest severity of findings with which the exit status is 1.",
 )
 @click.option("--statistics", is_flag=True, help="Print the number of findings of each rule instead of the findings.")
-@click.option("--show-config", is_flag=True, help="Print the options after the configuration file, as YAML, and stop.")
+@click.option("--show-config", is_flag=True, help="Print the options in effect, with those of the configuration file, as YAML, and stop.")
 @click.option("--fix", is_flag=True, help="Apply safe fixes to the files: only a key or value is replaced; then lint the result.")
 @click.option("--diff", is_flag=True, help="With --fix: write no file, print the changes as a patch.")
-@click.option("--unsafe-fixes", is_flag=True, help="With --fix: apply fixes too that may not be what you want.")
+@click.option("--unsafe-fixes", is_flag=True, help="With --fix: also apply fixes that may not be what you want.")
 @click.option("--quiet", "-q", is_flag=True, help="Write nothing to standard output, only set the exit status.")
 @options.no_color
 def lint(  # noqa: PLR0913 - one parameter an option

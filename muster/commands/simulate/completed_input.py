@@ -34,7 +34,7 @@ class ClusterInput:
     unread: list[Problem] = dataclasses.field(default_factory=list)
     """Inputs of the rest of the cluster that could not be read; they are in *problems* too."""
     notes: list[Problem] = dataclasses.field(default_factory=list)
-    """What the groups and pods of controllers' objects cannot express, and objects that are taken to create no pods."""
+    """Losses of converted controllers' objects, and objects that are assumed to create no pods."""
 
 
 def complete(

@@ -102,7 +102,7 @@ def _notes(inputs: ClusterInput, others: Iterable[Problem]) -> tuple[Problem, ..
 
 
 def _part_scored(snapshot: ClusterSnapshot) -> Iterator[Problem]:
-    """Yield that kube-scheduler scores a part of the nodes by default; a percentage that is written is among the problems."""
+    """Yield a note that kube-scheduler scores a part of the nodes by default; a configured percentage is among the problems."""
     profiles = [DEFAULT_PROFILE] if snapshot.profiles.by_name is None else [*snapshot.profiles.by_name.values()]
     default = [each for each in profiles if each.percentage_of_nodes is None]
     if default and (text := part_scored(default[0], len(snapshot.nodes))):

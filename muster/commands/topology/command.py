@@ -165,7 +165,7 @@ def _resources(wanted: Sequence[str], present: Sequence[str]) -> list[str]:
 
 
 def _usual(amounts: Sequence[SurveyedAmount]) -> list[str]:
-    """Return cpu, memory, and as many devices as fit beside them, those in use first."""
+    """Return cpu, memory, and as many devices as the limit allows, those in use first."""
     devices = [each for each in amounts if each.resource not in {"cpu", "memory", "ephemeral-storage", "pods"}]
     devices.sort(key=lambda each: (not each.used, each.resource))
     present = {each.resource for each in amounts}

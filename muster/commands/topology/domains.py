@@ -33,7 +33,7 @@ class SurveyedDomain:
         nodes: number of nodes.
         closed: number of nodes whose free capacity is unusable.
         amounts: of each resource.
-        groups: number of running pods by PodGroup; ``WITHOUT_GROUP`` stands for pods without one.
+        groups: number of running pods by PodGroup; ``WITHOUT_GROUP`` is the key of pods without one.
         parts: the domains inside it.
         members: its nodes, if requested; only of domains without parts.
 

@@ -177,7 +177,7 @@ class Facts:
         return {names[row]: size if row == CPU else size * 1000 for row, size in measure.sizes.items()}
 
     def counted(self, proof: Mapping[str, Any]) -> dict[str, Counted]:
-        """Return what the measures of *proof* count besides the allocatable resources of nodes, by name."""
+        """Return what the measures of *proof* count in addition to the allocatable resources of nodes, by name."""
         names, stack = set[str](), [proof]
         while stack:
             each = stack.pop()

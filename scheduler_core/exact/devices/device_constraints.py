@@ -85,7 +85,7 @@ class DeviceConstraints:
         self._claims.forget(pod)
 
     def reach(self, node: int) -> Hashable:
-        """Return the same for nodes with exchangeable devices, and the same ones of those that other nodes reach too."""
+        """Return a key that is equal for nodes whose own devices are exchangeable and that reach the same shared devices."""
         return self._claims.found.states.reach(node)
 
     def use(self, node: int) -> Hashable:

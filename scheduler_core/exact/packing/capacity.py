@@ -238,7 +238,7 @@ class Capacity:
     def _pack_with_devices(
         self, devices: DeviceConstraints, nodes: Nodes, demands: Sequence[Demand], pods: list[EqualPods], coupled: list[int]
     ) -> Packed | None:
-        """Return the same for pods with devices that requests do not count."""
+        """Return a packing with pods whose devices requests do not count (*coupled*); None if there is none."""
         if any(int(each.slots.sum()) < each.count for each in pods):
             return None
         others = [number for number in range(len(pods)) if number not in coupled]

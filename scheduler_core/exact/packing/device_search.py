@@ -150,7 +150,7 @@ class DeviceSearch:
                 yield node
 
     def _state(self, index: int) -> Hashable:
-        """Return the same for states with the same result for the pods from *index* on."""
+        """Return a key of the state: with equal keys, the search for the pods from *index* on has the same result."""
         touched = sorted(map(self._node_state, self._contents), key=repr)
         return index, tuple(touched), self._constraints.pending()
 
@@ -168,7 +168,7 @@ class DeviceSearch:
         return [numbers.setdefault(key, len(numbers)) for key in keys]
 
     def _pack_others(self) -> Packed | None:
-        """Return the packing of all pods, those with uncounted devices as they are placed; None if the others do not fit."""
+        """Return the packing of all pods: pods with uncounted devices keep their nodes; None if the other pods do not fit."""
         placed: Packed = [np.zeros(len(self._nodes), dtype=np.int64) for _ in self._coupled]
         for node, counts in self._contents.items():
             for number, count in enumerate(counts):

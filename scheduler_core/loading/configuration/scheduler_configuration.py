@@ -44,7 +44,7 @@ class SchedulerConfiguration:
 
 
 def part_scored(profile: SchedulerProfile, nodes: int | None = None) -> str:
-    """Return that kube-scheduler scores a part of *nodes*, the number of nodes of the cluster; empty if it scores all that are feasible."""
+    """Return the message that kube-scheduler scores a part of *nodes* (number of nodes of the cluster); empty if it scores all feasible ones."""
     if nodes is None:
         return (
             f"every feasible node is scored; of a domain or cluster with more than {SCORED_WHOLE} nodes kube-scheduler scores a part, "

@@ -64,7 +64,7 @@ class Allocator:
         self._most = 0
 
     def solutions(self, named: Container[int], most: int) -> list[Solution]:
-        """Return the solutions, of those that use as many devices of each kind only one; *most* of them at most.
+        """Return at most *most* solutions; of solutions that use equally many devices of each kind, only one is returned.
 
         For the claims with the indices *named*, solutions with different devices are different.
 
@@ -115,7 +115,7 @@ class Allocator:
             return []
 
     def most(self, wanted: Wanted, count: int) -> int | None:
-        """Return how often *count* free devices match *wanted* at most; None if devices can have several users."""
+        """Return how many times *count* free devices can be given to *wanted*; None if devices can have several users."""
         if wanted.alternative.admin:
             return None
         able = [device for pool in self._views for device in pool.devices if self._is_able(wanted, device)]

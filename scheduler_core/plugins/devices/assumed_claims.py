@@ -216,7 +216,7 @@ class AssumedClaims:
         return -1
 
     def broken_constraint(self, pod: PodRecord, node: int) -> tuple[str, AttributeConstraint] | None:
-        """Return the claim of *pod* and its only constraint because of which *node* has no devices; None if there is not one reason."""
+        """Return the claim of *pod* and its constraint that alone is why *node* has no devices; None without a single reason."""
         plan = self._plan(pod)
         return None if plan.refusal else self.found.broken_constraint(self._fresh(pod, plan, node).specs, node)
 

@@ -32,7 +32,7 @@ class NodeStates:
         return tuple([(self._state(pool), self._reached(pool, node) if pool.selective else None) for pool in pools])
 
     def kind(self, device: PoolDevice) -> Hashable:
-        """Return the same for devices that can be exchanged in the present state."""
+        """Return a key that is equal for devices that can be exchanged in the present state."""
         if (kind := self._kinds.get(device)) is None:
             reach = device.published.node, device.published.selector, device.published.everywhere
             kind = self._kinds[device] = device.id[:2], self._content(device), reach
@@ -52,7 +52,7 @@ class NodeStates:
         return known[1]
 
     def reach(self, node: int) -> Hashable:
-        """Return the same for nodes that reach exchangeable devices, and the same ones of those that other nodes reach too."""
+        """Return a key that is equal for nodes whose own devices are exchangeable and that reach the same shared devices."""
         pools = self._pools.on(node)
         return tuple(
             [self._state(pool) if self._pools.is_local(pool.name, node) else (pool.name, self._reached(pool, node)) for pool in pools]
@@ -74,7 +74,7 @@ class NodeStates:
         return structure, used
 
     def _structure(self, pool: NodePool) -> Hashable:
-        """Return the same for pools that differ in names only."""
+        """Return a key that is equal for pools that differ only in names."""
         counters = tuple((name, tuple(sorted(values.items()))) for name, values in sorted(pool.counters.items()))
         # The name of an unusable pool is in the message.
         name = pool.name if not pool.usable else pool.name[0]

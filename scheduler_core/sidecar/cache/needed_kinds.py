@@ -46,7 +46,7 @@ class Unlisted:
 
 
 class NeededKinds:
-    """Kinds of ``ON_DEMAND`` that are needed, and those of them that are not listed."""
+    """Kinds of ``ON_DEMAND`` that are needed, and the needed kinds that are not listed."""
 
     def __init__(self) -> None:
         self._needed: set[str] = set()

@@ -47,7 +47,7 @@ class NodeUsage:
         self._placement_state: LivePlacementState | None = None
         """None after a node or resource was added or removed."""
         self._stale = False
-        """Whether a node changed since the placement state was built."""
+        """True if a node changed since the placement state was built."""
         self._shapes: dict[tuple[PodForm, Images], PodShape] = {}
         self._images: set[str] = set()
         """Names of images that a known pod has, or had since the placement state was built."""

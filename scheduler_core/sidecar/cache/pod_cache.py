@@ -35,7 +35,7 @@ class LivePod:
     pod_scheduled: Condition | None
     """Its condition PodScheduled, as watched or as last written."""
     names_extended: bool = False
-    """Whether its status names a claim for extended resources."""
+    """True if its status names a claim for extended resources."""
     assumed: str = ""
     """Node of a bind or gate removal that is in flight, or confirmed but not yet watched; empty if none."""
     assumed_volumes: Mapping[str, str] = dataclasses.field(default_factory=dict)

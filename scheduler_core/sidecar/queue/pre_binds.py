@@ -10,7 +10,7 @@ from scheduler_core.sidecar.queue.states import Event, PreBinding
 from scheduler_core.sidecar.writes import PreBindWrite, Ref, WriteOutcome
 
 RECHECK_SECONDS = 1.0
-"""Interval at which volumes and devices that are not bound yet are looked at, as kube-scheduler does for volumes."""
+"""Interval at which volumes and devices that are not bound yet are checked, as kube-scheduler does for volumes."""
 
 
 class PreBindsInFlight:

@@ -1,4 +1,4 @@
-"""Carries out writes to claims to devices, each with several requests in order."""
+"""Writer of claims to devices: each write is several requests in order."""
 
 from __future__ import annotations
 

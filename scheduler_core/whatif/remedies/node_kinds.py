@@ -103,7 +103,7 @@ def _larger(capacity: PresentCapacity, area: DomainCapacity, where: str) -> list
         return []
     fixed = nodes.limit_rows.keys() | nodes.counted
     if any(nodes.allocatable[row, suitable[0]] < amount for row, amount in requested.items() if row in fixed):
-        # No size of a node changes how many volumes its drivers attach, or how many devices it has.
+        # The size of a node does not change how many volumes its drivers attach, or how many devices it has.
         return []
     companions, companion_requests = capacity.companions(suitable[0])
     total = {row: amount + int(companion_requests[row]) for row, amount in requested.items()}

@@ -40,7 +40,7 @@ class ProvidingDevices:
         self._waiting = [pod for pod in finding.subject.waiting if any(need.allocates or need.refusal for need in pod.shape.devices)]
 
     def keep(self, most_areas: int) -> None:
-        """Try all changes: those of claims first, then more devices in the domains with the most capacity besides devices."""
+        """Try all changes: those of claims first, then more devices in the domains with the most other capacity."""
         objects = self._capacity.snapshot.devices
         if not self._waiting or objects is None:
             return

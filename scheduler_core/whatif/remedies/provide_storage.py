@@ -139,7 +139,7 @@ class ProvidingStorage:
         return Counter({key: size + capacities[key].taken for key, size in used.items()})
 
     def _lowered(self, capacities: Sequence[Capacity]) -> Sequence[Capacity]:
-        """Return *capacities*, those that are raised only for the sum of volumes as little as works."""
+        """Return *capacities*; one that is raised only for a sum of volumes gets the smallest value that works."""
         for number, each in enumerate(capacities):
             claims = [request for pod in self._waiting for _, request in _claims(pod) if request.storage_class == each.storage_class]
             sums = itertools.accumulate(sorted(request.size or 0 for request in claims))

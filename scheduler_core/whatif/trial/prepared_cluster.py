@@ -227,7 +227,7 @@ class PreparedCluster:
     def _solver(self, state: PlacementState) -> Greedy:
         if self._options.strategy != "complete":
             return Greedy(state)
-        # A trial only asks whether the root is placed.
+        # A trial needs only the result that the root is placed or not.
         return Complete(state, min(self.steps, self._options.budget), explains=False)
 
     def _known_solver(self) -> Greedy:

@@ -53,7 +53,7 @@ def _of_resources(resources: Mapping[str, Any], at: str) -> Iterator[str]:
 
 
 def _wrong(name: str, written: Any) -> str:
-    """Return what is wrong with an amount; empty if nothing is, or if it is no quantity, which the reader of the pod reports."""
+    """Return the error of an amount; empty if it is valid, or not a quantity (the reader of the pod reports that)."""
     amount = _exact(written)
     if amount < 0:
         return f'"{written}": must be greater than or equal to 0'
