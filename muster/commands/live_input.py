@@ -30,10 +30,10 @@ def options(command: Command) -> Command:
 
 
 def refuse_contradictions(*, cluster: bool, objects: tuple[str, ...], kubeconfig: str | None, context: str | None) -> None:
-    """Refuse options that do not go together.
+    """Refuse options that contradict each other.
 
     Raises:
-        click.UsageError: they do not.
+        click.UsageError: two options contradict each other.
 
     """
     if cluster and objects:
@@ -46,7 +46,7 @@ def read_live(kubeconfig: str | None, context: str | None, progress: Progress) -
     """Return the objects of the live cluster.
 
     Raises:
-        click.UsageError: it cannot be read.
+        click.UsageError: the cluster cannot be read.
 
     """
     extras.require("cluster")

@@ -17,7 +17,7 @@ class DeviceHolders:
     """Shapes of running pods that request the counted devices which their eviction frees.
 
     kube-scheduler frees no device when it tries an eviction (*freed* False).  Otherwise a claim that is reserved for one pod alone is free
-    when the pod leaves.  Devices of claims with several users are not counted in rows.
+    when the pod is evicted.  Devices of claims with several users are not counted in rows.
     """
 
     def __init__(self, *, freed: bool) -> None:

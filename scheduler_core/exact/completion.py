@@ -139,7 +139,7 @@ class LimitedCompletion(Completion):
             self._assume(one, outcome)
             self._in_use.add_pods([(pod, node)])
         elif not self._greedy.state.stateful.touches(pod) and not any(need.request and need.request.shared for need in pod.shape.volumes):
-            # Nothing is taken away again, so an equal pod does not fit later.
+            # No capacity is released here, so an equal pod does not fit later.
             self._failed.add(kind)
         return node
 

@@ -1,8 +1,8 @@
 """Domains that static filters leave to the minimum of a group, known before anything is tried there.
 
-Bound volumes are the usual reason: a claim whose volume is in one zone excludes all racks of other zones.  So does a claim to devices that
-is allocated, or that only some nodes reach devices for.  The verdict of a static filter
-is independent of other pods, so the excluded domains of a group are computed once.
+Bound volumes are the usual reason: a claim whose volume is in one zone excludes all racks of other zones.  A claim to
+devices excludes the domains that do not reach its allocated devices, or any devices for it.  The verdict of a static filter is
+independent of other pods, so the excluded domains of a group are computed once.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Fixes of findings as edits of the text: only the key or the value of a field is replaced.
 
-Comments, order, quotes and anchors stay.  A fix of a value that aliases repeat elsewhere is not safe.  A field that is written by an alias, a merged mapping or with a tag has no fix.
+Comments, order, quotes and anchors stay.  A fix of a value that aliases repeat elsewhere is not safe.
+A field that is written by an alias, a merged mapping or with a tag has no fix.
 """
 
 from __future__ import annotations

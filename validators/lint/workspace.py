@@ -181,7 +181,7 @@ class Workspace:
         self._set_reads(entry, frozenset(lookup.reads))
         if tree is not None:
             tree.entries.add(entry)
-            # A tree has a cache of what the nodes of the lookup mean for it.
+            # The tree caches the results of these lookups.
             self._set_reads(tree, tree.reads | {key for key in lookup.reads if key[0] in {"kind", "known"}})
 
     def _tree_of(self, group: Group) -> _Tree:

@@ -159,7 +159,7 @@ def severities(
     """Return the severities by rule, and the function that returns the severity of a rule in a file if it has another one there.
 
     Raises:
-        click.UsageError: a rule does not exist, or a pattern of the file has no meaning.
+        click.UsageError: a rule does not exist, or a pattern of the file is invalid.
 
     """
     from muster.commands import options as shared

@@ -27,7 +27,7 @@ def filters(exclude: Sequence[str], include: Sequence[str], bases: Sequence[str]
     They are relative to each of *bases*, or to the configuration file if they are written there.
 
     Raises:
-        click.BadParameter: a pattern has no meaning.
+        click.BadParameter: a pattern is invalid.
 
     """
     from validators.lint.discovery import Filters

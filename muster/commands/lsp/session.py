@@ -1,7 +1,7 @@
 """Files of a workspace, on disk and open in the editor, with their findings.
 
-An open file has the text of the editor.  Of the files in the folders of the workspace, those are linted that ``muster lint``
-reads.  A file outside of all folders is linted while it is open.
+An open file has the text of the editor.  A file in a folder of the workspace is linted if ``muster lint`` reads it.
+A file outside all folders is linted while it is open.
 """
 
 from __future__ import annotations

@@ -55,8 +55,8 @@ def topology(  # noqa: PLR0913 - one parameter an option
     """Show the topology of a cluster as a tree: its levels by node labels, the widest first, and for each domain its capacity.
 
     KEY is a node label, such as topology.kubernetes.io/zone, or an attribute of --device-topology. Without a KEY, the levels are the
-    topology keys of the groups, these attributes, and the well-known labels of regions, zones, blocks and racks. The cluster is --objects (a snapshot, manifests, kubectl's JSON,
-    directories, - for standard input) or, with --cluster, the live cluster of the kubeconfig.
+    topology keys of the groups, these attributes, and the well-known labels of regions, zones, blocks and racks. The cluster is --objects
+    (a snapshot, manifests, kubectl's JSON, directories, - for standard input) or, with --cluster, the live cluster of the kubeconfig.
 
     Each bar shows the used, free and unusable part of a resource. Used is what running pods request. Capacity is unusable if it is
     free on a node that takes no new pods: one that is cordoned, not ready or under pressure, or whose cpu, memory or pod slots are
@@ -104,7 +104,7 @@ def _attributes(texts: Sequence[str]) -> list[str]:
     """Return the attributes of ``--device-topology``.
 
     Raises:
-        click.BadParameter: one has no domain.
+        click.BadParameter: an attribute has no domain.
 
     """
     from scheduler_core.model.options import is_device_attribute
@@ -121,7 +121,7 @@ def _refuse_no_key(key: str) -> None:
     """Refuse a KEY that cannot be the key of a label.
 
     Raises:
-        click.BadParameter: it cannot.
+        click.BadParameter: a KEY is not a valid label key.
 
     """
     from validators import content
@@ -138,7 +138,7 @@ def _refuse_unknown_keys(keys: Sequence[str], nodes: NodeTable) -> None:
     """Refuse a KEY that no node has; a similar one is named.
 
     Raises:
-        click.BadParameter: no node has it.
+        click.BadParameter: no node has a KEY.
 
     """
     from scheduler_core.loading.label_suggestions import LabelSuggestions
@@ -154,7 +154,7 @@ def _resources(wanted: Sequence[str], present: Sequence[str]) -> list[str]:
     """Return the resources to show, each once.
 
     Raises:
-        click.BadParameter: no node has one.
+        click.BadParameter: no node has a requested resource.
 
     """
     for name in wanted:

@@ -51,7 +51,7 @@ class DeviceSearch:
         budget: StepBudget,
     ) -> None:
         self._constraints = constraints
-        # The most confined pods first: every later pod depends on what they leave.
+        # The most confined pods first: later pods get the remaining devices.
         spare = [int(each.pods.slots.sum()) - each.pods.count for each in coupled]
         self._order = sorted(range(len(coupled)), key=lambda number: (spare[number], number))
         self._coupled = [coupled[number] for number in self._order]

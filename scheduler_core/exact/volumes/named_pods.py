@@ -1,7 +1,7 @@
 """Variants of shapes for pods with volumes that other pods use too: equal shapes then have equal constraints.
 
-Pods whose volumes requests count need no variants.  A shape does not name the volumes of a pod, so that equal pods share it.  Here pods with different names of such volumes get different
-shapes.
+Pods whose volumes requests count need no variants.  A shape does not name the volumes of a pod, so that equal pods share it.
+Here pods with different names of such volumes get different shapes.
 """
 
 from __future__ import annotations

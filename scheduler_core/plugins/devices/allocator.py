@@ -34,8 +34,8 @@ class UnfinishedSearchError(AllocationError):
 class Allocator:
     """Search for the claims of one pod on one node.
 
-    With *kinds*, of the devices of one kind only the first is tried for a device of a request.  A request that kube-scheduler cannot evaluate
-    is one that a device does not match, instead of an error.
+    With *kinds*, only the first device of each kind is tried for a device of a request.  A device does not match a request that
+    kube-scheduler cannot evaluate for it; without *kinds* this is an error.
 
     Attributes:
         tried: number of devices that were tried.

@@ -111,7 +111,7 @@ class NodeAllocations:
     def ways(self, serial: int, claims: FreshClaims, node: int, named: frozenset[int], most: int) -> tuple[list[list[Allocation]], bool]:
         """Return the ways to allocate *claims*, *most* at most, and whether these are all; arguments as for ``on``.
 
-        Of ways that use as many devices of each kind only one is returned, unless the devices of the claims *named* differ.
+        Only one of the ways that use equally many devices of each kind is returned, unless the devices of the claims *named* differ.
         """
         at = serial, claims.positions, claims.resources, named, most, self.states.state(node)
         if (known := self._ways.get(at)) is None:

@@ -22,8 +22,8 @@ class ClaimCounts:
     """Claims of pods that wait for their first consumer.
 
     Attributes:
-        changed: whether the demand is another one than at the last call of ``demand``.
-        counts_pods: whether the number of pods matters.
+        changed: True if the demand differs from that of the last call of ``demand``.
+        counts_pods: True if the number of pods matters.
 
     """
 
