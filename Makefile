@@ -18,7 +18,7 @@ LOCK := requirements-ci.txt
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # More than the cores: tests on a control plane mostly wait.
-JOBS ?= 4
+JOBS ?= 5
 
 .PHONY: demo test lint bench bench-cluster soak docs docs-site cluster-assets install dev clean
 .DELETE_ON_ERROR:
