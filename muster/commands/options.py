@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from scheduler_core.model.options import COMPLETE, ON, STRATEGIES, SWITCH
+from scheduler_core.model.options import COMPLETE, ON, STRATEGIES, SWITCH, is_device_attribute
 from validators.rules.base import Profile, Settings, Severity
 from validators.versions import releases
 
@@ -74,9 +74,21 @@ rank_order = click.option(
 )
 budget = click.option("--budget", type=click.IntRange(1), metavar="STEPS", help="Maximum number of search steps for a root.")
 ignore = click.option("--ignore", multiple=True, metavar="FIELD", help="Ignore a field that is not modelled (repeatable).")
+
+
+def _device_attributes(_ctx: click.Context, _parameter: click.Parameter, texts: Sequence[str]) -> tuple[str, ...]:
+    """Return the attributes in *texts*, each separated by commas.  Raises click.BadParameter if one has no domain."""
+    attributes = tuple(each.strip() for text in texts for each in text.split(","))
+    for each in attributes:
+        if not is_device_attribute(each):
+            raise _mistake("--device-topology", f"{each!r} must be an attribute with its domain, such as gpu.example.com/clique")
+    return attributes
+
+
 device_topology = click.option(
     "--device-topology",
     multiple=True,
+    callback=_device_attributes,
     metavar="ATTRIBUTE,...",
     help="Attribute of devices, such as gpu.example.com/clique, that is a topology key: a node is in the domain that its devices name"
     " (repeatable).",

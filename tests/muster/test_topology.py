@@ -239,8 +239,9 @@ def test_attributes_of_devices_are_levels():
     assert topology([*CLUSTER, *slices], f"{DRIVER}/clique")[0] == 2
 
 
-def test_an_attribute_has_its_domain():
-    status, _, problems = topology(CLUSTER, "--device-topology", "clique")
+@pytest.mark.parametrize("text", ["clique", "", "gpu.example.com/clique,", "a b/c"])
+def test_an_attribute_has_its_domain(text):
+    status, _, problems = topology(CLUSTER, "--device-topology", text)
 
     assert status == 2
-    assert "'clique' must be an attribute with its domain, such as gpu.example.com/clique" in problems
+    assert f"{text.rpartition(',')[2]!r} must be an attribute with its domain, such as gpu.example.com/clique" in problems

@@ -219,7 +219,8 @@ def _next(stage: Stage) -> None:
         (f"muster review {_near('reviews.jsonl')}", "the same reviews, answered without a server"),
         (f"muster simulate {_near('placement')} --evict", "the notebooks are evicted and the evaluation runs"),
         (f"muster simulate {_near('placement')} --add-nodes '1 like d2'", "what if rack d had one more node?"),
-        ("kubectl get nodes,pods -A -o json | muster simulate - MANIFESTS", "where your groups fit on your cluster"),
+        (f"muster topology --objects {_near('placement')}", "zones and racks, with used and free capacity"),
+        ("muster fit JOB.yaml --cluster", "whether your Job, JobSet or Deployment fits in your cluster, which is only read"),
         ("muster serve --help", "the server and all its settings"),
     ):
         stage.command(command)

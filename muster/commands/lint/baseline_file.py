@@ -39,7 +39,7 @@ def without_known(report: Report, path: str, settings: Settings) -> Report:
         off = {rule for rule, severity in settings.severities if severity is Severity.OFF}
         remaining, stale = baseline.apply(report, baseline.read(content.decode("utf-8")), _place(path), off)
     except OSError as error:
-        raise click.UsageError(f"--baseline {path}: {(error.strerror or str(error)).lower()}") from None
+        raise click.UsageError(f"--baseline {path}: {(error.strerror or str(error)).lower()}; --write-baseline writes one") from None
     except (UnicodeDecodeError, baseline.BaselineError) as error:
         raise click.UsageError(f"--baseline {path}: {error}") from None
     if stale:

@@ -64,7 +64,7 @@ def _of_kind(names: Sequence[str], form: str) -> str:
     kind = kinds.get(names[0].lower())
     if kind is None:
         raise click.UsageError(
-            f"there is no schema of kind {names[0]!r}{options.near(names[0], kinds.values())}; known: {', '.join(kinds.values())}"
+            f"there is no schema of kind {names[0]!r}{options.near(names[0], kinds.values())}; known: {', '.join((*kinds.values(), CONFIGURATION))}"
         )
     if form != FORMATS[0]:
         raise click.UsageError("--format openapi is for --building-blocks")

@@ -71,7 +71,6 @@ def topology(  # noqa: PLR0913 - one parameter an option
         raise click.UsageError("give --objects PATH, or --cluster for the live cluster")
     for key in keys:
         _refuse_no_key(key)
-    attributes = _attributes(device_topology)
     from muster.commands.progress import Progress
     from muster.commands.simulate import cluster_input
     from muster.commands.topology import domains, report
@@ -82,7 +81,7 @@ def topology(  # noqa: PLR0913 - one parameter an option
         known = live_input.read_live(kubeconfig, context, progress) if cluster else None
         inputs = known or cluster_input.read_files(objects, progress)
         progress.show("reading nodes and pods")
-        snapshot = load(inputs.objects, device_topology=attributes)
+        snapshot = load(inputs.objects, device_topology=device_topology)
     finally:
         progress.end()
     if not len(snapshot.nodes):
@@ -98,23 +97,6 @@ def topology(  # noqa: PLR0913 - one parameter an option
         standard_output.write(report.as_text(whole, chosen or _usual(whole.amounts), colour=colour, every=verbose))
     _report(problems)
     return INCOMPLETE if problems else COMPLETE
-
-
-def _attributes(texts: Sequence[str]) -> list[str]:
-    """Return the attributes of ``--device-topology``.
-
-    Raises:
-        click.BadParameter: an attribute has no domain.
-
-    """
-    from scheduler_core.model.options import is_device_attribute
-
-    names = [name for text in texts for each in text.split(",") if (name := each.strip())]
-    for name in names:
-        if not is_device_attribute(name):
-            message = f"{name!r} must be an attribute with its domain, such as gpu.example.com/clique"
-            raise click.BadParameter(message, param_hint="--device-topology")
-    return names
 
 
 def _refuse_no_key(key: str) -> None:
