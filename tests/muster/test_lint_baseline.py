@@ -87,11 +87,50 @@ def test_a_baseline_is_not_written_to_standard_output() -> None:
     assert "--write-baseline: give a file" in answer.stderr
 
 
+def entries(file: str = BASELINE) -> list[tuple[str, str]]:
+    """Return file and rule of each entry."""
+    return [(each["file"], each["rule"]) for each in json.loads(Path(file).read_text(encoding="utf-8"))["findings"]]
+
+
 def test_what_cannot_be_read_is_never_part_of_it() -> None:
     Path("a.yaml").write_text("a: [", encoding="utf-8")
 
-    assert 2 == lint(".", "--write-baseline", BASELINE).exit_code
-    assert [] == json.loads(Path(BASELINE).read_text(encoding="utf-8"))["findings"]
+    assert 2 == lint(".", "--write-baseline", ".new.json").exit_code
+    assert [] == entries(".new.json")
+
+
+def test_writing_it_again_keeps_what_the_run_says_nothing_about() -> None:
+    Path("sub/b.yaml").write_text(BAD.replace("workers", "others"), encoding="utf-8")
+    both = [("a.yaml", "gang-minimum"), ("sub/b.yaml", "gang-minimum")]
+    lint("sub", "--write-baseline", BASELINE)
+    assert both == entries()
+
+    lint(".", "--select", "topology-single", "--write-baseline", BASELINE)
+    assert both == entries()
+
+    Path("a.yaml").write_text("a: [", encoding="utf-8")
+    lint(".", "--write-baseline", BASELINE)
+    assert both == entries()
+
+    Path("a.yaml").unlink()
+    lint(".", "--write-baseline", BASELINE)
+    assert both[1:] == entries()
+
+    Path("sub/b.yaml").write_text(BAD.replace("minCount: 0", "minCount: 2"), encoding="utf-8")
+    lint(".", "--write-baseline", BASELINE)
+    assert [] == entries()
+
+
+def test_a_file_that_is_no_baseline_is_never_overwritten() -> None:
+    before = Path("a.yaml").read_bytes()
+    answer = lint(".", "--write-baseline", "a.yaml")
+
+    assert (2, before) == (answer.exit_code, Path("a.yaml").read_bytes())
+    assert "--write-baseline a.yaml: must be JSON as `--write-baseline` writes it" in answer.stderr
+
+
+def test_it_is_not_written_with_a_patch() -> None:
+    assert "exclude each other" in lint(".", "--fix", "--diff", "--write-baseline", BASELINE).stderr
 
 
 def test_the_file_does_not_depend_on_the_order_of_the_input() -> None:

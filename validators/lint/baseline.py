@@ -28,12 +28,12 @@ class BaselineError(ValueError):
 class Baseline:
     """Number of known findings of each entry: file, object, field, rule."""
 
-    entries: collections.Counter[_Entry]
+    entries: collections.Counter[_Entry] = dataclasses.field(default_factory=collections.Counter)
 
 
-def of_report(report: Report, place: Callable[[str], str]) -> str:
-    """Return the baseline with all findings of *report*, as JSON in order; what could not be read is never part of it."""
-    numbers = collections.Counter(_entry(each, place) for each in report.findings if each.rule != UNREADABLE)
+def of_report(report: Report, place: Callable[[str], str], others: Baseline) -> str:
+    """Return the baseline with all findings of *report* and *others*, as JSON in order; what could not be read is never part of it."""
+    numbers = others.entries + collections.Counter(_entry(each, place) for each in report.findings if each.rule != UNREADABLE)
     findings = [dict(zip(_KEYS, entry, strict=True)) | {"count": number} for entry, number in sorted(numbers.items())]
     return json.dumps({"version": VERSION, "findings": findings}, ensure_ascii=False, indent=1) + "\n"
 
@@ -70,6 +70,13 @@ def _read_entry(number: int, content: Any) -> _Entry:
     return content["file"], content["document"], content["field"], content["rule"]
 
 
+def without_judged(baseline: Baseline, report: Report, place: Callable[[str], str], off: Collection[str] = ()) -> Baseline:
+    """Return the entries that *report* says nothing about: of rules that are *off*, and of files that were not read."""
+    judged = {place(each) for each in report.files} - {place(each.file) for each in report.findings if each.rule == UNREADABLE}
+    entries = {entry: number for entry, number in baseline.entries.items() if entry[0] not in judged or entry[3] in off}
+    return Baseline(collections.Counter(entries))
+
+
 def apply(report: Report, baseline: Baseline, place: Callable[[str], str], off: Collection[str] = ()) -> tuple[Report, int]:
     """Return the report without the findings of *baseline*, and the number of its findings that no longer exist.
 
@@ -83,8 +90,7 @@ def apply(report: Report, baseline: Baseline, place: Callable[[str], str], off: 
             left[entry] -= 1
         else:
             remaining.append(each)
-    files = {place(each) for each in report.files}
-    stale = sum(number for entry, number in left.items() if entry[0] in files and entry[3] not in off)
+    stale = left.total() - without_judged(Baseline(left), report, place, off).entries.total()
     summary = dataclasses.replace(report.summary, baselined=len(report.findings) - len(remaining))
     return dataclasses.replace(report, summary=summary).with_findings(remaining), stale
 

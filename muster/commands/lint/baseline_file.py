@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import os
 from collections.abc import Callable
@@ -19,9 +20,21 @@ _LARGEST = 100_000_000
 """Limit for the size of the file, in bytes; a longer one is cut, and then is not JSON."""
 
 
-def write(report: Report, path: str) -> None:
-    """Write all findings of *report* to the file *path*, and report their number."""
-    to_file(path, baseline.of_report(report, _place(path)))
+def write(report: Report, path: str, settings: Settings) -> None:
+    """Write all findings of *report* to the file *path*, and report their number.
+
+    Of a baseline that is there, the entries stay that *report* says nothing about: of rules that are off, and of other files.
+
+    Raises:
+        click.UsageError: the file exists and is no baseline, or cannot be written.
+
+    """
+    place, others = _place(path), baseline.Baseline()
+    if os.path.lexists(path):
+        others = baseline.without_judged(_read(path, "--write-baseline"), report, place, _off(settings))
+        folder = Path(path).parent
+        others = baseline.Baseline(collections.Counter({each: n for each, n in others.entries.items() if (folder / each[0]).exists()}))
+    to_file(path, baseline.of_report(report, place, others))
     number = counted(report.summary.errors + report.summary.warnings, "finding")
     click.echo(f"muster lint: {number} written to {path}", err=True)
 
@@ -33,21 +46,30 @@ def without_known(report: Report, path: str, settings: Settings) -> Report:
         click.UsageError: the file cannot be read, or is no baseline.
 
     """
-    try:
-        with Path(path).open("rb") as file:
-            content = file.read(_LARGEST + 1)
-        off = {rule for rule, severity in settings.severities if severity is Severity.OFF}
-        remaining, stale = baseline.apply(report, baseline.read(content.decode("utf-8")), _place(path), off)
-    except OSError as error:
-        raise click.UsageError(f"--baseline {path}: {(error.strerror or str(error)).lower()}; --write-baseline writes one") from None
-    except (UnicodeDecodeError, baseline.BaselineError) as error:
-        raise click.UsageError(f"--baseline {path}: {error}") from None
+    remaining, stale = baseline.apply(report, _read(path, "--baseline"), _place(path), _off(settings))
     if stale:
         click.echo(
             f"muster lint: {path} is out of date: {counted(stale, 'finding')} no longer reported; write it again with --write-baseline",
             err=True,
         )
     return remaining
+
+
+def _read(path: str, option: str) -> baseline.Baseline:
+    try:
+        with Path(path).open("rb") as file:
+            return baseline.read(file.read(_LARGEST + 1).decode("utf-8"))
+    except FileNotFoundError:
+        raise click.UsageError(f"{option} {path}: no such file or directory; --write-baseline writes one") from None
+    except OSError as error:
+        raise click.UsageError(f"{option} {path}: {(error.strerror or str(error)).lower()}") from None
+    except (UnicodeDecodeError, baseline.BaselineError) as error:
+        raise click.UsageError(f"{option} {path}: {error}") from None
+
+
+def _off(settings: Settings) -> frozenset[str]:
+    """Return the rules that are off in all files."""
+    return frozenset(rule for rule, severity in settings.severities if severity is Severity.OFF)
 
 
 def _place(path: str) -> Callable[[str], str]:

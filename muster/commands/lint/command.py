@@ -104,6 +104,7 @@ def lint(  # noqa: PLR0913 - one parameter an option
     selection = inputs.filters(exclude, include)
     read, known = inputs.discovered(paths, selection), inputs.discovered(objects, selection).files
     _check_fix(paths, files, fix=fix, diff=diff, unsafe=unsafe_fixes)
+    _check_baseline(write_baseline, diff=diff)
     if fix:
         report, is_changed = _fixed(read, known, settings, diff=diff, unsafe=unsafe_fixes, quiet=quiet)
     else:
@@ -123,10 +124,8 @@ def lint(  # noqa: PLR0913 - one parameter an option
 def _without_known(report: Report, baseline: str | None, write_baseline: str | None, settings: Settings) -> Report:
     from muster.commands.lint import baseline_file
 
-    if write_baseline == options.STDOUT:
-        raise click.UsageError("--write-baseline: give a file; standard output has the report")
     if write_baseline is not None:
-        baseline_file.write(report, write_baseline)
+        baseline_file.write(report, write_baseline, settings)
         return baseline_file.without_known(report, write_baseline, settings)
     return report if baseline is None else baseline_file.without_known(report, baseline, settings)
 
@@ -156,6 +155,13 @@ def _check_fix(paths: Sequence[str], outputs: Sequence[tuple[str, str]], *, fix:
         raise click.UsageError("--fix needs files: standard input cannot be fixed; with --diff the changes are printed")
     if diff and any(file == options.STDOUT for _, file in outputs):
         raise click.UsageError("--output: standard output has the patch; give a file")
+
+
+def _check_baseline(write_baseline: str | None, *, diff: bool) -> None:
+    if write_baseline == options.STDOUT:
+        raise click.UsageError("--write-baseline: give a file; standard output has the report")
+    if write_baseline is not None and diff:
+        raise click.UsageError("--write-baseline and --diff exclude each other: with --diff no file is written")
 
 
 def _print_skipped(skipped: Mapping[str, int]) -> None:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 _META = "muster.configuration"
 _LARGEST = 1_000_000
 """Limit for the size of a configuration file, in bytes."""
-_PATHS = frozenset({"objects", "baseline"})
 _AS_IS = ("profile", "kubernetes", "select", "ignore", "exclude", "include")
 
 
