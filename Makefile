@@ -8,7 +8,7 @@
 # make docs    write the generated pages: the page of rules and docs/reference
 # make docs-site         build the site of docs/ into site/; a dead link or any other warning is an error
 # make clean   remove all files that the other targets created in this tree
-# make cluster-assets    build etcd, kubectl and Kubernetes for tests/cluster, once, into a cache; prints the folder
+# make cluster-assets    build etcd, kubectl and Kubernetes for tests/cluster, and helm and kubeconform, once, into a cache; prints the folder
 #
 # Needs Python 3.11 or newer: make demo PYTHON=python3.12
 
@@ -53,6 +53,7 @@ docs-site: dev
 # Needs Go and no virtual environment.  If KUBEBUILDER_ASSETS is set, it is used unchanged.
 cluster-assets:
 	@$(PYTHON) -m tests.cluster.programs
+	@$(PYTHON) -m tests.cluster.go_tools
 
 install: $(VENV)/.installed
 dev: $(VENV)/.dev

@@ -111,7 +111,7 @@ def build() -> Path:
     """
     target = cached()
     if not target.is_dir():
-        _build_once(target, _build_programs)
+        build_once(target, _build_programs)
     return target
 
 
@@ -123,7 +123,7 @@ def build_judge() -> Path:
     """
     target = _judge()
     if not target.exists():
-        _build_once(target, lambda created: _go_build("./selectors", created))
+        build_once(target, lambda created: go_build("./selectors", created))
     return target
 
 
@@ -132,7 +132,7 @@ def _judge() -> Path:
     return cached().parent / f"selectors-{hashlib.sha256(content).hexdigest()[:12]}"
 
 
-def _build_once(target: Path, build_at: Callable[[Path], None]) -> None:
+def build_once(target: Path, build_at: Callable[[Path], None]) -> None:
     """Build *target* whole or not at all: it gets its name when everything is in it.  Two builds at once would take twice as long each."""
     if shutil.which("go") is None:
         raise MissingError(f"go must be installed to build the control plane of the tests, or {FOLDER} must name a folder of one")
@@ -152,16 +152,18 @@ def _build_programs(folder: Path) -> None:
     print(f"building etcd, kubectl and Kubernetes {version}: some minutes, once", file=sys.stderr)
     folder.mkdir()
     flags = f"-s -w -X {base}.gitVersion={version} -X {base}.gitMajor={major} -X {base}.gitMinor={minor}"
-    _go_build(".", folder / ONE_PROGRAM, "-ldflags", flags)
+    go_build(".", folder / ONE_PROGRAM, "-ldflags", flags)
     for name in NAMES:
         (folder / name).symlink_to(ONE_PROGRAM)
 
 
-def _go_build(package: str, output: Path, *flags: str) -> None:
+def go_build(package: str, output: Path, *flags: str, module: Path | None = None) -> None:
+    """Build *package* of the module in the folder *module*, by default that of the control plane.  Raises MissingError."""
+    folder = module or MODULE
     command = ["go", "build", "-trimpath", "-buildvcs=false", *flags, "-o", str(output), package]
-    done = subprocess.run(command, cwd=MODULE, env={**os.environ, "CGO_ENABLED": "0"}, stdout=sys.stderr, check=False)
+    done = subprocess.run(command, cwd=folder, env={**os.environ, "CGO_ENABLED": "0"}, stdout=sys.stderr, check=False)
     if done.returncode:
-        raise MissingError(f"go build in {MODULE} failed with exit status {done.returncode}")
+        raise MissingError(f"go build in {folder} failed with exit status {done.returncode}")
 
 
 def main() -> int:

@@ -6,10 +6,11 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from tests.cluster import programs
+from tests.cluster import go_tools, programs
 
 
 def fake(folder, name, told="Kubernetes v1.37.1"):
@@ -131,3 +132,20 @@ chmod +x "$2"
 
     messages = [subprocess.run([folder / name], capture_output=True, text=True, check=True).stdout.strip() for name in programs.NAMES]
     assert list(programs.NAMES) == messages
+
+
+@pytest.mark.parametrize("name", go_tools.NAMES)
+def test_a_tool_is_built_once_of_its_own_module(nowhere, monkeypatch, name):
+    with pytest.raises(programs.MissingError, match=f"`make cluster-assets` builds {name} "):
+        go_tools.find(name)
+    go = nowhere / "go"
+    go.write_text('#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\necho "$PWD $3" > "$2"\n', encoding="utf-8")
+    go.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{nowhere}:{os.environ['PATH']}")
+
+    built = go_tools.build(name)
+    go.unlink()
+
+    folder, package = built.read_text(encoding="utf-8").split()
+    assert (programs.MODULE / name, f"cmd/{name}") == (Path(folder), package[-len(f"cmd/{name}") :])
+    assert built == go_tools.build(name) == go_tools.find(name)
