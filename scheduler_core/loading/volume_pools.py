@@ -15,12 +15,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import numpy as np
 
 from scheduler_core.loading.free_volumes import FreeVolumes
+from scheduler_core.model.counted_sets import are_nested, new_name, pools
 from scheduler_core.model.delayed_claims import ClaimRequest, class_and_size
 from scheduler_core.model.nodes import PODS, Bools, Ints, NodeTable
 from scheduler_core.model.storage import PooledClaim, Storage
 
-_MOST_SETS = 64
-"""Number of sets of volumes in a pool above which they are not counted."""
 _Set = frozenset[int]
 """Volumes, as the keys of their groups."""
 
@@ -62,7 +61,7 @@ def volume_numbers(table: NodeTable, free: FreeVolumes, demand: ClaimDemand, kno
     sets = {each: _volumes_of(storage, free, each) for each in sorted(demand.requests, key=repr)}
     # More volumes than a node can need; a larger number would cost the search memory.
     most = np.minimum(table.allocatable[PODS] * demand.largest, demand.total)
-    for pool in _pools({each: volumes for each, volumes in sets.items() if volumes}):
+    for pool in pools({each: volumes for each, volumes in sets.items() if volumes}):
         numbers |= _count(storage, free, pool, sets, most)
     return numbers
 
@@ -70,22 +69,6 @@ def volume_numbers(table: NodeTable, free: FreeVolumes, demand: ClaimDemand, kno
 def _volumes_of(storage: Storage, free: FreeVolumes, request: ClaimRequest) -> _Set:
     """Return the free volumes that a claim can use."""
     return free.groups(request) if storage.options(request).matches else frozenset()
-
-
-def _pools(sets: dict[ClaimRequest, _Set]) -> list[list[ClaimRequest]]:
-    """Return the claims that are connected by common volumes."""
-    pools: list[tuple[set[int], list[ClaimRequest]]] = []
-    for request, volumes in sets.items():
-        joined, members = set(volumes), [request]
-        separate = []
-        for other, others in pools:
-            if other.isdisjoint(joined):
-                separate.append((other, others))
-            else:
-                joined |= other
-                members = [*others, *members]
-        pools = [*separate, (joined, members)]
-    return [members for _, members in pools]
 
 
 def _count(
@@ -126,11 +109,10 @@ def _countable(storage: Storage, free: FreeVolumes, pool: Sequence[ClaimRequest]
     """Return whether the condition for each node is exact."""
     provisioned: Bools = storage.options(pool[0]).provisioned
     return (
-        len(distinct) <= _MOST_SETS
+        are_nested(distinct)
         and not any(each.shared for each in pool)
         and all((storage.options(each).provisioned == provisioned).all() for each in pool)
         and all(map(free.each_on_one_node, frozenset().union(*distinct)))
-        and all(one <= other or one.isdisjoint(other) for one, other in itertools.combinations(distinct, 2))
     )
 
 
@@ -147,7 +129,5 @@ def _name(storage: Storage, requests: Sequence[ClaimRequest]) -> str:
     key = frozenset(requests)
     if (name := storage.row_names.get(key)) is None:
         title = f"volume of {class_and_size(requests[0].storage_class, min(each.size or 0 for each in requests))}"
-        used = {*storage.row_names.values()}
-        name = next(each for number in itertools.count(1) if (each := f"{title} ({number})" if number > 1 else title) not in used)
-        storage.row_names[key] = name
+        name = storage.row_names[key] = new_name(title, {*storage.row_names.values()})
     return name

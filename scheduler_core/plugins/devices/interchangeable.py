@@ -9,12 +9,12 @@ contains its own.
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from scheduler_core.model.counted_sets import are_nested, new_name, pools
 from scheduler_core.model.device_claims import DeviceNeed, DeviceObjects
 from scheduler_core.model.device_rows import CountedClaim, CountedDevices, CountedRequest, DeviceRows
 from scheduler_core.model.devices import MOST_DEVICES, Alternative, ClaimSpec, ExtendedSpec, Request
@@ -24,8 +24,6 @@ from scheduler_core.plugins.devices.device_kinds import DeviceKinds
 from scheduler_core.plugins.devices.device_usage import DeviceUsage
 from scheduler_core.plugins.devices.selection import Selection
 
-_MOST_SETS = 64
-"""Number of sets of kinds in a pool above which they are not counted."""
 _MOST_OF_POD = 256
 """Number of devices of a pod above which they are not counted: the search that names the devices uses a stack frame for each."""
 _Set = frozenset[int]
@@ -81,12 +79,13 @@ class _Counting:
         numbers: dict[str, Counter[str]] = {}
         names: set[str] = set()
         contended = self._kinds_of_several_users()
-        for pool in _pools(sorted(classes, key=lambda own: (classes[own], len(own), sorted(own)))):
-            if unclear.intersection(pool) or not _nested(pool) or any(contended & own for own in pool):
+        ordered = sorted(classes, key=lambda own: (classes[own], len(own), sorted(own)))
+        for pool in pools({own: own for own in ordered}):
+            if unclear.intersection(pool) or not are_nested(pool) or any(contended & own for own in pool):
                 continue
             of_set = {own: self._kinds.numbers(own) for own in pool}
             alike = _alike([*of_set.values()])
-            name_of = {own: _new_name(f"device of class {classes[own]}", names) for own in pool}
+            name_of = {own: new_name(f"device of class {classes[own]}", names) for own in pool}
             numbers |= {name_of[own]: amounts for own, amounts in of_set.items()}
             counted |= {own: _Counted((name_of[own], *(name_of[each] for each in pool if own < each)), alike) for own in pool}
         claims = {spec: found for spec in self._requests if (found := self._claim(spec, counted)) is not None}
@@ -202,29 +201,6 @@ def _is_countable(spec: ClaimSpec | None, requests: Sequence[Request]) -> bool:
     return plain and sum(each.count for each in alternatives) <= MOST_DEVICES
 
 
-def _pools(sets: Iterable[_Set]) -> list[list[_Set]]:
-    """Return the sets that are connected by common kinds."""
-    pools: list[tuple[set[int], list[_Set]]] = []
-    for own in sets:
-        joined, members = set(own), [own]
-        separate = []
-        for other, others in pools:
-            if other.isdisjoint(joined):
-                separate.append((other, others))
-            else:
-                joined |= other
-                members = [*others, *members]
-        pools = [*separate, (joined, members)]
-    return [members for _, members in pools]
-
-
-def _nested(pool: Sequence[_Set]) -> bool:
-    """Return whether the condition for each node is exact."""
-    return len(pool) <= _MOST_SETS and all(
-        one <= other or other <= one or one.isdisjoint(other) for one, other in itertools.combinations(pool, 2)
-    )
-
-
 def _alike(numbers: Sequence[Mapping[str, int]]) -> bool:
     """Return whether all sets that have devices on a node have the same devices there."""
     most: dict[str, int] = {}
@@ -233,9 +209,3 @@ def _alike(numbers: Sequence[Mapping[str, int]]) -> bool:
             if most.setdefault(node, count) != count:
                 return False
     return True
-
-
-def _new_name(title: str, used: set[str]) -> str:
-    name = next(each for number in itertools.count(1) if (each := f"{title} ({number})" if number > 1 else title) not in used)
-    used.add(name)
-    return name
