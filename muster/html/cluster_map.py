@@ -15,11 +15,10 @@ from muster.html.case import Case
 from muster.html.failure_figure import Figure
 from muster.html.map_parts import CapacityNote, Cells, Chart, MapLine, Meter, Note, Plot, Shelf
 from muster.html.placed_pods import FinalPlacement, State, resources
-from muster.html.sentences import of_whole, short, tallied
+from muster.html.sentences import amount_text, of_whole, short, size_text, tallied
 from muster.html.svg import MOST_SQUARES, Amounts
 from muster.html.topology_areas import Area, identity
 from scheduler_core.diagnosis import phrases
-from scheduler_core.model import resource_names
 from validators.reports.counts import counted
 
 SHELVES, FULL_SHELVES = 240, 96
@@ -105,7 +104,7 @@ class _Surveyor:
         free = self.final.free[row, nodes]
         shut = int(free[self.final.closed[nodes]].sum())
         text = f"{of_whole(name, int(free.sum()), whole)} {name} free"
-        return f"{text}, {resource_names.size(name, shut)} of that closed" if shut else text
+        return f"{text}, {size_text(name, shut)} of that closed" if shut else text
 
     def _held(self, area: Area) -> Iterator[CapacityNote]:
         """Yield the capacity of the area for each root that must be in one area of this kind."""
@@ -138,7 +137,7 @@ class _Surveyor:
 
     def _takes(self, requests: Sequence[tuple[int, int]]) -> str:
         amounts = dict(requests)
-        return ", ".join(phrases.amount(self.final.nodes.resources[row], amounts[row]) for row in self.rows if row in amounts)
+        return ", ".join(amount_text(self.final.nodes.resources[row], amounts[row]) for row in self.rows if row in amounts)
 
     def _meter(self, node: int, row: int) -> Meter:
         nodes, amounts = self.final.nodes, self._amounts(node, row)

@@ -13,6 +13,7 @@ import numpy as np
 
 from muster.html.claims import Chain, Claim, claims
 from muster.html.free_capacity import Attempt
+from muster.html.sentences import amount_text
 from muster.render.phrases import natural
 from scheduler_core.diagnosis import phrases
 from scheduler_core.model.nodes import PODS, Bools, Ints
@@ -130,7 +131,7 @@ def _figure(same: Sequence[Claim], attempt: Attempt, topology: Topology, profile
         level=phrases.level(same[0].chain[-1].key) if same[0].chain else "",
         resource=name,
         unit=unit,
-        each=", ".join(phrases.amount(topology.nodes.resources[each], much) for each, much in shapes[0].requests if each != PODS)
+        each=", ".join(amount_text(topology.nodes.resources[each], much) for each, much in shapes[0].requests if each != PODS)
         if len(shapes) == 1
         else "",
         needs=tuple(_needs(same, row)),

@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 
 from muster.html.failure_figure import Figure, FigureRow, Need
+from muster.html.sentences import amount_text, size_text
 from muster.html.svg import Stroke, demand, gauge, marks, scale
 from scheduler_core.diagnosis import phrases
-from scheduler_core.model import resource_names
 from validators.reports.counts import counted
 
 KINDS = ("fit", "over", "closed", "short")
@@ -61,27 +61,27 @@ def picture(figure: Figure, areas: Mapping[bytes, int]) -> Picture:
 
 def _need(need: Need, figure: Figure, most: int) -> Gauge:
     where = f"in one {figure.level}" if figure.level else "on one node" if need.pods == 1 else "in all"
-    whole = phrases.amount(figure.resource, need.amount)
+    whole = amount_text(figure.resource, need.amount)
     text = f"{whole} for {counted(need.pods, 'pod')}"
     if figure.unit:
-        text = f"{counted(need.pods, 'pod')} of {phrases.amount(figure.resource, figure.unit)}"
-        text = text if need.pods == 1 else f"{text} = {resource_names.size(figure.resource, need.amount)}"
+        text = f"{counted(need.pods, 'pod')} of {amount_text(figure.resource, figure.unit)}"
+        text = text if need.pods == 1 else f"{text} = {size_text(figure.resource, need.amount)}"
     title = phrases.listed(need.names)
     note = f"{'each ' if len(need.names) > 1 else ''}{where}"
-    if figure.each and figure.each != phrases.amount(figure.resource, figure.unit):
+    if figure.each and figure.each != amount_text(figure.resource, figure.unit):
         note += f"; a pod takes {figure.each}"
     return Gauge(f"{title} {'needs' if len(need.names) == 1 else 'need'}", None, tuple(demand(need, figure.unit, most)), text, note=note)
 
 
 def _row(row: FigureRow, figure: Figure, areas: Mapping[bytes, int], strokes: Sequence[Stroke]) -> Gauge:
-    size = resource_names.size(figure.resource, row.free)
+    size = size_text(figure.resource, row.free)
     over = sum(segment.over for segment in row.segments)
     note = f"{size} free"
     if figure.unit and over >= figure.unit and row.free:
-        part = "all of it" if over == row.free else f"{resource_names.size(figure.resource, over)} of it"
+        part = "all of it" if over == row.free else f"{size_text(figure.resource, over)} of it"
         note += f", {part} in parts too small for a pod"
     if row.closed:
-        note += f"; {resource_names.size(figure.resource, row.closed)} more on {row.why}"
+        note += f"; {size_text(figure.resource, row.closed)} more on {row.why}"
     if row.stands_for > 1:
         note = f"each: {note}"
     area, need = areas.get(row.nodes.tobytes()) if row.stands_for == 1 else None, figure.needs[0]
@@ -111,13 +111,13 @@ def headline(figures: Sequence[Figure], *, alone: bool) -> str:
 
 
 def _shortage(figure: Figure, need: Need, *, alone: bool) -> str:
-    free, amount = phrases.amount(figure.resource, figure.free), resource_names.size(figure.resource, need.amount)
+    free, needed = amount_text(figure.resource, figure.free), size_text(figure.resource, need.amount)
     where = f" in one {figure.level}" if figure.level else ""
     besides = " apart from the capacity for nominated pods" if figure.promised else ""
     if figure.free < need.amount:
         available = f"Only {free} {_are(free)}" if figure.free else f"No {figure.resource} is"
         whose = "" if alone else f" for {need.names[0]}"
-        return f"{available} free{besides}; {amount} {_are(f'{amount} ')} needed{where}{whose}"
+        return f"{available} free{besides}; {needed} {_are(f'{needed} ')} needed{where}{whose}"
     pods = f"its {counted(need.pods, 'pod')}" if alone else f"the {counted(need.pods, 'pod')} of {need.names[0]}"
     if not figure.usable:
         return f"{free} {_are(free)} free{besides}, but none on nodes where {pods} can run"

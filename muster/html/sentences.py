@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from muster.render.answer import Answer
 from muster.render.phrases import bare, natural
+from scheduler_core.diagnosis import phrases
 from scheduler_core.model import resource_names
 from scheduler_core.model.decision import Decision, Status
 from scheduler_core.model.problem import Problem
@@ -16,6 +17,8 @@ MARKS = {Status.SUCCESS: "✓", Status.WAIT: "○"}
 AWAITS = "→"
 NAMED = 8
 """Limit of names in a list."""
+_WHOLE_CORES = 100_000
+"""Millicores from which only whole cores are shown."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -115,9 +118,22 @@ def bare_names(keys: Iterable[str]) -> Iterator[str]:
     return (bare(key) for key in keys)
 
 
+def size_text(resource: str, value: int) -> str:
+    """Return an amount for people: ``1.81Pi``, ``12,400`` cores or devices; from 100 cores, fractions of a core are left out."""
+    if resource == "cpu" and value >= _WHOLE_CORES:
+        value -= value % 1000
+    text = resource_names.size(resource, value)
+    return f"{int(text):,}" if text.isdecimal() else text
+
+
+def amount_text(resource: str, value: int) -> str:
+    """Return an amount with its resource: ``1,200 cpu``, ``1.81Pi memory``."""
+    return size_text(resource, value) + phrases.amount(resource, value).removeprefix(resource_names.size(resource, value))
+
+
 def of_whole(resource: str, free: int, whole: int) -> str:
-    """Return ``8 of 32``; cpu in cores, memory in Gi."""
-    return f"{resource_names.size(resource, free)} of {resource_names.size(resource, whole)}"
+    """Return ``8 of 32``; cpu in cores, memory in binary units."""
+    return f"{size_text(resource, free)} of {size_text(resource, whole)}"
 
 
 def short(resource: str, all_of_them: Iterable[str]) -> str:

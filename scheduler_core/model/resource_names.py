@@ -12,7 +12,7 @@ OF_CLASS = "deviceclass.resource.kubernetes.io/"
 """Prefix of the extended resource that each device class has."""
 
 _STORAGE = ("memory", "ephemeral-storage")
-_UNITS = (("Pi", 2**50), ("Ti", 2**40), ("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10))
+_UNITS = (("Ei", 2**60), ("Pi", 2**50), ("Ti", 2**40), ("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10))
 
 
 @functools.lru_cache(maxsize=1024)

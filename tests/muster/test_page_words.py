@@ -97,3 +97,21 @@ def test_short_names_are_not_ambiguous(resources, want):
 def test_problems_of_one_kind_are_reported_together():
     found = [Problem("Pod a", "bad"), Problem("Pod b", "worse"), Problem("Pod c", "bad")]
     assert [("Pod a, Pod c", "bad"), ("Pod b", "worse")] == sentences.problems(found)
+
+
+@pytest.mark.parametrize(
+    ("resource", "value", "want"),
+    [
+        pytest.param("memory", 1_900_000 * 2**30, "1.81Pi memory", id="memory of thousands of nodes"),
+        pytest.param("ephemeral-storage", 5000 * 400 * 2**40, "1.9Ei ephemeral-storage", id="disks of thousands of nodes"),
+        pytest.param("memory", 16 * 2**30, "16Gi memory", id="memory of a node"),
+        pytest.param("cpu", 1_900_000_500, "1,900,000 cpu", id="cores of thousands of nodes"),
+        pytest.param("cpu", 31_850, "31.85 cpu", id="cores of a node"),
+        pytest.param("cpu", 127_500, "127 cpu", id="many cores, without a fraction"),
+        pytest.param("nvidia.com/gpu", 40_000, "40,000 nvidia.com/gpu", id="devices"),
+        pytest.param("pods", 1, "1 pod slot", id="a name of its own"),
+    ],
+)
+def test_amounts_are_short(resource, value, want):
+    assert want == sentences.amount_text(resource, value)
+    assert sentences.of_whole(resource, 0, value) == f"0 of {want.split()[0]}"
