@@ -162,7 +162,7 @@ def test_a_mistake_is_one_line_and_exit_2(arguments: list[str], told: str) -> No
 
 def test_colours_are_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "\x1b" not in lint("bad.yaml").stdout
-    monkeypatch.setattr("muster.commands.lint.report_output.is_colourful", lambda: True)
+    monkeypatch.setattr("muster.standard_output.is_colourful", lambda: True)
     assert "\x1b[31;1merror" in lint("bad.yaml").stdout
     assert "\x1b" not in lint("bad.yaml", "--no-color").stdout
     assert "\x1b" not in lint("bad.yaml", "--format", "json").stdout

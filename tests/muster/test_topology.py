@@ -223,6 +223,23 @@ def test_a_cluster_read_in_part_is_shown_with_status_2(more: Json, want: str) ->
     assert [want.strip(": ")] == [each["object"] for each in json.loads(topology([node("n"), more], "--format", "json")[1])["problems"]]
 
 
+@pytest.mark.parametrize(
+    ("content", "want"),
+    [
+        pytest.param(b"\xff\xfe\x00", "nodes.yaml:1:1: must be UTF-8: ", id="binary"),
+        pytest.param(b"kind: Node\nfoo: [\n", "nodes.yaml:3:1: must be YAML: ", id="a half"),
+        pytest.param(b"", "nodes.yaml:1:1: must hold a Kubernetes object", id="empty"),
+        pytest.param(json.dumps({"kind": "Node", "apiVersion": "v1", "metadata": {"name": "bare"}}).encode(), "Node bare: ", id="capacity"),
+    ],
+)
+def test_the_reason_why_no_node_could_be_read_is_reported(tmp_path: Any, content: bytes, want: str) -> None:
+    (tmp_path / "nodes.yaml").write_bytes(content)
+    status, text, problems = run("--objects", "nodes.yaml")
+    assert (2, "", 2) == (status, text, problems.count("\n"))
+    assert problems.startswith(f"muster topology: {want}")
+    assert "there is no Node in nodes.yaml" in problems
+
+
 def test_many_problems_are_counted() -> None:
     lost = [pod(f"p{number}", on="elsewhere") for number in range(20)]
     assert "muster topology: and 12 more problems\n" in topology([node("n"), *lost])[2]

@@ -159,3 +159,21 @@ def test_mistakes(arguments: list[str], message: str) -> None:
     assert answer.exit_code == 2
     assert answer.stderr.count("\n") == 1
     assert message in answer.stderr
+
+
+@pytest.mark.parametrize(("level", "want"), [("never", 0), ("error", 1)])
+def test_the_configuration_sets_the_severity_of_failure(level: str, want: int) -> None:
+    Path("train.yaml").write_text(TREE, encoding="utf-8")
+    Path(".muster.yaml").write_text(f"fail-on: {level}\n", encoding="utf-8")
+
+    assert want == tree("train.yaml").exit_code == CliRunner().invoke(cli.main, ["lint", "train.yaml"]).exit_code
+    assert 0 == tree("train.yaml", "--fail-on", "never").exit_code
+
+
+def test_files_of_other_tools_are_skipped_and_counted() -> None:
+    Path("package.json").write_text('{"name": "x"}', encoding="utf-8")
+    Path("train.yaml").write_text(TREE, encoding="utf-8")
+
+    assert "muster tree: 1 file of other tools skipped (" in tree(".").stderr
+    Path("train.yaml").unlink()
+    assert tree(".").exit_code == CliRunner().invoke(cli.main, ["lint", "."]).exit_code

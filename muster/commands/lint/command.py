@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from muster import standard_output
 from muster.commands import options
 from muster.commands.lint import configuration, inputs, report_output
-from muster.commands.lint.report_output import FORMATS, rendered, to_file, to_stdout
+from muster.commands.lint.report_output import FORMATS, rendered, to_file
 from validators.reports import counts
 from validators.reports.counts import counted
-from validators.rules.base import Severity
 
 if TYPE_CHECKING:
     from validators.lint.discovery import Discovered
     from validators.lint.finding import Report
     from validators.rules.base import Settings
 
-_FAILING = {"error": (Severity.ERROR,), "warning": (Severity.ERROR, Severity.WARNING), "never": ()}
-"""Severities of findings with which the exit status is 1, by the value of ``--fail-on``."""
 EXIT_ERRORS = 1
-NOTHING_READ = 2
-"""Exit status if PATH has no manifest."""
 
 
 @click.command(
@@ -35,20 +31,10 @@ NOTHING_READ = 2
 @click.argument("paths", nargs=-1, metavar="[PATH...|-]")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Format of standard output.")
 @options.outputs(FORMATS, "Write a report to a file as well (repeatable); FILE - is standard output.")
-@options.judging
-@options.objects
-@options.exclude
-@options.include
-@configuration.options
+@inputs.options
 @click.option("--baseline", metavar="FILE", help="Do not report the findings of this file.")
 @click.option("--write-baseline", metavar="FILE", help="Write all findings to a file for --baseline.")
-@click.option(
-    "--fail-on",
-    type=click.Choice(list(_FAILING)),
-    default="error",
-    show_default=True,
-    help="Lowest severity of findings with which the exit status is 1.",
-)
+@inputs.fail_on
 @click.option("--statistics", is_flag=True, help="Print the number of findings of each rule instead of the findings.")
 @click.option("--show-config", is_flag=True, help="Print the options in effect, with those of the configuration file, as YAML, and stop.")
 @click.option("--fix", is_flag=True, help="Apply safe fixes to the files: only a key or value is replaced; then lint the result.")
@@ -61,15 +47,9 @@ def lint(  # noqa: PLR0913 - one parameter an option
     paths: tuple[str, ...],
     form: str,
     outputs: tuple[str, ...],
-    profile: str,
-    kubernetes: str,
-    gates: tuple[str, ...],
-    rules: tuple[str, ...],
     objects: tuple[str, ...],
     exclude: tuple[str, ...],
     include: tuple[str, ...],
-    select: tuple[str, ...],
-    ignore: tuple[str, ...],
     baseline: str | None,
     write_baseline: str | None,
     fail_on: str,
@@ -80,6 +60,7 @@ def lint(  # noqa: PLR0913 - one parameter an option
     unsafe_fixes: bool,
     quiet: bool,
     no_color: bool,
+    **judging: Any,
 ) -> int:
     """Find mistakes in the manifests at PATH: files, directories (.yaml .yml .json below them), or - for standard input.
 
@@ -92,32 +73,31 @@ def lint(  # noqa: PLR0913 - one parameter an option
     Exit status: 0 no errors (warnings are possible), 1 errors, 2 something could not be read, PATH has no manifest, or the command line is
     wrong, 3 both 1 and 2. With --fix, errors that were fixed do not count; with --diff, a change counts as an error.
     """
-    settings = configuration.settings(profile, kubernetes, gates, rules, select=select, ignore=ignore)
+    settings = configuration.settings(**judging)
     if show_config:
-        to_stdout(configuration.show_options(click.get_current_context().params))
+        standard_output.write(configuration.show_options(click.get_current_context().params))
         return 0
     if not paths:
         raise click.UsageError("give at least one PATH: a file, a directory, or - for standard input")
     if statistics and form != "text":
         raise click.UsageError("--statistics is for --format text: other formats have every finding")
     files = [report_output.output_of(each) for each in outputs]
-    selection = inputs.filters(exclude, include)
-    read, known = inputs.discovered(paths, selection), inputs.discovered(objects, selection).files
+    read, known = inputs.chosen(paths, objects, exclude, include)
     _check_fix(paths, files, fix=fix, diff=diff, unsafe=unsafe_fixes)
     _check_baseline(write_baseline, diff=diff)
     if fix:
         report, is_changed = _fixed(read, known, settings, diff=diff, unsafe=unsafe_fixes, quiet=quiet)
     else:
-        report, is_changed = inputs.report_on(read, known, settings), False
+        (_, report), is_changed = inputs.linted(read, known, settings), False
     report = _without_known(report, baseline, write_baseline, settings)
     if not quiet:
-        _print_skipped(report.skipped)
+        inputs.print_skipped(report)
     if not quiet and not diff and not any(file == options.STDOUT for _, file in files):
-        in_colour = form == "text" and not no_color and report_output.is_colourful()
-        to_stdout(counts.statistics(report) if statistics else rendered(report, form, in_colour=in_colour))
+        in_colour = form == "text" and not no_color and standard_output.is_colourful()
+        standard_output.write(counts.statistics(report) if statistics else rendered(report, form, in_colour=in_colour))
     for name, file in files:
         to_file(file, rendered(report, name))
-    status = report.status_if(_FAILING[fail_on]) if report.files or report.skipped else NOTHING_READ
+    status = inputs.exit_status(report, fail_on)
     return status | EXIT_ERRORS if diff and is_changed else status
 
 
@@ -139,7 +119,7 @@ def _fixed(read: Discovered, objects: Sequence[str], settings: Settings, *, diff
     known = files.read_manifests(objects, stdin, leave_out=map(files.identity, read.files))
     fixed = fix_files.fix(list(files.sources(read.files, stdin)), known, settings, unsafe=unsafe)
     if diff:
-        to_stdout(fix_files.patch(fixed))
+        standard_output.write(fix_files.patch(fixed))
     else:
         fix_files.write(fixed)
     if fixed.files and not quiet:
@@ -162,10 +142,3 @@ def _check_baseline(write_baseline: str | None, *, diff: bool) -> None:
         raise click.UsageError("--write-baseline: give a file; standard output has the report")
     if write_baseline is not None and diff:
         raise click.UsageError("--write-baseline and --diff exclude each other: with --diff no file is written")
-
-
-def _print_skipped(skipped: Mapping[str, int]) -> None:
-    if skipped:
-        tools = ", ".join(f"{tool} {number:,}" for tool, number in sorted(skipped.items()))
-        number = counted(sum(skipped.values()), "file")
-        click.echo(f"muster lint: {number} of other tools skipped ({tools}); name a file, or use --include, to read it", err=True)

@@ -1,4 +1,4 @@
-"""Files that ``muster lint`` reads, and the report on them."""
+"""Manifests that ``muster lint`` and ``muster tree`` read, the report on them, and its exit status."""
 
 from __future__ import annotations
 
@@ -9,16 +9,52 @@ from typing import TYPE_CHECKING
 
 import click
 
+from muster.commands import options as shared
 from muster.commands.lint import configuration
+from muster.commands.options import Command
+from validators.rules.base import Severity
 
 if TYPE_CHECKING:
     from validators.lint.discovery import Discovered, Filters
+    from validators.lint.documents import Manifest
     from validators.lint.finding import Report
     from validators.lint.path_patterns import PathPatterns
     from validators.rules.base import Settings
 
 _LONG_WORK = 2000
 """Minimum number of files for which progress is printed on a terminal."""
+_FAILING = {"error": (Severity.ERROR,), "warning": (Severity.ERROR, Severity.WARNING), "never": ()}
+"""Severities of findings with which the exit status is 1, by the value of ``--fail-on``."""
+NOTHING_READ = 2
+"""Exit status if PATH has no manifest."""
+
+fail_on = click.option(
+    "--fail-on",
+    type=click.Choice(list(_FAILING)),
+    default="error",
+    show_default=True,
+    help="Lowest severity of findings with which the exit status is 1.",
+)
+
+
+def options(command: Command) -> Command:
+    """Add the options about the rules, the files and the configuration."""
+    for option in (configuration.options, shared.include, shared.exclude, shared.objects, shared.judging):
+        command = option(command)
+    return command
+
+
+def chosen(
+    paths: Sequence[str], objects: Sequence[str], exclude: Sequence[str], include: Sequence[str]
+) -> tuple[Discovered, Sequence[str]]:
+    """Return the files at *paths*, and the files at *objects* whose objects are only looked up.
+
+    Raises:
+        click.UsageError: a path does not exist, or a pattern is invalid.
+
+    """
+    selection = filters(exclude, include)
+    return _discovered(paths, selection), _discovered(objects, selection).files
 
 
 def filters(exclude: Sequence[str], include: Sequence[str], bases: Sequence[str] = (".",)) -> Filters:
@@ -47,13 +83,7 @@ def _patterns(option: str, globs: Sequence[str], bases: Sequence[str]) -> tuple[
         raise click.BadParameter(f"{error}: must be a line of .gitignore", param_hint=option) from None
 
 
-def discovered(paths: Sequence[str], filters: Filters) -> Discovered:
-    """Return the files at *paths*.
-
-    Raises:
-        click.UsageError: a path does not exist.
-
-    """
+def _discovered(paths: Sequence[str], filters: Filters) -> Discovered:
     from validators.lint import discovery, files
 
     try:
@@ -62,16 +92,32 @@ def discovered(paths: Sequence[str], filters: Filters) -> Discovered:
         raise click.UsageError(str(error)) from None
 
 
-def report_on(inputs: Discovered, objects: Sequence[str], settings: Settings) -> Report:
-    """Return the report on the files in *inputs*; those in *objects* are looked up only."""
+def linted(inputs: Discovered, objects: Sequence[str], settings: Settings) -> tuple[Sequence[Manifest], Report]:
+    """Return the manifests in *inputs* and the report on them; the files in *objects* are looked up only."""
     from validators.lint import files, lint_files
 
-    stdin = sys.stdin.buffer
+    stdin, command = sys.stdin.buffer, click.get_current_context().command_path
     if len(inputs.files) >= _LONG_WORK and sys.stderr.isatty():
-        click.echo(f"muster lint: reading {len(inputs.files):,} files", err=True)
+        click.echo(f"{command}: reading {len(inputs.files):,} files", err=True)
     manifests = files.read_manifests(inputs.files, stdin)
     known = files.read_manifests(objects, stdin, leave_out=map(files.identity, inputs.files))
     if not manifests:
-        click.echo(f"muster lint: no {', '.join(files.SUFFIXES)} file in {', '.join(inputs.paths)}", err=True)
+        click.echo(f"{command}: no {', '.join(files.SUFFIXES)} file in {', '.join(inputs.paths)}", err=True)
     report = lint_files.run(manifests, known, settings=settings)
-    return dataclasses.replace(report, skipped=inputs.skipped)
+    return manifests, dataclasses.replace(report, skipped=inputs.skipped)
+
+
+def print_skipped(report: Report) -> None:
+    """Print the number of skipped files of each other tool."""
+    from validators.reports.counts import counted
+
+    if report.skipped:
+        tools = ", ".join(f"{tool} {number:,}" for tool, number in sorted(report.skipped.items()))
+        number = counted(sum(report.skipped.values()), "file")
+        command = click.get_current_context().command_path
+        click.echo(f"{command}: {number} of other tools skipped ({tools}); name a file, or use --include, to read it", err=True)
+
+
+def exit_status(report: Report, level: str) -> int:
+    """Return the exit status for the value *level* of ``--fail-on``."""
+    return report.status_if(_FAILING[level]) if report.files or report.skipped else NOTHING_READ

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from muster import standard_output
 from muster.commands import options
 
 if TYPE_CHECKING:
@@ -36,22 +35,10 @@ def output_of(text: str) -> tuple[str, str]:
     return form, file
 
 
-def is_colourful() -> bool:
-    """Return whether standard output shows colours."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-def to_stdout(text: str) -> None:
-    """Write *text* to standard output."""
-    # UTF-8 whatever the locale: a report is read by tools, and names can be in any script.
-    sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
-    sys.stdout.buffer.flush()
-
-
 def to_file(file: str, text: str) -> None:
     """Write *text* to *file*; ``-`` is standard output.  Raises click.UsageError."""
     if file == options.STDOUT:
-        to_stdout(text)
+        standard_output.write(text)
         return
     try:
         Path(file).write_bytes(text.encode("utf-8", "backslashreplace"))

@@ -84,12 +84,13 @@ def topology(  # noqa: PLR0913 - one parameter an option
         snapshot = load(inputs.objects, device_topology=device_topology)
     finally:
         progress.end()
+    problems = _unread(inputs, snapshot.problems)
     if not len(snapshot.nodes):
+        _report(problems)
         raise click.UsageError(f"there is no Node in {'the cluster' if cluster else ', '.join(objects)}")
     _refuse_unknown_keys(keys, snapshot.nodes)
     levels, whole = domains.survey_topology(snapshot, keys, nodes=verbose)
     chosen = _resources(resources, [each.resource for each in whole.amounts])
-    problems = _unread(inputs, snapshot.problems)
     if form == "json":
         standard_output.write(report.as_json(levels, whole, [{"object": each.object, "message": each.message} for each in problems]))
     else:
