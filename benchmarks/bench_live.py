@@ -16,7 +16,7 @@ from benchmarks import clusters, load, measure
 from scheduler_core.cycle.run_cycle import CycleOptions, prepared
 from scheduler_core.loading.load import load as load_objects
 from scheduler_core.sidecar.cache.cache import Cache
-from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND
+from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND, Reads
 from scheduler_core.sidecar.scheduling.scheduler import Scheduler, SchedulerOptions
 from scheduler_core.sidecar.writes import Bind, ReserveVolume, SetCondition, Write, WriteOutcome
 
@@ -69,7 +69,9 @@ def _versioned(objects: Iterable[clusters.Json]) -> Iterator[clusters.Json]:
 
 
 def _store(nodes: list[bytes], pods: Iterable[bytes] = ()) -> Cache:
-    store = Cache()
+    store = Cache(reads=Reads(schedules=True, preempts=True, validates=True))
+    for kind in ON_DEMAND:
+        store.replace(kind, ())
     store.replace("Node", nodes)
     store.replace("Pod", pods)
     store.usage.placement_state()

@@ -34,6 +34,6 @@ def missing_namespaces(pods: Iterable[PodRecord], known: Mapping[str, Labels]) -
         return
     more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
     for pod in pods:
-        for field in needing_labels(pod.shape):
+        for field in needing_labels(pod.shape.affinity):
             text = f"{field} needs the labels of all namespaces with pods; there is no Namespace {', '.join(missing[:_SHOWN])}{more}"
             yield Problem(label("Pod", (pod.namespace, pod.name)), f"{text}: add it to the objects")

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scheduler_core.model.pods import PodShape
 from scheduler_core.model.selectors import Clauses, compiled
-from scheduler_core.model.wire import LabelSelector, PodAffinity, PodAffinityTerm
+from scheduler_core.model.wire import Affinity, LabelSelector, PodAffinity, PodAffinityTerm
 
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
 """The API server sets this label of every namespace to its name."""
 
 
-def needing_labels(shape: PodShape) -> tuple[str, ...]:
-    """Return the field paths of namespace selectors that need the labels of namespaces.
+def needing_labels(affinity: Affinity | None) -> tuple[str, ...]:
+    """Return the field paths of namespace selectors in the *affinity* of a pod that need the labels of namespaces.
 
     A selector that is empty (all namespaces) or uses ``kubernetes.io/metadata.name`` only needs none.
     """
-    if shape.affinity is None:
+    if affinity is None:
         return ()
-    sides = (("podAffinity", shape.affinity.pod_affinity), ("podAntiAffinity", shape.affinity.pod_anti_affinity))
+    sides = (("podAffinity", affinity.pod_affinity), ("podAntiAffinity", affinity.pod_anti_affinity))
     return tuple(
         f"spec.affinity.{side}.{path}.namespaceSelector"
-        for side, affinity in sides
-        for path, term in terms_of(affinity)
+        for side, terms in sides
+        for path, term in terms_of(terms)
         if term.namespace_selector is not None and by_name(term.namespace_selector) is None
     )
 

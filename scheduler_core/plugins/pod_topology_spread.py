@@ -16,14 +16,15 @@ import numpy as np
 
 from scheduler_core.model.nodes import Bools, Ints, Nodes, NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.model.scheduler_profile import SchedulerProfile
 from scheduler_core.model.selectors import admits
 from scheduler_core.plugins.base import ClusterEvent, Filters, StatefulPlugin
-from scheduler_core.plugins.default_spread import HOSTNAME, NO_DEFAULTS, DefaultSpread, SpreadTerms
+from scheduler_core.plugins.default_spread import HOSTNAME, NO_DEFAULTS, SYSTEM_DEFAULTS, DefaultSpread, SpreadTerms
 from scheduler_core.plugins.node_affinity import selected_nodes
 from scheduler_core.plugins.pod_counts import PodCounts
 from scheduler_core.plugins.pod_kinds import PodKind
 from scheduler_core.plugins.pod_tally import Ids, PodTally
-from scheduler_core.plugins.pod_terms import PodTerms, SpreadTerm
+from scheduler_core.plugins.pod_terms import PodTerms, SpreadTerm, is_hard
 from scheduler_core.plugins.spread_score import IGNORED, SoftRule, SoftSpread, normalise
 from scheduler_core.plugins.taint_toleration import HARD, tolerates
 
@@ -172,6 +173,14 @@ class PodTopologySpread(StatefulPlugin):
                 eligible &= _tolerated(shape, nodes)
             self._eligible[shape, spread.affinity, spread.taints, soft] = eligible
         return eligible
+
+
+def spreads_by_default(profile: SchedulerProfile) -> bool:
+    """Return whether *profile* has default constraints, and filters or scores by them."""
+    name, weight = PodTopologySpread.name, PodTopologySpread.weight
+    filters, scores = profile.filters(name), profile.weight(name, weight) > 0
+    defaults = SYSTEM_DEFAULTS.constraints if profile.default_constraints is None else profile.default_constraints
+    return any(filters if is_hard(each) else scores for each in defaults)
 
 
 def _exceeds(rule: _Rule, ids: Ids, within: Nodes | None) -> Bools:

@@ -237,7 +237,7 @@ class StatefulPlugins:
         if self._knows_namespaces():
             return ()
         if (found := self._unmodelled.get(pod.shape)) is None:
-            found = self._unmodelled[pod.shape] = needing_labels(pod.shape)
+            found = self._unmodelled[pod.shape] = needing_labels(pod.shape.affinity)
         return found
 
     def _knows_namespaces(self) -> bool:

@@ -16,6 +16,7 @@ from validators.gates import Gates
 
 if TYPE_CHECKING:
     from scheduler_core.loading.configuration.scheduler_configuration import SchedulerConfiguration
+    from scheduler_core.model.scheduler_profile import SchedulerProfile
     from scheduler_core.placement.extension_points import Plugins
 
 LEASE_NAMESPACE, LEASE_NAME = "muster-system", "muster-sidecar"
@@ -163,6 +164,11 @@ class Settings:
     def places(self) -> bool:
         """Return whether any mode places pods."""
         return bool(self.modes & {Mode.PLACE, Mode.UNGATE})
+
+    @property
+    def profile(self) -> "SchedulerProfile | None":
+        """Return the profile by which pods are placed; None for kube-scheduler's default."""
+        return self.scheduler_config.profiles.profile(self.scheduler_name) if self.scheduler_config else None
 
 
 def knobs() -> Mapping[str, Knob]:

@@ -51,8 +51,9 @@ def test_every_variable_is_read():
 
 def test_what_is_watched_may_be_watched():
     expected = {(each.group, each.resource, verb) for each in WATCHED for verb in ("list", "watch")}
+    roles = ("muster-sidecar", *(f"muster-sidecar-{mode}" for mode in MODES))
 
-    assert expected == {each for each in role("muster-sidecar") if each[2] in ("list", "watch")}
+    assert expected == {each for name in roles for each in role(name) if each[2] in ("list", "watch")}
 
 
 def test_what_is_written_may_be_read_by_its_name_and_nothing_else():

@@ -21,19 +21,20 @@ from scheduler_core.model.volumes import VolumeObjects
 from scheduler_core.placement.extension_points import Plugins
 from scheduler_core.placement.state import NO_PLUGINS, PlacementState
 from scheduler_core.plugins.volume_picks import provisioned_storage
-from scheduler_core.sidecar.cache.cluster_changes import ChangeReporter
+from scheduler_core.sidecar.cache.cluster_changes import Before, ChangeReporter
 from scheduler_core.sidecar.cache.device_cache import DEVICE_KINDS, DeviceCache, DeviceChange
 from scheduler_core.sidecar.cache.freshness import Freshness, Stamp, number
 from scheduler_core.sidecar.cache.group_cache import GroupCache, Key, LiveGroup
 from scheduler_core.sidecar.cache.live_snapshot import LiveSnapshots
 from scheduler_core.sidecar.cache.namespace_cache import NamespaceCache
-from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND, OPTIONAL, Cause, NeededKinds, Unlisted
+from scheduler_core.sidecar.cache.needed_kinds import NOTHING, ON_DEMAND, OPTIONAL, NeededKinds, Reads
 from scheduler_core.sidecar.cache.node_usage import NodeUsage
 from scheduler_core.sidecar.cache.object_head import read_head
 from scheduler_core.sidecar.cache.pod_cache import LABELS, LivePod
 from scheduler_core.sidecar.cache.pod_reader import PodReader
 from scheduler_core.sidecar.cache.pod_updates import PodUpdates, SharedDeviceClaims
 from scheduler_core.sidecar.cache.selector_cache import SelectorCache
+from scheduler_core.sidecar.cache.unlisted_kinds import Cause, Unlisted
 from scheduler_core.sidecar.cache.volume_cache import VolumeCache
 from scheduler_core.sidecar.writes import Ref
 from validators.model.group import Group, PodGroup
@@ -57,20 +58,21 @@ class Cache:
         group_cache: groups, Workloads, priority classes and disruption budgets.
         reporter: changes that can help a root.
         devices: claims to devices, and the devices.
+        needed: kinds that must be listed for the decisions on a root.
 
     """
 
-    def __init__(self, membership: tuple[str, ...] = (), versions: Mapping[str, str] | None = None) -> None:
+    def __init__(self, membership: tuple[str, ...] = (), versions: Mapping[str, str] | None = None, reads: Reads = NOTHING) -> None:
         """Create an empty cache.
 
         Args:
             membership: labels that name the PodGroup of a pod if its spec names none; the first label that the pod has is used.
             versions: apiVersion of the items of a list, by kind, if it is not the hub version of the kind.
+            reads: purposes for which kinds are needed.
 
         """
         self._api_versions = {**{kind: hub_of(kind).name for kind in KINDS}, **(versions or {})}
         self._versions = {kind: Freshness() for kind in KINDS}
-        self._needed = NeededKinds()
         self._unsynced = set(KINDS) - ON_DEMAND
         self._sweep_at = _FEW_FORMS
         self._unusable: dict[Key, str] = {}
@@ -82,6 +84,7 @@ class Cache:
         self._selectors = SelectorCache()
         self._namespaces = NamespaceCache()
         self.reporter = ChangeReporter(self.usage, self.group_cache)
+        self.needed = NeededKinds(reads, self._volumes, self.reporter.kind)
         self._updates = PodUpdates(self.usage, self._volumes, self._reader, self.reporter)
         self._snapshots = LiveSnapshots(
             self.usage, self.group_cache, self._volumes, self.devices, self._selectors, self._namespaces, self._unusable
@@ -97,22 +100,9 @@ class Cache:
         """Return whether every kind that is watched from the start is listed or not served."""
         return not self._unsynced
 
-    def newly_needed(self) -> frozenset[str]:
-        """Return the kinds that must be listed since the last call, because pending pods need them."""
-        return self._needed.newly_needed(self.volumes)
-
-    def unlisted_kinds(self, pods: Iterable[LivePod]) -> frozenset[str]:
-        """Return the kinds that pending *pods* need and that are not listed: *pods* must not be placed without them."""
-        return self._needed.unlisted((pod.draft for pod in pods), self.volumes)
-
-    def why_unlisted(self, kinds: Iterable[str]) -> dict[str, Unlisted]:
-        """Return for each of *kinds*, sorted, why it is not listed."""
-        return self._needed.causes(kinds)
-
     def mark_unlisted(self, kind: str, failure: Unlisted) -> None:
         """Record why *kind* could not be listed."""
-        self._needed.mark_unlisted(kind, failure)
-        self.reporter.kind(kind)
+        self.needed.mark_unlisted(kind, failure)
 
     def mark_unserved(self, kind: str) -> None:
         """Record that the API server does not serve *kind*."""
@@ -130,8 +120,7 @@ class Cache:
             self._remove(kind, name)
         self._unsynced.discard(kind)
         if kind in ON_DEMAND:
-            self._needed.mark_listed(kind)
-            self.reporter.kind(kind)
+            self.needed.mark_listed(kind)
 
     def apply(self, kind: str, event: str, raw: wire.Text) -> None:
         """Apply a watch event ADDED, MODIFIED or DELETED; other events and unreadable objects are ignored."""
@@ -231,14 +220,14 @@ class Cache:
         else:
             before = self.reporter.before_change(raw_object.kind, name)
             self.group_cache.add_or_update(raw_object, name, stamp)
-            self.reporter.group(raw_object.kind, name, before)
-            self._updates.group_changed(raw_object.kind, name)
+            self._group_changed(raw_object.kind, name, before)
 
     def _remove(self, kind: str, name: Name) -> None:
         if kind == "Pod":
             self._unusable.pop((kind, *name), None)
             if (pod := self.usage.remove_pod("/".join(name))) is not None:
                 self._updates.forget(pod)
+                self.needed.remove_pod(pod)
                 self.reporter.pod(pod, None, self.usage.node_of(pod))
                 self._updates.pod_changed(pod, None)
         elif kind == "Node":
@@ -255,14 +244,18 @@ class Cache:
         else:
             before = self.reporter.before_change(kind, name)
             self.group_cache.remove(kind, name)
-            self.reporter.group(kind, name, before)
-            self._updates.group_changed(kind, name)
+            self._group_changed(kind, name, before)
+
+    def _group_changed(self, kind: str, name: Name, before: Before) -> None:
+        self.needed.group_changed((kind, *name), self.group_cache.groups.get((kind, *name)))
+        self.reporter.group(kind, name, before)
+        self._updates.group_changed(kind, name)
 
     def _apply_devices(self, change: DeviceChange) -> None:
         self._updates.apply_devices(change)
         if change.resources is not None:
             for pod in self.usage.pods.with_device_claims.values():
-                self._needed.add_pod(pod.draft)
+                self.needed.add_pod(pod)
 
     def _group_entries(self, name: Name) -> Mapping[PodEntry, str | None] | None:
         live = self.group_cache.groups.get(("PodGroup", *name))
@@ -274,6 +267,7 @@ class Cache:
         before = self.usage.pods.pods.get("/".join(name))
         old_node = self.usage.node_of(before) if before is not None else ""
         self._updates.forget(before)
+        self.needed.remove_pod(before)
         after: LivePod | None = None
         try:
             pod = self._reader.read_pod(raw_object, stamp, self._volumes.objects, self._updates.shared)
@@ -283,7 +277,7 @@ class Cache:
         else:
             if isinstance(pod, LivePod):
                 after = pod
-                self._needed.add_pod(pod.draft)
+                self.needed.add_pod(pod)
                 self.usage.add_or_update_pod(pod)
             else:
                 self.usage.end(pod)

@@ -17,7 +17,8 @@ from apiserver.discovery import path_of
 from apiserver.watch import Watcher, WatchStatus
 from scheduler_core.loading.gather import ATTACH_KINDS, CAPACITY_KINDS, SELECTING_KINDS, VOLUME_KINDS
 from scheduler_core.sidecar.cache.device_cache import DEVICE_KINDS
-from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND, OPTIONAL, Cause, Unlisted, explain_unlisted, missing_rule
+from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND, OPTIONAL
+from scheduler_core.sidecar.cache.unlisted_kinds import Cause, Unlisted, explain_unlisted, missing_rule
 from validators.versions.served import Resource, resource
 
 WATCHED = tuple(
@@ -99,7 +100,7 @@ class Informers:
         self._watchers = {each.kind: self._watcher(each) for each in WATCHED}
 
     def start(self) -> None:
-        """Start to list and watch the kinds that are always needed."""
+        """Start to list and watch the kinds that every mode needs."""
         self.watch(self._watchers.keys() - ON_DEMAND)
 
     def watch(self, kinds: Iterable[str]) -> None:

@@ -1,67 +1,122 @@
-"""Kinds that are watched only once a pending pod can need them, and pods that wait until a kind is listed.
+"""Kinds that are watched only once an object can need them, and the roots that wait until such a kind is listed.
 
-Most clusters have many objects of these kinds that placement never reads.  A kind that was needed once stays watched.
+Most clusters have many objects of these kinds that no decision reads.  A kind that was needed once stays watched.  A root waits for the
+kinds that its own pods and groups need, and for those that decide about every root: pods with a node and groups with unknown priorities.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import enum
-from collections.abc import Iterable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Collection, Iterable, Iterator
 
-from scheduler_core.diagnosis import phrases
 from scheduler_core.loading.drafts import Draft
-from scheduler_core.loading.gather import VOLUME_KINDS
-from scheduler_core.model.pod_meta import CONTROLLERS
-from scheduler_core.model.volumes import VolumeObjects
-from scheduler_core.model.wording import cut
+from scheduler_core.loading.gather import SELECTING_KINDS, VOLUME_KINDS
+from scheduler_core.loading.priority import NEVER
+from scheduler_core.model.namespace_selectors import needing_labels
+from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE, SchedulerProfile
+from scheduler_core.plugins.pod_topology_spread import spreads_by_default
 from scheduler_core.sidecar.cache.device_cache import DEVICE_KINDS
-from validators.versions.served import resource
+from scheduler_core.sidecar.cache.group_cache import Key, LiveGroup
+from scheduler_core.sidecar.cache.pod_cache import LivePod
+from scheduler_core.sidecar.cache.unlisted_kinds import Unlisted
+from scheduler_core.sidecar.cache.volume_cache import VolumeCache
+from scheduler_core.sidecar.settings import Mode, Settings
 
 _BY_VOLUMES = (*VOLUME_KINDS, "CSINode", "CSIDriver")
 """Kinds that a pending pod with a claim or an inline disk needs."""
 _LATER_BY_VOLUMES = frozenset({"CSIStorageCapacity", "VolumeAttachment"})
 """Kinds that such a pod needs once an object of another kind requires it."""
-ON_DEMAND = frozenset({*_BY_VOLUMES, *_LATER_BY_VOLUMES, *DEVICE_KINDS, *CONTROLLERS})
-"""Kinds that are not watched from the start."""
-OPTIONAL = frozenset({*DEVICE_KINDS, *CONTROLLERS})
+_OF_TREES = frozenset({"Workload", "PriorityClass"})
+"""Kinds that groups can need."""
+_BUDGETS = "PodDisruptionBudget"
+OPTIONAL = frozenset({*DEVICE_KINDS, *SELECTING_KINDS, *_OF_TREES, _BUDGETS, "Namespace"})
 """Kinds of ``ON_DEMAND`` without which pods are placed if the API server does not serve them: then there are no such objects."""
-_LONGEST = 300
-
-
-class Cause(enum.Enum):
-    """Cause for which the objects of a kind are not listed."""
-
-    NOT_YET = "the first list has not ended, or has failed"
-    FORBIDDEN = "the API server forbids to list or watch them"
-    NOT_SERVED = "the API server does not serve the kind"
+ON_DEMAND = frozenset({*_BY_VOLUMES, *_LATER_BY_VOLUMES, *OPTIONAL})
+"""Kinds that are not watched from the start."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Unlisted:
-    """Status of a kind that is not listed; *error* is that of the last attempt, if it failed."""
+class Reads:
+    """Purposes for which the process reads objects.
 
-    cause: Cause = Cause.NOT_YET
-    error: str = ""
+    Attributes:
+        schedules: whether pods are placed.
+        preempts: whether victims are evicted.
+        validates: whether trees are validated.
+        profile: profile by which pods are placed.
+        places: returns whether a pod is ours to place while it has no node.
+
+    """
+
+    schedules: bool = False
+    preempts: bool = False
+    validates: bool = False
+    profile: SchedulerProfile = DEFAULT_PROFILE
+    places: Callable[[LivePod], bool] = lambda _: True
+
+    def kinds(self) -> frozenset[str]:
+        """Return the kinds of ``ON_DEMAND`` that an object can need."""
+        kinds = _OF_TREES if self.validates or self.schedules else frozenset[str]()
+        if self.schedules:
+            kinds |= ON_DEMAND - {_BUDGETS, *SELECTING_KINDS}
+            kinds |= frozenset(SELECTING_KINDS) if spreads_by_default(self.profile) else frozenset()
+            kinds |= {_BUDGETS} if self.preempts and (self.profile.preempts_pods or self.profile.preempts_groups) else frozenset()
+        return kinds
+
+
+NOTHING = Reads()
+
+
+def reads_of(settings: Settings, places: Callable[[LivePod], bool] = lambda _: True) -> Reads:
+    """Return the purposes of the modes of *settings*; *places* as in ``Reads``."""
+    modes = settings.modes
+    return Reads(
+        schedules=settings.places,
+        preempts=settings.places and Mode.PREEMPT in modes,
+        validates=Mode.VALIDATE in modes,
+        profile=settings.profile or DEFAULT_PROFILE,
+        places=places,
+    )
 
 
 class NeededKinds:
-    """Kinds of ``ON_DEMAND`` that are needed, and the needed kinds that are not listed."""
+    """Kinds of ``ON_DEMAND`` that are needed for *reads*, and the needed kinds that are not listed.
 
-    def __init__(self) -> None:
+    *report* is called with each kind whose roots may wait no longer, or for another reason.
+    """
+
+    def __init__(self, reads: Reads, volumes: VolumeCache, report: Callable[[str], None]) -> None:
+        self._reads, self._volumes, self._report = reads, volumes, report
+        self._spreads = spreads_by_default(reads.profile)
         self._needed: set[str] = set()
         self._watched: set[str] = set()
         self._listed: set[str] = set()
         self._failures: dict[str, Unlisted] = {}
+        self._users: dict[str, set[str]] = {}
+        """Pods and groups because of which a kind decides about every root."""
 
-    def add_pod(self, draft: Draft) -> None:
-        """Add the kinds that a pod needs; a pod with a node needs none."""
-        if not draft.node:
-            self._needed.update(_kinds_of(draft))
+    def add_pod(self, pod: LivePod) -> None:
+        """Add the kinds that a pod needs."""
+        if not pod.draft.node and self._reads.schedules and self._reads.places(pod):
+            self._needed.update(self._kinds_of_pod(pod.draft))
+        self._add_user(_of_pod(pod), self._kinds_for_all_roots(pod))
 
-    def newly_needed(self, volumes: VolumeObjects) -> frozenset[str]:
-        """Return the kinds that are needed since the last call, given the present *volumes*."""
-        self._add_later_kinds(volumes)
+    def remove_pod(self, pod: LivePod | None) -> None:
+        """Remove a pod that was deleted or is replaced."""
+        if pod is not None and self._users:
+            self._remove_user(_of_pod(pod))
+
+    def group_changed(self, key: Key, live: LiveGroup | None) -> None:
+        """Add or replace the group *key*; None: it does not exist."""
+        self._remove_user(_of_group(key))
+        kinds = self._kinds_of_group(live) if live is not None else frozenset[str]()
+        self._needed |= kinds
+        self._add_user(_of_group(key), kinds & {"PriorityClass"})
+
+    def newly_needed(self) -> frozenset[str]:
+        """Return the kinds that must be listed since the last call."""
+        self._add_later_kinds()
         new = frozenset(self._needed - self._watched)
         self._watched |= new
         return new
@@ -70,74 +125,116 @@ class NeededKinds:
         """Record that the objects of *kind* are listed."""
         self._listed.add(kind)
         self._failures.pop(kind, None)
+        self._report(kind)
 
     def mark_unlisted(self, kind: str, failure: Unlisted) -> None:
         """Record why *kind* is not listed, or not any more."""
         self._listed.discard(kind)
         self._failures[kind] = failure
+        self._report(kind)
 
-    def unlisted(self, pods: Iterable[Draft], volumes: VolumeObjects) -> frozenset[str]:
-        """Return the kinds that pending *pods* need and that are not listed."""
-        self._add_later_kinds(volumes)
+    def unlisted(self, pods: Iterable[LivePod], groups: Iterable[LiveGroup] = ()) -> frozenset[str]:
+        """Return the kinds that are not listed and that a root with pending *pods* and *groups* needs: it must not be placed."""
+        self._add_later_kinds()
         if not (missing := self._needed - self._listed):
             return frozenset()
-        later = missing & _LATER_BY_VOLUMES
-        kinds: set[str] = set()
-        for draft in pods:
-            kinds.update(_kinds_of(draft), later if _has_volumes(draft) else ())
-        return frozenset(kinds & missing)
+        for_all = (kind for kind in missing if self._users.get(kind))
+        return frozenset(missing) & frozenset(for_all).union(*(kinds for _, kinds in self._needs(pods, groups)))
+
+    def unlisted_of_tree(self, groups: Iterable[LiveGroup]) -> frozenset[str]:
+        """Return the kinds that are not listed and without which a tree of *groups* must not be validated."""
+        return self.unlisted((), groups) & _OF_TREES
+
+    def user(self, kinds: Collection[str], pods: Iterable[LivePod], groups: Iterable[LiveGroup]) -> str:
+        """Return the first object that needs one of *kinds*, as ``pod NAMESPACE/NAME``: of the root's *pods* and *groups* if possible."""
+        of_others = ((name, frozenset({kind})) for kind in sorted(kinds) for name in sorted(self._users.get(kind, ()))[:1])
+        needs = itertools.chain(self._needs(pods, groups), of_others)
+        return next(name for name, needed in needs if not needed.isdisjoint(kinds))
 
     def causes(self, kinds: Iterable[str]) -> dict[str, Unlisted]:
         """Return for each of *kinds*, sorted, why it is not listed."""
         return {kind: self._failures.get(kind, Unlisted()) for kind in sorted(kinds)}
 
-    def _add_later_kinds(self, volumes: VolumeObjects) -> None:
+    def _add_later_kinds(self) -> None:
+        volumes = self._volumes.objects
         if "CSIDriver" in self._needed and volumes.measured:
             self._needed.add("CSIStorageCapacity")
         if "CSINode" in self._needed and volumes.attach is not None and volumes.attach.rows():
             self._needed.add("VolumeAttachment")
 
+    def _needs(self, pods: Iterable[LivePod], groups: Iterable[LiveGroup]) -> Iterator[tuple[str, frozenset[str]]]:
+        """Yield *pods* and *groups*, each with the kinds that it needs."""
+        later = self._needed & _LATER_BY_VOLUMES
+        for pod in sorted(pods, key=lambda each: each.key):
+            yield _of_pod(pod), frozenset(self._kinds_of_pod(pod.draft)) | (later if _has_volumes(pod.draft) else frozenset())
+        for live in sorted(groups, key=lambda each: each.key):
+            yield _of_group(live.key), self._kinds_of_group(live)
 
-def explain_unlisted(kinds: Mapping[str, Unlisted]) -> str:
-    """Return why *kinds* are not listed and what to do, one clause for each cause and error."""
-    by_status: dict[Unlisted, list[str]] = {}
-    for kind, status in kinds.items():
-        by_status.setdefault(status, []).append(kind)
-    return "; ".join(_clause(status, names) for status, names in by_status.items())
+    def _add_user(self, name: str, kinds: Iterable[str]) -> None:
+        for kind in kinds:
+            self._needed.add(kind)
+            self._users.setdefault(kind, set()).add(name)
+
+    def _remove_user(self, name: str) -> None:
+        for kind, users in self._users.items():
+            if name in users:
+                users.discard(name)
+                if not users and kind not in self._listed:
+                    self._report(kind)
+
+    def _kinds_of_pod(self, draft: Draft) -> Iterator[str]:
+        """Yield the kinds that a pending pod needs, whatever other objects there are."""
+        yield from _BY_VOLUMES if _has_volumes(draft) else ()
+        if draft.entries or any(need.extended is not None for need in draft.form.devices):
+            yield from DEVICE_KINDS
+        elif draft.containers:
+            # The device classes show whether devices provide its extended resources.
+            yield "DeviceClass"
+        if self._spreads and not draft.form.spread:
+            # Selectors of Services and of its controller are the default of topology spread.
+            yield from ("Service",) if draft.labels else ()
+            yield from draft.controller[:1] if draft.controller[0] else ()
+        if needing_labels(draft.form.affinity):
+            yield "Namespace"
+        if _needs_class(draft.priority, draft.class_name, draft.policy):
+            yield "PriorityClass"
+        if self._reads.preempts and self._can_preempt(draft):
+            yield _BUDGETS
+
+    def _can_preempt(self, draft: Draft) -> bool:
+        profile = self._reads.profile
+        # The group of a pod decides whether it preempts.
+        return profile.preempts_groups if draft.group else profile.preempts_pods and draft.policy != NEVER
+
+    def _kinds_of_group(self, live: LiveGroup) -> frozenset[str]:
+        if not (self._reads.schedules or self._reads.validates):
+            return frozenset()
+        spec = live.group.spec
+        classes = _needs_class(spec.priority, spec.priority_class_name, spec.preemption_policy)
+        return frozenset((*(("PriorityClass",) if classes else ()), *(("Workload",) if live.workload else ())))
+
+    def _kinds_for_all_roots(self, pod: LivePod) -> Iterator[str]:
+        """Yield the kinds that a pod needs whichever root is decided about: if it has a node, its terms and its priority count."""
+        draft, reads = pod.draft, self._reads
+        counted = reads.schedules and bool(draft.node or draft.nominated or pod.pinned_node)
+        if counted and needing_labels(draft.form.affinity):
+            yield "Namespace"
+        if (counted or (reads.validates and draft.group)) and _needs_class(draft.priority, draft.class_name, draft.policy):
+            yield "PriorityClass"
 
 
-def _clause(status: Unlisted, kinds: Sequence[str]) -> str:
-    names = f"{phrases.listed(kinds, len(kinds))} objects"
-    match status.cause:
-        case Cause.FORBIDDEN:
-            return f"{names} cannot be listed: {missing_rule(kinds)}"
-        case Cause.NOT_SERVED:
-            return f"the API server does not serve {names}: look at its flag --runtime-config"
-    return f"{names} are not listed yet{f': {cut(status.error, _LONGEST)}' if status.error else ''}"
-
-
-def missing_rule(kinds: Sequence[str]) -> str:
-    """Return which rule allows the sidecar to read *kinds*."""
-    resources = phrases.listed([*map(_rbac_name, kinds)], len(kinds))
-    return f"allow the verbs list and watch for {resources} in the sidecar's ClusterRole"
-
-
-def _rbac_name(kind: str) -> str:
-    """Return a resource with its API group, as ``kubectl auth can-i`` writes it."""
-    each = resource(kind)
-    return f"{each.resource}.{each.group}" if each.group else each.resource
-
-
-def _kinds_of(draft: Draft) -> tuple[str, ...]:
-    """Return the kinds that a pending pod needs, whatever other objects there are."""
-    kinds = _BY_VOLUMES if _has_volumes(draft) else ()
-    if draft.entries or any(need.extended is not None for need in draft.form.devices):
-        kinds = (*kinds, *DEVICE_KINDS)
-    elif draft.containers:
-        # The device classes show whether devices provide its extended resources.
-        kinds = (*kinds, "DeviceClass")
-    return (*kinds, draft.controller[0]) if draft.controller[0] else kinds
+def _needs_class(priority: int | None, class_name: str, policy: str | None) -> bool:
+    """Return whether a priority class decides: the API server writes its values into new objects, but not for disabled features."""
+    return priority is None or (bool(class_name) and policy is None)
 
 
 def _has_volumes(draft: Draft) -> bool:
     return bool(draft.claims or draft.disks)
+
+
+def _of_pod(pod: LivePod) -> str:
+    return f"pod {pod.key}"
+
+
+def _of_group(key: Key) -> str:
+    return f"{key[0]} {key[1]}/{key[2]}"

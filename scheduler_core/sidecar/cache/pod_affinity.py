@@ -119,7 +119,7 @@ class PodAffinityCache:
 
     def _needs_namespaces(self, shape: PodShape) -> bool:
         if (needs := self._needs_namespaces_by_shape.get(shape)) is None:
-            needs = self._needs_namespaces_by_shape[shape] = bool(needing_labels(shape))
+            needs = self._needs_namespaces_by_shape[shape] = bool(needing_labels(shape.affinity))
         return needs
 
     def _has_terms(self, shape: PodShape) -> bool:

@@ -12,7 +12,7 @@ Before 1.38, only this sidecar writes the condition that a CompositePodGroup is 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from scheduler_core.model.conditions import INITIALLY_SCHEDULED, WAITING
 from scheduler_core.model.decision import Name
@@ -73,13 +73,17 @@ class Validity:
         """Number of trees that were invalid at the last run."""
         return len(self._invalid)
 
-    def reconcile(self, trees: Trees, now: float) -> ValidityResult:
-        """Validate all trees at *now*, in monotonic seconds."""
+    def reconcile(self, trees: Trees, now: float, *, postponed: Callable[[Tree], bool] = lambda _: False) -> ValidityResult:
+        """Validate all trees at *now*, in monotonic seconds; a *postponed* tree keeps its reports: objects that decide are not listed."""
         self._pending.expire(now)
         invalid_trees: dict[Name, _InvalidTree] = {}
         writes: list[Write] = []
         times: list[float] = []
         for tree in trees.all:
+            if postponed(tree):
+                if tree.name in self._invalid:
+                    invalid_trees[tree.name] = self._invalid[tree.name]
+                continue
             messages = _messages(tree, tree_violations.find_violations(tree, trees, self._gates))
             if messages:
                 invalid = invalid_trees[tree.name] = self._update_tree(tree.name, messages, now)

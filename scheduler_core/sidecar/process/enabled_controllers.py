@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from scheduler_core.diagnosis import fragmentation
 from scheduler_core.loading.feature_gates import apply_feature_gates
-from scheduler_core.queueing.trees import Trees
+from scheduler_core.queueing.trees import Tree, Trees, name_of
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.controllers.disruption_target import DisruptionTargets
 from scheduler_core.sidecar.controllers.finalizers import Finalizers
@@ -40,8 +40,13 @@ def enabled_controllers(settings: Settings, cache: Cache, metrics: SidecarMetric
 def _validity(settings: Settings, cache: Cache, metrics: SidecarMetrics, minor: int) -> Reconcile:
     validity = Validity(settings.gates, kubernetes=minor, settle=settings.settle_seconds)
 
+    def postponed(tree: Tree) -> bool:
+        names = (name_of(node.group) for node in tree.nodes)
+        groups = (live for each in names if (live := cache.group(each.kind, each.namespace, each.name)) is not None)
+        return bool(cache.needed.unlisted_of_tree(groups))
+
     def reconcile(now: float) -> Reconciled:
-        result = validity.reconcile(Trees(apply_feature_gates(cache.lazy_snapshot(), settings.gates)), now)
+        result = validity.reconcile(Trees(apply_feature_gates(cache.lazy_snapshot(), settings.gates)), now, postponed=postponed)
         metrics.invalid.set(validity.count)
         return result.writes, result.next_retry
 

@@ -106,7 +106,7 @@ class Loop:
         if not leads or parts.scheduler is None:
             # Changes are not used here, and a new leader starts from the whole cache: without this they would accumulate.
             parts.cache.reporter.pop_changes()
-        if parts.scheduler is not None and (kinds := parts.cache.newly_needed()):
+        if kinds := parts.cache.needed.newly_needed():
             parts.watch(kinds)
         if not parts.cache.synced:
             return IDLE_SECONDS

@@ -28,6 +28,7 @@ from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE
 from scheduler_core.placement.state import NO_PLUGINS
 from scheduler_core.sidecar.cache.cache import LABELS, Cache
 from scheduler_core.sidecar.cache.informers import Informers
+from scheduler_core.sidecar.cache.needed_kinds import reads_of
 from scheduler_core.sidecar.client.event_recorder import EventRecorder
 from scheduler_core.sidecar.client.requests import Paths, field_manager
 from scheduler_core.sidecar.controllers.runner import ControllerRunner
@@ -83,8 +84,9 @@ class Sidecar:
             on_forbidden=self._permissions.recheck,
             on_object=lambda kind, text: self._mailbox.enqueue(Returned(kind, msgspec.Raw(text))),
         )
-        cache = Cache(LABELS if settings.by_label else ())
-        self._scheduler = Scheduler(cache, options(settings)) if settings.places else None
+        scheduling = options(settings)
+        cache = Cache(LABELS if settings.by_label else (), reads=reads_of(settings, scheduling.our_pods.places))
+        self._scheduler = Scheduler(cache, scheduling) if settings.places else None
         controllers = ControllerRunner(tuple(enabled_controllers(settings, cache, self._metrics, minor)))
         watch = self._informers.watch
         self.loop = Loop(Parts(cache, self._scheduler, controllers, self._dispatcher, self._mailbox, self._metrics, self._term, log, watch))
@@ -143,7 +145,7 @@ def options(settings: Settings) -> SchedulerOptions:
     """Return the scheduler options of *settings*."""
     return SchedulerOptions(
         scheduler_name=settings.scheduler_name,
-        profile=settings.scheduler_config.profiles.profile(settings.scheduler_name) if settings.scheduler_config else DEFAULT_PROFILE,
+        profile=settings.profile or DEFAULT_PROFILE,
         place=Mode.PLACE in settings.modes,
         ungate=Mode.UNGATE in settings.modes,
         preempt=Mode.PREEMPT in settings.modes,

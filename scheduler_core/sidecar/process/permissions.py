@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 
 from apiserver.api import TRANSPORT, Api, ReplyError
-from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND
+from scheduler_core.sidecar.cache.needed_kinds import reads_of
 from scheduler_core.sidecar.client.access_review import Permission, is_granted
 from scheduler_core.sidecar.settings import Mode, Settings
 from scheduler_core.sidecar.writes import EvictionMethod
@@ -40,18 +40,19 @@ _PLACE = (
 
 The API server checks ``resourceclaims/binding`` for changes of the allocation or the reservations of a claim, from 1.36.
 """
-_LATER = tuple(Permission(each.resource, verb, each.group) for each in map(served.resource, ON_DEMAND) for verb in ("list", "watch"))
-"""Permissions to list and watch kinds that can be needed later: if one is missing then, pods that need the kind are not placed."""
 _GROUPS = {"PodGroup": "podgroups", "CompositePodGroup": "compositepodgroups"}
 
 
 def needed_permissions(settings: Settings, kinds: frozenset[str]) -> tuple[Permission, ...]:
     """Return the permissions that the modes of *settings* need, given the *kinds* of groups that the API server serves.
 
-    Permissions to list and watch kinds from the start are omitted: the informers report them if they are missing.
+    Permissions to list and watch kinds from the start are omitted: the informers report them if they are missing.  Kinds that can be
+    needed later are included: if a permission is missing then, pods that need the kind are not placed.
     """
     by_mode = (permission for mode in settings.modes for permission in _mode(mode, settings, kinds))
-    return tuple(sorted({*_common(settings, kinds), *by_mode, *(_LATER if settings.places else ())}))
+    later = map(served.resource, reads_of(settings).kinds())
+    read = (Permission(each.resource, verb, each.group) for each in later for verb in ("list", "watch"))
+    return tuple(sorted({*_common(settings, kinds), *by_mode, *read}))
 
 
 def _common(settings: Settings, kinds: frozenset[str]) -> Iterator[Permission]:

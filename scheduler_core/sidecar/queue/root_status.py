@@ -55,7 +55,7 @@ class RootStatus:
         to_place: pending members that we place.
         excluded: keys of pending members that we do not place, in a tree with members that our gate holds.
         ready: whether the tree is valid and has its minimum of members, none of them with another scheduling gate, and all kinds are
-            listed that its pods need.
+            listed that decide about its placement.
         placed: members that are bound, assumed, or pinned (even to a deleted node), and are not being deleted.
         terminating: whether a placed member is being deleted although the root was never scheduled.
         partially_bound: our members with a node in partially bound gangs.
@@ -64,7 +64,7 @@ class RootStatus:
         contested: whether nodes of its pods are overcommitted while it has groups to commit: their kubelets can reject a pod.
         was_scheduled: whether the condition of the root, or of a group below it, says that it was scheduled.
         emptied: whether the root is in the queue although all its pods are gone: that it waits for pods is yet to be reported.
-        unlisted: kinds that its pods need and that are not listed yet, so that it is not ready.
+        unlisted: kinds that decide about its placement and that are not listed yet, so that it is not ready.
 
     """
 
@@ -123,7 +123,7 @@ def _pod_status(cache: Cache, root: Root, our_pods: OurPods) -> RootStatus | Non
     if not our_pods.places(pod):
         return None
     gated = _has_other_gate(pod, our_pods)
-    unlisted = frozenset[str]() if gated else cache.unlisted_kinds((pod,))
+    unlisted = frozenset[str]() if gated else cache.needed.unlisted((pod,))
     return RootStatus(root, pod.ref, 1, priority, age(draft.created), (pod,), ready=not (gated or unlisted), unlisted=unlisted)
 
 
@@ -163,7 +163,7 @@ class _Tree:
         valid = self._is_valid()
         completed = cache.group_cache.completed(self._top)
         to_commit = tuple(self._groups_to_commit(self._top)) if valid else ()
-        unlisted = cache.unlisted_kinds(ours)
+        unlisted = cache.needed.unlisted(ours, self._groups.values()) if ours else frozenset[str]()
         return RootStatus(
             root=self._root,
             ref=Ref(*self._top.key, self._top.uid),

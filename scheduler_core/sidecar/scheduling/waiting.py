@@ -9,8 +9,8 @@ from collections.abc import Collection
 from scheduler_core.diagnosis.phrases import counted
 from scheduler_core.model.decision import Decision, GroupDecision, Name, Status
 from scheduler_core.sidecar.cache.cache import Cache
-from scheduler_core.sidecar.cache.needed_kinds import explain_unlisted
 from scheduler_core.sidecar.cache.pod_cache import LivePod
+from scheduler_core.sidecar.cache.unlisted_kinds import explain_unlisted
 from scheduler_core.sidecar.queue.entities import QueuedEntity
 from scheduler_core.sidecar.queue.root_status import RootStatus
 from scheduler_core.sidecar.queue.scheduler_options import SchedulerOptions
@@ -45,11 +45,11 @@ def undone_decision(cache: Cache, root: Name, pods: Collection[LivePod], why: st
 
 
 def _unlisted(cache: Cache, status: RootStatus) -> str:
-    """Return which kinds the pods of a root need that are not listed, why, and what to do; empty if there are none."""
+    """Return which kinds a root needs that are not listed, why, and what to do; empty if there are none."""
     if not status.unlisted:
         return ""
-    key = min(pod.key for pod in status.to_place if cache.unlisted_kinds((pod,)))
-    return f"waiting for objects that pod {key} needs: {explain_unlisted(cache.why_unlisted(status.unlisted))}"
+    user = cache.needed.user(status.unlisted, status.to_place, cache.group_cache.tree(status.root))
+    return f"waiting for objects that {user} needs: {explain_unlisted(cache.needed.causes(status.unlisted))}"
 
 
 def _is_partial(entity: QueuedEntity, status: RootStatus) -> bool:

@@ -10,7 +10,8 @@ import pytest
 from apiserver.watch import WatchStatus
 from scheduler_core.sidecar.cache.cache import KINDS
 from scheduler_core.sidecar.cache.informers import NEEDED, WATCHED, Changed, Informers, Listed, NotListed, Unserved
-from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND, OPTIONAL, Cause, Unlisted
+from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND, OPTIONAL
+from scheduler_core.sidecar.cache.unlisted_kinds import Cause, Unlisted
 from scheduler_core.sidecar.process.mailbox import Mailbox
 from tests.apiserver.fake import serving
 

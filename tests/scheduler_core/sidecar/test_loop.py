@@ -13,7 +13,7 @@ import pytest
 from scheduler_core.model.decision import Decision, Name, Status
 from scheduler_core.sidecar.cache.cache import KINDS, Cache
 from scheduler_core.sidecar.cache.informers import Changed, Listed, Unserved
-from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND
+from scheduler_core.sidecar.cache.needed_kinds import NOTHING, ON_DEMAND
 from scheduler_core.sidecar.process.loop import IDLE_SECONDS, SETTLE_SECONDS, STUCK_SECONDS, Loop, Parts
 from scheduler_core.sidecar.process.mailbox import Done, DryRunDone, Mailbox, Retried
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
@@ -122,8 +122,8 @@ class Looked:
 class Turning:
     """A loop, its parts, and what it logged."""
 
-    def __init__(self, *, leads=True, scheduler=None, keeping=None, synced=True, real=False):
-        self.store = Cache()
+    def __init__(self, *, leads=True, scheduler=None, keeping=None, synced=True, real=False, reads=NOTHING):
+        self.store = Cache(reads=reads)
         self.leading, self.logged, self.watched = leads, [], []
         self.scheduler = (
             Scheduler(self.store, SchedulerOptions(scheduler_name="default-scheduler", settle_seconds=0.0)) if real else scheduler

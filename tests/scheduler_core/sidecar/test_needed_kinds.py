@@ -1,15 +1,17 @@
-"""Kinds that are watched once a pending pod can need them."""
+"""Kinds that are watched once an object can need them."""
 
 from __future__ import annotations
 
+import dataclasses
 from types import SimpleNamespace
 
 import pytest
 
+from scheduler_core.model.scheduler_profile import SchedulerProfile
 from scheduler_core.sidecar.cache.cache import KINDS
 from scheduler_core.sidecar.cache.informers import Changed, Listed
-from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND
-from tests.scheduler_core.builders import Json, node, pod
+from scheduler_core.sidecar.cache.needed_kinds import NOTHING, ON_DEMAND, Reads
+from tests.scheduler_core.builders import Json, composite, leaf, node, pod
 from tests.scheduler_core.plugins.test_delayed_claims import driver
 from tests.scheduler_core.plugins.test_volumes import csi_node, using
 from tests.scheduler_core.sidecar.histories import Cache, Server, raw
@@ -18,6 +20,25 @@ from tests.scheduler_core.sidecar.test_loop import Turning
 VOLUMES = {"PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver"}
 DISK = {"name": "v", "gcePersistentDisk": {"pdName": "d"}}
 EPHEMERAL = {"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}
+PLACING = Reads(schedules=True, places=lambda each: each.draft.scheduler != "other")
+EVERYTHING = dataclasses.replace(PLACING, preempts=True, validates=True)
+
+
+def resolved(each: Json) -> Json:
+    """Return *each* with a priority if it can have one, as the API server resolves it."""
+    spec = {"priority": 0, **each["spec"]} if each["kind"] in ("Pod", "PodGroup", "CompositePodGroup") else each.get("spec")
+    return {**each, "spec": spec} if spec is not None else each
+
+
+def needed(reads: Reads, *objects: Json) -> frozenset[str]:
+    """Return the kinds that *objects* need."""
+    server, cache = Server(), Cache(reads=reads)
+    for each in objects:
+        server.put(each)
+    server.fill(cache)
+    found = cache.needed.newly_needed()
+    assert set() == cache.needed.newly_needed()
+    return found
 
 
 def controlled(kind: str, version: str, **more: object) -> Json:
@@ -46,21 +67,96 @@ def controlled(kind: str, version: str, **more: object) -> Json:
     ],
 )
 def test_needed_kinds(objects, want):
-    server, cache = Server(), Cache()
-    for each in objects:
-        server.put(each)
-    server.fill(cache)
-    assert want == cache.newly_needed()
-    assert set() == cache.newly_needed()
+    assert want == needed(PLACING, *map(resolved, objects))
+
+
+def selecting(**labels: str) -> Json:
+    term = {"topologyKey": "zone", "labelSelector": {}, "namespaceSelector": {"matchLabels": labels}}
+    return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+
+
+OWN_SPREAD = [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway", "labelSelector": {}}]
+LABELS = {"app": "a"}
+UNSPREAD, UNSCORED = SchedulerProfile(default_constraints=()), SchedulerProfile(weights=(("PodTopologySpread", 0),))
+NO_PREEMPTION = SchedulerProfile(preempts_pods=False)
+CLASSED = {"priority": 5, "priorityClassName": "high"}
+CHILD = {"parent": "root", "priority": 0}
+
+
+@pytest.mark.parametrize(
+    ("each", "reads", "want"),
+    [
+        pytest.param(pod("p", labels=LABELS, priority=0), PLACING, {"Service"}, id="a pod that a Service can select"),
+        pytest.param(pod("p", labels=LABELS, priority=0), NOTHING, set(), id="a pod where no mode places"),
+        pytest.param(pod("p", labels=LABELS, priority=0, schedulerName="other"), PLACING, set(), id="a pod of another scheduler"),
+        pytest.param(using("c", schedulerName="other"), PLACING, set(), id="a pod of another scheduler, with a claim"),
+        pytest.param(pod("p", labels=LABELS, priority=0, topologySpreadConstraints=OWN_SPREAD), PLACING, set(), id="its own spread"),
+        *(
+            pytest.param(each, dataclasses.replace(PLACING, profile=profile), set(), id=f"{name}, {id_}")
+            for profile, id_ in ((UNSPREAD, "no default constraints"), (UNSCORED, "default constraints do not score"))
+            for each, name in (
+                (pod("p", labels=LABELS, priority=0), "labels"),
+                (controlled("ReplicaSet", "apps/v1", priority=0), "a controller"),
+            )
+        ),
+        pytest.param(pod("p", priority=0, affinity=selecting(team="a")), PLACING, {"Namespace"}, id="a namespace selector"),
+        pytest.param(pod("p", priority=0, affinity=selecting()), PLACING, set(), id="a selector of all namespaces"),
+        pytest.param(pod("p", on="n", priority=0, affinity=selecting(team="a")), PLACING, {"Namespace"}, id="of a pod with a node"),
+        pytest.param(pod("p", on="n", priority=0, affinity=selecting(team="a")), NOTHING, set(), id="of such a pod, where no mode places"),
+        pytest.param(pod("p"), PLACING, {"PriorityClass"}, id="a pod without priority"),
+        pytest.param(pod("p", on="n", schedulerName="other"), PLACING, {"PriorityClass"}, id="a pod with a node, without priority"),
+        pytest.param(pod("p", **CLASSED), PLACING, {"PriorityClass"}, id="a class, but no preemption policy"),
+        pytest.param(pod("p", **CLASSED, preemptionPolicy="Never"), PLACING, set(), id="a class and a preemption policy"),
+        pytest.param(leaf("g"), PLACING, {"PriorityClass"}, id="a group without priority"),
+        pytest.param(leaf("g"), Reads(validates=True), {"PriorityClass"}, id="a group without priority, to be validated"),
+        pytest.param(pod("p", "g"), Reads(validates=True), {"PriorityClass"}, id="a member without priority, to be validated"),
+        pytest.param(pod("p"), Reads(validates=True), set(), id="a single pod, where only trees are validated"),
+        pytest.param(leaf("g"), NOTHING, set(), id="a group, where it is neither placed nor validated"),
+        pytest.param(leaf("g", priority=0), PLACING, set(), id="a group with priority"),
+        pytest.param(leaf("g", **CHILD), PLACING, {"Workload"}, id="a group with a Workload"),
+        pytest.param(composite("g", priority=0), Reads(validates=True), {"Workload"}, id="a composite with a Workload, to be validated"),
+        pytest.param(leaf("g", **CHILD), NOTHING, set(), id="a group with a Workload, not validated"),
+        pytest.param(pod("p", priority=0), EVERYTHING, {"PodDisruptionBudget"}, id="a pod that can preempt"),
+        pytest.param(pod("p", priority=0, preemptionPolicy="Never"), EVERYTHING, set(), id="a pod that never preempts"),
+        pytest.param(
+            pod("p", "g", priority=0, preemptionPolicy="Never"), EVERYTHING, {"PodDisruptionBudget"}, id="a member: its group can preempt"
+        ),
+        pytest.param(
+            pod("p", priority=0), dataclasses.replace(EVERYTHING, profile=NO_PREEMPTION), set(), id="a profile without DefaultPreemption"
+        ),
+        pytest.param(pod("p", on="n", priority=0, labels=LABELS), EVERYTHING, set(), id="a pod with a node"),
+        pytest.param(node("n"), EVERYTHING, set(), id="a node"),
+    ],
+)
+def test_kinds_that_an_object_needs(each, reads, want):
+    assert want == needed(reads, each)
+
+
+@pytest.mark.parametrize(
+    ("reads", "left_out"),
+    [
+        pytest.param(EVERYTHING, set(), id="all modes"),
+        pytest.param(PLACING, {"PodDisruptionBudget"}, id="without preemption"),
+        pytest.param(
+            dataclasses.replace(EVERYTHING, profile=UNSPREAD),
+            {"Service", "ReplicationController", "ReplicaSet", "StatefulSet"},
+            id="without default spread",
+        ),
+        pytest.param(Reads(validates=True), ON_DEMAND - {"Workload", "PriorityClass"}, id="validation alone"),
+        pytest.param(NOTHING, ON_DEMAND, id="no mode that reads them"),
+    ],
+)
+def test_kinds_that_modes_can_need(reads, left_out):
+    assert ON_DEMAND - left_out == reads.kinds()
 
 
 def test_needed_kinds_stay_needed():
-    cache = Cache()
-    cache.apply("Pod", "ADDED", raw(using("c")))
-    assert cache.newly_needed() == VOLUMES
-    cache.apply("Pod", "DELETED", raw(using("c")))
-    cache.apply("Pod", "ADDED", raw(using("d", name="q")))
-    assert set() == cache.newly_needed()
+    cache = Cache(reads=PLACING)
+    cache.apply("Pod", "ADDED", raw(resolved(using("c"))))
+    assert cache.needed.newly_needed() == VOLUMES
+    cache.apply("Pod", "DELETED", raw(resolved(using("c"))))
+    cache.apply("Pod", "ADDED", raw(resolved(using("d", name="q"))))
+    assert set() == cache.needed.newly_needed()
 
 
 def listed(*objects: Json, kinds: set[str]) -> list[Listed]:
@@ -68,28 +164,28 @@ def listed(*objects: Json, kinds: set[str]) -> list[Listed]:
 
 
 def test_each_kind_is_watched_once():
-    loop = Turning(real=True, synced=False)
+    loop = Turning(real=True, synced=False, reads=PLACING)
     loop.turn(*listed(node("n1"), kinds=set(KINDS) - ON_DEMAND))
     assert [] == loop.watched
-    loop.turn(Changed("Pod", "ADDED", raw(using("c"))))
+    loop.turn(Changed("Pod", "ADDED", raw(resolved(using("c")))))
     loop.turn(*listed(driver(), csi_node("n1", {"csi.example": 1}), kinds=VOLUMES))
-    loop.turn(Changed("Pod", "ADDED", raw(using("d", name="q"))))
+    loop.turn(Changed("Pod", "ADDED", raw(resolved(using("d", name="q")))))
     assert [sorted(VOLUMES), ["CSIStorageCapacity", "VolumeAttachment"]] == loop.watched
 
 
 def test_objects_of_each_kind_are_frozen_once(monkeypatch):
     frozen = []
     monkeypatch.setattr("scheduler_core.sidecar.process.loop.gc", SimpleNamespace(freeze=lambda: frozen.append(len(loop.watched))))
-    loop = Turning(real=True, synced=False)
-    loop.turn(*listed(using("c"), kinds=set(KINDS) - ON_DEMAND))
+    loop = Turning(real=True, synced=False, reads=PLACING)
+    loop.turn(*listed(resolved(using("c")), kinds=set(KINDS) - ON_DEMAND))
     loop.turn(Changed("Node", "ADDED", raw(node("n1"))))
     loop.turn(*listed(kinds=VOLUMES))
-    loop.turn(*listed(using("c"), kinds={*VOLUMES, "Pod"}))
+    loop.turn(*listed(resolved(using("c")), kinds={*VOLUMES, "Pod"}))
     assert [1, 1] == frozen
 
 
-def test_process_that_places_no_pods_watches_no_volumes():
-    loop = Turning(synced=False, scheduler=None)
-    loop.turn(*listed(using("c"), kinds=set(KINDS) - ON_DEMAND))
-    assert [] == loop.watched
+def test_process_that_places_no_pods_watches_only_what_it_validates():
+    loop = Turning(synced=False, scheduler=None, reads=Reads(validates=True))
+    loop.turn(*listed(using("c"), leaf("g", **CHILD), kinds=set(KINDS) - ON_DEMAND))
+    assert [["Workload"]] == loop.watched
     assert loop.store.synced

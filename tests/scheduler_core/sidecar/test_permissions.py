@@ -10,7 +10,8 @@ import pytest
 import yaml
 
 from apiserver.api import ReplyError
-from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND
+from scheduler_core.sidecar.cache.cache import KINDS as CACHED
+from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND, reads_of
 from scheduler_core.sidecar.client.access_review import PATH, Permission, is_granted
 from scheduler_core.sidecar.process.permissions import PermissionCheck, needed_permissions
 from scheduler_core.sidecar.settings import Mode, Settings
@@ -21,6 +22,9 @@ from validators.versions.served import resource
 KINDS = frozenset({"Pod", "PodGroup", "CompositePodGroup"})
 MANIFESTS = list(yaml.safe_load_all((Path(__file__).parents[3] / "deploy/sidecar/rbac.yaml").read_text(encoding="utf-8")))
 BIND = Permission("pods/binding", "create")
+WATCH = ("list", "watch")
+MODES = [*((mode,) for mode in Mode if mode is not Mode.PREEMPT), (Mode.PLACE, Mode.PREEMPT), (Mode.UNGATE, Mode.PREEMPT), tuple(Mode)]
+"""Each mode alone; preempt needs place or ungate."""
 
 
 def granted(*modes: str) -> set[tuple[str, str, str, str]]:
@@ -58,11 +62,13 @@ def test_a_kind_that_is_not_served_and_a_lease_that_is_not_used_need_no_permissi
     assert not [each for each in needed if "composite" in each.resource or each.resource == "leases"]
 
 
-@pytest.mark.parametrize("mode", list(Mode))
-def test_a_mode_that_places_pods_needs_the_kinds_that_are_watched_later(mode):
-    needed = {(each.resource, each.verb) for each in needed_permissions(Settings(modes=frozenset({mode})), KINDS)}
-    later = {(resource(kind).resource, verb) for kind in ON_DEMAND for verb in ("list", "watch")}
-    assert (later if mode in (Mode.PLACE, Mode.UNGATE) else set()) == {each for each in needed if each[1] in ("list", "watch")}
+@pytest.mark.parametrize("modes", MODES, ids=",".join)
+def test_the_roles_grant_to_watch_exactly_the_kinds_that_modes_can_need(modes):
+    settings = Settings(modes=frozenset(modes))
+    later = {(each.group, each.resource, verb) for each in map(resource, reads_of(settings).kinds()) for verb in WATCH}
+    always = {(each.group, each.resource, verb) for each in map(resource, {*CACHED} - ON_DEMAND) for verb in WATCH}
+    assert later == {(each.group, each.resource, each.verb) for each in needed_permissions(settings, KINDS) if each.verb in WATCH}
+    assert later | always == {each[:3] for each in granted(*modes) if each[2] in WATCH}
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from scheduler_core.sidecar.cache.cache import KINDS, Cache
+from scheduler_core.sidecar.cache.needed_kinds import Reads
 from scheduler_core.sidecar.controllers.runner import MAX_DELAY_SECONDS, MIN_INTERVAL_SECONDS, PAUSE_FACTOR, ControllerRunner
 from scheduler_core.sidecar.controllers.validity import SETTLE_SECONDS
 from scheduler_core.sidecar.process.enabled_controllers import enabled_controllers
@@ -68,6 +69,19 @@ def test_each_mode_writes_its_own(modes, want):
 
     assert want == {type(each) for each in writes}
     assert (f"muster_invalid_trees {1.0 if Mode.VALIDATE in modes else 0.0}").encode() in telemetry.text()
+
+
+@pytest.mark.parametrize("kind", ["Workload", "PriorityClass"])
+def test_trees_are_validated_only_while_the_kinds_are_listed_that_decide(kind):
+    store = Cache(reads=Reads(validates=True))
+    found = ControllerRunner(tuple(enabled_controllers(Settings(modes=frozenset({Mode.VALIDATE})), store, SidecarMetrics(), 37)), Clock())
+    for each in KINDS:
+        if each != kind:
+            store.replace(each, [raw(group) for group in circle() if group["kind"] == each])
+    assert () == (*found.wanted(0.0), *found.wanted(SETTLE_SECONDS))
+    store.replace(kind, ())
+    found.changed(kind)
+    assert {SetCondition} == {type(each) for now in (10.0, 10.0 + SETTLE_SECONDS) for each in found.wanted(now)}
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ import pytest
 from scheduler_core.model.pod_meta import CONTROLLERS
 from scheduler_core.sidecar.cache.cache import KINDS, Cache
 from scheduler_core.sidecar.cache.informers import Changed, Listed
-from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND, Cause, Unlisted
+from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND
+from scheduler_core.sidecar.cache.unlisted_kinds import Cause, Unlisted
 from scheduler_core.sidecar.queue.states import Gated
 from scheduler_core.sidecar.scheduling.scheduler import Scheduler
 from scheduler_core.sidecar.writes import Evict, RecordEvent, SetCondition, WriteOutcome
@@ -24,20 +25,36 @@ from tests.scheduler_core.sidecar import test_loop
 from tests.scheduler_core.sidecar.histories import raw
 from tests.scheduler_core.sidecar.test_informers import Watching, discovery
 from tests.scheduler_core.sidecar.test_loop import Turning
-from tests.scheduler_core.sidecar.test_needed_kinds import DISK, EPHEMERAL, VOLUMES, controlled
+from tests.scheduler_core.sidecar.test_needed_kinds import (
+    DISK,
+    EPHEMERAL,
+    EVERYTHING,
+    LABELS,
+    PLACING,
+    VOLUMES,
+    controlled,
+    resolved,
+    selecting,
+)
 from tests.scheduler_core.sidecar.test_scheduler import GATED, MUSTER, Scene, bound, nodes_of, of, told
 
 OBJECTS = [node("n1", zone="a"), node("n2", zone="b"), claim(volume="pv"), volume("pv", on("zone", "b"))]
 FORBIDDEN, NOT_SERVED, FAILED = Unlisted(Cause.FORBIDDEN), Unlisted(Cause.NOT_SERVED), Unlisted(error="HTTP 500: no")
 
 
+MOSTLY_NEEDED = frozenset({"PriorityClass", "Service", "PodDisruptionBudget", "Namespace", "Workload"})
+"""Kinds that many objects of these tests need."""
+
+
 class Starting(Scene):
-    """A process that has listed only the kinds that are watched from the start."""
+    """A process that has listed only the kinds that are watched from the start, and ``listed``."""
+
+    listed: frozenset[str] = MOSTLY_NEEDED
 
     def restart(self) -> None:
-        self.store = Cache()
+        self.store = Cache(reads=EVERYTHING)
         for kind in KINDS:
-            if kind not in ON_DEMAND:
+            if kind not in ON_DEMAND - self.listed:
                 self.store.replace(kind, self.server.listed(kind), str(self.server.version))
         self.heard = len(self.server.events)
         self.scheduler = Scheduler(self.store, self.options)
@@ -250,29 +267,119 @@ def test_capacity_is_used_by_pods_with_volumes_before_their_kinds_are_listed():
     assert {"r"} == nodes_of(scene.writes()).keys()
 
 
+NEVER = {"priority": 0, "preemptionPolicy": "Never", **MUSTER}
+
+
+def grouped(name: str) -> Json:
+    """Return a group with a Workload, of pods as ``NEVER``."""
+    return leaf(name, 1, priority=0, preemptionPolicy="Never", workloadRef={"workloadName": "w", "templateName": "t"})
+
+
+RUNNING = pod("run", on="n1", priority=0, affinity=selecting(team="a"))
+MEMBER = pod("p", "g", **NEVER)
+
+
+@pytest.mark.parametrize(
+    ("objects", "kind", "user"),
+    [
+        pytest.param([pod("p", labels=LABELS, **NEVER)], "Service", "pod default/p", id="labels"),
+        pytest.param([pod("p", affinity=selecting(team="a"), **NEVER)], "Namespace", "pod default/p", id="a namespace selector"),
+        pytest.param([pod("p", priority=0, **MUSTER)], "PodDisruptionBudget", "pod default/p", id="preemption"),
+        pytest.param([grouped("g"), MEMBER], "Workload", "PodGroup default/g", id="a Workload"),
+    ],
+)
+def test_only_roots_that_need_a_kind_wait_for_it_and_name_the_object(objects, kind, user):
+    scene = Starting(node("n1"), *objects, pod("q", **NEVER))
+    scene.store.needed.mark_unlisted(kind, FORBIDDEN)
+    assert {"q"} == nodes_of(scene.writes()).keys()
+    (message,) = set(messages(scene.wait(2.0)).values())
+    assert message.startswith(
+        f"waiting for objects that {user} needs: {kind} objects cannot be listed: allow the verbs list and watch for "
+    )
+    scene.list(kind)
+    assert {"p"} == nodes_of(scene.writes()).keys()
+
+
+@pytest.mark.parametrize("kind", ["Namespace", "PriorityClass", "PodDisruptionBudget", "Service", "Workload"])
+def test_kind_that_is_not_served_has_no_objects(kind):
+    each = member("p", labels=LABELS, affinity=selecting(team="a"))
+    scene = Starting(node("n1"), leaf("g", 1, workloadRef={"workloadName": "w", "templateName": "t"}), each)
+    scene.store.needed.mark_unlisted(kind, FORBIDDEN)
+    assert {} == nodes_of(scene.writes())
+    scene.store.mark_unserved(kind)
+    assert {"p": "n1"} == nodes_of(scene.writes())
+
+
+@pytest.mark.parametrize(
+    ("needing", "kind", "user"),
+    [
+        pytest.param(RUNNING, "Namespace", "pod default/run", id="terms of a pod with a node"),
+        pytest.param(pod("run", on="n1"), "PriorityClass", "pod default/run", id="priority of a pod with a node"),
+        pytest.param(leaf("other"), "PriorityClass", "PodGroup default/other", id="priority of a group"),
+    ],
+)
+def test_every_root_waits_for_a_kind_that_decides_about_every_root(needing, kind, user):
+    scene = Starting(node("n1"), needing, pod("p", **NEVER))
+    scene.store.needed.mark_unlisted(kind, FAILED)
+    assert {} == nodes_of(scene.writes())
+    (message,) = set(messages(scene.wait(2.0)).values())
+    assert message == f"waiting for objects that {user} needs: {kind} objects are not listed yet: HTTP 500: no"
+    scene.delete(needing["kind"], needing["metadata"]["name"])
+    assert {"p"} == nodes_of(scene.writes()).keys()
+
+
+def test_victims_are_selected_only_when_budgets_are_listed():
+    low = [pod(name, on="n1", cpu="2", priority=-1, labels={"app": name}) for name in ("a", "b")]
+    budget = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "a", "namespace": "default"},
+        "spec": {"selector": {"matchLabels": {"app": "a"}}, "minAvailable": 1},
+        "status": {"disruptionsAllowed": 0},
+    }
+    scene = Starting(node("n1", cpu="4"), *low, budget, pod("p", cpu="2", priority=0, **MUSTER), preempt=True)
+    scene.store.needed.mark_unlisted("PodDisruptionBudget", Unlisted())
+    assert [] == [each for each in scene.scheduler.attempt(0.0) if each.plan]
+    scene.list("PodDisruptionBudget")
+    ((eviction,),) = [each.plan for each in scene.scheduler.attempt(0.0) if each.plan]
+    assert "b" == eviction.pod.name
+
+
+class Fresh(Starting):
+    """A process that has listed nothing else."""
+
+    listed = frozenset[str]()
+
+
 class _Random:
     """Pods of some kinds and kinds that are listed, in any order."""
 
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)
         driven = [each for each in (driver(), csi_node("n1", {"csi.example": 2})) if self.chance.random() < 0.5]
-        self.scene = Starting(*OBJECTS[2:], *driven, *(node(name, cpu="99", zone=zone) for name, zone in (("n1", "a"), ("n2", "b"))))
+        self.scene = Fresh(*OBJECTS[2:], *driven, *(node(name, cpu="99", zone=zone) for name, zone in (("n1", "a"), ("n2", "b"))))
         self.kinds = {"CSIStorageCapacity"} if driver() in driven else set()
         self.kinds |= {"VolumeAttachment"} if len(driven) > len(self.kinds) else set()
         self.needs: dict[str, set[str]] = {}
         self.listed: set[str] = set()
 
     def add_pod(self, number: int) -> None:
-        name, chosen = f"p{number}", self.chance.randrange(4)
-        if chosen == 0:
-            each, needs = pod(name, **MUSTER), set()
-        elif chosen == 1:
-            each, needs = controlled("StatefulSet", "apps/v1", **MUSTER), {"StatefulSet"}
-            each["metadata"]["name"] = name
-        else:
-            each, needs = using("c", name=name, **MUSTER), VOLUMES | self.kinds
+        name, group = f"p{number}", grouped(f"g{number}")
+        each, needs = self.chance.choice(
+            [
+                (pod(name, **NEVER), set()),
+                (controlled("StatefulSet", "apps/v1", **NEVER), {"StatefulSet"}),
+                (using("c", name=name, **NEVER), VOLUMES | self.kinds),
+                (pod(name, labels=LABELS, **NEVER), {"Service"}),
+                (pod(name, affinity=selecting(team="a"), **NEVER), {"Namespace"}),
+                (pod(name, priority=0, **MUSTER), {"PodDisruptionBudget"}),
+                (pod(name, preemptionPolicy="Never", **MUSTER), {"PriorityClass"}),
+                (pod(name, f"g{number}", **NEVER), {"Workload", "PodDisruptionBudget"}),
+            ]
+        )
+        each["metadata"]["name"] = name
         self.needs[name] = needs
-        self.scene.put(each)
+        self.scene.put(*([group] if "schedulingGroup" in each["spec"] else []), each)
 
     def run(self) -> None:
         steps = [*range(8), *sorted(ON_DEMAND)]
@@ -320,8 +427,8 @@ def test_forbidden_list_of_a_scripted_api_server_is_reported_and_tried_again(mon
         clock.now += 0.5
         return wanted()
 
-    loop = Turning(real=True, synced=False)
-    pod_of_claim = Changed("Pod", "ADDED", raw(using("c", schedulerName="default-scheduler")))
+    loop = Turning(real=True, synced=False, reads=PLACING)
+    pod_of_claim = Changed("Pod", "ADDED", raw(resolved(using("c", schedulerName="default-scheduler"))))
     loop.turn(*of_kinds(*sorted({*KINDS} - ON_DEMAND)), pod_of_claim, *of_kinds(*sorted(VOLUMES - {"PersistentVolume"})))
     with serving(answer) as (_, api):
         watching = Watching(api)

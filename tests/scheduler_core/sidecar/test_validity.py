@@ -119,6 +119,15 @@ def told(objects):
     return objects
 
 
+def test_a_tree_is_neither_reported_nor_taken_back_while_objects_are_missing_that_decide():
+    validity = Validity(Gates())
+    held = {"postponed": lambda tree: "a" in {each.group.metadata.name for each in tree.nodes}}
+    assert () == validity.reconcile(trees(*circle()), 0.0, **held).writes
+    assert (0, ()) == (validity.count, validity.reconcile(trees(*circle()), SETTLE_SECONDS, **held).writes)
+    assert judged(circle(), validity, (10.0, 10.0 + SETTLE_SECONDS))
+    assert ((), 1) == (validity.reconcile(trees(*told(circle())), 20.0, **held).writes, validity.count)
+
+
 def test_what_is_reported_is_not_reported_again():
     assert [] == judged(told(circle()))
 

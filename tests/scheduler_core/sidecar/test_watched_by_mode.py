@@ -1,0 +1,81 @@
+"""The whole process beside a scripted API server: which kinds it lists, by mode and by the objects that are there."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from scheduler_core.sidecar.client.requests import GATE
+from scheduler_core.sidecar.settings import Mode
+from tests.apiserver.fake import serving
+from tests.scheduler_core.builders import leaf, node, pod
+from tests.scheduler_core.sidecar import test_process
+from tests.scheduler_core.sidecar.test_needed_kinds import LABELS, selecting
+from tests.scheduler_core.sidecar.test_process import PATIENCE, SERVED, Cluster, Process, stop, watching
+from tests.webhooks.running import until
+
+quick = test_process.quick
+"""The fixture, used here too."""
+ALWAYS = {"nodes", "pods", "podgroups", "compositepodgroups"}
+VALIDATED = {"workloads", "priorityclasses"}
+PLACED = {*VALIDATED, "services", "namespaces"}
+RESOLVED = {"priority": 0, "preemptionPolicy": "Never"}
+WORKLOAD = {"workloadRef": {"workloadName": "w", "templateName": "t"}}
+
+
+def cluster(*, needing, gated):
+    """Return a cluster with a pod that waits, and a group; those that are *needing* need other objects."""
+    spec = {"schedulingGates": [{"name": GATE}]} if gated else {"schedulerName": "muster"}
+    spec |= {"affinity": selecting(team="a"), "labels": LABELS} if needing else RESOLVED
+    found = Cluster()
+    waiting, group = pod("a", **spec), leaf("g", **(WORKLOAD if needing else RESOLVED))
+    for each in (waiting, group):
+        each["metadata"]["uid"] = f"uid-{each['metadata']['name']}"
+    groups = "/apis/scheduling.k8s.io/v1beta1/podgroups"
+    found.objects = {"/api/v1/nodes": [node("n1")], "/api/v1/pods": [waiting], groups: [group]}
+    return found
+
+
+def listed(server):
+    """Return the resources that were listed."""
+    known = {each for resources in SERVED.values() for each in resources}
+    paths = (path for method, path, _, _ in [*server.requests] if method == "GET" and "watch=true" not in path)
+    return {path.partition("?")[0].rpartition("/")[2] for path in paths} & known
+
+
+def begun(server, place):
+    """Return whether the writes of the pod have begun, if it is to be *place*d."""
+    return not place or any("/pods/a" in path for _, path, _, _ in [*server.requests])
+
+
+@pytest.mark.parametrize("needing", [False, True], ids=["no object needs another", "objects need others"])
+@pytest.mark.parametrize(
+    ("modes", "want"),
+    [
+        pytest.param({Mode.VALIDATE}, VALIDATED, id="validate"),
+        pytest.param({Mode.PROTECT}, set(), id="protect"),
+        pytest.param({Mode.PLACE}, PLACED, id="place"),
+        pytest.param({Mode.UNGATE}, PLACED, id="ungate"),
+        pytest.param(set(Mode) - {Mode.UNGATE}, {*PLACED, "poddisruptionbudgets"}, id="all"),
+    ],
+)
+def test_only_the_kinds_are_listed_that_an_object_needs(modes, want, needing):
+    place = bool(modes & {Mode.PLACE, Mode.UNGATE})
+    scripted, wanted = cluster(needing=needing, gated=Mode.UNGATE in modes), ALWAYS | (want if needing else set())
+    seen = []
+
+    def look():
+        seen.append(until(lambda: process.answer("/readyz") == (200, "ok\n") and wanted <= listed(server) and begun(server, place)))
+        scripted.over.set()
+        stop()
+
+    with serving(scripted) as (server, api):
+        process = Process(api.host, modes=frozenset(modes), lease=None)
+        thread = threading.Thread(target=look)
+        process.on["connected"] = thread.start
+        process.run()
+        thread.join(PATIENCE)
+        assert until(lambda: not watching())
+
+    assert (wanted, [True]) == (listed(server), seen)
