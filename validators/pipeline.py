@@ -108,7 +108,7 @@ def examine(content: Mapping[str, Json], settings: Settings) -> Examined:
     if error := _unserved(api_version, kind, settings.minor):
         violations = _with_severity([error], settings)
         return Examined(_named(kind, content) if kind in KINDS else None, violations)
-    examined = _examine_shape(kind, api_version, decode.plain(content), settings)
+    examined = _examine_shape(kind, api_version, content, settings)
     # Other documents must not be compared with values that were removed from an invalid one.
     return dataclasses.replace(examined, object=_named(kind, content)) if examined.violations else examined
 
@@ -199,7 +199,7 @@ def _unserved(api_version: str, kind: str, minor: int) -> FieldError | None:
 
 def _examine_shape(kind: str, api_version: str, content: Json, settings: Settings) -> Examined:
     form = served.form_of(api_version)
-    errors = schema.check(served.schema_of(api_version, kind), content)
+    content, errors = schema.check_with_nulls(served.schema_of(api_version, kind), content)
     wrong = [error.path for error in errors if error.origin in _UNREADABLE_VALUES]
     readable = schema.without_paths(content, wrong)
     try:

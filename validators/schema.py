@@ -18,6 +18,7 @@ import jsonschema_rs
 
 from validators import field
 from validators.field import FieldError, FieldPath, Fix, Key, Repair
+from validators.model import decode
 from validators.model.decode import Json
 
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})", re.ASCII)
@@ -30,6 +31,17 @@ def check(name: str, content: Json) -> list[FieldError]:
     schema, validator = _validator(name)
     errors = [error for failure in validator.iter_errors(content) for error in _errors(schema, failure)]
     return sorted(errors, key=lambda error: (str(error.path), error.origin))
+
+
+def check_with_nulls(name: str, content: Json) -> tuple[Json, list[FieldError]]:
+    """Return *content*, without null values if it has errors, and its errors as ``check``.
+
+    With null values, content is only valid if the schema says nothing about these properties.
+    """
+    if _validator(name)[1].is_valid(content):
+        return content, []
+    content = decode.plain(content)
+    return content, check(name, content)
 
 
 def document(name: str) -> Json:

@@ -9,7 +9,6 @@ import bisect
 import dataclasses
 import re
 
-from validators.lint import yaml_text
 from validators.lint.places import Lines
 
 _IGNORE = r"#[ \t]*(muster:[ \t]*ignore\b[^\r\n]*)"
@@ -37,6 +36,8 @@ def comments_in(text: str, base: int, lines: Lines) -> list[Comment]:
     matches = list(re.finditer(_IGNORE, text)) if "muster:" in text else []
     if not matches:
         return []
+    from validators.lint import yaml_text  # imported on demand: start-up must be fast
+
     extents = list(yaml_text.scalar_extents(text))
     ends = [end for _, end in extents]
     comments: list[Comment] = []

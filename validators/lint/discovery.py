@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from validators.lint import files, other_tools, yaml_text
+from validators.lint import files, other_tools
 from validators.lint.limits import LARGEST_FILE
 from validators.lint.path_patterns import PathPatterns, ignores, includes, of_gitignore
 from validators.lint.places import Fault
@@ -154,6 +154,8 @@ class _Walk:
         return bool(self._filters.include) and includes(self._filters.include, os.path.abspath(file))  # noqa: PTH100 - as above
 
     def _read_kustomization(self, folder: str, file: str) -> None:
+        from validators.lint import yaml_text  # imported on demand: start-up must be fast
+
         try:
             values = yaml_text.values(_text(file))
         except Fault:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 
 from validators.field import FieldPath, Part
-from validators.lint import yaml_text
+from validators.lint import fast_yaml
 from validators.lint.comments import Comment, comments_in
 from validators.lint.limits import LARGEST_FILE
 from validators.lint.places import Chunk, Fault, Lines, Place, Span
@@ -97,15 +97,15 @@ class ParsedTexts:
         self._before, self._now = self._now, {}
 
     def values(self, text: str) -> list[object]:
-        """Return the result of ``yaml_text.values``; the same object as for the last version of the file."""
+        """Return the documents in *text* as JSON-like values; the same objects as for the last version of the file."""
         parsed = self._now.get(text) or self._before.get(text) or _ParsedText(text)
         self._now[text] = parsed
         return parsed.values
 
     def survey(self, text: str, number: int) -> Place:
-        """Return the result of ``yaml_text.survey``."""
+        """Return the places of one document in *text*; *number* counts from 0."""
         places = self._now[text].places if text in self._now else {}
-        return places.get(number) or places.setdefault(number, yaml_text.survey(text, number))
+        return places.get(number) or places.setdefault(number, _survey(text, number))
 
 
 class _ParsedText:
@@ -114,8 +114,25 @@ class _ParsedText:
     __slots__ = ("places", "values")
 
     def __init__(self, text: str) -> None:
-        self.values = yaml_text.values(text)
+        self.values = _values(text)
         self.places: dict[int, Place] = {}
+
+
+def _values(text: str) -> list[object]:
+    """Return the documents in *text* as JSON-like values."""
+    content = fast_yaml.mapping(text)
+    if content is not None:
+        return [content]
+    from validators.lint import yaml_text  # imported on demand: most files need no library with positions, and start-up must be fast
+
+    return yaml_text.values(text)
+
+
+def _survey(text: str, number: int) -> Place:
+    """Return the places of one document in *text*; *number* counts from 0."""
+    from validators.lint import yaml_text  # as above
+
+    return yaml_text.survey(text, number)
 
 
 def parse(file: str, content: bytes, parsed: ParsedTexts | None = None) -> Manifest:
@@ -205,11 +222,11 @@ class _Reader:
             with contextlib.suppress(Fault):  # not JSON: YAML in flow style begins like JSON
                 self._add_json(base + start.end(), text[start.end() :])
                 return
-        parser = self._parsed or yaml_text
-        values = parser.values(text)
+        read, survey = (_values, _survey) if self._parsed is None else (self._parsed.values, self._parsed.survey)
+        values = read(text)
         self._comments += comments_in(text, base, self._lines)
         for number, value in enumerate(values):
-            self._add(value, Chunk(self._lines, base, text, functools.partial(parser.survey, number=number)), ())
+            self._add(value, Chunk(self._lines, base, text, functools.partial(survey, number=number)), ())
 
     def _add_json(self, base: int, text: str) -> None:
         from validators.lint import json_text  # imported on demand: few files are JSON, and start-up must be fast

@@ -39,11 +39,12 @@ def decode(kind: str, source: Source) -> Object:
         NotJson: *source* is not JSON.
         RecursionError: *source* is nested too deeply to be read.
     """
-    # Testing for bytes first: isinstance with an abstract class is slow.
-    if not isinstance(source, bytes) and isinstance(source, Mapping):
-        return _convert(kind, source)
     try:
-        decoded: Object = _DECODERS[kind].decode(source)
+        # Testing for bytes first: isinstance with an abstract class is slow.
+        if not isinstance(source, bytes) and isinstance(source, Mapping):
+            decoded: Object = msgspec.convert(source, KINDS[kind])
+        else:
+            decoded = _DECODERS[kind].decode(source)
     except msgspec.ValidationError:
         # The object may still be valid: null is permitted where the model does not admit None.  Decode again without nulls.
         return _convert(kind, parse(source))
