@@ -7,7 +7,7 @@ import functools
 from collections.abc import Mapping
 
 from scheduler_core import diagnosis
-from scheduler_core.cycle.device_decisions import with_devices
+from scheduler_core.cycle.device_decisions import devices_beyond_requests, with_devices
 from scheduler_core.cycle.device_holders import DeviceHolders
 from scheduler_core.cycle.effects import Effects, keeps_nominations
 from scheduler_core.cycle.preemptor import Preemptor, Proposal, Proving, eviction_quality
@@ -142,7 +142,10 @@ class Decider:
             message=diagnosis.volumes_not_held(volumes, without),
             ranks=ranks,
         )
-        return self._settled(with_devices(decision, pods, self._greedy.state.stateful.plugins, self._options))
+        decision = self._settled(with_devices(decision, pods, self._greedy.state.stateful.plugins, self._options))
+        if self._options.sparing:
+            self._ledger.take_beyond(devices_beyond_requests(decision, pods, self._greedy.state.nodes))
+        return decision
 
     def _in_rank_order(self, request: PlacementRequest, outcome: PlacementOutcome) -> tuple[PlacementOutcome, tuple[RankedGroup, ...]]:
         """Return *outcome* with its nodes in rank order, and the report on it; unchanged if the order is off."""

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from scheduler_core.model.decision import Decision, Status
 from scheduler_core.model.device_claims import DeviceClaim
 from scheduler_core.model.devices import Allocation
+from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.wording import listed
@@ -29,6 +30,16 @@ def with_devices(decision: Decision, pods: Sequence[Assigned], plugins: Sequence
     if options.leaves_waiting:
         decision = _with_waiting_pods(decision, (pod for pod, _ in pods))
     return decision if options.sparing else _without_unreserved_pods(decision, pods)
+
+
+def devices_beyond_requests(decision: Decision, pods: Sequence[Assigned], nodes: NodeTable) -> Counter[tuple[int, int]]:
+    """Return how many devices of a row and node *decision* gives to claims of its *pods* that do not request that row."""
+    return nodes.devices_beyond_requests(
+        (need, decision.devices[claim])
+        for pod, _ in pods
+        for claim, need in (zip(pod.device_claims, pod.shape.devices, strict=False) if pod.shape.picks_devices else ())
+        if need.allocates and claim in decision.devices
+    )
 
 
 def _chosen_devices(pods: Sequence[Assigned], plugins: Sequence[StatefulPlugin]) -> dict[DeviceClaim, Allocation]:

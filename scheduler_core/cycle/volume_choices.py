@@ -8,7 +8,7 @@ from scheduler_core.model.decision import VolumeChoice
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.volumes import ClaimName
 from scheduler_core.placement.state import PlacementState
-from scheduler_core.plugins.volume_picks import PROVISIONED, VolumePicks
+from scheduler_core.plugins.volume_picks import PROVISIONED, Pick, VolumePicks, volumes_beyond_requests
 
 
 class VolumeChoices:
@@ -20,9 +20,9 @@ class VolumeChoices:
         self._picks: VolumePicks | None = None
 
     def choose(self, pods: Sequence[tuple[PodRecord, int]], planned: Mapping[ClaimName, int]) -> tuple[dict[str, VolumeChoice], list[str]]:
-        """Return the volumes that the placed *pods* take, in their order, and the names of pods whose volumes are not available.
+        """Count and return the volumes that the placed *pods* take, in their order, and return the names of pods whose volumes are not available.
 
-        Claims in *planned* take the volumes there.
+        Claims in *planned* take the volumes there, unless rows count them and the options are sparing.
         """
         storage, names = self._state.nodes.storage, self._state.nodes.names
         pods = [each for each in pods if each[0].delayed_claims and each[0].shape.profile.filters("VolumeBinding")]
@@ -30,9 +30,10 @@ class VolumeChoices:
             return {}, []
         if self._picks is None:
             self._picks = VolumePicks(storage, self._pods, sparing=self._state.options.sparing)
-        self._picks.planned = planned
+        self._picks.planned = {**planned, **self._picks.counted_choice(pods)} if self._state.options.sparing else planned
         chosen: dict[str, VolumeChoice] = {}
         given: set[int] = set()
+        taken: list[tuple[Pick, int]] = []
         without: list[str] = []
         for pod, node in pods:
             picks = self._picks.assign(pod, node, again=given)
@@ -44,5 +45,8 @@ class VolumeChoices:
                 if pick.volume == PROVISIONED and new:
                     self._state.provisioned[pick.request.storage_class, node] += pick.request.size or 0
                 volume = self._picks.storage.volumes[pick.volume].name if pick.volume >= 0 else ""
+                taken.append((pick, node))
                 chosen[f"{pod.namespace}/{pick.claim}"] = VolumeChoice(volume, "" if volume else names[node])
+        if self._state.options.sparing:
+            self._state.ledger.take_beyond(volumes_beyond_requests(taken, self._state.nodes))
         return dict(sorted(chosen.items())), without

@@ -55,7 +55,7 @@ def volume_numbers(table: NodeTable, free: FreeVolumes, demand: ClaimDemand, kno
     numbers: dict[str, Ints] = {}
     if (storage := table.storage) is None:
         return numbers
-    storage.pooled, storage.sets_of_key = {}, {}
+    storage.pooled, storage.rows_of_key = {}, {}
     storage.row_names = dict(known.row_names) if known is not None else {}
     free.register([each for each in demand.requests if not each.reserved and not each.selected_node])
     sets = {each: _volumes_of(storage, free, each) for each in sorted(demand.requests, key=repr)}
@@ -88,7 +88,7 @@ def _count(
         rows = tuple(names[each] for each in distinct if own <= each)
         storage.pooled[request] = PooledClaim(rows, sizes[own] if equal else None)
     for key in frozenset().union(*distinct):
-        storage.sets_of_key[key] = sum(key in each for each in distinct)
+        storage.rows_of_key[key] = tuple(names[each] for each in distinct if key in each)
     return {names[each]: np.where(provisioned, np.maximum(most, numbers[each]), numbers[each]) for each in distinct}
 
 

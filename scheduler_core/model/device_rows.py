@@ -107,6 +107,14 @@ class DeviceRows:
                 found.update((row, node) for row in rows)
         return found
 
+    def beyond_requests(self, claims: Iterable[tuple[DeviceNeed, Allocation]]) -> Counter[tuple[str, str]]:
+        """Return how many devices of a row and node *claims* have although they do not request that row, but could use other devices."""
+        found: Counter[tuple[str, str]] = Counter()
+        for need, allocation in claims:
+            if (counted := self._claim(need)) is not None and not counted.alike:
+                found.update({at: number - counted.rows.get(at[0], 0) for at, number in self.in_use([allocation]).items()})
+        return +found
+
     def _claim(self, need: DeviceNeed) -> CountedClaim | None:
         if need.shared:
             return None

@@ -47,6 +47,7 @@ class Ledger:
         held: shape (resources, nodes) int64: requests of nominated pods, which take capacity but count in no score.
         ports: host ports in use or held, by node.
         versions: shape (placements,) int64.
+        beyond: numbers in ``used`` that no pod requests, by row and node: volumes and devices that other claims alone request by this row.
 
     """
 
@@ -59,6 +60,7 @@ class Ledger:
         self.scored: Ints = self._taken[-2:]
         self.held: Ints = np.zeros_like(nodes.allocatable)
         self.holding = False
+        self.beyond: Counter[tuple[int, int]] = Counter()
         self.ports: dict[int, Counter[Port]] = {}
         self.versions: Ints = np.zeros(max(64, topology.count), dtype=np.int64)
         self._journal: list[_Entry] = []
@@ -95,6 +97,15 @@ class Ledger:
             self.versions[entry.serials] = entry.versions
             if entry.count < self.topology.count:
                 self._renew(entry)
+
+    def take_beyond(self, amounts: Mapping[tuple[int, int], int]) -> None:
+        """Add *amounts* by row and node to ``used`` and ``beyond``, for ever."""
+        self.beyond.update(amounts)
+        for (row, node), amount in amounts.items():
+            self.used[row, node] += amount
+        self.grow()
+        for serial in self.topology.placements_containing([node for _, node in amounts]):
+            self.versions[serial] = self.fresh()
 
     def forget(self) -> None:
         """Make everything that is assumed permanent."""

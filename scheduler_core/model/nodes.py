@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scheduler_core.model.attach_limits import AttachLimits, driver_of, limit_rows
+from scheduler_core.model.device_claims import DeviceNeed
 from scheduler_core.model.device_rows import DeviceRows
 from scheduler_core.model.devices import Allocation, ClaimSpec
 from scheduler_core.model.storage import Storage
@@ -188,6 +190,11 @@ class NodeTable:
         for (name, node), number in self.device_rows.in_use(allocations).items():
             held[name][node] = number
         return {self.row[name]: self._amounts(numbers) for name, numbers in held.items()}
+
+    def devices_beyond_requests(self, claims: Iterable[tuple[DeviceNeed, Allocation]]) -> Counter[tuple[int, int]]:
+        """Return ``DeviceRows.beyond_requests`` by row and index of the node."""
+        found = self.device_rows.beyond_requests(claims) if self.device_rows is not None else Counter[tuple[str, str]]()
+        return Counter({(self.row[name], self.index[node]): number for (name, node), number in found.items() if node in self.index})
 
     def _amounts(self, numbers: Mapping[str, int]) -> Ints:
         """Return *numbers* by node; shape (nodes,)."""

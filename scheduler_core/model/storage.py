@@ -131,7 +131,7 @@ class Storage:
     Attributes:
         pooled: the claims whose volumes are counted by node.
         row_names: names of the resources that count volumes, by the claims that these volumes serve.
-        sets_of_key: number of sets with a counted volume, by the key of the volumes that serve the same claims.
+        rows_of_key: names of the resources that count a volume, by the key of the volumes that serve the same claims.
 
     """
 
@@ -140,7 +140,7 @@ class Storage:
         self._options: dict[ClaimRequest, ClaimOptions] = {}
         self.pooled: dict[ClaimRequest, PooledClaim] = {}
         self.row_names: dict[frozenset[ClaimRequest], str] = {}
-        self.sets_of_key: dict[int, int] = {}
+        self.rows_of_key: dict[int, tuple[str, ...]] = {}
 
     @property
     def volumes(self) -> Sequence[FreeVolume]:
@@ -152,9 +152,9 @@ class Storage:
         """Return the index of each volume by name."""
         return self._objects.free.numbers
 
-    def contention(self, volume: int) -> int:
-        """Return the number of sets with a counted volume; 0 for volumes that are not counted."""
-        return self.sets_of_key.get(self._objects.key(volume), 0)
+    def rows_of_volume(self, volume: int) -> tuple[str, ...]:
+        """Return the names of the resources that count a volume; none for volumes that are not counted."""
+        return self.rows_of_key.get(self._objects.key(volume), ())
 
     def options(self, request: ClaimRequest) -> ClaimOptions:
         """Return the options of a claim with this specification."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+from scheduler_core.model.device_claims import DeviceNeed
+from scheduler_core.model.devices import Allocation
 from scheduler_core.model.ledger import Ledger
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.nominations import Nominations
@@ -17,7 +19,7 @@ from scheduler_core.placement.extension_points import Plugins
 from scheduler_core.plugins.base import Floats
 from scheduler_core.plugins.profile import Profile
 from scheduler_core.plugins.stateful_plugins import StatefulPlugins
-from scheduler_core.plugins.volume_picks import provisioned_storage
+from scheduler_core.plugins.volume_picks import picks_of_running, provisioned_storage, volumes_beyond_requests
 
 NO_PLUGINS = Plugins()
 
@@ -62,6 +64,8 @@ class PlacementState:
             # Running pods have their devices by their claims.
             for row, number in snapshot.nodes.devices_in_use(snapshot.devices.allocated.values()).items():
                 ledger.used[row] = number
+            ledger.beyond.update(snapshot.nodes.devices_beyond_requests(_claims_taken(snapshot)))
+        ledger.take_beyond(volumes_beyond_requests(picks_of_running(snapshot.pods, snapshot.nodes), snapshot.nodes))
         nominations = Nominations(ledger, snapshot.pods)
         ledger.forget()
         capacity = snapshot.nodes.allocatable[snapshot.nodes.scored.rows].astype(float)
@@ -71,3 +75,12 @@ class PlacementState:
         return cls(
             snapshot.nodes, topology, ledger, profile, stateful, capacity, whole, options, nominations, plugins, provisioned=provisioned
         )
+
+
+def _claims_taken(snapshot: ClusterSnapshot) -> Iterator[tuple[DeviceNeed, Allocation]]:
+    """Yield the claims that decisions have allocated for the pods of *snapshot*."""
+    allocated = snapshot.devices.allocated if snapshot.devices is not None else {}
+    for pod in snapshot.pods:
+        for claim, need in zip(pod.device_claims, pod.shape.devices, strict=False) if pod.node >= 0 else ():
+            if need.allocates and claim.key in allocated:
+                yield need, allocated[claim.key]

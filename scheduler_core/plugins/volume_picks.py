@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from scheduler_core.model.delayed_claims import ClaimRequest
+from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.storage import Storage
 from scheduler_core.model.volumes import BIND_CONFLICT, ClaimName
@@ -93,7 +94,7 @@ class VolumePicks:
 
         If only volumes in *again* are available, these are given again.
         """
-        picks = self._recorded(pod) or self.find(pod, node, self.planned)
+        picks = _recorded(self.storage, pod) or self.find(pod, node, self.planned)
         if isinstance(picks, str) and again:
             taken, self.taken = self.taken, self.taken.difference(again)
             picks = self.find(pod, node)
@@ -111,6 +112,20 @@ class VolumePicks:
             elif shared:
                 self._shared_node[shared] = node
         return picks
+
+    def counted_choice(self, pods: Iterable[tuple[PodRecord, int]]) -> dict[ClaimName, int]:
+        """Return different free volumes for the claims of *pods* that rows count, by namespace and name; PROVISIONED if none is left.
+
+        The sets of volumes that claims can use are nested, so the claims with the smallest sets choose first.
+        """
+        pooled, chosen = self.storage.pooled, dict[ClaimName, int]()
+        claims = [(pod, node, pick) for pod, node in pods for pick in _unbound(pod) if pick.request in pooled]
+        taken = set(self.taken)
+        for pod, node, pick in sorted(claims, key=lambda each: -len(pooled[each[2].request].rows)):
+            volume = self._spared(each for each in self.storage.free_on(pick.request, node) if each not in taken)
+            chosen[pod.namespace, pick.claim] = PROVISIONED if volume is None else volume
+            taken.update(() if volume is None else (volume,))
+        return chosen
 
     def release(self, picks: Picks) -> None:
         """Give back the volumes of a pod."""
@@ -148,11 +163,6 @@ class VolumePicks:
             requested[name] += size
         return mean_score([(requested[name], capacity[name]) for name in sorted(capacity)])
 
-    def _recorded(self, pod: PodRecord) -> Picks:
-        """Return the volumes that a decision has recorded for *pod*."""
-        volumes = (self.storage.numbers.get(name, PROVISIONED) for name in pod.picked)
-        return tuple(Pick(pick.claim, pick.request, volume) for pick, volume in zip(_unbound(pod), volumes, strict=False))
-
     def _selected(self, request: ClaimRequest) -> int:
         """Return the node selected for a claim; -1 if there is none."""
         if request.shared and request.shared in self._shared_node:
@@ -173,8 +183,12 @@ class VolumePicks:
         if planned is not None:
             return min(free, key=lambda each: (each != planned, each), default=None)
         if self._sparing:
-            return min(free, key=lambda each: (self.storage.contention(each), each), default=None)
+            return self._spared(free)
         return next(free, None)
+
+    def _spared(self, free: Iterable[int]) -> int | None:
+        """Return the volume of *free* that fewest claims can use."""
+        return min(free, key=lambda each: (len(self.storage.rows_of_volume(each)), each), default=None)
 
 
 def mean_score(classes: Iterable[tuple[int, int]]) -> int:
@@ -197,6 +211,29 @@ def provisioned_storage(pods: Iterable[PodRecord]) -> Counter[tuple[str, int]]:
                 shared.update({pick.request.shared} - {""})
                 used[pick.request.storage_class, pod.node] += pick.request.size or 0
     return used
+
+
+def picks_of_running(pods: Iterable[PodRecord], nodes: NodeTable) -> Iterator[tuple[Pick, int]]:
+    """Yield the volumes that decisions have recorded for running *pods*, each with its node."""
+    if (storage := nodes.storage) is not None:
+        for pod in pods:
+            yield from ((pick, pod.node) for pick in (_recorded(storage, pod) if pod.node >= 0 and pod.picked else ()))
+
+
+def _recorded(storage: Storage, pod: PodRecord) -> Picks:
+    """Return the volumes that a decision has recorded for *pod*."""
+    volumes = (storage.numbers.get(name, PROVISIONED) for name in pod.picked)
+    return tuple(Pick(pick.claim, pick.request, volume) for pick, volume in zip(_unbound(pod), volumes, strict=False))
+
+
+def volumes_beyond_requests(picks: Iterable[tuple[Pick, int]], nodes: NodeTable) -> Counter[tuple[int, int]]:
+    """Return how many volumes of a row and node *picks*, each with its node, take whose claims do not request that row."""
+    storage, found = nodes.storage, Counter[tuple[int, int]]()
+    for pick, node in picks if storage is not None else ():
+        if storage is not None and pick.volume != PROVISIONED and pick.request in storage.pooled:
+            rows = {*storage.rows_of_volume(pick.volume)}.difference(storage.rows([pick.request]))
+            found.update((nodes.row[row], node) for row in rows)
+    return found
 
 
 def _free_percentage(requested: int, capacity: int) -> int:

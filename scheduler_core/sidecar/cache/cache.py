@@ -20,7 +20,6 @@ from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.volumes import VolumeObjects
 from scheduler_core.placement.extension_points import Plugins
 from scheduler_core.placement.state import NO_PLUGINS, PlacementState
-from scheduler_core.plugins.volume_picks import provisioned_storage
 from scheduler_core.sidecar.cache.cluster_changes import Before, ChangeReporter
 from scheduler_core.sidecar.cache.device_cache import DEVICE_KINDS, DeviceCache, DeviceChange
 from scheduler_core.sidecar.cache.freshness import Freshness, Stamp, number
@@ -148,8 +147,8 @@ class Cache:
         stateful = usage.affinity.stateful(
             self._snapshots.snapshot_of_roots(()), state.nodes, usage.affinity_records, sparing=options.sparing
         )
-        assumed = (usage.record(pod) for pod in usage.pods.assumed_or_pinned.values() if pod.assumed and pod.draft.delayed_claims)
-        return state.start_cycle(options, ignore, stateful, nominated, plugins, provisioned=provisioned_storage(assumed))
+        assumed = [usage.record(pod) for pod in usage.pods.assumed_or_pinned.values() if pod.assumed and pod.draft.delayed_claims]
+        return state.start_cycle(options, ignore, stateful, nominated, plugins, assumed)
 
     def problems(self) -> tuple[Problem, ...]:
         """Return the objects that cannot be used, or only in part."""

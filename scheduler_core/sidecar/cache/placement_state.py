@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from scheduler_core.placement.state import NO_PLUGINS, PlacementState
 from scheduler_core.plugins.base import Floats
 from scheduler_core.plugins.profile import Profile
 from scheduler_core.plugins.stateful_plugins import StatefulPlugins
+from scheduler_core.plugins.volume_picks import picks_of_running, provisioned_storage, volumes_beyond_requests
 
 MAX_PENDING_CHANGES = 10_000
 """Maximum number of changes before the sums are updated: pods are added and removed even while no cycle reads the sums."""
@@ -133,17 +134,17 @@ class LivePlacementState:
         stateful: StatefulPlugins,
         nominated: Iterable[PodRecord],
         plugins: Plugins = NO_PLUGINS,
-        *,
-        provisioned: Counter[tuple[str, int]] | None = None,
+        assumed: Sequence[PodRecord] = (),
     ) -> PlacementState:
         """Return a PlacementState for one cycle; what the cycle assumes does not change this live state.
 
-        *provisioned* as in PlacementState.
+        *assumed* are the assumed pods with claims that waited for their first consumer.
         """
         ledger = Ledger(self.topology)
         self.requested.fill(ledger)
         nominations = Nominations(ledger, nominated)
         ledger.forget()
+        ledger.take_beyond(volumes_beyond_requests(picks_of_running(assumed, self.nodes), self.nodes))
         return PlacementState(
             self.nodes,
             self.topology,
@@ -155,5 +156,5 @@ class LivePlacementState:
             options,
             nominations,
             plugins,
-            provisioned=Counter(provisioned),
+            provisioned=provisioned_storage(assumed),
         )

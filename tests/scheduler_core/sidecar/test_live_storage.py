@@ -140,8 +140,8 @@ def storage_of(snapshot: ClusterSnapshot) -> Json:
         return {}
     requests = {need.request for pod in snapshot.pods for need in pod.shape.volumes if need.request is not None}
 
-    def of_volumes(indices: Any) -> list[tuple[str, int]]:
-        return [(storage.volumes[index].name, storage.contention(index)) for index in indices]
+    def of_volumes(indices: Any) -> list[tuple[str, tuple[str, ...]]]:
+        return [(storage.volumes[index].name, storage.rows_of_volume(index)) for index in indices]
 
     found = {}
     for request in requests:
