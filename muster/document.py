@@ -44,7 +44,7 @@ def rules_table() -> str:
 
 
 def _at_admission(rule: Rule) -> str:
-    if rule.about is About.FILE or rule.id in {"schema-unknown-field", "retired-version"}:
+    if rule.about is About.FILE or rule.at_admission is Severity.OFF or rule.id in {"schema-unknown-field", "retired-version"}:
         return "not judged"
     if rule.severity is Severity.WARNING or rule.at_admission is Severity.WARNING or rule.id in _ABOUT_PRESENCE:
         return "warning"

@@ -32,7 +32,7 @@ def rules_for_request(kind: str, form: Form, operation: Operation, subresource: 
         if settings.linting:
             applies = rule.status or operation in rule.on
         else:
-            applies = operation in rule.on and rule.status is (subresource == "status")
+            applies = operation in rule.on and rule.status is (subresource == "status") and rule.at_admission is not Severity.OFF
         if applies:
             selected.append(rule)
     return tuple(selected)

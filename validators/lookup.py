@@ -6,11 +6,13 @@ such a kind, and an empty sequence for a kind of which no object exists.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from validators.model.cluster import SYSTEM_CLASSES
+from validators.model.controllers import Controller, pods_of
 from validators.model.group import CompositePodGroup, PodGroup
+from validators.model.jobset import JobSet
 from validators.model.objects import CLUSTER_SCOPED, Object, namespace_of
 from validators.model.pod import Job, Pod
 
@@ -22,7 +24,7 @@ class Lookup(Protocol):
         """Return the object of that name, or None.  *namespace* is ignored for cluster-scoped kinds."""
 
     def children(self, kind: str, namespace: str, name: str) -> Sequence[Object]:
-        """Return the objects of *kind* that refer to the group *name*: child groups or, for kind Pod, member pods and Jobs."""
+        """Return the objects of *kind* that refer to the group *name*: child groups or, for kind Pod, member pods and controllers."""
 
     def list_kind(self, kind: str) -> Sequence[Object] | None:
         """Return all objects of *kind*; None if the objects of that kind are unknown."""
@@ -37,6 +39,15 @@ def parent_of(item: Object) -> str:
     if isinstance(item, (PodGroup, CompositePodGroup)):
         return item.spec.parent_composite_pod_group_name or ""
     return ""
+
+
+def references_to_groups(item: Object) -> Iterator[tuple[str, str]]:
+    """Yield the groups that *item* refers to, each once, with the kind under which ``Lookup.children`` lists the item there."""
+    if isinstance(item, (Controller, JobSet)):
+        yield from (("Pod", name) for name in dict.fromkeys(each.spec.group for each in pods_of(item)) if name)
+    elif parent := parent_of(item):
+        # The pods that a Job will create belong to the group too.
+        yield "Pod" if item.kind == "Job" else item.kind, parent
 
 
 class KnownObjects:
@@ -55,9 +66,7 @@ class KnownObjects:
             namespace = namespace_of(item)
             self._kinds.setdefault(item.kind, []).append(item)
             self._names.setdefault((item.kind, namespace, item.metadata.name), item)
-            if parent := parent_of(item):
-                # The pods that a Job will create belong to the group too.
-                kind = "Pod" if item.kind == "Job" else item.kind
+            for kind, parent in references_to_groups(item):
                 self._children.setdefault((kind, namespace, parent), []).append(item)
 
     def get(self, kind: str, namespace: str, name: str) -> Object | None:

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from validators import applicable_rules, field, lookup, rules, schema
+from validators import applicable_rules, document_head, field, lookup, pod_templates, rules, schema
 from validators.defaults import drop, fill
 from validators.field import ErrorType, FieldError, FieldPath, Part
 from validators.hierarchy.tree import GroupTree
 from validators.lookup import Lookup
 from validators.model import decode, traits
+from validators.model.controllers import Controller, RawTemplate, raw_templates
 from validators.model.decode import Json, Source, WrongShapeError
 from validators.model.meta import ObjectMeta
 from validators.model.objects import KINDS, Named, Object
@@ -98,14 +99,15 @@ def validate(
 def examine(content: Mapping[str, Json], settings: Settings) -> Examined:
     """Return the result of examining one document of a file by itself: kind, API version, shape."""
     api_version, kind = content.get("apiVersion"), content.get("kind")
-    head = list(_head_errors(api_version, kind))
+    head = list(document_head.errors(api_version, kind))
     if head or not isinstance(api_version, str) or not isinstance(kind, str):
         return Examined(None, _with_severity(head, settings))
     group, _, version = api_version.rpartition("/")
     api_version = served.named(group, version)  # "/v1" is "v1"
     if not _is_known(api_version, kind):
-        return Examined(None, (), foreign=True)
-    if error := _unserved(api_version, kind, settings.minor):
+        templates = raw_templates(group, kind, content)
+        return _examine_controller(kind, content, templates, settings) if templates else Examined(None, (), foreign=True)
+    if error := document_head.unserved(api_version, kind, settings.minor):
         violations = _with_severity([error], settings)
         return Examined(_named(kind, content) if kind in KINDS else None, violations)
     examined = _examine_shape(kind, api_version, content, settings)
@@ -170,33 +172,6 @@ def _wrong_types(kind: str, api_version: str, content: Json) -> tuple[Violation,
     return tuple(Violation(error, Severity.ERROR) for error in errors)
 
 
-def _head_errors(api_version: Json, kind: Json) -> Iterator[FieldError]:
-    for name, value in (("apiVersion", api_version), ("kind", kind)):
-        if value is None or value == "":
-            yield dataclasses.replace(
-                field.required(FieldPath(name), "a Kubernetes object must have apiVersion and kind"), origin="schema-required"
-            )
-        elif not isinstance(value, str):
-            yield dataclasses.replace(field.type_invalid(FieldPath(name), value, "must be a string"), origin="schema-type")
-
-
-def _unserved(api_version: str, kind: str, minor: int) -> FieldError | None:
-    group = api_version.rpartition("/")[0]
-    if kind not in KINDS:
-        return dataclasses.replace(field.not_supported(FieldPath("kind"), kind, sorted(served.kinds_of(group))), origin="schema-enum")
-    served_kind = served.find(api_version, kind)
-    if served_kind is None or served_kind.since > minor:
-        versions = served.versions_served(kind, minor)
-        error = field.not_supported(FieldPath("apiVersion"), api_version, versions)
-        return dataclasses.replace(error, detail=error.detail if versions else f"Kubernetes 1.{minor} has no {kind}", origin="schema-enum")
-    if served_kind.until < minor:
-        current = f"{group}/{' or '.join(row.version for row in served.current(kind, group))}"
-        since = f"Kubernetes 1.{served_kind.until + 1}"
-        detail = f"{kind} of this version is no longer served since {since}; {current} replaced it: run muster migrate"
-        return dataclasses.replace(field.not_supported(FieldPath("apiVersion"), api_version, ()), detail=detail, origin="retired-version")
-    return None
-
-
 def _examine_shape(kind: str, api_version: str, content: Json, settings: Settings) -> Examined:
     form = served.form_of(api_version)
     content, errors = schema.check_with_nulls(served.schema_of(api_version, kind), content)
@@ -216,6 +191,18 @@ def _examine_shape(kind: str, api_version: str, content: Json, settings: Setting
             reported.add((path, each.error.origin))
             errors.append(dataclasses.replace(each.error, path=path))
     return Examined(typed, _with_severity(errors, settings), form=form)
+
+
+def _examine_controller(kind: str, content: Mapping[str, Json], templates: Sequence[RawTemplate], settings: Settings) -> Examined:
+    """Return the result for a controller without rules of its own: the shape of its pod templates that name a group."""
+    named = _named(kind, content)
+    pods, errors = pod_templates.decoded(templates)
+    controller = Controller(kind, named.metadata, pods)
+    context = Context(controller, None, Operation.CREATE, settings=settings, lookup=lookup.NOTHING)
+    applicable = applicable_rules.rules_for_object(kind, HUB, Operation.CREATE, "", settings, traits.ANY)
+    errors += [each.error for each in _run((rule for rule in applicable if rule.about is About.SHAPE), context)]
+    violations = _with_severity(errors, settings)
+    return Examined(named if violations else controller, violations)
 
 
 def _within(path: FieldPath, ancestors: Collection[tuple[Part, ...]]) -> bool:
@@ -292,7 +279,9 @@ def decode_for_lookup(content: Mapping[str, Json]) -> Object | None:
     if not isinstance(api_version, str) or not isinstance(kind, str):
         return None
     if not has_rules(api_version.rpartition("/")[0], kind):
-        return None
+        templates = raw_templates(api_version.rpartition("/")[0], kind, content)
+        examined = _examine_controller(kind, content, templates, Settings(linting=True)) if templates else None
+        return examined.object if examined else None
     try:
         return _decoded(kind, served.form_of(api_version), content)
     except WrongShapeError:

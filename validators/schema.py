@@ -16,7 +16,7 @@ from typing import Any
 
 import jsonschema_rs
 
-from validators import field
+from validators import field, synonyms
 from validators.field import FieldError, FieldPath, Fix, Key, Repair
 from validators.model import decode
 from validators.model.decode import Json
@@ -82,9 +82,10 @@ def _errors(schema: Json, failure: Any) -> Iterator[FieldError]:
     if name == "required":
         yield _with_rule("schema-required", field.required(path / failure.kind.property, "this field must be given"))
     elif name == "additionalProperties":
-        known = _siblings(schema, failure)
+        parent = _parent(schema, failure)
+        known = sorted(parent["properties"])
         for unknown in sorted(failure.kind.unexpected):
-            error = field.invalid_struct(path / unknown, _unknown_field(unknown, known))
+            error = field.invalid_struct(path / unknown, _unknown_field(unknown, known, synonyms.other_names(unknown, parent, schema)))
             yield dataclasses.replace(_with_rule("schema-unknown-field", error), fix=_renamed(unknown, known, failure))
     elif name == "enum":
         yield _with_rule("schema-enum", field.not_supported(path, failure.instance, failure.kind.options))
@@ -112,12 +113,12 @@ def _path(instance_path: Sequence[str | int]) -> FieldPath:
     return FieldPath(*parts)
 
 
-def _siblings(schema: Json, failure: Any) -> list[str]:
-    """Return the known fields at the position of an unknown field."""
+def _parent(schema: Json, failure: Any) -> Json:
+    """Return the part of the schema that has the known fields at the position of an unknown field."""
     part_of_schema = schema
     for part in failure.schema_path[:-1]:
         part_of_schema = part_of_schema[part]
-    return sorted(part_of_schema["properties"])
+    return part_of_schema
 
 
 def _renamed(name: str, known: Sequence[str], failure: Any) -> Fix | None:
@@ -136,6 +137,6 @@ def _converted(value: Json, types: Sequence[str]) -> Fix | None:
     return Fix(Repair.QUOTE, is_safe=True) if "string" in types and isinstance(value, bool | int | float) else None
 
 
-def _unknown_field(name: str, known: Sequence[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
+def _unknown_field(name: str, known: Sequence[str], synonym: str) -> str:
+    close = [synonym] if synonym else difflib.get_close_matches(name, known, n=1)
     return f"unknown field {name!r}" + (f"; did you mean {close[0]!r}?" if close else ": the API server would drop it")

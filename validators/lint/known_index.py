@@ -9,7 +9,7 @@ import bisect
 from collections.abc import Callable, Iterator, Sequence
 from typing import overload
 
-from validators.lookup import parent_of
+from validators.lookup import references_to_groups
 from validators.model.cluster import SYSTEM_CLASSES
 from validators.model.objects import CLUSTER_SCOPED, Object, namespace_of
 
@@ -111,6 +111,4 @@ def _keys(item: Object) -> Iterator[Key]:
     namespace = namespace_of(item)
     yield "kind", item.kind
     yield "name", item.kind, namespace, item.metadata.name
-    if parent := parent_of(item):
-        # The pods that a Job will create belong to the group too.
-        yield "children", "Pod" if item.kind == "Job" else item.kind, namespace, parent
+    yield from (("children", kind, namespace, parent) for kind, parent in references_to_groups(item))

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from validators.model.meta import S
 from validators.model.objects import KINDS, Object
 
 Json = Any
@@ -80,9 +81,14 @@ def plain(value: Json) -> Json:
 _DECODERS: dict[str, msgspec.json.Decoder[Any]] = {kind: msgspec.json.Decoder(model) for kind, model in KINDS.items()}
 
 
+def convert(content: Json, model: type[S]) -> S:
+    """Return parsed JSON without null fields (see ``plain``) as a struct.  Raises msgspec.ValidationError."""
+    return msgspec.convert(content, model)
+
+
 def _convert(kind: str, content: Json) -> Object:
     try:
-        return msgspec.convert(plain(content), KINDS[kind])
+        return convert(plain(content), KINDS[kind])
     except msgspec.ValidationError as error:
         raise WrongShapeError(str(error), content) from None
 

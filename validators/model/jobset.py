@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from validators.model.meta import Empty, Int32, ObjectMeta, Struct
-from validators.model.pod import JobScheduling
+from validators.model.pod import JobScheduling, PodTemplate
 from validators.model.workload import Constraints, DisruptionMode
 
 
@@ -44,7 +44,15 @@ class JobTemplateSpec(Struct, frozen=True, gc=False):
     """``spec`` of a Job template, with its own scheduling (option A)."""
 
     parallelism: Int32 | None = None
+    completions: Int32 | None = None
     scheduling: JobScheduling | None = None
+    template: PodTemplate = PodTemplate()
+
+    @property
+    def largest_pod_count(self) -> int:
+        """The largest number of pods that a Job of this template has at one time."""
+        parallelism = 1 if self.parallelism is None else self.parallelism
+        return max(parallelism if self.completions is None else min(parallelism, self.completions), 0)
 
 
 class JobTemplate(Struct, frozen=True, gc=False):

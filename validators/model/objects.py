@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from validators.model.cluster import Node, PriorityClass
+from validators.model.controllers import Controller
 from validators.model.devices import DeviceClass, DeviceResourceClaim, ResourceClaimTemplate, ResourceSlice
 from validators.model.group import CompositePodGroup, PodGroup
 from validators.model.jobset import JobSet
@@ -31,6 +32,7 @@ Object = (
     | ResourceClaimTemplate
     | DeviceClass
     | ResourceSlice
+    | Controller
     | Named
 )
 

@@ -107,8 +107,19 @@ class JobSpec(Struct, frozen=True, gc=False):
     """``spec`` of a Job."""
 
     parallelism: Int32 | None = None
+    completions: Int32 | None = None
     scheduling: JobScheduling | None = None
     template: PodTemplate = PodTemplate()
+
+
+class JobStatus(Struct, frozen=True, gc=False):
+    """``status`` of a Job; indexes are written as ``0-2,5``."""
+
+    succeeded: Int32 = 0
+    ready: Int32 = 0
+    completed_indexes: str = ""
+    failed_indexes: str = ""
+    completion_time: str | None = None
 
 
 class Job(Struct, frozen=True, gc=False):
@@ -116,4 +127,28 @@ class Job(Struct, frozen=True, gc=False):
 
     metadata: ObjectMeta = ObjectMeta()
     spec: JobSpec = JobSpec()
+    status: JobStatus = JobStatus()
     kind: ClassVar[str] = "Job"
+
+    @property
+    def finished_pods(self) -> int:
+        """The number of pods or indexes that succeeded, or failed for good."""
+        indexes = _size(self.status.completed_indexes) + _size(self.status.failed_indexes)
+        return max(self.status.succeeded, indexes)
+
+    @property
+    def largest_pod_count(self) -> int:
+        """The largest number of pods that the Job has at one time from now on."""
+        parallelism = 1 if self.spec.parallelism is None else self.spec.parallelism
+        remaining = parallelism if self.spec.completions is None else self.spec.completions - self.finished_pods
+        return max(min(parallelism, remaining), 0)
+
+
+def _size(indexes: str) -> int:
+    """Return the number of indexes in a text such as ``0-2,5``; parts that are not indexes count as none."""
+    total = 0
+    for part in indexes.split(","):
+        first, _, last = part.partition("-")
+        if first.isdecimal() and (not last or last.isdecimal()):
+            total += int(last or first) - int(first) + 1
+    return total

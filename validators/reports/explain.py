@@ -7,6 +7,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
+from validators.model import controllers
 from validators.rules.base import About, Example, Operation, Rule
 from validators.versions import releases
 
@@ -149,7 +150,8 @@ def _kinds(rule: Rule) -> str:
     if rule.about is About.FILE:
         return "files"
     change = ", when it is changed" if rule.on == {Operation.UPDATE} else ""
-    return f"{', '.join(sorted(rule.kinds))}{change}"
+    kinds = rule.kinds - controllers.KINDS
+    return f"{', '.join(sorted(kinds))}{', other kinds with pod templates' if kinds != rule.kinds else ''}{change}"
 
 
 def _as_json(rule: Rule) -> dict[str, object]:

@@ -13,8 +13,10 @@ from validators.hierarchy.tree import GroupNode, GroupTree
 from validators.lint.documents import Document
 from validators.lint.finding import Finding, Report
 from validators.lint.lint_files import subject_of
-from validators.lookup import parent_of
+from validators.lookup import references_to_groups
+from validators.model.controllers import Controller
 from validators.model.group import CompositePodGroup, PodGroup
+from validators.model.jobset import JobSet
 from validators.model.objects import Object, namespace_of
 from validators.model.pod import Job, Pod
 from validators.model.templates import COMPOSITES, LEAVES, SPEC
@@ -142,9 +144,11 @@ class _Builder:
         elif isinstance(item, (PodGroup, CompositePodGroup)):
             self._take_findings(branch, document)
             self._groups.append((item, branch))
-        elif isinstance(item, (Pod, Job)) and (group := parent_of(item)):
-            self._take_findings(branch, document)
-            self._pods.setdefault((namespace_of(item), group), []).append(branch)
+        elif isinstance(item, (Pod, Job, JobSet, Controller)):
+            for number, (_, group) in enumerate(references_to_groups(item)):
+                if not number:
+                    self._take_findings(branch, document)
+                self._pods.setdefault((namespace_of(item), group), []).append(branch)
         elif item is None and subject.kind in {"Workload", "PodGroup", "CompositePodGroup"}:
             self._take_findings(branch, document)
             self._unreadable.append(branch)

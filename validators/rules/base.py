@@ -15,7 +15,7 @@ from validators import lookup as lookups
 from validators.field import FieldError, FieldPath
 from validators.gates import COMPOSITE, Gates
 from validators.hierarchy.tree import GroupNode, GroupTree
-from validators.model import traits
+from validators.model import controllers, traits
 from validators.model.devices import (
     DeviceClaim,
     DeviceClass,
@@ -79,6 +79,8 @@ SHAPED = WORKLOAD | GROUPS
 """Kinds with templates or the shape of one: the input of ``Templates``."""
 PODS = frozenset({"Pod", "Job"})
 """Kinds that contain a pod spec."""
+POD_TEMPLATES = PODS | controllers.KINDS | {"JobSet"}
+"""Kinds with pods or pod templates: the input of ``Context.pods``."""
 CLAIMS = frozenset({"ResourceClaim", "ResourceClaimTemplate"})
 """Kinds that request devices."""
 
@@ -128,7 +130,7 @@ class Rule:
     """The least strict profile that has this rule."""
     severity: Severity = Severity.ERROR
     at_admission: Severity | None = None
-    """Severity at admission, if it differs.  A reference to a missing object is always a warning at admission."""
+    """Severity at admission, if it differs; OFF: the rule is for files.  A reference to a missing object is always a warning there."""
     by_plugin: bool = False
     """True if an admission plugin of the API server reports this: HTTP 403 without causes."""
     forms: frozenset[Form] = frozenset()
@@ -255,6 +257,12 @@ class Context:
     def pod_path(self) -> FieldPath:
         """The path of the pod spec."""
         return FieldPath("spec", "template", "spec") if isinstance(self.new, Job) else FieldPath("spec")
+
+    @property
+    def pods(self) -> Iterator[tuple[FieldPath, PodSpec]]:
+        """The spec of the Pod, or of each pod template of the controller that may name a group, with its path; each path once."""
+        specs = {each.path: each.spec for each in controllers.pods_of(self.new)}
+        return ((FieldPath(*path), spec) for path, spec in specs.items())
 
     @property
     def device_claim(self) -> tuple[FieldPath, DeviceClaim]:

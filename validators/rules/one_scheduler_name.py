@@ -6,32 +6,31 @@ from collections.abc import Iterator
 
 from validators import field
 from validators.field import FieldError
+from validators.model import controllers
 from validators.model.objects import Object
-from validators.model.pod import DEFAULT_SCHEDULER, Job, Pod
-from validators.rules.base import PODS, About, Context, Example, Profile, Rule, Severity
+from validators.model.pod import DEFAULT_SCHEDULER
+from validators.rules.base import POD_TEMPLATES, About, Context, Example, Profile, Rule, Severity
 
 
 def check(context: Context) -> Iterator[FieldError]:
     """Yield errors at the ``schedulerName`` of each pod that differs from the first one; absent means ``default-scheduler``."""
-    pod = context.pod_spec
-    if not pod.group:
-        return
-    first = next((each for each in context.lookup.children("Pod", context.namespace, pod.group) if _scheduler(each)), None)
-    if first is None or first is context.new:
-        return
-    expected, own = _scheduler(first), _scheduler(context.new)
-    if own != expected:
-        yield field.invalid(
-            context.pod_path / "schedulerName",
-            own,
-            f"must be {expected!r}, as that of {first.kind} {first.metadata.name} in the same PodGroup {pod.group}",
-        )
+    for path, pod in context.pods:
+        first = next(_members(context, pod.group), None) if pod.group else None
+        if first is None:
+            continue
+        holder, expected = first
+        own = pod.scheduler_name or DEFAULT_SCHEDULER
+        if own != expected:
+            detail = f"must be {expected!r}, as that of {holder.kind} {holder.metadata.name} in the same PodGroup {pod.group}"
+            yield field.invalid(path / "schedulerName", own, detail)
 
 
-def _scheduler(holder: Object) -> str:
-    if isinstance(holder, Job):
-        return holder.spec.template.spec.scheduler_name or DEFAULT_SCHEDULER
-    return holder.spec.scheduler_name or DEFAULT_SCHEDULER if isinstance(holder, Pod) else ""
+def _members(context: Context, group: str) -> Iterator[tuple[Object, str]]:
+    """Yield the pods and pod templates of a group in order: the object that has it, and its scheduler."""
+    for each in context.lookup.children("Pod", context.namespace, group):
+        for pods in controllers.pods_of(each):
+            if pods.spec.group == group:
+                yield each, pods.spec.scheduler_name or DEFAULT_SCHEDULER
 
 
 _PAIR = """\
@@ -53,7 +52,7 @@ spec:
 
 RULE = Rule(
     id="one-scheduler-name",
-    kinds=PODS,
+    kinds=POD_TEMPLATES,
     about=About.TREE,
     profile=Profile.KEP,
     at_admission=Severity.WARNING,

@@ -7,23 +7,23 @@ from collections.abc import Iterator
 from validators import field
 from validators.field import FieldError
 from validators.model.group import PodGroup
-from validators.rules.base import PODS, About, Context, Example, Profile, Rule
+from validators.rules.base import POD_TEMPLATES, About, Context, Example, Profile, Rule
 
 
 def check(context: Context) -> Iterator[FieldError]:
     """Yield errors at ``priorityClassName`` (absent differs from set) and ``priority`` (if both objects have one)."""
-    pod, path = context.pod_spec, context.pod_path
-    group = context.lookup.get("PodGroup", context.namespace, pod.group) if pod.group else None
-    if not isinstance(group, PodGroup):
-        return
-    if pod.priority_class_name != group.spec.priority_class_name:
-        yield field.invalid(
-            path / "priorityClassName",
-            pod.priority_class_name,
-            f"must be {group.spec.priority_class_name!r}, as that of PodGroup {pod.group}",
-        )
-    if pod.priority is not None and group.spec.priority is not None and pod.priority != group.spec.priority:
-        yield field.invalid(path / "priority", pod.priority, f"must be {group.spec.priority}, as that of PodGroup {pod.group}")
+    for path, pod in context.pods:
+        group = context.lookup.get("PodGroup", context.namespace, pod.group) if pod.group else None
+        if not isinstance(group, PodGroup):
+            continue
+        if pod.priority_class_name != group.spec.priority_class_name:
+            yield field.invalid(
+                path / "priorityClassName",
+                pod.priority_class_name,
+                f"must be {group.spec.priority_class_name!r}, as that of PodGroup {pod.group}",
+            )
+        if pod.priority is not None and group.spec.priority is not None and pod.priority != group.spec.priority:
+            yield field.invalid(path / "priority", pod.priority, f"must be {group.spec.priority}, as that of PodGroup {pod.group}")
 
 
 _PAIR = """\
@@ -45,7 +45,7 @@ spec:
 
 RULE = Rule(
     id="pod-priority-matches",
-    kinds=PODS,
+    kinds=POD_TEMPLATES,
     about=About.TREE,
     profile=Profile.KEP,
     why="The PodGroup's priority decides its order in the queue and its protection from preemption; a different priority of a pod has"

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 from validators.field import FieldError
 from validators.rules import checks
-from validators.rules.base import PODS, About, Context, Example, Profile, Rule
+from validators.rules.base import POD_TEMPLATES, About, Context, Example, Profile, Rule
 
 
 def check(context: Context) -> Iterator[FieldError]:
     """Yield errors at ``schedulingGroup.podGroupName``.  No errors if no PodGroup at all is known."""
-    name = context.pod_spec.group
-    if name and context.lookup.list_kind("PodGroup") is not None and context.lookup.get("PodGroup", context.namespace, name) is None:
-        path = context.pod_path.join(("schedulingGroup", "podGroupName"))
-        detail = f"there must be a PodGroup of this name in namespace {context.namespace}"
-        yield checks.missing(context, path, "PodGroup", name, detail)
+    for path, pod in context.pods:
+        name = pod.group
+        if name and context.lookup.list_kind("PodGroup") is not None and context.lookup.get("PodGroup", context.namespace, name) is None:
+            detail = f"there must be a PodGroup of this name in namespace {context.namespace}"
+            yield checks.missing(context, path.join(("schedulingGroup", "podGroupName")), "PodGroup", name, detail)
 
 
 _PAIR = """\
@@ -35,7 +35,7 @@ spec:
 
 RULE = Rule(
     id="scheduling-group-exists",
-    kinds=PODS,
+    kinds=POD_TEMPLATES,
     about=About.TREE,
     profile=Profile.KEP,
     why="A pod whose PodGroup does not exist is never scheduled.",

@@ -6,24 +6,24 @@ from collections.abc import Iterator
 
 from validators import field
 from validators.field import FieldError
-from validators.rules.base import PODS, About, Context, Example, Rule
+from validators.rules.base import POD_TEMPLATES, About, Context, Example, Rule
 
 
 def check(context: Context) -> Iterator[FieldError]:
     """Yield errors at ``schedulingGroup`` and ``schedulingGroup.podGroupName``, its only member so far."""
-    pod = context.pod_spec
-    if pod.scheduling_group is None:
-        return
-    path = context.pod_path / "schedulingGroup"
-    if pod.scheduling_group.pod_group_name is None:
-        yield field.invalid(path / "podGroupName", None, "must specify one of: `podGroupName`")
-    if pod.eviction_responders:
-        yield field.forbidden(path, "may not be set when evictionResponders is set")
+    for pod_path, pod in context.pods:
+        if pod.scheduling_group is None:
+            continue
+        path = pod_path / "schedulingGroup"
+        if pod.scheduling_group.pod_group_name is None:
+            yield field.invalid(path / "podGroupName", None, "must specify one of: `podGroupName`")
+        if pod.eviction_responders:
+            yield field.forbidden(path, "may not be set when evictionResponders is set")
 
 
 RULE = Rule(
     id="schema-union",
-    kinds=PODS,
+    kinds=POD_TEMPLATES,
     about=About.SHAPE,
     why="A union without a member has no meaning.",
     source="Kubernetes 1.37.1, PodSchedulingGroup; KEP-6012, Changes to the PodGroup API",

@@ -1,0 +1,41 @@
+"""Errors of the ``apiVersion`` and ``kind`` of a document."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from validators import field
+from validators.field import FieldError, FieldPath
+from validators.model.decode import Json
+from validators.model.objects import KINDS
+from validators.versions import served
+
+
+def errors(api_version: Json, kind: Json) -> Iterator[FieldError]:
+    """Yield the errors of an absent ``apiVersion`` or ``kind``, or one that is not a string."""
+    for name, value in (("apiVersion", api_version), ("kind", kind)):
+        if value is None or value == "":
+            yield dataclasses.replace(
+                field.required(FieldPath(name), "a Kubernetes object must have apiVersion and kind"), origin="schema-required"
+            )
+        elif not isinstance(value, str):
+            yield dataclasses.replace(field.type_invalid(FieldPath(name), value, "must be a string"), origin="schema-type")
+
+
+def unserved(api_version: str, kind: str, minor: int) -> FieldError | None:
+    """Return the error of a kind that Kubernetes 1.*minor* does not serve in that version; None if it serves it."""
+    group = api_version.rpartition("/")[0]
+    if kind not in KINDS:
+        return dataclasses.replace(field.not_supported(FieldPath("kind"), kind, sorted(served.kinds_of(group))), origin="schema-enum")
+    served_kind = served.find(api_version, kind)
+    if served_kind is None or served_kind.since > minor:
+        versions = served.versions_served(kind, minor)
+        error = field.not_supported(FieldPath("apiVersion"), api_version, versions)
+        return dataclasses.replace(error, detail=error.detail if versions else f"Kubernetes 1.{minor} has no {kind}", origin="schema-enum")
+    if served_kind.until < minor:
+        current = f"{group}/{' or '.join(row.version for row in served.current(kind, group))}"
+        since = f"Kubernetes 1.{served_kind.until + 1}"
+        detail = f"{kind} of this version is no longer served since {since}; {current} replaced it: run muster migrate"
+        return dataclasses.replace(field.not_supported(FieldPath("apiVersion"), api_version, ()), detail=detail, origin="retired-version")
+    return None

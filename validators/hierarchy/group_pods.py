@@ -1,0 +1,56 @@
+"""Pods of a PodGroup, as far as the lookup knows the controllers that create them."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from validators.lookup import Lookup
+from validators.model.controllers import pods_of
+from validators.model.pod import Pod
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GroupPods:
+    """Numbers of pods of one PodGroup.
+
+    Attributes:
+        first: number of pods that are created without waiting for an event.
+        later: number of pods that are created only after an event, such as the readiness of another pod.
+        controllers: the controllers, as ``KIND NAME``.
+        awaited: the first of these events, in words, with the controller.
+
+    """
+
+    first: int
+    later: int
+    controllers: tuple[str, ...]
+    awaited: str = ""
+
+    @property
+    def total(self) -> int:
+        """The number of all pods."""
+        return self.first + self.later
+
+
+def group_pods(lookup: Lookup, namespace: str, group: str) -> GroupPods | None:
+    """Return the pods of the PodGroup *group*.
+
+    The result is None if no controller of its pods is known, or if the number of pods of one is not known.
+    """
+    first, later, awaited = 0, 0, ""
+    names: dict[str, None] = {}
+    for member in lookup.children("Pod", namespace, group):
+        name = f"{member.kind} {member.metadata.name}"
+        if not isinstance(member, Pod):
+            names[name] = None
+        for pods in pods_of(member):
+            if pods.spec.group != group:
+                continue
+            if pods.count is None:
+                return None
+            if pods.after:
+                later += pods.count
+                awaited = awaited or f"of {name}, {pods.count} are created only when {pods.after}"
+            else:
+                first += pods.count
+    return GroupPods(first, later, tuple(names), awaited) if names else None

@@ -1,0 +1,28 @@
+"""Shape of the pod templates of controllers, by the schema of Pods."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+
+from validators import schema
+from validators.field import FieldError, FieldPath
+from validators.model import decode
+from validators.model.controllers import RawTemplate, TemplatePods
+from validators.model.pod import PodSpec
+
+_SPEC = FieldPath("spec")
+
+
+def decoded(templates: Iterable[RawTemplate]) -> tuple[tuple[TemplatePods, ...], list[FieldError]]:
+    """Return the typed templates, and the errors of those that have another shape; each error once."""
+    pods: list[TemplatePods] = []
+    errors: dict[FieldError, None] = {}
+    for each in templates:
+        spec = decode.plain(each.spec)
+        found = [error for error in schema.check("pod-v1", {"spec": spec}) if error.path.starts_with(_SPEC)]
+        for error in found:
+            errors[dataclasses.replace(error, path=FieldPath(*each.path, *error.path.parts[1:]))] = None
+        if not found:
+            pods.append(TemplatePods(each.path, decode.convert(spec, PodSpec), each.count, each.after))
+    return tuple(pods), [*errors]

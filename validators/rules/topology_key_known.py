@@ -1,0 +1,97 @@
+"""A topology key is the label of a node, if nodes are known."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from validators import field
+from validators.field import FieldError, FieldPath
+from validators.lookup import Lookup
+from validators.model.pod import Job
+from validators.model.templates import SPEC
+from validators.model.workload import Constraints
+from validators.rules import checks
+from validators.rules.base import SHAPED, About, Context, Example, Profile, Rule, Severity
+
+_MOST_LABELS = 500
+"""Labels among which a similar one is searched for: the search takes microseconds for each."""
+
+
+def check(context: Context) -> Iterator[FieldError]:
+    """Yield errors at topology keys that no node has.  A warning only: an autoscaler may add nodes with other labels."""
+    if not context.lookup.list_kind("Node"):
+        return
+    for path, constraints in _constraints(context):
+        for index, each in enumerate((constraints and constraints.topology) or ()):
+            if each.key and not _is_label(each.key, context.lookup):
+                yield _missing(context, path.join(("schedulingConstraints", "topology", index, "key")), each.key)
+
+
+def _constraints(context: Context) -> Iterator[tuple[FieldPath, Constraints | None]]:
+    if isinstance(context.new, Job):
+        if context.new.spec.scheduling is not None:
+            yield SPEC / "scheduling", context.new.spec.scheduling.scheduling_constraints
+        return
+    for shape in context.templates.validated:
+        yield context.templates.path(shape), shape.scheduling_constraints
+
+
+def _is_label(key: str, lookup: Lookup) -> bool:
+    return any(key in (node.metadata.labels or {}) for node in lookup.list_kind("Node") or ())
+
+
+def _missing(context: Context, path: FieldPath, key: str) -> FieldError:
+    labels = sorted({label for node in context.lookup.list_kind("Node") or () for label in node.metadata.labels or {}})
+    near = field.nearest(key, labels) if len(labels) <= _MOST_LABELS else None
+    hint = f"; did you mean {str(near.value)!r}?" if near else ""
+    error = field.not_found(path, key, f"must be a label of nodes: no known node has it, and the group is never scheduled{hint}")
+    return dataclasses.replace(error, fix=checks.unsafe(near)) if context.settings.fixes else error
+
+
+_NODES = """\
+---
+apiVersion: v1
+kind: Node
+metadata: {name: node-1, labels: {example.com/rack: a1, topology.kubernetes.io/zone: a}}
+"""
+_GROUP = f"""\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {{name: workers}}
+spec:
+  schedulingPolicy: {{gang: {{minCount: 4}}}}
+  schedulingConstraints: {{topology: [{{key: example.com/rack}}]}}
+{_NODES}"""
+_JOB = f"""\
+apiVersion: batch/v1
+kind: Job
+metadata: {{name: train}}
+spec:
+  parallelism: 4
+  scheduling:
+    schedulingPolicy: {{gang: {{minCount: 4}}}}
+    schedulingConstraints: {{topology: [{{key: topology.kubernetes.io/zone}}]}}
+  template: {{spec: {{restartPolicy: Never}}}}
+{_NODES}"""
+
+RULE = Rule(
+    id="topology-key-known",
+    kinds=SHAPED | {"Job"},
+    about=About.TREE,
+    profile=Profile.KEP,
+    severity=Severity.WARNING,
+    at_admission=Severity.OFF,
+    why="A group is placed in one domain of its topology key; without a node that has the label there is no domain.",
+    source="KEP-5732, Scheduling constraints; Kubernetes 1.37.1, plugin TopologyPlacement",
+    check=check,
+    good=(Example(_GROUP), Example(_JOB)),
+    bad=(
+        Example(
+            _GROUP.replace("{key: example.com/rack}", "{key: example.com/racks}"),
+            at=("spec.schedulingConstraints.topology[0].key",),
+            fixed=_GROUP,
+        ),
+        Example(_JOB.replace("topology.kubernetes.io/zone}]", "block}]"), at=("spec.scheduling.schedulingConstraints.topology[0].key",)),
+    ),
+)
