@@ -127,6 +127,16 @@ def validate_document(
     return _in_order([*_gate_warnings(dropped, settings), *_run(applicable, context)], form)
 
 
+def validate_change(
+    new: Object, old: Object, settings: Settings, *, lookup: Lookup, tree: GroupTree | None = None, form: Form = HUB
+) -> tuple[Violation, ...]:
+    """Return the violations of replacing *old* by the document *new*; both have a valid shape."""
+    typed, previous, _ = _as_stored(new, old, settings)
+    context = Context(typed, previous, Operation.UPDATE, settings=settings, lookup=lookup, tree=tree if typed is new else None, form=form)
+    applicable = applicable_rules.rules_for_object(new.kind, form, Operation.UPDATE, "", settings, context.traits)
+    return _in_order([*_run(applicable, context)], form)
+
+
 def _is_known(api_version: str, kind: str) -> bool:
     """Return whether there are rules for such an object, or its group may only have kinds with rules.
 

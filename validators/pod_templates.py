@@ -17,12 +17,12 @@ _SPEC = FieldPath("spec")
 def decoded(templates: Iterable[RawTemplate]) -> tuple[tuple[TemplatePods, ...], list[FieldError]]:
     """Return the typed templates, and the errors of those that have another shape; each error once."""
     pods: list[TemplatePods] = []
-    errors: dict[FieldError, None] = {}
+    errors: list[FieldError] = []
     for each in templates:
         spec = decode.plain(each.spec)
         found = [error for error in schema.check("pod-v1", {"spec": spec}) if error.path.starts_with(_SPEC)]
-        for error in found:
-            errors[dataclasses.replace(error, path=FieldPath(*each.path, *error.path.parts[1:]))] = None
+        placed = [dataclasses.replace(error, path=FieldPath(*each.path, *error.path.parts[1:])) for error in found]
+        errors += [error for error in placed if error not in errors]
         if not found:
             pods.append(TemplatePods(each.path, decode.convert(spec, PodSpec), each.count, each.after))
-    return tuple(pods), [*errors]
+    return tuple(pods), errors

@@ -7,11 +7,12 @@ The report does not depend on the order of the manifests.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from validators import pipeline, rules
 from validators.hierarchy.tree import GroupTree
-from validators.lint import fixes, suppress
+from validators.lint import against, fixes, suppress
 from validators.lint.comments import Comment
 from validators.lint.documents import Document, Manifest, NotKubernetes, Unreadable
 from validators.lint.finding import (
@@ -33,10 +34,11 @@ from validators.versions import served
 from validators.versions.form import Form
 
 
-def run(manifests: Iterable[Manifest], objects: Iterable[Manifest] = (), *, settings: Settings) -> Report:
+def run(manifests: Iterable[Manifest], objects: Iterable[Manifest] = (), *, settings: Settings, before: Before | None = None) -> Report:
     """Validate all documents of *manifests*; those of *objects* are only for the lookup.
 
-    If both have an object with the same name, the one in *manifests* is used, because applying it replaces the other one.
+    If both have an object with the same name, the one in *manifests* is used, because applying it replaces the other one.  With
+    *before*, changes of objects are validated too.
     """
     ordered = sorted(manifests, key=lambda each: file_order(each.file))
     lookup_only = sorted(objects, key=lambda each: file_order(each.file))
@@ -44,7 +46,7 @@ def run(manifests: Iterable[Manifest], objects: Iterable[Manifest] = (), *, sett
     for manifest in ordered:
         first.read_manifest(manifest)
     second = _SecondPass(first, [*_not_replaced(lookup_only, first), *first.objects], settings)
-    findings = [*first.findings, *second.findings(), *_unreadable(lookup_only)]
+    findings = [*first.findings, *second.findings(before), *_unreadable(lookup_only)]
     outcome = suppress.apply(findings, first.annotations, _comments(ordered), scope=first.scope())
     findings = with_configured_severity(outcome.findings, settings)
     has_unreadable = any(isinstance(part, Unreadable) for manifest in (*ordered, *lookup_only) for part in manifest.parts)
@@ -72,6 +74,18 @@ class _Pending:
     document: Document
     object: Object
     form: Form
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Before:
+    """Objects before a change; *place* returns the place of a file after it, see ``against.Placed``."""
+
+    objects: Iterable[against.Placed]
+    place: Callable[[str], str]
+
+    def matched(self, after: Sequence[_Pending]) -> list[Object | None]:
+        """Return the object before the change of each document."""
+        return against.matched(self.objects, [against.Placed(self.place(each.document.file), each.object) for each in after])
 
 
 class _FirstPass:
@@ -129,11 +143,15 @@ class _SecondPass:
         self._lookup = KnownObjects(known, complete=False)
         self._tree = GroupTree.build(each for each in known if isinstance(each, (PodGroup, CompositePodGroup)))
 
-    def findings(self) -> list[Finding]:
+    def findings(self, before: Before | None) -> list[Finding]:
         """Return the findings of all rules."""
         findings: list[Finding] = []
-        for each in self._pending:
+        olds = before.matched(self._pending) if before else itertools.repeat(None)
+        for each, old in zip(self._pending, olds, strict=False):
             violations = pipeline.validate_document(each.object, self._settings, lookup=self._lookup, tree=self._tree, form=each.form)
+            if old is not None:
+                changes = pipeline.validate_change(each.object, old, self._settings, lookup=self._lookup, tree=self._tree, form=each.form)
+                violations += tuple(change for change in changes if change not in violations)
             findings += findings_of(each.document, violations)
         return findings
 

@@ -3,6 +3,8 @@
 command         options, reports and exit status
 inputs          files that are read, and the report on them
 configuration   ``.muster.yaml`` and ``pyproject.toml``: defaults of options, severities by file
+against         ``--against``: the objects before a change
+git_tree        files of a revision of git
 baseline_file   ``--baseline`` and ``--write-baseline``
 fix_files       ``--fix``
 """

@@ -35,6 +35,11 @@ EXIT_ERRORS = 1
 @click.option("--baseline", metavar="FILE", help="Do not report the findings of this file.")
 @click.option("--write-baseline", metavar="FILE", help="Write all findings to a file for --baseline.")
 @inputs.fail_on
+@click.option(
+    "--against",
+    metavar="REF|DIR",
+    help="Also validate the changes since a revision of git, or since the files in a directory, by the rules about updates.",
+)
 @click.option("--statistics", is_flag=True, help="Print the number of findings of each rule instead of the findings.")
 @click.option("--show-config", is_flag=True, help="Print the options in effect, with those of the configuration file, as YAML, and stop.")
 @click.option("--fix", is_flag=True, help="Apply safe fixes to the files: only a key or value is replaced; then lint the result.")
@@ -53,6 +58,7 @@ def lint(  # noqa: PLR0913 - one parameter an option
     baseline: str | None,
     write_baseline: str | None,
     fail_on: str,
+    against: str | None,
     statistics: bool,
     show_config: bool,
     fix: bool,
@@ -84,11 +90,13 @@ def lint(  # noqa: PLR0913 - one parameter an option
     files = [report_output.output_of(each) for each in outputs]
     read, known = inputs.chosen(paths, objects, exclude, include)
     _check_fix(paths, files, fix=fix, diff=diff, unsafe=unsafe_fixes)
+    if fix and against is not None:
+        raise click.UsageError("--against and --fix exclude each other: a change of an object has no fix")
     _check_baseline(write_baseline, diff=diff)
     if fix:
         report, is_changed = _fixed(read, known, settings, diff=diff, unsafe=unsafe_fixes, quiet=quiet)
     else:
-        (_, report), is_changed = inputs.linted(read, known, settings), False
+        (_, report), is_changed = inputs.linted(read, known, settings, against), False
     report = _without_known(report, baseline, write_baseline, settings)
     if not quiet:
         inputs.print_skipped(report)

@@ -92,9 +92,19 @@ def _discovered(paths: Sequence[str], filters: Filters) -> Discovered:
         raise click.UsageError(str(error)) from None
 
 
-def linted(inputs: Discovered, objects: Sequence[str], settings: Settings) -> tuple[Sequence[Manifest], Report]:
-    """Return the manifests in *inputs* and the report on them; the files in *objects* are looked up only."""
+def linted(inputs: Discovered, objects: Sequence[str], settings: Settings, against: str | None = None) -> tuple[Sequence[Manifest], Report]:
+    """Return the manifests in *inputs* and the report on them; the files in *objects* are looked up only.
+
+    *against* is the value of ``--against``.
+
+    Raises:
+        click.UsageError: the old objects cannot be read.
+
+    """
+    from muster.commands.lint import against as old_objects
     from validators.lint import files, lint_files
+
+    before = None if against is None else old_objects.before(against, inputs.paths)
 
     stdin, command = sys.stdin.buffer, click.get_current_context().command_path
     if len(inputs.files) >= _LONG_WORK and sys.stderr.isatty():
@@ -103,7 +113,7 @@ def linted(inputs: Discovered, objects: Sequence[str], settings: Settings) -> tu
     known = files.read_manifests(objects, stdin, leave_out=map(files.identity, inputs.files))
     if not manifests:
         click.echo(f"{command}: no {', '.join(files.SUFFIXES)} file in {', '.join(inputs.paths)}", err=True)
-    report = lint_files.run(manifests, known, settings=settings)
+    report = lint_files.run(manifests, known, settings=settings, before=before)
     return manifests, dataclasses.replace(report, skipped=inputs.skipped)
 
 
