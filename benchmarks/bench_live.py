@@ -17,12 +17,14 @@ from scheduler_core.cycle.run_cycle import CycleOptions, prepared
 from scheduler_core.loading.load import load as load_objects
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND, Reads
+from scheduler_core.sidecar.client.claim_status import changed_claim
 from scheduler_core.sidecar.scheduling.scheduler import Scheduler, SchedulerOptions
-from scheduler_core.sidecar.writes import Bind, ReserveVolume, SetCondition, Write, WriteOutcome
+from scheduler_core.sidecar.writes import AllocateClaim, Bind, ReserveVolume, SetCondition, Write, WriteOutcome
 
 NODES, PODS = 5_000, 50_000
 GANGS = 500
 VOLUMES_OF_A_NODE = 4
+DEVICES_OF_A_NODE = 8
 SMALL, LARGE = {"cpu": "20m", "memory": "100Mi"}, {"cpu": "3500m", "memory": "1Gi"}
 ROUNDS = 5
 _NAME = "default-scheduler"
@@ -51,6 +53,7 @@ def main() -> None:
             50,
             at_least=False,
         ),
+        *_devices(objects),
         _row("a gang that preempts 100 of 50,000 pods, ms", _preemption(objects), 1_000, at_least=False),
         _row("memory of the process with 50,000 pods and 5,000 nodes, MiB", (memory - before) / 2**20, 600, at_least=False),
     ]
@@ -183,6 +186,42 @@ def _bind_volume(store: Cache, volume: clusters.Json, claim: clusters.Json) -> N
     _apply(store, ({**volume, "spec": {**volume["spec"], **reference}}, bound))
 
 
+def _devices(nodes: list[bytes]) -> list[list[str]]:
+    """Compare the CPU time of all work for a gang with a device for each pod with that for a gang without."""
+    store = _store(nodes)
+    objects = [each for each in clusters.with_devices(clusters.nodes(NODES), DEVICES_OF_A_NODE) if each["kind"] in ON_DEMAND]
+    for kind in ON_DEMAND:
+        store.replace(kind, clusters.as_bytes([each for each in objects if each["kind"] == kind]))
+    scheduler = Scheduler(store, SchedulerOptions(scheduler_name=_NAME, settle_seconds=0.0))
+    numbers = iter(range(10**6, 10**9, 100))
+
+    def run(*, devices: bool) -> float:
+        number = next(numbers)
+        gang = _gang(f"{'devices' if devices else 'plain'}-{number}", number)
+        claims = [clusters.device_claim(each) for each in gang if each["kind"] == "Pod"] if devices else []
+        known = {each["metadata"]["name"]: each for each in claims}
+        started = time.process_time()
+        _apply(store, [*claims, *gang])
+        binds = 0
+        while binds < 4:
+            writes = [write for attempt in scheduler.attempt(0.0) for write in attempt.writes]
+            if not writes:
+                raise SystemExit("the gang was not placed, so the figure is not valid")
+            for each in writes:
+                if isinstance(each, AllocateClaim):
+                    claim = changed_claim(each, known[each.target.name], "2026-08-02T00:00:00Z")
+                    _apply(store, [{**claim, "metadata": {**claim["metadata"], "resourceVersion": str(number + 50)}}])
+            binds += _complete_writes(scheduler, writes)
+        return (time.process_time() - started) * 1e3
+
+    rounds = measure.in_turns({"devices": lambda: run(devices=True), "plain": lambda: run(devices=False)}, ROUNDS)
+    what = f"a gang of 4 with a device for each pod, {NODES * DEVICES_OF_A_NODE:,} devices, from its first event to its binds: CPU time"
+    return [
+        _row(f"{what}, ms", rounds.median("devices"), 50, at_least=False),
+        _row("the same relative to a gang without devices", rounds.ratio("devices", "plain"), 0, at_least=False),
+    ]
+
+
 def _from_scratch(nodes: list[bytes], pods: list[bytes]) -> float:
     snapshot = load_objects([*nodes, *pods, *clusters.as_bytes(_gang("one", 1))])
     return _median(lambda: measure.seconds(lambda: prepared(snapshot, CycleOptions()), 1) * 1e3)
@@ -195,7 +234,7 @@ def _complete_writes(scheduler: Scheduler, writes: Iterable[Write]) -> int:
     while pending:
         write = pending.pop(0)
         binds += isinstance(write, Bind)
-        if isinstance(write, (Bind, SetCondition, ReserveVolume)):
+        if isinstance(write, (AllocateClaim, Bind, SetCondition, ReserveVolume)):
             pending += scheduler.done(write, WriteOutcome.DONE, "", 0.0)
     return binds
 

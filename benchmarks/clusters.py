@@ -115,6 +115,15 @@ def with_devices(objects: Iterable[Json], count: int, requested: int = 1) -> Ite
         yield each
 
 
+def device_claim(pod: Json) -> Json:
+    """Return a claim to one device of the class of ``with_devices``, and let *pod* use it."""
+    name = f"{pod['metadata']['name']}-gpu"
+    pod["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": name}]
+    metadata = {**_meta(name), "uid": name, "resourceVersion": pod["metadata"]["resourceVersion"]}
+    spec = {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu", "count": 1}}]}}
+    return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": metadata, "spec": spec}
+
+
 def _slice(node: str, count: int) -> Json:
     devices = [
         {

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from scheduler_core.loading.gather import label
 from scheduler_core.model.device_claims import DeviceObjects
+from scheduler_core.model.device_pools import DevicePools
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.wire_devices import Attribute
 from scheduler_core.plugins.devices.attribute_constraints import attribute_of
-from scheduler_core.plugins.devices.pools import DevicePools
 from validators.model.group import Group
 from validators.model.objects import namespace_of
 

@@ -29,6 +29,15 @@ def counts_devices(needs: Sequence[DeviceNeed], nodes: NodeTable) -> bool:
     return not any(each.allocates for each in needs) or (nodes.device_rows is not None and nodes.device_rows.counts(needs))
 
 
+def counts_devices_as(shape: PodShape, nodes: NodeTable) -> bool:
+    """Return whether *shape* requests its devices as the present rows of *nodes* count them."""
+    needs, rows = shape.devices, nodes.device_rows
+    wanted = {nodes.row[name]: number for name, number in rows.requests(needs).items()} if rows is not None else {}
+    requested = {row: amount for row, amount in shape.requests if row in nodes.counted}
+    flags = picks_devices(needs, nodes), counts_devices(needs, nodes)
+    return (requested, shape.picks_devices, shape.counts_devices) == (wanted, *flags)
+
+
 def shape_of(form: PodForm, images: Images, serial: int, nodes: NodeTable, profile: SchedulerProfile = DEFAULT_PROFILE) -> PodShape:
     """Return the shape of *form* with ``scored_images``, scheduled by *profile*.
 

@@ -23,6 +23,9 @@ volume_users     pods that use a volume, and the volumes of a pod whose names ma
 attach_limits    limits of the volumes that nodes can attach, and the volumes that count
 devices          devices that drivers publish, specifications of claims, allocations
 device_claims    claims of pods to devices
+device_rows      rows of the node table that count interchangeable devices
+device_pools     pools of devices, as one node sees them
+device_usage     devices in use, and consumed capacity
 wire_devices     devices, their classes and taints as the API encodes them
 wire_resource_claims  claims to devices as the API encodes them
 wire_volumes     claims, volumes and storage classes as the API encodes them

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping
 
+from scheduler_core.model.device_usage import DeviceUsage
 from scheduler_core.model.devices import Allocation, ClaimSpec, DeviceSlice, ExtendedSpec
 
 ClaimName = tuple[str, str]
@@ -150,6 +151,7 @@ class DeviceObjects:
         resources: device class and its selectors, by extended resource.
         extended: pods with a claim that an earlier attempt created for their extended resources, by namespace and name; with its
             allocation, or None if kube-scheduler deletes it first.
+        usage: use of devices by ``allocated``, if it is kept.
 
     """
 
@@ -159,11 +161,16 @@ class DeviceObjects:
     allocated: Mapping[str, Allocation] = dataclasses.field(default_factory=dict)
     resources: Mapping[str, tuple[str, tuple[str, ...]]] = dataclasses.field(default_factory=dict)
     extended: Mapping[ClaimName, Allocation | None] = dataclasses.field(default_factory=dict)
+    usage: DeviceUsage | None = None
+
+    def new_usage(self) -> DeviceUsage:
+        """Return the use of devices by ``allocated``, to which the caller can add allocations."""
+        return DeviceUsage(self.allocated.values()) if self.usage is None else DeviceUsage(base=self.usage)
 
     def with_allocations(self, allocations: Mapping[str, Allocation], released: frozenset[str] = frozenset()) -> DeviceObjects:
         """Return the same after *allocations* by key, without those of the claims in *released*."""
         allocated = {key: each for key, each in {**self.allocated, **allocations}.items() if key not in released}
-        return dataclasses.replace(self, allocated=allocated)
+        return dataclasses.replace(self, allocated=allocated, usage=None)
 
     def released(self, pods: Iterable[str]) -> frozenset[str]:
         """Return the keys of allocated claims that are reserved for some of *pods* (``namespace/name``) and for no other consumer."""

@@ -6,12 +6,17 @@ import dataclasses
 import functools
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from typing import Protocol
 
 from scheduler_core.model.device_claims import DeviceNeed
 from scheduler_core.model.devices import Allocation, ClaimSpec, DeviceId, ExtendedSpec
 
-CountedDevices = Mapping[DeviceId, tuple[str, tuple[str, ...]]]
-"""Name of the node of each counted device, and names of the rows that count it."""
+
+class CountedDevices(Protocol):
+    """The counted devices."""
+
+    def get(self, device: DeviceId, /) -> tuple[str, tuple[str, ...]] | None:
+        """Return the name of the node of a counted device, and the names of the rows that count it; None for any other device."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -46,7 +51,8 @@ class DeviceRows:
 
     Attributes:
         claims: the counted claims, by specification.
-        numbers: number of devices by row and node; nodes without any are left out.
+        names: names of the rows.
+        devices: the counted devices.
         tainted: True if devices have taints.
 
     """
@@ -54,21 +60,23 @@ class DeviceRows:
     def __init__(
         self,
         claims: Mapping[ClaimSpec | ExtendedSpec, CountedClaim],
-        numbers: Mapping[str, Mapping[str, int]],
-        devices: Callable[[], CountedDevices],
+        names: Iterable[str],
+        numbers: Callable[[], Mapping[str, Mapping[str, int]]],
+        devices: CountedDevices,
         *,
         tainted: bool,
     ) -> None:
-        """*devices* returns the counted devices; it is called when the first of them is looked up."""
+        """*numbers* returns the numbers of devices as the attribute ``numbers`` has them; it is called when they are read first."""
         self.claims = claims
-        self.numbers = numbers
+        self.names = tuple(names)
+        self.devices = devices
         self.tainted = tainted
-        self._devices = devices
+        self._numbers = numbers
 
     @functools.cached_property
-    def devices(self) -> CountedDevices:
-        """The counted devices."""
-        return self._devices()
+    def numbers(self) -> Mapping[str, Mapping[str, int]]:
+        """Number of devices by row and node; nodes without any are left out."""
+        return self._numbers()
 
     def requests(self, needs: Iterable[DeviceNeed]) -> Counter[str]:
         """Return the number of devices that a pod with *needs* requests, by row."""

@@ -102,7 +102,7 @@ class NodeTable:
         volume_rows: rows that count volumes, as set by ``count_volumes``.
         volume_names: names of the rows that it has added at the end.
         device_rows: interchangeable devices, as set by ``count_devices``; None if no pod has claims to allocate.
-        counted: rows of ``device_rows``.
+        counted: rows that count devices.
         device_reach: nodes that reach devices for each request of a claim, shape (nodes,), by specification; all nodes if it is not listed.
         backed: nodes on which devices provide an extended resource, shape (nodes,), by resource; as set by ``back_by_devices``.
         scored: resources that scores count, as set by ``score_resources``.
@@ -176,17 +176,28 @@ class NodeTable:
         self._set_rows(numbers)
         self.volume_rows = frozenset(self.row[name] for name in numbers)
 
-    def count_devices(self, rows: DeviceRows) -> None:
-        """Set the numbers of interchangeable devices; new names get a row."""
-        self._set_rows({name: self._amounts(numbers) for name, numbers in rows.numbers.items()})
+    def count_devices(self, rows: DeviceRows, amounts: Mapping[str, Ints] | None = None) -> None:
+        """Set the numbers of interchangeable devices; new names get a row, and rows of other names count none.
+
+        *amounts* are the numbers by row, each of shape (nodes,); without them those of *rows* are used.
+        """
+        if amounts is None:
+            amounts = {name: self._amounts(numbers) for name, numbers in rows.numbers.items()}
+        unused = {name for name in map(self.resources.__getitem__, self.counted) if name not in amounts}
+        self._set_rows({**dict.fromkeys(sorted(unused), self._amounts({})), **amounts})
         self.device_rows = rows
-        self.counted = frozenset(self.row[name] for name in rows.numbers)
+        self.counted |= {self.row[name] for name in amounts}
+
+    def add_device_rows(self, names: Sequence[str]) -> None:
+        """Add rows for interchangeable devices, which ``count_devices`` sets."""
+        self._set_rows(dict.fromkeys(names, self._amounts({})))
+        self.counted |= {self.row[name] for name in names}
 
     def devices_in_use(self, allocations: Iterable[Allocation]) -> Mapping[int, Ints]:
         """Return how many devices of each row of ``device_rows`` *allocations* hold; each of shape (nodes,)."""
         if self.device_rows is None:
             return {}
-        held: dict[str, dict[str, int]] = {name: {} for name in self.device_rows.numbers}
+        held: dict[str, dict[str, int]] = {name: {} for name in self.device_rows.names}
         for (name, node), number in self.device_rows.in_use(allocations).items():
             held[name][node] = number
         return {self.row[name]: self._amounts(numbers) for name, numbers in held.items()}
@@ -206,10 +217,10 @@ class NodeTable:
 
     def _set_rows(self, numbers: Mapping[str, Ints]) -> None:
         """Set rows of ``allocatable``; new names get a row."""
-        more = [name for name in numbers if name not in self.row]
-        self.allocatable = np.concatenate((self.allocatable, np.zeros((len(more), len(self)), dtype=np.int64)))
-        self.resources = (*self.resources, *more)
-        self.row = Rows({name: row for row, name in enumerate(self.resources)})
+        if more := [name for name in numbers if name not in self.row]:
+            self.allocatable = np.concatenate((self.allocatable, np.zeros((len(more), len(self)), dtype=np.int64)))
+            self.resources = (*self.resources, *more)
+            self.row = Rows({name: row for row, name in enumerate(self.resources)})
         for name, amounts in numbers.items():
             self.allocatable[self.row[name]] = amounts
 

@@ -1,7 +1,5 @@
 """Allocation of devices to the claims of a pod, as the structured allocator of Kubernetes 1.37.1; imports ``model``, ``cel``.
 
-pools                  pools of devices, as one node sees them
-device_usage           devices in use, and consumed capacity
 selection              selectors of classes and requests, evaluated for devices
 tolerations            taints of devices and the requests that tolerate them
 attribute_constraints  equal or different values of an attribute

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Container, Hashable, Iterator, Sequence
 
+from scheduler_core.model.device_pools import DevicePools, NodePool, PoolDevice
+from scheduler_core.model.device_usage import DeviceUsage
 from scheduler_core.model.devices import CANNOT_ALLOCATE, MOST_DEVICES, Alternative
 from scheduler_core.plugins.devices.chosen_devices import Choice, ChosenDevices, NamedSpec, Wanted
-from scheduler_core.plugins.devices.device_usage import DeviceUsage
-from scheduler_core.plugins.devices.pools import DevicePools, NodePool, PoolDevice
 from scheduler_core.plugins.devices.selection import AllocationError, Selection
 
 INVALID_POOLS = "invalid resource pools were encountered"

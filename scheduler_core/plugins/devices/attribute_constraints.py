@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from scheduler_core.model.device_pools import PoolDevice
 from scheduler_core.model.devices import AttributeConstraint
 from scheduler_core.model.wire_devices import Attribute
-from scheduler_core.plugins.devices.pools import PoolDevice
 
 _UNKNOWN = Attribute()
 """Value of a type that 1.37 does not compare."""

@@ -12,13 +12,22 @@ _ATTRIBUTES = "attributes"
 
 
 class AttributesRead:
-    """Attributes that the claims of a snapshot read."""
+    """Attributes that claims with *specs*, and the *classes* of extended resources with their selectors, read."""
 
-    def __init__(self, objects: DeviceObjects) -> None:
-        specs = (*objects.templates.values(), *(claim.spec for claim in objects.claims.values()))
-        paths = {path for each in specs if isinstance(each, ClaimSpec) for path in _paths(each)}
-        paths |= {path for _, expressions in objects.resources.values() for each in expressions for path in _read(each)}
+    def __init__(self, specs: Iterable[ClaimSpec | str], classes: Iterable[tuple[str, tuple[str, ...]]]) -> None:
+        paths = {path for each in {*specs} if isinstance(each, ClaimSpec) for path in _paths(each)}
+        paths |= {path for _, expressions in classes for each in expressions for path in _read(each)}
         self._paths = {path[1:] for path in paths if path[:1] in ((), (_ATTRIBUTES,))}
+
+    @classmethod
+    def of_objects(cls, objects: DeviceObjects) -> AttributesRead:
+        """Return the attributes that the claims of a snapshot read."""
+        specs = (*objects.templates.values(), *(claim.spec for claim in objects.claims.values()))
+        return cls(specs, objects.resources.values())
+
+    def same(self, other: AttributesRead) -> bool:
+        """Return whether *other* reads the same attributes."""
+        return self._paths == other._paths
 
     def reads(self, driver: str, name: str) -> bool:
         """Return whether the attribute *name* of a device of *driver* is read."""

@@ -7,11 +7,11 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 
+from scheduler_core.model.device_pools import NodePool, PoolDevice
+from scheduler_core.model.device_usage import DeviceUsage
 from scheduler_core.model.devices import MOST_ALTERNATIVES, Alternative, ClaimSpec, DeviceId, Request
 from scheduler_core.plugins.devices.attribute_constraints import ConstraintState
 from scheduler_core.plugins.devices.consumable_capacity import CapacityError, consumed_capacity, is_allowed
-from scheduler_core.plugins.devices.device_usage import DeviceUsage
-from scheduler_core.plugins.devices.pools import NodePool, PoolDevice
 from scheduler_core.plugins.devices.selection import AllocationError
 from scheduler_core.plugins.devices.shared_counters import CounterState
 from scheduler_core.plugins.devices.tolerations import tolerated

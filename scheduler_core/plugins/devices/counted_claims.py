@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from scheduler_core.model.device_claims import DeviceNeed
+from scheduler_core.model.device_pools import PoolDevice
 from scheduler_core.model.device_rows import DeviceRows
 from scheduler_core.model.devices import Allocation, DeviceId
 from scheduler_core.plugins.devices.chosen_devices import Choice
 from scheduler_core.plugins.devices.node_allocations import NodeAllocations
-from scheduler_core.plugins.devices.pools import PoolDevice
 
 
 class CountedClaims:
@@ -40,5 +40,6 @@ class CountedClaims:
         for pool in self._found.pools.on(node):
             for device in pool.devices:
                 name = device.id
-                if name in counted and row in counted[name][1] and name not in chosen and not usage.is_taken(name):
+                found = counted.get(name)
+                if found is not None and row in found[1] and name not in chosen and not usage.is_taken(name):
                     yield device

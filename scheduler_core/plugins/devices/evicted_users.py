@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterable, Iterator
 
 from scheduler_core.model.device_claims import DeviceObjects
+from scheduler_core.model.device_usage import DeviceUsage
 from scheduler_core.model.devices import Allocation
 from scheduler_core.model.pods import PodRecord
-from scheduler_core.plugins.devices.device_usage import DeviceUsage
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -28,11 +29,16 @@ class EvictedUsers:
     def __init__(self, objects: DeviceObjects, usage: DeviceUsage) -> None:
         self._objects = objects
         self._usage = usage
-        self._known: dict[str, list[HeldClaim]] = {}
         self._evicted: set[str] = set()
-        for held in _held_claims(objects):
+
+    @functools.cached_property
+    def _known(self) -> dict[str, list[HeldClaim]]:
+        """Claims by user; few cycles evict pods."""
+        known: dict[str, list[HeldClaim]] = {}
+        for held in _held_claims(self._objects):
             for pod in held.users:
-                self._known.setdefault(pod, []).append(held)
+                known.setdefault(pod, []).append(held)
+        return known
 
     def holds(self, pod: PodRecord) -> bool:
         """Return whether the running *pod* uses an allocated claim."""

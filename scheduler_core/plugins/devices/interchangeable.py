@@ -10,123 +10,174 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from scheduler_core.model.counted_sets import are_nested, new_name, pools
 from scheduler_core.model.device_claims import DeviceNeed, DeviceObjects
-from scheduler_core.model.device_rows import CountedClaim, CountedDevices, CountedRequest, DeviceRows
-from scheduler_core.model.devices import MOST_DEVICES, Alternative, ClaimSpec, ExtendedSpec, Request
-from scheduler_core.model.nodes import Bools, NodeTable
+from scheduler_core.model.device_rows import CountedClaim, CountedRequest, DeviceRows
+from scheduler_core.model.devices import MOST_DEVICES, Alternative, ClaimSpec, DeviceId, ExtendedSpec, Request
+from scheduler_core.model.nodes import Bools, Ints, NodeTable
 from scheduler_core.plugins.devices.attributes_read import AttributesRead
 from scheduler_core.plugins.devices.device_kinds import DeviceKinds
-from scheduler_core.plugins.devices.device_usage import DeviceUsage
-from scheduler_core.plugins.devices.selection import Selection
 
 _MOST_OF_POD = 256
 """Number of devices of a pod above which they are not counted: the search that names the devices uses a stack frame for each."""
 _Set = frozenset[int]
 """Kinds of devices."""
 _Spec = ClaimSpec | ExtendedSpec
+Wish = tuple[_Spec, bool]
+"""Specification of a claim to allocate, and whether it can be counted."""
 
 
 def count_devices(table: NodeTable, objects: DeviceObjects, pods: Iterable[Sequence[DeviceNeed]]) -> None:
     """Add a row to *table* for each set of interchangeable devices that the claims in *pods*, not allocated yet, can use."""
-    needs: dict[DeviceNeed, bool] = {}
-    for pod in pods:
-        searchable = sum(map(_devices_of, pod)) <= _MOST_OF_POD and not _exchanges(pod)
-        for need in pod:
-            if need.allocates:
-                needs[need] = needs.get(need, True) and searchable
-    if needs:
-        counting = _Counting(table, objects, needs)
-        table.count_devices(counting.rows())
-        table.device_reach = counting.reach()
+    wishes = {each for pod in pods for each in wishes_of(pod)}
+    if not wishes:
+        return
+    kinds = DeviceKinds.of_slices(objects.slices, AttributesRead.of_objects(objects))
+    contended = frozenset(found[1] for each in _contended(objects) if (found := kinds.local(each)) is not None)
+
+    def amounts(own: _Set) -> Ints:
+        found: Ints = np.zeros(len(table), dtype=np.int64)
+        for node, number in kinds.numbers(own).items():
+            if node in table.index:
+                found[table.index[node]] = number
+        return found
+
+    counting = Counting(table, kinds, wishes, contended, amounts)
+    sets = counting.sets()
+    table.count_devices(counting.rows(sets), {each.rows[0]: each.amounts for each in sets.values()})
+    table.device_reach = narrowing(counting.reach({}))
+
+
+def wishes_of(pod: Sequence[DeviceNeed]) -> list[Wish]:
+    """Return the claims of *pod* to allocate."""
+    searchable = sum(map(_devices_of, pod)) <= _MOST_OF_POD and not _exchanges(pod)
+    return [
+        (written, searchable and not need.shared)
+        for need in pod
+        if need.allocates and (written := need.extended if need.spec is None else need.spec) is not None
+    ]
+
+
+def narrowing(reach: Mapping[ClaimSpec, Bools]) -> dict[ClaimSpec, Bools]:
+    """Return those of *reach* that leave out nodes."""
+    return {spec: mask for spec, mask in reach.items() if not mask.all()}
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class _Counted:
-    """Set of a pool that is counted: names of the rows for one device, its own first, and ``CountedClaim.alike``."""
+class CountedSet:
+    """Set of a pool that is counted.
+
+    Attributes:
+        rows: names of the rows for one device, its own first.
+        alike: see ``CountedClaim``.
+        amounts: number of its devices by node, shape (nodes,).
+
+    """
 
     rows: tuple[str, ...]
     alike: bool
+    amounts: Ints
 
 
-class _Counting:
-    """Rows for *needs* of pods."""
+class Counting:
+    """Rows for claims of pods."""
 
-    def __init__(self, table: NodeTable, objects: DeviceObjects, needs: Mapping[DeviceNeed, bool]) -> None:
-        """Prepare; the value of each of *needs* is False if it must not be counted."""
-        self._table = table
-        self._kinds = DeviceKinds(objects.slices, AttributesRead(objects), Selection())
-        self._objects = objects
+    def __init__(
+        self, table: NodeTable, kinds: DeviceKinds, wishes: Iterable[Wish], contended: frozenset[int], amounts: Callable[[_Set], Ints]
+    ) -> None:
+        """Prepare.
+
+        Args:
+            table: the nodes.
+            kinds: the devices.
+            wishes: the claims.
+            contended: kinds with a device that is free only when several pods are gone, or that several claims have.
+            amounts: returns the number of devices of some kinds by node, shape (nodes,).
+
+        """
+        self._table, self._kinds, self._contended, self._amounts = table, kinds, contended, amounts
         self._requests: dict[_Spec, tuple[Request, ...]] = {}
         self._sets: dict[Alternative, _Set] = {}
         self._uncounted: set[Alternative] = set()
-        self._specs = dict.fromkeys(need.spec for need in needs if need.spec is not None)
-        for need, countable in needs.items():
-            self._add(need, countable=countable and not need.shared)
+        self._specs: dict[ClaimSpec, None] = {}
+        for written, countable in wishes:
+            self._add(written, countable=countable)
 
-    def rows(self) -> DeviceRows:
-        """Return the rows."""
+    def sets(self) -> dict[_Set, CountedSet]:
+        """Return the sets that are counted."""
         classes: dict[_Set, str] = {}
         for alternative, own in self._sets.items():
             classes[own] = min(alternative.device_class, classes.get(own, alternative.device_class))
         unclear = {own for alternative, own in self._sets.items() if alternative in self._uncounted}
         unclear |= {own for own in classes if any(self._kinds.special(kind) for kind in own)}
-        counted: dict[_Set, _Counted] = {}
-        numbers: dict[str, Counter[str]] = {}
+        counted: dict[_Set, CountedSet] = {}
         names: set[str] = set()
-        contended = self._kinds_of_several_users()
-        ordered = sorted(classes, key=lambda own: (classes[own], len(own), sorted(own)))
-        for pool in pools({own: own for own in ordered}):
-            if unclear.intersection(pool) or not are_nested(pool) or any(contended & own for own in pool):
+        for pool in pools({own: own for own in self._in_order(classes)}):
+            if unclear.intersection(pool) or not are_nested(pool) or not all(map(self._contended.isdisjoint, pool)):
                 continue
-            of_set = {own: self._kinds.numbers(own) for own in pool}
-            alike = _alike([*of_set.values()])
+            amounts = {own: self._amounts(own) for own in pool}
+            alike = _alike([*amounts.values()])
             name_of = {own: new_name(f"device of class {classes[own]}", names) for own in pool}
-            numbers |= {name_of[own]: amounts for own, amounts in of_set.items()}
-            counted |= {own: _Counted((name_of[own], *(name_of[each] for each in pool if own < each)), alike) for own in pool}
+            for own in pool:
+                rows = name_of[own], *(name_of[each] for each in pool if own < each)
+                counted[own] = CountedSet(rows, alike, amounts[own])
+        return counted
+
+    def rows(self, counted: Mapping[_Set, CountedSet]) -> DeviceRows:
+        """Return the rows for the sets *counted*."""
         claims = {spec: found for spec in self._requests if (found := self._claim(spec, counted)) is not None}
-        rows_of = {
-            kind: tuple(sorted({row for own, each in counted.items() if kind in own for row in each.rows}))
-            for own in counted
-            for kind in own
-        }
-        return DeviceRows(claims, numbers, lambda: self._devices(rows_of), tainted=self._kinds.tainted)
+        rows_of: dict[int, set[str]] = {}
+        for own, each in counted.items():
+            for kind in own:
+                rows_of.setdefault(kind, set()).update(each.rows)
+        devices = _Devices(self._kinds, {kind: tuple(sorted(rows)) for kind, rows in rows_of.items()})
 
-    def reach(self) -> dict[ClaimSpec, Bools]:
-        """Return the nodes that reach devices for each request of a claim, by specifications that this narrows; shape (nodes,).
+        def numbers() -> dict[str, Mapping[str, int]]:
+            return {each.rows[0]: self._kinds.numbers(own) for own, each in counted.items()}
 
-        Nodes on which kube-scheduler ends the attempt with an error are not left out.
+        return DeviceRows(claims, (each.rows[0] for each in counted.values()), numbers, devices, tainted=self._kinds.tainted)
+
+    def _in_order(self, classes: Mapping[_Set, str]) -> list[_Set]:
+        """Return the sets by class, size and position of their kinds."""
+        sizes = {own: (each, len(own)) for own, each in classes.items()}
+        if len({*sizes.values()}) == len(sizes):
+            return sorted(sizes, key=lambda own: sizes[own])
+        position = self._kinds.order()
+        return sorted(sizes, key=lambda own: (sizes[own], sorted(position[kind] for kind in own)))
+
+    def reach(self, known: Mapping[ClaimSpec, Bools]) -> dict[ClaimSpec, Bools]:
+        """Return the nodes that reach devices for each request of a claim, by specification; shape (nodes,).
+
+        Nodes on which kube-scheduler ends the attempt with an error are not left out.  *known* are results for the same devices and nodes.
         """
-        found: dict[ClaimSpec, Bools] = {}
-        for spec in self._specs if not self._kinds.unusable else ():
-            alternatives = [each for request in spec.requests for each in request.alternatives]
-            least = sum(min(each.count for each in request.alternatives) for request in spec.requests)
-            several = any(each.every for each in alternatives) and len(spec.requests) > 1
-            if several or least > MOST_DEVICES or not all(self._kinds.selected(each)[1] for each in alternatives):
-                continue
-            masks = [
-                np.logical_or.reduce([self._kinds.reached(self._kinds.selected(each)[0], self._table) for each in request.alternatives])
-                for request in spec.requests
-            ]
-            mask: Bools = np.logical_and.reduce([np.ones(len(self._table), dtype=bool), *masks])
-            if not mask.all():
-                found[spec] = mask
-        return found
+        return {spec: known[spec] if spec in known else self._reach(spec) for spec in self._specs}
 
-    def _devices(self, rows: Mapping[int, tuple[str, ...]]) -> CountedDevices:
-        return {device: (node, rows[kind]) for device, node, kind in self._kinds.local_devices() if kind in rows}
+    def _reach(self, spec: ClaimSpec) -> Bools:
+        mask: Bools = np.ones(len(self._table), dtype=bool)
+        alternatives = [each for request in spec.requests for each in request.alternatives]
+        least = sum(min(each.count for each in request.alternatives) for request in spec.requests)
+        several = any(each.every for each in alternatives) and len(spec.requests) > 1
+        certain = all(self._kinds.selected(each)[1] for each in alternatives)
+        if self._kinds.unusable or several or least > MOST_DEVICES or not certain:
+            return mask
+        for request in spec.requests:
+            kinds = (self._kinds.selected(each)[0] for each in request.alternatives)
+            mask &= np.logical_or.reduce([self._kinds.reached(each, self._table) for each in kinds])
+        return mask
 
-    def _add(self, need: DeviceNeed, *, countable: bool) -> None:
-        requests = need.spec.requests if need.spec is not None else _all_requests(need.extended)
+    def _add(self, written: _Spec, *, countable: bool) -> None:
+        spec, extended = (written, None) if isinstance(written, ClaimSpec) else (None, written)
+        if spec is not None:
+            self._specs[spec] = None
+        requests = spec.requests if spec is not None else _all_requests(extended)
         # With admin access a claim takes no device from others.
         alternatives = [each for request in requests for each in request.alternatives if not each.admin]
         certain = [self._is_certain(each) for each in alternatives]
-        written = need.spec or need.extended
-        if countable and written is not None and _is_countable(need.spec, requests) and self._is_backed(need.extended) and all(certain):
+        if countable and _is_countable(spec, requests) and self._is_backed(extended) and all(certain):
             self._requests[written] = tuple(requests)
         else:
             self._uncounted.update(alternatives)
@@ -144,7 +195,7 @@ class _Counting:
         backed = self._table.backed
         return extended is None or all(name in backed and backed[name].all() for name, _ in extended.requests)
 
-    def _claim(self, spec: _Spec, counted: Mapping[_Set, _Counted]) -> CountedClaim | None:
+    def _claim(self, spec: _Spec, counted: Mapping[_Set, CountedSet]) -> CountedClaim | None:
         found: Counter[str] = Counter()
         requests: list[CountedRequest] = []
         alike = True
@@ -162,17 +213,28 @@ class _Counting:
             alike &= own.alike
         return CountedClaim(tuple(requests), found, alike)
 
-    def _kinds_of_several_users(self) -> set[int]:
-        """Return the kinds with a device that is free only when several pods are gone, or that several claims have."""
-        usage = DeviceUsage(self._objects.allocated.values())
-        several = {
-            each.id
-            for (namespace, name), claim in self._objects.claims.items()
-            if len(claim.consumers) > 1 and (allocation := self._objects.allocated.get(f"{namespace}/{name}")) is not None
-            for each in allocation.devices
-        }
-        several |= {each.id for allocation in self._objects.allocated.values() for each in allocation.devices if usage.users(each.id) > 1}
-        return {kind for device, _, kind in self._kinds.local_devices() if device in several} if several else set()
+
+class _Devices:
+    """The counted devices; *rows* are those of their kinds."""
+
+    def __init__(self, kinds: DeviceKinds, rows: Mapping[int, tuple[str, ...]]) -> None:
+        self._kinds, self._rows = kinds, rows
+
+    def get(self, device: DeviceId) -> tuple[str, tuple[str, ...]] | None:
+        """See ``CountedDevices``."""
+        if (found := self._kinds.local(device)) is None or (rows := self._rows.get(found[1])) is None:
+            return None
+        return found[0], rows
+
+
+def _contended(objects: DeviceObjects) -> Iterator[DeviceId]:
+    """Yield the devices that are free only when several pods are gone, or that several claims have."""
+    usage = objects.new_usage()
+    for (namespace, name), claim in objects.claims.items():
+        if len(claim.consumers) > 1 and (allocation := objects.allocated.get(f"{namespace}/{name}")) is not None:
+            yield from (each.id for each in allocation.devices)
+    for allocation in objects.allocated.values():
+        yield from (each.id for each in allocation.devices if usage.users(each.id) > 1)
 
 
 def _exchanges(pod: Sequence[DeviceNeed]) -> bool:
@@ -201,11 +263,7 @@ def _is_countable(spec: ClaimSpec | None, requests: Sequence[Request]) -> bool:
     return plain and sum(each.count for each in alternatives) <= MOST_DEVICES
 
 
-def _alike(numbers: Sequence[Mapping[str, int]]) -> bool:
+def _alike(amounts: Sequence[Ints]) -> bool:
     """Return whether all sets that have devices on a node have the same devices there."""
-    most: dict[str, int] = {}
-    for each in numbers:
-        for node, count in each.items():
-            if most.setdefault(node, count) != count:
-                return False
-    return True
+    most: Ints = np.max(amounts, axis=0)
+    return all(bool(((each == most) | (each == 0)).all()) for each in amounts)

@@ -9,16 +9,15 @@ import dataclasses
 from collections.abc import Hashable, Iterable, Sequence
 
 from scheduler_core.model.device_claims import DeviceObjects, DeviceShortage
+from scheduler_core.model.device_pools import NodePool, PoolDevice, pools_of
 from scheduler_core.model.devices import Allocation, Alternative, AttributeConstraint, ClaimSpec, DeviceId, GivenDevice, Request
 from scheduler_core.model.nodes import Bools, NodeTable
 from scheduler_core.model.wire import NodeSelector, NodeSelectorTerm, Requirement
 from scheduler_core.plugins.devices.allocator import Allocator, Solution, UnfinishedSearchError
 from scheduler_core.plugins.devices.attributes_read import AttributesRead
 from scheduler_core.plugins.devices.chosen_devices import Choice, NamedSpec, Wanted
-from scheduler_core.plugins.devices.device_usage import DeviceUsage
 from scheduler_core.plugins.devices.fresh_claims import FreshClaims
 from scheduler_core.plugins.devices.node_state import NodeStates
-from scheduler_core.plugins.devices.pools import DevicePools, NodePool, PoolDevice
 from scheduler_core.plugins.devices.selection import AllocationError, Selection
 from scheduler_core.plugins.devices.tolerations import untolerated
 
@@ -65,10 +64,10 @@ class NodeAllocations:
     def __init__(self, nodes: NodeTable, objects: DeviceObjects, *, exact: bool = True) -> None:
         """Prepare; unless *exact*, a device for which a selector cannot be evaluated is one that it does not match."""
         self._nodes = nodes
-        self.pools = DevicePools(nodes, objects.slices)
+        self.pools = pools_of(nodes, objects)
         self._selection = Selection(exact=exact)
-        self.usage = DeviceUsage(objects.allocated.values())
-        self.states = NodeStates(self.pools, self.usage, AttributesRead(objects))
+        self.usage = objects.new_usage()
+        self.states = NodeStates(self.pools, self.usage, lambda: AttributesRead.of_objects(objects))
         self._results: dict[tuple[int, tuple[int, ...], tuple[str, ...], Hashable], Result] = {}
         self._ways: dict[Hashable, tuple[tuple[_Solution, ...], bool]] = {}
         self._kinds = None if exact else self.states.kind

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 
 from scheduler_core.model import wire
+from scheduler_core.model.device_pools import DevicePools, NodePool, PoolDevice
+from scheduler_core.model.device_usage import DeviceUsage
 from scheduler_core.model.wire_devices import unnamed
 from scheduler_core.plugins.devices.attributes_read import AttributesRead
-from scheduler_core.plugins.devices.device_usage import DeviceUsage
-from scheduler_core.plugins.devices.pools import DevicePools, NodePool, PoolDevice
 
 
 class NodeStates:
     """States of nodes, kept until a device of a pool that the node reaches is taken or given back."""
 
-    def __init__(self, pools: DevicePools, usage: DeviceUsage, read: AttributesRead) -> None:
+    def __init__(self, pools: DevicePools, usage: DeviceUsage, read: Callable[[], AttributesRead]) -> None:
+        """Prepare; *read* returns the attributes that claims read, and is called when a state is computed first."""
         self._pools = pools
         self._usage = usage
-        self._read = read
+        self._find_read = read
         self._structures: dict[NodePool, int] = {}
         self._numbers: dict[Hashable, int] = {}
         self._reach: dict[tuple[NodePool, int], Hashable] = {}
         self._kinds: dict[PoolDevice, Hashable] = {}
         self._uses: dict[NodePool, tuple[int, Hashable]] = {}
         self._known: dict[NodePool, tuple[int, Hashable]] = {}
+
+    @functools.cached_property
+    def _read(self) -> AttributesRead:
+        return self._find_read()
 
     def state(self, node: int) -> Hashable:
         """Return the state of the devices of *node*."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 
 from scheduler_core.cel.selector import AttributeValue, CompileError, Device, Selector, SelectorError, Version, compile_selector
+from scheduler_core.model.device_pools import PoolDevice
 from scheduler_core.model.devices import Alternative
 from scheduler_core.model.wire_devices import Attribute
-from scheduler_core.plugins.devices.pools import PoolDevice
 
 
 class AllocationError(Exception):

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from decimal import Decimal
 
-from scheduler_core.plugins.devices.device_usage import DeviceUsage
-from scheduler_core.plugins.devices.pools import NodePool, PoolDevice
+from scheduler_core.model.device_pools import NodePool, PoolDevice
+from scheduler_core.model.device_usage import DeviceUsage
 from validators.model import quantity
 
 _CounterName = tuple[str, str]

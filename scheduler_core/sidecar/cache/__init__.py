@@ -9,9 +9,14 @@ pod_cache        pods
 pod_reader       pods as read from the API server, with the requirements of their claims
 group_cache      groups, Workloads, priority classes, disruption budgets
 node_cache       nodes
-device_cache     claims to devices, slices, device classes and taint rules, allocations that are being written
+device_cache     claims to devices, slices, device classes and taint rules
+published_slices slices with the taints of the rules, by name and by pool
+claimed_devices  devices that claims have, and those of allocations that are being written
 volume_cache     claims, volumes, storage classes and capacities, CSI drivers, attached volumes
 live_storage     options and rows of volumes for claims that wait for their first consumer
+live_devices     rows that count interchangeable devices, and pools of the nodes
+claim_rows       both kinds of rows in the placement state, and the pods whose shapes depend on them
+shape_cache      shapes of pods, by form and images
 pod_updates      pods that change with claims, volumes, devices, CSI drivers and other pods
 namespace_cache  labels of namespaces
 selector_cache   selectors of Services and of controllers of pods

@@ -95,7 +95,7 @@ class AssumedPods:
                 self._update(pod, old_node)
         for live in self._cache.groups():
             live.assumed_conditions.clear()
-        self._cache.devices.drop_holds()
+        self._cache.devices.claimed.drop_holds()
 
     def _reconsider_root(self, pod: LivePod) -> None:
         """Report the root of *pod* as changed, because no watch event follows when an assumed change is reverted."""

@@ -29,7 +29,7 @@ from scheduler_core.sidecar.cache.namespace_cache import NamespaceCache
 from scheduler_core.sidecar.cache.needed_kinds import NOTHING, ON_DEMAND, OPTIONAL, NeededKinds, Reads
 from scheduler_core.sidecar.cache.node_usage import NodeUsage
 from scheduler_core.sidecar.cache.object_head import read_head
-from scheduler_core.sidecar.cache.pod_cache import LABELS, LivePod
+from scheduler_core.sidecar.cache.pod_cache import LABELS, LivePod, PodCache
 from scheduler_core.sidecar.cache.pod_reader import PodReader
 from scheduler_core.sidecar.cache.pod_updates import PodUpdates, SharedDeviceClaims
 from scheduler_core.sidecar.cache.selector_cache import SelectorCache
@@ -77,8 +77,8 @@ class Cache:
         self._unusable: dict[Key, str] = {}
         self.group_cache = GroupCache()
         self._volumes = VolumeCache()
-        self.usage = NodeUsage(self.group_cache, self._volumes)
-        self.devices = DeviceCache(self._group_entries, SharedDeviceClaims(self.usage.pods))
+        self.devices = DeviceCache(self._group_entries, SharedDeviceClaims(pods := PodCache()))
+        self.usage = NodeUsage(self.group_cache, self._volumes, pods, self.devices)
         self._reader = PodReader(membership, self.devices)
         self._selectors = SelectorCache()
         self._namespaces = NamespaceCache()
@@ -86,7 +86,7 @@ class Cache:
         self.needed = NeededKinds(reads, self._volumes, self.reporter.kind)
         self._updates = PodUpdates(self.usage, self._volumes, self._reader, self.reporter)
         self._snapshots = LiveSnapshots(
-            self.usage, self.group_cache, self._volumes, self.devices, self._selectors, self._namespaces, self._unusable
+            self.usage, self.group_cache, self._volumes, self.devices.unusable, self._selectors, self._namespaces, self._unusable
         )
 
     @property

@@ -21,7 +21,6 @@ from scheduler_core.loading.pod_forms import PodForms
 from scheduler_core.loading.read_devices import (
     extended_owner,
     known_claim,
-    published_slice,
     read_device_class,
     read_resource_claim,
     read_slice,
@@ -29,11 +28,12 @@ from scheduler_core.loading.read_devices import (
 )
 from scheduler_core.loading.read_objects import attempt
 from scheduler_core.model.device_claims import DeviceObjects, KnownClaim
-from scheduler_core.model.devices import Allocation, DeviceId, DeviceSlice, Request
+from scheduler_core.model.devices import Allocation, ClaimSpec, Request
 from scheduler_core.model.wire_devices import DeviceClass, DeviceTaintRuleSpec, ResourceSlice
 from scheduler_core.model.wire_resource_claims import ResourceClaim
+from scheduler_core.sidecar.cache.claimed_devices import ClaimedDevices
+from scheduler_core.sidecar.cache.published_slices import PublishedSlices
 from scheduler_core.sidecar.client.extended_claim import extended_claim_name
-from scheduler_core.sidecar.writes import ClaimWrite
 
 DEVICE_KINDS = ("ResourceClaim", "ResourceSlice", "DeviceClass", "DeviceTaintRule")
 """Kinds of this cache."""
@@ -76,6 +76,10 @@ class DeviceCache:
     """Claims, slices, classes and taint rules by name.
 
     Attributes:
+        slices: the slices.
+        claimed: devices that claims have.
+        specs: number of claims by specification.
+        specs_changed: whether the set of specifications, or a class, changed since the reader of this flag has cleared it.
         unusable: the reason for each unusable object, by kind, namespace and name.
 
     """
@@ -84,31 +88,35 @@ class DeviceCache:
         """Create an empty cache; *groups* are the entries of the PodGroups, *shared* the keys of claims that several pods use."""
         self._groups, self._shared = groups, shared
         self._claims: dict[Name, ResourceClaim] = {}
-        self._slices: dict[str, ResourceSlice] = {}
         self._classes: dict[str, DeviceClass] = {}
-        self._rules: dict[str, DeviceTaintRuleSpec] = {}
         self._known: dict[Name, KnownClaim] = {}
-        self._published: dict[str, DeviceSlice | None] = {}
+        self.slices, self.claimed = PublishedSlices(), ClaimedDevices(self._known)
         self._extended: dict[Name, set[Name]] = {}
         self._reusable: dict[Name, Allocation | None] = {}
-        self._allocated: dict[str, Allocation] = {}
-        self._keys: dict[Name, tuple[str, ...]] = {}
-        self._claims_of_device: dict[DeviceId, set[Name]] = {}
-        self._in_flight: dict[Name, Counter[ClaimWrite]] = {}
         self._specs = ClaimSpecs(self._classes)
-        self._stale = False
+        self.specs: Counter[ClaimSpec] = Counter()
+        self.specs_changed = False
         self._objects, self._pod_devices = self._with_classes()
         self.unusable: dict[tuple[str, str, str], str] = {}
 
     @property
     def objects(self) -> DeviceObjects | None:
         """Return the usable objects; None if there are none.  Valid until the next change."""
-        return self._current() if self._known or self._slices or self._classes else None
+        if not (self._known or self.slices or self._classes):
+            return None
+        if self._objects.slices is not self.slices.all():
+            self._objects = dataclasses.replace(self._objects, slices=self.slices.all())
+        return self._objects
 
     @property
     def claims(self) -> Mapping[Name, KnownClaim]:
         """Return the usable claims."""
         return self._known
+
+    @property
+    def resources(self) -> Mapping[str, tuple[str, tuple[str, ...]]]:
+        """Return the device class and its selectors, by extended resource."""
+        return self._objects.resources
 
     def configurations(self, requests: Iterable[Request]) -> Iterator[tuple[str, bytes]]:
         """Yield the name of each device class of *requests* that has a configuration, and the configuration as JSON."""
@@ -123,40 +131,6 @@ class DeviceCache:
     def resolved(self, draft: Draft, forms: PodForms) -> Draft:
         """Return *draft* with the present requirements of its claims."""
         return self._pod_devices.resolved_pod(draft, forms, self._shared)
-
-    def also_allocated(self, claim: Name) -> tuple[DeviceId, Name] | None:
-        """Return a device of *claim* that another claim has too, which the API server accepts, and that claim; None if there is none."""
-        known = self._known.get(claim)
-        for each in _exclusive(known):
-            if others := self._claims_of_device[each] - {claim}:
-                return each, min(others)
-        return None
-
-    def hold(self, claim: Name, write: ClaimWrite) -> None:
-        """Count the devices that *write* allocates to *claim* as used until ``give_up``, as often as it was called."""
-        self._in_flight.setdefault(claim, Counter())[write] += 1
-        self._count(claim)
-
-    def give_up(self, claim: Name, write: ClaimWrite) -> bool:
-        """Undo one ``hold``, and return whether devices can be free."""
-        writes = self._in_flight.get(claim, Counter())
-        if not writes[write]:
-            return False
-        writes.subtract((write,))
-        if not +writes:
-            del self._in_flight[claim]
-        self._count(claim)
-        return True
-
-    def is_held(self, claim: Name) -> bool:
-        """Return whether an allocation of *claim* is being written."""
-        return claim in self._in_flight
-
-    def drop_holds(self) -> None:
-        """Undo every ``hold``, because no write is in flight."""
-        claims, self._in_flight = [*self._in_flight], {}
-        for claim in claims:
-            self._count(claim)
 
     def add_or_update(self, raw_object: GatheredObjects, name: Name) -> DeviceChange:
         """Add or replace an object and return the effect."""
@@ -179,11 +153,9 @@ class DeviceCache:
                 if _replace(self._claims, name, value if isinstance(value, ResourceClaim) else None):
                     self._set_claim(name, change)
             case "ResourceSlice":
-                if _replace(self._slices, name[1], value if isinstance(value, ResourceSlice) else None):
-                    self._publish((name[1],), change)
+                change.frees = self.slices.set_slice(name[1], value if isinstance(value, ResourceSlice) else None)
             case "DeviceTaintRule":
-                if _replace(self._rules, name[1], value if isinstance(value, DeviceTaintRuleSpec) else None):
-                    self._publish(self._slices, change)
+                change.frees = self.slices.set_rule(name[1], value if isinstance(value, DeviceTaintRuleSpec) else None)
             case "DeviceClass":
                 if _replace(self._classes, name[1], value if isinstance(value, DeviceClass) else None):
                     self._set_classes(change)
@@ -205,15 +177,21 @@ class DeviceCache:
             if (pod := extended_owner(name[0], each)) is not None:
                 change.pods.add(pod)
                 self._set_extended(pod, name, each if each is after else None)
-        for device in _exclusive(before):
-            self._claims_of_device[device].discard(name)
-            if not self._claims_of_device[device]:
-                del self._claims_of_device[device]
-        for device in _exclusive(after):
-            self._claims_of_device.setdefault(device, set()).add(name)
+        self._count_specs(before, after)
         change.claims.add(name)
         change.frees = before is not None and before.allocation is not None and (after is None or after.allocation != before.allocation)
-        self._count(name)
+        self.claimed.update(name)
+
+    def _count_specs(self, before: KnownClaim | None, after: KnownClaim | None) -> None:
+        """Count the specifications of a claim that has changed."""
+        if after is not None and isinstance(after.spec, ClaimSpec):
+            self.specs_changed |= after.spec not in self.specs
+            self.specs[after.spec] += 1
+        if before is not None and isinstance(before.spec, ClaimSpec):
+            self.specs[before.spec] -= 1
+            if not self.specs[before.spec]:
+                del self.specs[before.spec]
+                self.specs_changed = True
 
     def _set_extended(self, pod: Name, name: Name, claim: KnownClaim | None) -> None:
         """Add or remove (None) a claim for extended resources of *pod*; one that the sidecar has allocated is used again."""
@@ -230,14 +208,6 @@ class DeviceCache:
         owners = (each for each in self._claims[claim].metadata.owner_references or () if each.controller)
         return next(((each.name, each.uid) for each in owners), ("", ""))
 
-    def _publish(self, names: Iterable[str], change: DeviceChange) -> None:
-        rules = tuple(self._rules[each] for each in sorted(self._rules))
-        for name in names:
-            self._published.pop(name, None)
-            if (written := self._slices.get(name)) is not None:
-                self._published[name] = published_slice(name, written, rules)
-        self._stale = change.frees = True
-
     def _set_classes(self, change: DeviceChange) -> None:
         self._specs = ClaimSpecs(self._classes)
         for name in [*self._claims]:
@@ -249,36 +219,15 @@ class DeviceCache:
         change.classes = change.frees = True
 
     def _with_classes(self) -> tuple[DeviceObjects, PodDevices]:
-        self._stale = True
-        objects = DeviceObjects(claims=self._known, allocated=self._allocated, resources=self._specs.resources(), extended=self._reusable)
+        self.specs_changed = True
+        objects = DeviceObjects(
+            claims=self._known,
+            allocated=self.claimed.allocated,
+            usage=self.claimed.usage,
+            resources=self._specs.resources(),
+            extended=self._reusable,
+        )
         return objects, PodDevices(objects, self._groups)
-
-    def _current(self) -> DeviceObjects:
-        if self._stale:
-            slices = tuple(each for _, each in sorted(self._published.items()) if each is not None)
-            self._objects, self._stale = dataclasses.replace(self._objects, slices=slices), False
-        return self._objects
-
-    def _count(self, name: Name) -> None:
-        """Update the allocations of a claim: the one that is known, and those in flight with other devices."""
-        known = self._known.get(name)
-        allocations = [known.allocation] if known is not None and known.allocation is not None else []
-        for write in +self._in_flight.get(name, Counter()):
-            if not any(write.allocation.same_devices(other) for other in allocations):
-                allocations.append(write.allocation)
-        for key in self._keys.pop(name, ()):
-            del self._allocated[key]
-        key = "/".join(name)
-        keys = tuple(key if not number else f"{key} {number}" for number in range(len(allocations)))
-        if keys:
-            self._keys[name] = keys
-            self._allocated.update(zip(keys, allocations, strict=True))
-
-
-def _exclusive(claim: KnownClaim | None) -> set[DeviceId]:
-    """Return the devices that no other claim can have."""
-    devices = claim.allocation.devices if claim is not None and claim.allocation is not None else ()
-    return {each.id for each in devices if not each.admin and not each.shared}
 
 
 def _replace(values: dict[K, V], name: K, value: V | None) -> bool:

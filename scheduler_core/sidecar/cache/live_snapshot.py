@@ -15,7 +15,6 @@ from scheduler_core.model.decision import Name as Root
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.snapshot import ClusterSnapshot
-from scheduler_core.sidecar.cache.device_cache import DeviceCache
 from scheduler_core.sidecar.cache.group_cache import CachedObjects, GroupCache, Key
 from scheduler_core.sidecar.cache.namespace_cache import NamespaceCache
 from scheduler_core.sidecar.cache.node_usage import NodeUsage
@@ -35,14 +34,14 @@ class LiveSnapshots:
         node_usage: NodeUsage,
         groups: GroupCache,
         volumes: VolumeCache,
-        devices: DeviceCache,
+        unusable_devices: Mapping[Key, str],
         selectors: SelectorCache,
         namespaces: NamespaceCache,
         unusable: dict[Key, str],
     ) -> None:
         self._node_usage = node_usage
         self._groups = groups
-        self._volumes, self._devices = volumes, devices
+        self._volumes, self._unusable_devices = volumes, unusable_devices
         self._selectors, self._namespaces = selectors, namespaces
         self._unusable = unusable
         self._known = CachedObjects(groups, node_usage.nodes)
@@ -89,8 +88,9 @@ class LiveSnapshots:
 
     def _of(self, groups: tuple[Group, ...], pods: Iterable[PodRecord]) -> ClusterSnapshot:
         budgets = self._groups.budgets
+        nodes = self._node_usage.placement_state().nodes
         return ClusterSnapshot(
-            nodes=self._node_usage.placement_state().nodes,
+            nodes=nodes,
             pods=tuple(pods),
             groups=groups,
             priorities=LivePriorities(self._groups),
@@ -98,7 +98,7 @@ class LiveSnapshots:
             budgets=tuple(budgets[name] for name in sorted(budgets)),
             known=self._known,
             volumes=self._volumes.objects,
-            devices=self._devices.objects,
+            devices=self._node_usage.devices.objects(nodes),
             selectors=self._selectors.objects,
             namespaces=self._namespaces.labels,
         )
@@ -129,7 +129,7 @@ class LiveSnapshots:
             **group_cache.unusable,
             **self._unusable,
             **self._volumes.unusable,
-            **self._devices.unusable,
+            **self._unusable_devices,
             **self._selectors.unusable,
             **self._namespaces.unusable,
             **{("Node", "", name): why for name, why in node_usage.nodes.unusable.items()},

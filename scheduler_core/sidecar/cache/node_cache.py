@@ -95,11 +95,13 @@ class NodeCache:
 
     def table_like(self, before: NodeTable) -> NodeTable | None:
         """Return the table of the present nodes with the rows of *before*; None if the names of nodes or resources changed."""
-        resources = tuple(name for row, name in enumerate(before.resources) if row not in before.volume_rows)
+        added = before.volume_rows | before.counted
+        resources = tuple(name for row, name in enumerate(before.resources) if row not in added)
         table = self.table(resources, [])
         if table.names != before.names or table.resources != resources:
             return None
-        # Rows of volumes follow those of resources; they are filled when the storage is updated.
+        # Rows of devices and volumes follow those of resources; they are filled when these are updated.
+        table.add_device_rows([name for row, name in enumerate(before.resources) if row in before.counted])
         table.count_volumes({name: np.zeros(len(table), dtype=np.int64) for name in before.volume_names})
         return table
 

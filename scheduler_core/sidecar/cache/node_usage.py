@@ -6,23 +6,26 @@ Every change of a pod first removes its old usage and then adds the new one.
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from collections.abc import Container, Iterator
 
 from scheduler_core.loading.drafts import requested_rows
 from scheduler_core.loading.gather import GatheredObjects
-from scheduler_core.loading.pod_forms import Images, PodForm
-from scheduler_core.loading.pod_shapes import scored_images, shape_of
+from scheduler_core.loading.pod_forms import PodForm
+from scheduler_core.loading.pod_shapes import scored_images
 from scheduler_core.loading.read_pods import record_of
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE, SchedulerProfile
+from scheduler_core.sidecar.cache.claim_rows import ClaimRows
+from scheduler_core.sidecar.cache.device_cache import DeviceCache
 from scheduler_core.sidecar.cache.group_cache import GroupCache
+from scheduler_core.sidecar.cache.live_devices import LiveDevices
 from scheduler_core.sidecar.cache.live_storage import LiveStorage
 from scheduler_core.sidecar.cache.node_cache import NodeCache
 from scheduler_core.sidecar.cache.placement_state import LivePlacementState
 from scheduler_core.sidecar.cache.pod_affinity import PodAffinityCache
 from scheduler_core.sidecar.cache.pod_cache import Ended, LivePod, PodCache, pinned_hostname
+from scheduler_core.sidecar.cache.shape_cache import ShapeCache
 from scheduler_core.sidecar.cache.volume_cache import VolumeCache
 from scheduler_core.sidecar.client.requests import GATE, HOSTNAME
 
@@ -35,33 +38,34 @@ class NodeUsage:
         pods: the pods that have not ended.
         affinity: pod counts for affinity and topology spread.
         storage: volumes for claims without a volume.
+        devices: devices for claims that are not allocated.
 
     """
 
-    def __init__(self, groups: GroupCache, volumes: VolumeCache) -> None:
-        self.nodes, self.pods = NodeCache(volumes.attach), PodCache()
+    def __init__(self, groups: GroupCache, volumes: VolumeCache, pods: PodCache, devices: DeviceCache) -> None:
+        self.nodes, self.pods = NodeCache(volumes.attach), pods
         self.affinity = PodAffinityCache()
-        self.storage = LiveStorage(volumes)
+        self.storage, self.devices = LiveStorage(volumes), LiveDevices(devices)
         self._groups = groups
-        self._ungates, self._binds, self._profile = False, "", DEFAULT_PROFILE
+        self._ungates, self._binds = False, ""
         self._placement_state: LivePlacementState | None = None
         """None after a node or resource was added or removed."""
         self._stale = False
         """True if a node changed since the placement state was built."""
-        self._shapes: dict[tuple[PodForm, Images], PodShape] = {}
+        self._shapes = ShapeCache()
+        self._claim_rows = ClaimRows(self.storage, self.devices, pods, self._shapes)
         self._images: set[str] = set()
         """Names of images that a known pod has, or had since the placement state was built."""
         self._new_images = False
         """Whether a name was added that a node reports."""
-        self._serials = itertools.count()
 
     def set_options(self, *, ungates: bool, binds: str = "", profile: SchedulerProfile = DEFAULT_PROFILE) -> None:
         """Set whether pods with only our scheduling gate count as ungated, and pinned pods as assigned to their node; and the profile.
 
         Pods of the scheduler *binds* are bound by us: once ungated they are pending like other pods, and fit only on the pinned node.
         """
-        if (ungates, binds, profile) != (self._ungates, self._binds, self._profile):
-            self._ungates, self._binds, self._profile = ungates, binds, profile
+        if (ungates, binds, profile) != (self._ungates, self._binds, self._shapes.profile):
+            self._ungates, self._binds, self._shapes.profile = ungates, binds, profile
             self._placement_state, self.nodes.scored_resources = None, profile.scored_resources
             self.invalidate_records()
 
@@ -90,9 +94,9 @@ class NodeUsage:
         """Add or replace *pod* and return the pod that it replaces, if any."""
         if (before := self.pods.add_or_update(pod)) is not None:
             self._uncount(before)
-            self.storage.claims.count(before.draft.form.requests(), -1)
+            self._claim_rows.count(before, -1)
             pod.keep_assumed(before)
-        self.storage.claims.count(pod.draft.form.requests(), 1)
+        self._claim_rows.count(pod, 1)
         self._count(pod)
         return before
 
@@ -100,7 +104,7 @@ class NodeUsage:
         """Remove a pod and return it, if it existed."""
         if (before := self.pods.remove(key)) is not None:
             self._uncount(before)
-            self.storage.claims.count(before.draft.form.requests(), -1)
+            self._claim_rows.count(before, -1)
         return before
 
     def end(self, ended: Ended) -> LivePod | None:
@@ -153,14 +157,15 @@ class NodeUsage:
         self._stale = False
         if (state := self._placement_state) is None:
             raise RuntimeError("internal error: the placement state was just built")
-        if self.pods.with_delayed_claims and self.storage.is_stale(state.nodes):
-            self._update_storage(state)
+        if not self._claim_rows.update_devices(state, self.changed):
+            state = self._build()
+        self._claim_rows.update_volumes(state, self._uncount, self.changed)
         return state
 
     def shape(self, form: PodForm) -> PodShape | None:
         """Return the shape of pods of *form*; None if it requests a resource that no node has and no known pod requests."""
         nodes = self.placement_state().nodes
-        return self._shape(form, (), nodes) if all(nodes.row.has(name) for name, _ in form.demand.requests) else None
+        return self._shapes.get(form, (), nodes) if all(nodes.row.has(name) for name, _ in form.demand.requests) else None
 
     def records(self) -> Iterator[PodRecord]:
         """Return the records of all counted pods."""
@@ -175,8 +180,7 @@ class NodeUsage:
 
     def sweep(self, forms: set[PodForm]) -> None:
         """Remove the shapes that no pod has; *forms* are the forms of existing pods."""
-        self._shapes = {key: shape for key, shape in self._shapes.items() if key[0] in forms}
-        self.affinity.sweep(set(self._shapes.values()))
+        self.affinity.sweep(self._shapes.sweep(forms))
         if self._placement_state is not None:
             self._placement_state.profiles.clear()
 
@@ -200,24 +204,6 @@ class NodeUsage:
         state.profiles.clear()
         self._recount_pods_with(before ^ state.nodes.reported.keys())
 
-    def _update_storage(self, state: LivePlacementState) -> None:
-        """Update what claims without a volume can get, and count the pods again whose shapes depend on it."""
-        nodes, update = state.nodes, self.storage.update(state.nodes)
-        shapes = {key: shape for key, shape in self._shapes.items() if key[0].requests()}
-        state.forget([each.serial for each in shapes.values()])
-        forms = {form for form, _ in shapes if update.claims is None or not update.claims.isdisjoint(form.requests())}
-        pods = [each for each in self.pods.with_delayed_claims.values() if each.draft.form in forms] if forms else []
-        for pod in pods:
-            # Its shape can name rows that are removed.
-            self._uncount(pod)
-        before = len(nodes.volume_names)
-        nodes.count_volumes(update.numbers)
-        if update.claims is None:
-            state.requested.replace_last_rows(before, len(nodes.volume_names))
-        self._shapes = {key: shape for key, shape in self._shapes.items() if key[0] not in forms}
-        for pod in pods:
-            self.changed(pod)
-
     def _report_images(self, table: NodeTable, *, changed_nodes: bool = False) -> None:
         self.nodes.report_images(table, self._images, changed_nodes=changed_nodes)
         self._new_images = False
@@ -227,13 +213,13 @@ class NodeUsage:
         for pod in [each for each in self.pods.pods.values() if not images.isdisjoint(each.draft.images)] if images else ():
             self.changed(pod)
 
-    def _build(self) -> None:
+    def _build(self) -> LivePlacementState:
         self._images = {name for images in {pod.draft.images for pod in self.pods.pods.values()} for name in images}
         table = self.nodes.table(requested_rows(pod.draft for pod in self.pods.pods.values()), [])
         self._report_images(table)
-        if self.pods.with_delayed_claims:
-            table.count_volumes(self.storage.update(table).numbers)
+        self._claim_rows.add_to(table)
         state, self._stale = LivePlacementState.from_nodes(table), False
+        self._claim_rows.fill(state)
         self._placement_state = state
         self._shapes.clear()
         self.affinity.reset()
@@ -241,6 +227,7 @@ class NodeUsage:
         for pod in self.pods.pods.values():
             pod.record = pod.counted = pod.affinity_record = None
             self._count_on(state, pod)
+        return state
 
     def _count(self, pod: LivePod) -> None:
         if self._placement_state is not None:
@@ -260,7 +247,7 @@ class NodeUsage:
             # A resource that no pod requested before adds a row to the node table.
             self._placement_state = None
             return
-        shape, node = self._shape(form, images, nodes), nodes.index.get(self.node_of(pod), -1)
+        shape, node = self._shapes.get(form, images, nodes), nodes.index.get(self.node_of(pod), -1)
         if node >= 0:
             state.requested.add(shape, node, 1)
         elif pod.nominated in nodes.index and not pod.draft.terminating and not pod.deletion_assumed:
@@ -288,13 +275,8 @@ class NodeUsage:
         draft = pod.draft
         rank = self._groups.priorities.rank(draft.priority, draft.class_name, draft.policy)
         node, nominated = nodes.index.get(self.node_of(pod), -1), nodes.index.get(pod.nominated, -1)
-        shape = self._shape(draft.form, scored_images(draft.images, nodes), nodes)
+        shape = self._shapes.get(draft.form, scored_images(draft.images, nodes), nodes)
         record = pod.with_assumed(record_of(draft, shape, rank, node=node, nominated=nominated))
         if self._ungates and draft.gates == (GATE,):
             record = dataclasses.replace(record, gates=())
         return record
-
-    def _shape(self, form: PodForm, images: Images, nodes: NodeTable) -> PodShape:
-        if (shape := self._shapes.get((form, images))) is None:
-            shape = self._shapes[form, images] = shape_of(form, images, next(self._serials), nodes, self._profile)
-        return shape

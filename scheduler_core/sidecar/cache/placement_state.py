@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -39,6 +39,12 @@ class RequestedByPods:
         self._ports: dict[int, Counter[Port]] = {}
         self._changes: dict[PodShape, Counter[int]] = {}
         self._pending_count = 0
+        self._devices = nodes.counted
+
+    def set_devices(self, in_use: Mapping[int, Ints]) -> None:
+        """Set how many devices are in use, by row; shape (nodes,) each.  Pods have their devices by their claims."""
+        for row, numbers in in_use.items():
+            self._sums[row] = numbers
 
     def add(self, shape: PodShape, node: int, count: int) -> None:
         """Add *count* pods of *shape* to *node*; a negative count removes pods."""
@@ -63,7 +69,8 @@ class RequestedByPods:
             nodes: Nodes = np.fromiter(changes.keys(), dtype=np.int64, count=len(changes))
             counts: Ints = np.fromiter(changes.values(), dtype=np.int64, count=len(changes))
             for row, amount in shape.charges:
-                self._sums[row, nodes] += amount * counts
+                if row not in self._devices:
+                    self._sums[row, nodes] += amount * counts
             self._sums[-2, nodes] += shape.scored[0] * counts
             self._sums[-1, nodes] += shape.scored[1] * counts
         self._changes.clear()

@@ -67,7 +67,7 @@ class DeviceBinding:
                 write = self._extended(pod, name, decision.devices[claim], binds)
                 if write is not None and not self._releasing[name]:
                     writes[write.target] = write
-                    self._cache.devices.hold(name, write)
+                    self._cache.devices.claimed.hold(name, write)
             elif known is not None and (self._releasing[name] or not self._is_reserved(known, pod)):
                 consumers.setdefault(name, set()).add(self._consumer(pod, claim))
         return {**writes, **self._allocations(decision, consumers)}
@@ -85,7 +85,7 @@ class DeviceBinding:
             if claim.key in chosen and not known.allocation.same_devices(chosen[claim.key]):
                 return [], f"claim {key} has other devices than those that were chosen"
             written = Ref("ResourceClaim", *name, known.uid) in state.writes or pod.ref in state.writes
-            if written and (found := self._cache.devices.also_allocated(name)) is not None:
+            if written and (found := self._cache.devices.claimed.also_allocated(name)) is not None:
                 return [], f"device {'/'.join(found[0])} of claim {key} is also allocated to claim {'/'.join(found[1])}"
             if known.failed:
                 return [], f"the devices of claim {key} could not be bound to node {pod.assumed}"
@@ -153,7 +153,7 @@ class DeviceBinding:
 
     def _give_up(self, name: Name, *writes: ClaimWrite) -> None:
         for write in writes:
-            if self._cache.devices.give_up(name, write):
+            if self._cache.devices.claimed.give_up(name, write):
                 self._cache.reporter.devices()
 
     def _allocations(self, decision: Decision, consumers: dict[Name, set[Ref]]) -> dict[Ref, AllocateClaim]:
@@ -167,7 +167,7 @@ class DeviceBinding:
             requests = known.spec.requests if isinstance(known.spec, ClaimSpec) else ()
             configurations = tuple(self._cache.devices.configurations(requests))
             write = AllocateClaim(Ref("ResourceClaim", *name, known.uid), allocation, tuple(sorted(refs)), configurations)
-            self._cache.devices.hold(name, write)
+            self._cache.devices.claimed.hold(name, write)
             writes[write.target] = write
         return writes
 
@@ -199,7 +199,7 @@ class DeviceBinding:
         return writes
 
     def _is_in_flight(self, name: Name) -> bool:
-        return self._cache.devices.is_held(name) or self._releasing[name] > 0
+        return self._cache.devices.claimed.is_held(name) or self._releasing[name] > 0
 
     def _claims(self, decision: Decision, binds: Binds) -> Iterator[tuple[LivePod, Name, DeviceClaim]]:
         """Yield each claim of the pods that are bound; the scheduler of an ungated pod allocates its claims."""

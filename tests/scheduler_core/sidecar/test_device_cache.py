@@ -114,20 +114,20 @@ def test_allocation_that_is_being_written_counts_until_it_is_known_or_given_up()
     cache, name = watched.store.devices, ("default", "c1")
     allocations = [Allocation((GivenDevice("gpu", ("gpu.example", "n1", each)),)) for each in "de"]
     one, two = (AllocateClaim(Ref("ResourceClaim", *name), each, (Ref("Pod", "default", "p"),)) for each in allocations)
-    cache.hold(name, one)
+    cache.claimed.hold(name, one)
     assert allocations[:1] == list(watched.store.snapshot().devices.allocated.values())
     watched.happens(resource_claim("c1", devices=["gpu=n1/d"]))
     assert allocations[:1] == list(watched.store.snapshot().devices.allocated.values())
     # Another writer can have allocated other devices: neither is free until this one has ended.
-    cache.hold(name, two)
+    cache.claimed.hold(name, two)
     assert {"d", "e"} == {each.devices[0].id[2] for each in watched.store.snapshot().devices.allocated.values()}
-    assert (True, False, True) == (cache.give_up(name, two), cache.give_up(name, two), cache.is_held(name))
+    assert (True, False, True) == (cache.claimed.give_up(name, two), cache.claimed.give_up(name, two), cache.claimed.is_held(name))
     # A write of an earlier attempt that ends late gives up its own devices only, even if it equals the current one.
-    cache.hold(name, one)
-    assert (True, True) == (cache.give_up(name, one), cache.is_held(name))
-    cache.drop_holds()
+    cache.claimed.hold(name, one)
+    assert (True, True) == (cache.claimed.give_up(name, one), cache.claimed.is_held(name))
+    cache.claimed.drop_holds()
     watched.happens(resource_claim("c1"))
-    assert ({}, False) == (dict(watched.store.snapshot().devices.allocated), cache.is_held(name))
+    assert ({}, False) == (dict(watched.store.snapshot().devices.allocated), cache.claimed.is_held(name))
 
 
 def test_unusable_object_is_a_problem_and_its_correction_is_used():

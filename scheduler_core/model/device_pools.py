@@ -6,11 +6,13 @@ Pools are ordered by driver and name, those with binding conditions last; slices
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
 from scheduler_core.model import selectors
+from scheduler_core.model.device_claims import DeviceObjects
 from scheduler_core.model.devices import DeviceId, DeviceSlice
 from scheduler_core.model.nodes import Bools, NodeTable
 from scheduler_core.model.wire import NodeSelector
@@ -64,18 +66,29 @@ class DevicePools:
     def __init__(self, nodes: NodeTable, slices: Iterable[DeviceSlice]) -> None:
         self._nodes = nodes
         self._slices = tuple(slices)
-        self._of_pool: dict[PoolName, list[int]] = {}
-        self._local: dict[str, list[int]] = {}
-        self._common: list[int] = []
-        for number, each in enumerate(self._slices):
-            self._of_pool.setdefault((each.driver, each.pool), []).append(number)
-            if each.node:
-                self._local.setdefault(each.node, []).append(number)
-            else:
-                self._common.append(number)
         self._on: dict[int, tuple[NodePool, ...]] = {}
         self._views: dict[tuple[PoolName, tuple[int, ...]], NodePool | None] = {}
         self._masks: dict[NodeSelector, Bools] = {}
+
+    def are_of(self, nodes: NodeTable, slices: tuple[DeviceSlice, ...]) -> bool:
+        """Return whether these are the pools of *nodes* and *slices*."""
+        return self._nodes is nodes and self._slices is slices
+
+    @functools.cached_property
+    def _of_pool(self) -> dict[PoolName, list[int]]:
+        """Slices by pool."""
+        found: dict[PoolName, list[int]] = {}
+        for number, each in enumerate(self._slices):
+            found.setdefault((each.driver, each.pool), []).append(number)
+        return found
+
+    @functools.cached_property
+    def _local(self) -> dict[str, list[int]]:
+        """Slices by node; those of no single node under the empty name."""
+        found: dict[str, list[int]] = {"": []}
+        for number, each in enumerate(self._slices):
+            found.setdefault(each.node, []).append(number)
+        return found
 
     def on(self, node: int) -> tuple[NodePool, ...]:
         """Return the pools that *node* reaches, in the order in which they are tried."""
@@ -103,7 +116,8 @@ class DevicePools:
 
     def _found(self, node: int) -> list[NodePool]:
         numbers: dict[PoolName, list[int]] = {}
-        for number in (*self._local.get(self._nodes.names[node], ()), *(each for each in self._common if self._reached(each, node))):
+        common = (each for each in self._local[""] if self._reached(each, node))
+        for number in (*self._local.get(self._nodes.names[node], ()), *common):
             each = self._slices[number]
             numbers.setdefault((each.driver, each.pool), []).append(number)
         views = [self._view(name, each) for name, each in sorted(numbers.items())]
@@ -155,6 +169,24 @@ class DevicePools:
                 return NodePool(name, incomplete=True)
             others = [self._slices[each] for each in same if each not in numbers]
         return _pool(name, [self._slices[each] for each in numbers], others)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class PooledObjects(DeviceObjects):
+    """Objects about devices, with their pools on the nodes of the snapshot."""
+
+    pools: DevicePools | None = None
+
+    @classmethod
+    def with_pools(cls, objects: DeviceObjects, pools: DevicePools) -> PooledObjects:
+        """Return *objects* with their *pools*."""
+        return cls(**{each.name: getattr(objects, each.name) for each in dataclasses.fields(objects)}, pools=pools)
+
+
+def pools_of(nodes: NodeTable, objects: DeviceObjects) -> DevicePools:
+    """Return the pools of *objects* on *nodes*, which are those of the snapshot."""
+    pools = objects.pools if isinstance(objects, PooledObjects) else None
+    return DevicePools(nodes, objects.slices) if pools is None else pools
 
 
 def _pool(name: PoolName, slices: list[DeviceSlice], others: list[DeviceSlice]) -> NodePool:

@@ -1,0 +1,102 @@
+"""Devices in use: of allocated claims, and of claims that earlier pods of the cycle have taken."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+
+from scheduler_core.model.devices import Allocation, DeviceId, GivenDevice
+
+_NOTHING = Decimal(0)
+
+
+@dataclasses.dataclass(slots=True)
+class Use:
+    """Use of a device: number of claims that have it for themselves, number of its shares, and the capacity that the shares consume."""
+
+    users: int = 0
+    shares: int = 0
+    consumed: Mapping[str, Decimal] = dataclasses.field(default_factory=dict)
+
+
+_UNUSED = Use()
+
+
+class DeviceUsage:
+    """Number of users of each device, and the capacity of shared devices that is consumed.
+
+    Attributes:
+        versions: changes of each pool so far, by driver and pool.
+
+    """
+
+    def __init__(self, allocations: Iterable[Allocation] = (), base: DeviceUsage | None = None) -> None:
+        """Record *allocations* as used, besides those of *base*, which is not changed and must not change meanwhile."""
+        self._uses: dict[DeviceId, Use] = {}
+        self._base = base
+        self.versions: Counter[tuple[str, str]] = Counter()
+        for each in allocations:
+            self.add_allocation(each)
+
+    def add_allocation(self, allocation: Allocation) -> None:
+        """Record the devices of *allocation* as used."""
+        self._change(allocation, 1)
+
+    def remove_allocation(self, allocation: Allocation) -> None:
+        """Undo ``add_allocation``."""
+        self._change(allocation, -1)
+
+    def use(self, device: DeviceId) -> Use:
+        """Return the use of *device*, which the caller must not change."""
+        if (use := self._uses.get(device)) is None:
+            return _UNUSED if self._base is None else self._base.use(device)
+        return use
+
+    def is_taken(self, device: DeviceId) -> bool:
+        """Return whether a claim has *device* for itself."""
+        return self.use(device).users > 0
+
+    def users(self, device: DeviceId) -> int:
+        """Return the number of claims that have *device* for themselves."""
+        return self.use(device).users
+
+    def is_shared(self, device: DeviceId) -> bool:
+        """Return whether claims have shares of *device*."""
+        return self.use(device).shares > 0
+
+    def is_used(self, device: DeviceId) -> bool:
+        """Return whether a claim has *device*, or a share of it."""
+        use = self.use(device)
+        return use.users > 0 or use.shares > 0
+
+    def consumed(self, device: DeviceId, capacity: str) -> Decimal:
+        """Return how much of a capacity of *device* its shares consume."""
+        return self.use(device).consumed.get(capacity, _NOTHING)
+
+    def state(self, device: DeviceId) -> object:
+        """Return the same for devices that are used in the same way."""
+        use = self.use(device)
+        if not use.users and not use.shares:
+            return None
+        return use.users > 0, use.shares > 0, tuple(sorted(use.consumed.items()))
+
+    def _change(self, allocation: Allocation, amount: int) -> None:
+        for each in allocation.devices:
+            # With admin access, other claims can have the device too.
+            if not each.admin:
+                self.versions[each.id[:2]] += 1
+                self._change_device(each, amount)
+
+    def _change_device(self, given: GivenDevice, amount: int) -> None:
+        if (use := self._uses.get(given.id)) is None:
+            use = self._uses[given.id] = dataclasses.replace(self.use(given.id))
+        if given.shared:
+            use.shares += amount
+            more = {name: use.consumed.get(name, _NOTHING) + amount * value for name, value in given.consumed}
+            use.consumed = {**use.consumed, **more} if use.shares else {}
+        else:
+            use.users += amount
+        if self._base is None and not use.users and not use.shares:
+            del self._uses[given.id]

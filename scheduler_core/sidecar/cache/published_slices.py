@@ -1,0 +1,98 @@
+"""Slices of a live cluster, with the taints of the rules, by name and by pool."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from scheduler_core.loading.read_devices import published_slice
+from scheduler_core.model.devices import DeviceSlice
+from scheduler_core.model.wire_devices import DeviceTaintRuleSpec, ResourceSlice
+
+PoolName = tuple[str, str]
+"""Driver and pool."""
+
+
+class PublishedSlices:
+    """Slices that kube-scheduler does not ignore.
+
+    Attributes:
+        changed: pools that changed since the reader of this set has cleared it.
+
+    """
+
+    def __init__(self) -> None:
+        self.changed: set[PoolName] = set()
+        self._written: dict[str, ResourceSlice] = {}
+        self._rules: dict[str, DeviceTaintRuleSpec] = {}
+        self._published: dict[str, DeviceSlice] = {}
+        self._of_pool: dict[PoolName, dict[str, DeviceSlice]] = {}
+        self._all: tuple[DeviceSlice, ...] | None = ()
+
+    def __bool__(self) -> bool:
+        return bool(self._written)
+
+    def all(self) -> tuple[DeviceSlice, ...]:
+        """Return the slices by name; the same object until one changes."""
+        if self._all is None:
+            self._all = tuple(each for _, each in sorted(self._published.items()))
+        return self._all
+
+    def pools(self) -> Iterable[PoolName]:
+        """Return the names of all pools."""
+        return self._of_pool.keys()
+
+    def of_pool(self, pool: PoolName) -> list[DeviceSlice]:
+        """Return the slices of *pool* by name; none if there is no such pool."""
+        return [each for _, each in sorted(self._of_pool.get(pool, {}).items())]
+
+    def set_slice(self, name: str, written: ResourceSlice | None) -> bool:
+        """Add or replace a slice, or remove it (None); return whether it differs."""
+        if self._written.get(name) == written:
+            return False
+        if written is None:
+            del self._written[name]
+        else:
+            self._written[name] = written
+        self._publish(name)
+        return True
+
+    def set_rule(self, name: str, rule: DeviceTaintRuleSpec | None) -> bool:
+        """Add or replace a taint rule, or remove it (None); return whether it differs."""
+        if self._rules.get(name) == rule:
+            return False
+        if rule is None:
+            del self._rules[name]
+        else:
+            self._rules[name] = rule
+        for each in self._written:
+            self._publish(each)
+        return True
+
+    def _publish(self, name: str) -> None:
+        before, written = self._published.get(name), self._written.get(name)
+        rules = [self._rules[each] for each in sorted(self._rules)]
+        after = published_slice(name, written, rules) if written is not None else None
+        if before is not None and after is not None and _same(before, after):
+            return
+        self._all = None
+        for each in (before, after):
+            if each is not None:
+                self.changed.add((each.driver, each.pool))
+        if before is not None:
+            pool = self._of_pool[before.driver, before.pool]
+            del self._published[name], pool[name]
+            if not pool:
+                del self._of_pool[before.driver, before.pool]
+        if after is not None:
+            self._published[name] = after
+            self._of_pool.setdefault((after.driver, after.pool), {})[name] = after
+
+
+def _same(one: DeviceSlice, other: DeviceSlice) -> bool:
+    """Return whether two slices of one name are equal."""
+
+    def fields(each: DeviceSlice) -> tuple[object, ...]:
+        reach = each.node, each.selector, each.everywhere, each.by_device
+        return each.driver, each.pool, each.generation, each.count, reach, each.counters, [(one.name, one.content) for one in each.devices]
+
+    return fields(one) == fields(other)
