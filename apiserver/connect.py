@@ -47,6 +47,18 @@ def configuration(kubeconfig: str | None = None, context: str | None = None) -> 
     return connection
 
 
+def current_context(kubeconfig: str | None = None) -> str:
+    """Return the name of the current context of the source that ``configuration`` uses; empty inside a pod, or if there is none."""
+    listed = kubeconfig or os.environ.get("KUBECONFIG")
+    if not listed and "KUBERNETES_SERVICE_HOST" in os.environ:
+        return ""
+    try:
+        _, current = config.list_kube_config_contexts(listed or DEFAULT)  # type: ignore[no-untyped-call]
+        return str(current["name"])
+    except _UNUSABLE:
+        return ""
+
+
 def _missing(listed: str) -> str:
     """Return a text that says which of the kubeconfigs *listed* do not exist; empty if one does."""
     paths = [os.path.expanduser(each) for each in listed.split(os.pathsep) if each]  # noqa: PTH111 - names are kept as given

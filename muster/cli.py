@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import click
 
 from muster import standard_output
-from muster.extras import DISTRIBUTION
+from muster.extras import ARGUMENTS, DISTRIBUTION
 
 EXIT_MISTAKE = 2
 EXIT_INTERRUPTED = 130
@@ -73,6 +73,7 @@ class Subcommands(click.Group):
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that *args* name; an unknown name is a mistake with similar names."""
         name = args[0]
+        ctx.meta[ARGUMENTS] = [*args]
         if not name.startswith("-") and name not in SUBCOMMANDS:
             near = difflib.get_close_matches(name, SUBCOMMANDS, n=2)
             hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""

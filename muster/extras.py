@@ -7,6 +7,8 @@ import importlib.util
 import click
 
 DISTRIBUTION = "muster-scheduling"
+ARGUMENTS = "muster.arguments"
+"""Key of the arguments of the command line in ``click.Context.meta``."""
 
 LIBRARIES: dict[str, tuple[str, ...]] = {
     "simulate": ("cel_expr_python", "jinja2", "numpy", "re2"),

@@ -55,6 +55,8 @@ TOGETHER = (
             "muster/test_demo.py",
             "muster/test_page.py",
             "muster/test_page_in_browser.py",
+            "muster/test_page_with_axe.py",
+            "muster/test_page_with_keys.py",
             "muster/test_standard_output.py",
             "scheduler_core/cp_sat/",
             "validators/test_schema_reference.py",

@@ -59,3 +59,12 @@ def read_live(kubeconfig: str | None, context: str | None, progress: Progress) -
     except live_cluster.ClusterError as error:
         raise click.UsageError(str(error)) from None
     return ClusterInput([*read.lists], [*read.problems])
+
+
+def context_name(kubeconfig: str | None, context: str | None) -> str:
+    """Return the context of the live cluster; empty if it is read as a pod of that cluster."""
+    if context is not None:
+        return context
+    from apiserver.connect import current_context
+
+    return current_context(kubeconfig)

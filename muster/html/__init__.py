@@ -2,7 +2,8 @@
 
 page               the page, from templates
 page_content       its content before it is HTML; case: data of its parts
-topology_areas     levels and areas of the topology; cluster_map, map_parts: the map of them
+topology_areas     levels and areas of the topology; cluster_map, map_parts: the map of them; heat_map: its overview
+root_index         index of the roots by result
 root_cards, unplaced_roots   cards of roots; claims, failure_figure, failure_text: reasons why a root is not placed
 device_rows        devices as resources of nodes
 placed_pods, free_capacity   resources used on each node at the end, and free when a root was tried

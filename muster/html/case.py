@@ -12,7 +12,7 @@ from muster.html.topology_areas import AreaMap
 from muster.render.answer import Answer
 from muster.render.tree import Kinship
 from scheduler_core.cycle.run_cycle import CycleOptions
-from scheduler_core.model.decision import Decision, Domain, Status
+from scheduler_core.model.decision import Decision, Domain, Name, Status
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.plugins.profile import Profile
 
@@ -46,6 +46,7 @@ class Case:
         area_map: the areas of the topology.
         placed: the last decision on each root that is placed, in the order in which they were made.
         unplaced: the last decision on each other root.
+        own: the roots at PATH, which are first in both; empty if all are at PATH.
 
     """
 
@@ -58,12 +59,15 @@ class Case:
     area_map: AreaMap
     placed: tuple[Decision, ...]
     unplaced: tuple[Decision, ...]
+    own: frozenset[Name]
 
     @classmethod
     def from_answer(cls, answer: Answer, snapshot: ClusterSnapshot, options: CycleOptions) -> Case:
         """Return the case of *answer*."""
         profile = Profile(snapshot.nodes, options.ignore)
-        latest = {decision.root: decision for decision in answer.decisions}.values()
+        last = {decision.root: decision for decision in answer.decisions}
+        own = frozenset() if answer.path_roots is None or answer.path_roots >= last.keys() else answer.path_roots
+        latest = sorted(last.values(), key=lambda decision: decision.root not in own)
         return cls(
             answer=answer,
             snapshot=snapshot,
@@ -74,6 +78,7 @@ class Case:
             area_map=AreaMap.from_nodes(snapshot.nodes, _wanted(snapshot)),
             placed=tuple(decision for decision in latest if decision.status is Status.SUCCESS),
             unplaced=tuple(decision for decision in latest if decision.status is not Status.SUCCESS),
+            own=own,
         )
 
     def locate(self, domain: Domain, nodes: Sequence[str]) -> int | None:

@@ -1,7 +1,7 @@
 """The map of a page: nested areas, and their nodes with the resources used.
 
-If the nodes are few, each is a shelf with its name, a picture of each resource, and its pods.  If they are many, they are cells in
-one picture for each area, with a table below it.
+A heat map has a tile for each node.  Below it, each area has its nodes: if they are few, each is a shelf with its name, a picture of
+each resource, and its pods; if they are many, they are lines of a table.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from muster.html import svg
 from muster.html.case import Case
 from muster.html.failure_figure import Figure
-from muster.html.map_parts import CapacityNote, Cells, Chart, MapLine, Meter, Note, Plot, Shelf
+from muster.html.heat_map import heat_map
+from muster.html.map_parts import CapacityNote, Chart, MapLine, Meter, Note, Plot, Shelf
 from muster.html.placed_pods import FinalPlacement, State, resources
 from muster.html.sentences import amount_text, of_whole, short, size_text, tallied
 from muster.html.svg import MOST_SQUARES, Amounts
@@ -26,20 +27,17 @@ SHELVES, FULL_SHELVES = 240, 96
 BARS, SHOWN = 3, 4
 """Limits of resources drawn on a shelf, and on the map."""
 PODS_SHOWN, NAMED = 60, 3
-WIDE, WIDEST = 25, 60
-"""Limits of cells in a row: with several areas, and with one area only."""
 _AMOUNTS_IN_UNITS = frozenset({"cpu", "memory", "ephemeral-storage"})
 _HARD = frozenset({"NoSchedule", "NoExecute"})
 _WORDS = {State.PLACED: "placed", State.VICTIM: "would be evicted", State.NOMINATED: "nominated"}
-_KINDS = (*(state.value for state in State), svg.LINE, svg.FREE, svg.CLOSED, svg.NONE)
+_KINDS = (*(state.value for state in State), svg.LINE, svg.FREE, svg.CLOSED)
 
 
 def chart(case: Case, figures: Sequence[tuple[str, Figure]]) -> Chart:
     """Return the map; *figures* are those of roots that are not placed, with their names."""
     final = case.final
     placed = [final.pods[pod] for decision in case.placed for pod in decision.assignments if pod in final.pods]
-    sizes = [len(area.nodes) for area in case.area_map.whole.walk() if not area.parts]
-    surveyor = _Surveyor(final, resources(final, placed), figures, _columns(sizes))
+    surveyor = _Surveyor(final, resources(final, placed), figures)
     plot = surveyor.plot(case.area_map.whole)
     return Chart(
         plot=plot,
@@ -47,15 +45,8 @@ def chart(case: Case, figures: Sequence[tuple[str, Figure]]) -> Chart:
         resources=surveyor.names,
         kinds=tuple(kind for kind in _KINDS if kind in set(_kinds(plot))),
         as_shelves=surveyor.as_shelves,
+        heat=heat_map(final, case.area_map.whole, surveyor.rows[:SHOWN]),
     )
-
-
-def _columns(sizes: Sequence[int]) -> int:
-    """Return the number of cells in a row that makes the largest picture wider than high."""
-    columns, most = 1, WIDE if len(sizes) > 1 else WIDEST
-    while columns < most and columns * columns < 4 * max(sizes, default=1):
-        columns += 1
-    return columns
 
 
 def _kinds(plot: Plot) -> Iterator[str]:
@@ -63,8 +54,6 @@ def _kinds(plot: Plot) -> Iterator[str]:
         yield from _kinds(part)
     for shelf in plot.shelves:
         yield from (stroke.kind for meter in shelf.meters for stroke in meter.strokes)
-    if plot.cells is not None:
-        yield from (stroke.kind for picture in plot.cells.pictures for stroke in picture)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -74,7 +63,6 @@ class _Surveyor:
     final: FinalPlacement
     rows: tuple[int, ...]
     figures: Sequence[tuple[str, Figure]]
-    columns: int
 
     @property
     def as_shelves(self) -> bool:
@@ -95,7 +83,7 @@ class _Surveyor:
             placed_groups=tallied(self._by_group(area.nodes, State.PLACED), NAMED) if last else "",
             parts=tuple(self.plot(part) for part in area.parts),
             shelves=tuple(self._shelf(node) for node in area.nodes) if last and self.as_shelves else (),
-            cells=self._cells(area) if last and not self.as_shelves else None,
+            lines=tuple(self._line(node) for node in area.nodes) if last and not self.as_shelves else (),
         )
 
     def _total(self, row: int, area: Area) -> str:
@@ -177,19 +165,8 @@ class _Surveyor:
         if nodes.unschedulable[node]:
             yield "cordoned", "yes"
 
-    def _cells(self, area: Area) -> Cells:
-        rows, columns = self.rows[:SHOWN], self.columns
-        pictures = (tuple(svg.cells([self._amounts(node, row) for node in area.nodes], columns)) for row in rows)
-        return Cells(
-            columns=columns,
-            width=columns * svg.CELL_STEP_X,
-            height=-(-len(area.nodes) // columns) * svg.CELL_STEP_Y,
-            pictures=tuple(pictures),
-            lines=tuple(self._line(node, rows) for node in area.nodes),
-        )
-
-    def _line(self, node: int, rows: Sequence[int]) -> MapLine:
+    def _line(self, node: int) -> MapLine:
         nodes = self.final.nodes
-        amounts = [(nodes.resources[row], self._amounts(node, row)) for row in rows]
+        amounts = [(nodes.resources[row], self._amounts(node, row)) for row in self.rows[:SHOWN]]
         texts = tuple(of_whole(name, each.free, each.whole) if each.whole else "none" for name, each in amounts)
         return MapLine(nodes.names[node], texts, tuple(self._notes(node)))

@@ -1,9 +1,10 @@
-"""Parts of the map: nested areas, and nodes as shelves or as cells."""
+"""Parts of the map: nested areas, and nodes as shelves or as lines."""
 
 from __future__ import annotations
 
 import dataclasses
 
+from muster.html.heat_map import HeatMap
 from muster.html.svg import Stroke
 
 
@@ -50,17 +51,6 @@ class MapLine:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Cells:
-    """Nodes as cells: a picture for each resource, and a table with the same nodes in the same order."""
-
-    columns: int
-    width: int
-    height: int
-    pictures: tuple[tuple[Stroke, ...], ...]
-    lines: tuple[MapLine, ...]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class CapacityNote:
     """Capacity for the pods of a root that is not placed, and whether it is enough."""
 
@@ -80,8 +70,8 @@ class Plot:
         capacities: number of pods that fit in it, for each root that is not placed.
         placed_groups: groups placed in it, shortened, with their number of pods.
         parts: the areas inside it.
-        shelves: its nodes one by one; empty if they are drawn as cells.
-        cells: its nodes in one picture; None if they are drawn as shelves.
+        shelves: its nodes one by one, with pictures; empty if they are lines.
+        lines: its nodes as lines of a table; empty if they are shelves.
 
     """
 
@@ -93,7 +83,7 @@ class Plot:
     placed_groups: str
     parts: tuple[Plot, ...]
     shelves: tuple[Shelf, ...]
-    cells: Cells | None
+    lines: tuple[MapLine, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -106,6 +96,7 @@ class Chart:
         resources: resources shown, the scarcest first.
         kinds: kinds in the legend.
         as_shelves: True if nodes are drawn one by one.
+        heat: the nodes as tiles.
 
     """
 
@@ -114,3 +105,4 @@ class Chart:
     resources: tuple[str, ...]
     kinds: tuple[str, ...]
     as_shelves: bool
+    heat: HeatMap

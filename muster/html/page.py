@@ -1,7 +1,8 @@
 """The answer of a simulation as one self-contained HTML file; the same answer gives the same bytes.
 
-First the result of every root with reasons and figures, then the cluster with the resources used on each node.  The page can
-be read without a script, on paper, and by a screen reader; on large clusters a small script shows single nodes.
+First the verdict, then an index of the roots, the result of every root with reasons and figures, and the cluster with the resources
+used on each node.  The page can be read without a script, on paper, and by a screen reader; a small script searches the index and
+shows single nodes of the heat map.
 """
 
 from __future__ import annotations
@@ -32,24 +33,25 @@ class Parts:
     script: str
 
 
-def render(answer: Answer, snapshot: ClusterSnapshot, options: CycleOptions | None = None) -> str:
-    """Return the page; *options* are those of the cycle that *answer* came from."""
-    return drawn(page_content.content(answer, snapshot, options or CycleOptions()), parts())
+def render(
+    answer: Answer, snapshot: ClusterSnapshot, options: CycleOptions | None = None, origin: page_content.Origin | None = None
+) -> str:
+    """Return the page; *options* are those of the cycle that *answer* came from, *origin* is shown at the top."""
+    return drawn(page_content.content(answer, snapshot, options or CycleOptions(), origin), parts())
 
 
 def drawn(content: page_content.Content, made_with: Parts) -> str:
     """Return *content* as HTML, with a Content-Security-Policy that forbids a browser to load anything else."""
-    script = "" if content.chart.as_shelves else made_with.script
-    runs = _digest(script) if script else "'none'"
+    style = f"{made_with.style}{content.chart.heat.style}"
     policy = [
         "default-src 'none'",
-        f"style-src {_digest(made_with.style)}",
-        f"script-src {runs}",
+        f"style-src {_digest(style)}",
+        f"script-src {_digest(made_with.script)}",
         "base-uri 'none'",
         "form-action 'none'",
         "require-trusted-types-for 'script'",
     ]
-    return made_with.template.render(page=content, style=made_with.style, script=script, policy="; ".join(policy))
+    return made_with.template.render(page=content, style=style, script=made_with.script, policy="; ".join(policy))
 
 
 @functools.cache

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from muster.html import cluster_map, root_cards, sentences, unplaced_roots
+from muster.html import cluster_map, root_cards, root_index, sentences, unplaced_roots
 from muster.html.case import Case, Listed
 from muster.html.device_rows import with_device_rows
 from muster.html.map_parts import Chart
-from muster.html.root_cards import CardLine
+from muster.html.root_cards import Card, CardLine
+from muster.html.root_index import RootIndex
 from muster.html.sentences import bare_names, reasons, some
 from muster.html.unplaced_roots import Open
 from muster.render.answer import Answer
@@ -53,13 +54,45 @@ class PendingReason:
     reason: str
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Origin:
+    """Origin of a page; empty parts are not shown.
+
+    Attributes:
+        command: the subcommand: ``muster fit``.
+        line: the whole command line.
+        version: the version of Muster.
+        written: time at which the page was written.
+        sources: the files, each with its time, or the live cluster.
+
+    """
+
+    command: str = "muster simulate"
+    line: str = ""
+    version: str = ""
+    written: str = ""
+    sources: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class OwnRoots:
+    """Roots at PATH: cards of those that are not placed, and trees of the others."""
+
+    cards: tuple[Card, ...]
+    trees: Listed[tuple[CardLine, ...]]
+
+
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
     """Content of the page, in its order."""
 
     verdict: str
     sign: str
+    origin: Origin
     facts: tuple[Fact, ...]
+    index: RootIndex
+    sections: tuple[tuple[str, str], ...]
+    own: OwnRoots
     open: Open
     chart: Chart
     trees: Listed[tuple[CardLine, ...]]
@@ -71,27 +104,71 @@ class Content:
     foot: tuple[str, ...]
 
 
-def content(answer: Answer, snapshot: ClusterSnapshot, options: CycleOptions) -> Content:
+def content(answer: Answer, snapshot: ClusterSnapshot, options: CycleOptions, origin: Origin | None = None) -> Content:
     """Return the content of the page of *answer*."""
     case = Case.from_answer(answer, with_device_rows(snapshot), options)
     opened, figures = unplaced_roots.opened(case)
-    groups = [decision for decision in case.placed if decision.root.kind != "Pod"]
-    pods = [decision for decision in case.placed if decision.root.kind == "Pod"]
-    trees = Listed.from_sequence([*groups, *(pods if len(pods) <= ALONE else ())], TREES)
-    return Content(
+    own = OwnRoots(tuple(card for card in opened.cards if card.root in case.own), _trees(case, [*_placed(case, own=True)]))
+    opened = dataclasses.replace(opened, cards=opened.cards[len(own.cards) :])
+    others = [*_placed(case, own=False)]
+    pods = [decision for decision in others if decision.root.kind == "Pod"]
+    trees = _trees(case, others if len(pods) <= ALONE else [decision for decision in others if decision.root.kind != "Pod"])
+    alone = _together(pods) if len(pods) > ALONE else ""
+    found = Content(
         verdict=sentences.verdict(answer),
         sign=sentences.sign(answer),
-        facts=tuple(_facts(case)),
+        origin=origin or Origin(),
+        facts=(),
+        index=root_index.index_roots(case, _shown(own, opened, trees), case.own),
+        sections=(),
+        own=own,
         open=opened,
         chart=cluster_map.chart(case, figures),
-        trees=Listed(tuple(tuple(root_cards.lines(each, case.kinship, case.locate)) for each in trees.shown), trees.more),
-        alone=_together(pods) if len(pods) > ALONE else "",
+        trees=trees,
+        alone=alone,
         leaving=Listed.from_sequence(list(_leaving(case)), LEAVING),
         pending=Listed.from_sequence(list(_left(answer)), REASONS),
         fragments=Listed.from_sequence(answer.fragments or (), FRAGMENTS),
         problems=Listed.from_sequence(sentences.problems(answer.problems), PROBLEMS),
         foot=tuple(_foot(case)),
     )
+    sections = tuple(_sections(found))
+    return dataclasses.replace(found, facts=tuple(_facts(case, dict(sections))), sections=sections)
+
+
+def _placed(case: Case, *, own: bool) -> Iterator[Decision]:
+    """Yield the placed roots at PATH, or the others; groups first."""
+    chosen = [decision for decision in case.placed if (decision.root in case.own) is own]
+    yield from sorted(chosen, key=lambda decision: decision.root.kind == "Pod")
+
+
+def _trees(case: Case, decisions: Sequence[Decision]) -> Listed[tuple[CardLine, ...]]:
+    trees = Listed.from_sequence(decisions, TREES)
+    return Listed(tuple(tuple(root_cards.lines(each, case.kinship, case.locate)) for each in trees.shown), trees.more)
+
+
+def _shown(own: OwnRoots, opened: Open, trees: Listed[tuple[CardLine, ...]]) -> Iterator[Name]:
+    """Yield the roots that are on the page one by one, in its order."""
+    yield from (card.root for card in own.cards)
+    yield from (lines[0].group for lines in own.trees.shown)
+    yield from (card.root for card in opened.cards)
+    yield from (brief.root for brief in opened.briefs.shown)
+    yield from (lines[0].group for lines in trees.shown)
+
+
+def _sections(found: Content) -> Iterator[tuple[str, str]]:
+    """Yield anchor and title of each section that is not empty."""
+    filled = {
+        "path": ("At PATH", found.own.cards or found.own.trees.shown),
+        "open": ("Not placed, and why", found.open.cards or found.open.briefs.shown),
+        "cluster": ("The cluster", True),
+        "placed": ("Placed", found.trees.shown or found.alone),
+        "leaving": ("Evictions", found.leaving.shown),
+        "pending": ("Pods without a node", found.pending.shown),
+        "fragmentation": ("Largest gangs", found.fragments.shown),
+        "problems": ("Problems in the input", found.problems.shown),
+    }
+    yield from ((anchor, title) for anchor, (title, items) in filled.items() if items)
 
 
 def _together(pods: Sequence[Decision]) -> str:
@@ -100,9 +177,10 @@ def _together(pods: Sequence[Decision]) -> str:
     return f"{counted(len(pods), 'pod')} without a group on {nodes(counts, LONGEST)}"
 
 
-def _facts(case: Case) -> Iterator[Fact]:
+def _facts(case: Case, sections: Mapping[str, str]) -> Iterator[Fact]:
+    placed = next((anchor for anchor in ("placed", "path") if anchor in sections), "") if case.placed else ""
     answer, leaving = case.answer, {pod for decision in case.answer.decisions for pod in decision.victims}
-    yield Fact(f"{answer.pods:,}", "pod placed" if answer.pods == 1 else "pods placed", "placed" if case.placed else "")
+    yield Fact(f"{answer.pods:,}", "pod placed" if answer.pods == 1 else "pods placed", placed)
     if answer.pending:
         yield Fact(f"{len(answer.pending):,}", "pending", "pending")
     if leaving:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from muster.html.failure_text import KINDS, Picture
 from muster.html.sentences import AWAITS, CountedSentence, bare_names, mark, reasons, sentences, some
 from muster.render.phrases import nodes, per_node
-from muster.render.tree import Kinship, TreeRow, rows
+from muster.render.tree import PARTLY, Kinship, TreeRow, rows
 from scheduler_core.diagnosis import phrases
 from scheduler_core.model.conditions import BARE
 from scheduler_core.model.decision import Decision, Domain, GroupCondition, Name, Status, Step
@@ -109,7 +109,7 @@ def _line(row: TreeRow, decision: Decision, locate: Locate) -> CardLine:
         depth=len(row.above),
         group=group_decision.group,
         parent=row.above[-1].group.name if row.above else "",
-        mark=AWAITS if row.awaits else mark(group_decision.status),
+        mark=AWAITS if row.awaits else PARTLY if row.is_partly_placed else mark(group_decision.status),
         word=group_decision.status.value,
         domain=_titled(domain) if domain else "",
         area=locate(domain, list(row.assigned.values()) or list(decision.assignments.values())) if domain else None,

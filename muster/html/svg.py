@@ -18,7 +18,6 @@ SQUARE, SQUARE_STEP = 12, 15
 MOST_SQUARES = 16
 """Limit of devices of a node drawn one by one."""
 BAR_WIDTH, BAR_HEIGHT, BAR_LINE = 120, 8, 4
-CELL_WIDTH, CELL_HEIGHT, CELL_STEP_X, CELL_STEP_Y = 11, 15, 14, 18
 _REACH = 9
 """Length of a line of demand beyond a gauge."""
 _BLOCKS = 96
@@ -26,7 +25,7 @@ _BLOCKS = 96
 _LEAST_BLOCK = 5.0
 _BEYOND = 3
 """Largest ratio of a scale to the demand."""
-FREE, CLOSED, NONE, LINE = "free", "closed", "none", "line"
+FREE, CLOSED, LINE = "free", "closed", "line"
 _ORDER = (State.RUNNING, State.VICTIM, State.PLACED)
 
 
@@ -146,40 +145,6 @@ def bar(amounts: Amounts) -> list[Stroke]:
         width = BAR_WIDTH * promised / amounts.whole
         kinds[LINE] = f"M{_number(BAR_WIDTH - width)} {BAR_HEIGHT + BAR_LINE // 2}H{BAR_WIDTH}"
     return _strokes(kinds)
-
-
-def cells(nodes: Sequence[Amounts], columns: int) -> list[Stroke]:
-    """Draw a cell for each node, filled from below by usage; a cross if it is closed, a dash without the resource."""
-    kinds: dict[str, list[str]] = {kind: [] for kind in (FREE, *(state.value for state in _ORDER), State.NOMINATED.value, CLOSED, NONE)}
-    for place, amounts in enumerate(nodes):
-        left, top = place % columns * CELL_STEP_X + 1, place // columns * CELL_STEP_Y + 1
-        if not amounts.whole:
-            kinds[NONE].append(f"M{left + 2} {top + CELL_HEIGHT // 2}h{CELL_WIDTH - 4}")
-            continue
-        kinds[FREE].append(f"M{left} {top}h{CELL_WIDTH}v{CELL_HEIGHT}h-{CELL_WIDTH}z")
-        for state, bottom, height in _levels(amounts):
-            kinds[state.value].append(f"M{left} {top + bottom}h{CELL_WIDTH}v-{height}h-{CELL_WIDTH}z")
-        if amounts.taken.get(State.NOMINATED, 0):
-            kinds[State.NOMINATED.value].append(f"M{left + 3} {top + 7}a2.5 2.5 0 1 1 5 0a2.5 2.5 0 1 1-5 0z")
-        if amounts.closed:
-            kinds[CLOSED].append(f"M{left + 2} {top + 4}l7 7m0-7l-7 7")
-    return _strokes({kind: "".join(parts) for kind, parts in kinds.items()})
-
-
-def _levels(amounts: Amounts) -> Iterable[tuple[State, int, int]]:
-    """Yield state, lower edge and height; a cell is full only if nothing is free."""
-    at, below = 0, 0
-    for state in _ORDER:
-        at = min(at + amounts.taken.get(state, 0), amounts.whole)
-        above = CELL_HEIGHT - amounts_over(CELL_HEIGHT, amounts.whole - at, amounts.whole)
-        if above > below:
-            yield state, CELL_HEIGHT - below, above - below
-        below = above
-
-
-def amounts_over(height: int, part: int, whole: int) -> int:
-    """Return *part* of *whole* in units of *height*, at least 1 if *part* is not 0."""
-    return max(height * part // whole, min(part, 1))
 
 
 def _strokes(kinds: Mapping[str, str]) -> list[Stroke]:

@@ -39,6 +39,7 @@ class Answer:
         refused: objects at PATH whose pods the API server would refuse, with the reason; they are among *notes*.
         notes: what the groups and pods of controllers' objects cannot express, and objects that are taken to create no pods.
         own: the part about PATH, which sets the exit status; None if the whole answer counts.
+        path_roots: roots of the objects at PATH; None if the whole answer is about PATH.
         headline: sign and text of the heading of a page; None: derived from the decisions.
         fragments: the largest gangs that fitted before anything was placed; None if not requested.
 
@@ -52,6 +53,7 @@ class Answer:
     refused: tuple[Problem, ...] = ()
     notes: tuple[Problem, ...] = ()
     own: Share | None = None
+    path_roots: frozenset[Name] | None = None
     headline: tuple[str, str] | None = None
     fragments: tuple[Fragment, ...] | None = None
 

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
 from muster.render.phrases import LEAST, WIDTH, bare, fitting, folded, natural, nodes, per_node, pods
-from muster.render.tree import Kinship, TreeRow, rows
+from muster.render.tree import PARTLY, Kinship, TreeRow, rows
 from scheduler_core.diagnosis import phrases
 from scheduler_core.model.conditions import BARE
 from scheduler_core.model.decision import Decision, Domain, GroupDecision, Status
@@ -22,7 +22,6 @@ _GAP = "  "
 
 _RED, _GREEN, _YELLOW = "31", "32", "33"
 _COLOURS = {Status.SUCCESS: _GREEN, Status.WAIT: _YELLOW}
-_PARTLY = "◐"
 _MARKS = {Status.SUCCESS: "✓", Status.WAIT: "○"}
 
 
@@ -94,12 +93,7 @@ def _cells(row: TreeRow, *, is_root: bool) -> tuple[str, str, str]:
 def _mark(row: TreeRow) -> str:
     if row.awaits:
         return "→"
-    return _PARTLY if _is_partly_placed(row) else _MARKS.get(row.decision.status, "✗")
-
-
-def _is_partly_placed(row: TreeRow) -> bool:
-    """Return whether the minimum of a group is placed, and pods are left over."""
-    return row.decision.status is Status.SUCCESS and row.placed < row.total
+    return PARTLY if row.is_partly_placed else _MARKS.get(row.decision.status, "✗")
 
 
 def _place(domain: Domain) -> str:
@@ -112,7 +106,7 @@ def _group_line(row: TreeRow, cells: Sequence[str], page: Page) -> Iterator[str]
     """Yield the line of a group: the cells, then its nodes or its status."""
     plain, status = _GAP.join(cells), row.decision.status
     lead, mark = row.lead, _mark(row)
-    sign = page.paint.paint_running(mark) if row.awaits or mark == _PARTLY else page.paint.paint_status(status, mark)
+    sign = page.paint.paint_running(mark) if row.awaits or mark == PARTLY else page.paint.paint_status(status, mark)
     head = f"{page.paint.dim(lead)}{sign}{plain[len(lead) + len(mark) :]}"
     note = "" if status is Status.SUCCESS or (row.above and row.above[-1].status is status) else status.value
     if note:

@@ -9,6 +9,9 @@ from scheduler_core.model.decision import Decision, GroupDecision, Name, Status
 from scheduler_core.model.snapshot import ClusterSnapshot
 from validators.model.objects import namespace_of
 
+PARTLY = "◐"
+"""Sign of a group of which some pods are left over."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Kinship:
@@ -65,6 +68,11 @@ class TreeRow:
     """True if a pod of its subtree has a nominated node."""
     when: str = "after eviction"
     """When its pods get their nominated nodes."""
+
+    @property
+    def is_partly_placed(self) -> bool:
+        """Return whether the minimum of the group is placed, and pods are left over."""
+        return self.decision.status is Status.SUCCESS and self.placed < self.total
 
 
 def rows(decision: Decision, kinship: Kinship) -> list[TreeRow]:

@@ -23,6 +23,8 @@ from tests.muster import browser
 
 IMAGES = DOCS / "images"
 COLUMNS = 104
+_DATE = "1785600000"
+"""Seconds since 1970: the date on the pages, so that the same page gives the same picture."""
 LARGEST = 200_000
 """Bytes of a picture."""
 _ESCAPE = re.compile(r"\x1b\[([\d;]*)m")
@@ -76,7 +78,8 @@ def _screenshot(picture: str, arguments: Sequence[str], directory: Path, scratch
     """Take a screenshot of the page of ``muster simulate`` in *directory*, of *height* pixels."""
     path, page = IMAGES / f"{picture}.png", scratch / "page.html"
     command = [sys.executable, "-m", "muster", "simulate", *arguments, "--format", "html"]
-    page.write_bytes(subprocess.run(command, cwd=directory, stdout=subprocess.PIPE, check=False).stdout)
+    environment = {**os.environ, "SOURCE_DATE_EPOCH": _DATE}
+    page.write_bytes(subprocess.run(command, cwd=directory, env=environment, stdout=subprocess.PIPE, check=False).stdout)
     options = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={scratch}/profile")
     command = [browser.program() or "chromium", *options, f"--window-size=1200,{height}", f"--screenshot={path}", page.as_uri()]
     subprocess.run(command, stderr=subprocess.DEVNULL, check=True)

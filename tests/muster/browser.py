@@ -64,11 +64,22 @@ class Browser:
         for domain in ("Page", "Runtime", "Log", "Network", "Accessibility"):
             self._call(f"{domain}.enable")
 
-    def open(self, path: Path, *, width: int = 1280, height: int = 900, dark: bool = False, script: bool = True, medium: str = "") -> None:
+    def open(
+        self,
+        path: Path,
+        *,
+        width: int = 1280,
+        height: int = 900,
+        dark: bool = False,
+        script: bool = True,
+        medium: str = "",
+        still: bool = False,
+    ) -> None:
         """Show a file."""
         self.log = []
-        feature = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self._call("Emulation.setEmulatedMedia", media=medium, features=[feature])
+        features = {"color-scheme": "dark" if dark else "light", "reduced-motion": "reduce" if still else "no-preference"}
+        preferred = [{"name": f"prefers-{name}", "value": value} for name, value in features.items()]
+        self._call("Emulation.setEmulatedMedia", media=medium, features=preferred)
         self._call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         self._call("Emulation.setScriptExecutionDisabled", value=not script)
         self._events: list[dict[str, Any]] = []
@@ -82,6 +93,12 @@ class Browser:
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
 
+    def awaited(self, expression: str) -> Any:
+        """What a promise of JavaScript comes to."""
+        answer = self._call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
+        assert "exceptionDetails" not in answer, answer["exceptionDetails"]
+        return answer["result"].get("value")
+
     def until(self, expression: str) -> None:
         """Wait until a JavaScript expression holds: what the pointer does reaches the page with its next frame."""
         wait = f"new Promise((done) => {{ const look = () => ({expression}) ? done() : setTimeout(look, 20); look() }})"
@@ -90,7 +107,7 @@ class Browser:
     def press(self, *keys: str) -> None:
         """Press keys, one after the other."""
         for key in keys:
-            more: dict[str, Any] = {"text": "\r"} if key == "Enter" else {"text": " "} if key == " " else {}
+            more: dict[str, Any] = {"text": "\r"} if key == "Enter" else {"text": key} if len(key) == 1 else {}
             code = {
                 "Tab": 9,
                 "Enter": 13,
@@ -102,6 +119,9 @@ class Browser:
                 "End": 35,
                 "Home": 36,
                 "Escape": 27,
+                "PageUp": 33,
+                "PageDown": 34,
+                "/": 191,
             }
             for kind in ("keyDown", "keyUp"):
                 self._call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code[key], **more)

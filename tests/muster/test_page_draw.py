@@ -58,33 +58,6 @@ def test_bar_is_not_longer_than_its_frame():
     assert [(0, 120)] == spans(svg.bar(Amounts(4000, {RUNNING: 9000, PLACED: 1000})), "running")
 
 
-@pytest.mark.parametrize(
-    ("amounts", "want"),
-    [
-        pytest.param(Amounts(1000, {}), {}, id="empty"),
-        pytest.param(Amounts(1000, {RUNNING: 1}), {"running": 1}, id="as good as empty, but not empty"),
-        pytest.param(Amounts(1000, {RUNNING: 500}), {"running": 8}, id="half"),
-        pytest.param(Amounts(1000, {RUNNING: 999}), {"running": 14}, id="as good as full, but not full"),
-        pytest.param(Amounts(1000, {RUNNING: 1000}), {"running": 15}, id="full"),
-        pytest.param(Amounts(1000, {RUNNING: 3000}), {"running": 15}, id="more than there is"),
-        pytest.param(Amounts(1000, {RUNNING: 400, VICTIM: 200, PLACED: 400}), {"running": 6, "leaving": 3, "placed": 6}, id="stacked"),
-    ],
-)
-def test_cell_is_filled_from_below(amounts, want):
-    strokes = svg.cells([amounts], 1)
-    assert want == {stroke.kind: int(re.search(r"v-(\d+)", stroke.d)[1]) for stroke in strokes if stroke.kind != "free"}
-
-
-def test_cells_are_in_rows():
-    (free,) = svg.cells([Amounts(1, {})] * 5, 2)
-    assert [("1", "1"), ("15", "1"), ("1", "19"), ("15", "19"), ("1", "37")] == re.findall(r"M(\d+) (\d+)", free.d)
-
-
-def test_cells_show_nodes_that_are_closed_nominated_or_lack_the_resource():
-    cells = [Amounts(0, {}), Amounts(4, {NOMINATED: 1}), Amounts(4, {}, closed=True)]
-    assert {"none": 1, "free": 2, "promised": 1, "closed": 1} == counted(svg.cells(cells, 3))
-
-
 NEED = Need(("job",), 4, 16)
 
 

@@ -1,4 +1,4 @@
-"""The map: areas, shelves, cells."""
+"""The map: areas, shelves, lines."""
 
 # ruff: noqa: RUF001 - the multiplication sign is meant to be one
 
@@ -107,24 +107,15 @@ def crowd(count):
     return [machine(f"n{number}", cpu="4", gpus=4 if number % 2 else 0) for number in range(count)]
 
 
-def test_many_nodes_are_cells_with_a_table_behind_them():
+def test_many_nodes_are_lines_of_a_table():
     few, many = drawn(crowd(SHELVES)), drawn([*crowd(SHELVES + 1), *gang("g", 3, gpus=4)])
     assert (True, False) == (few.as_shelves, many.as_shelves)
     (plot,) = last(many.plot)
-    assert SHELVES + 1 == len(plot.cells.lines)
-    assert [("n0", "none"), ("n1", "0 of 4"), ("n2", "none")] == [(line.name, line.amounts[0]) for line in plot.cells.lines[:3]]
-    assert ["placed: g"] == [note.text for note in plot.cells.lines[1].notes]
+    assert SHELVES + 1 == len(plot.lines)
+    assert [("n0", "none"), ("n1", "0 of 4"), ("n2", "none")] == [(line.name, line.amounts[0]) for line in plot.lines[:3]]
+    assert ["placed: g"] == [note.text for note in plot.lines[1].notes]
     assert ["nvidia.com/gpu", "cpu", "memory"] == list(many.resources)
-    assert 3 == len(plot.cells.pictures)
-
-
-@pytest.mark.parametrize(
-    ("sizes", "want"),
-    [([], 2), ([1], 2), ([100, 4], 20), ([5000, 1], cluster_map.WIDE), ([5000], cluster_map.WIDEST)],
-    ids=["none", "one", "racks", "a large one", "one only"],
-)
-def test_pictures_are_wider_than_high(sizes, want):
-    assert want == cluster_map._columns(sizes)
+    assert [(), ()] == [plot.shelves, last(few.plot)[0].lines]
 
 
 def test_on_many_nodes_a_shelf_has_one_picture():

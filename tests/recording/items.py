@@ -34,6 +34,8 @@ def items(part: str = "") -> Iterator[tuple[str, str]]:
     """Yield name and text of each answer; with *part* only those whose name begins with it."""
     for key in [each for each in os.environ if each.startswith("MUSTER_")] + ["NO_COLOR", "COLUMNS"]:
         os.environ.pop(key, None)
+    # Pages have their date, and those of the files.
+    os.environ["SOURCE_DATE_EPOCH"] = "0"
     sources = {"commands": commands.items, "clusters": clusters.items, "sidecar": sidecar.items}
     for name, source in sources.items():
         if name.startswith(part) or part.startswith(name):

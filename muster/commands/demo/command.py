@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import dataclasses
 import json
 import os
 import signal
@@ -175,6 +176,7 @@ def _exchange(stage: Stage, path: str, about: str) -> None:
 
 
 def _place(stage: Stage) -> None:
+    from muster.commands.page_origin import page_origin
     from muster.commands.progress import Progress
     from muster.commands.simulate import cluster_input, simulation
     from muster.commands.simulate.request import SimulationRequest
@@ -192,6 +194,7 @@ def _place(stage: Stage) -> None:
     progress = Progress()
     with contextlib.chdir(DATA):
         inputs = cluster_input.read_cluster_input(["placement"], (), progress)
+        origin = dataclasses.replace(page_origin(["placement"]), command="muster simulate", line="muster simulate placement --format html")
     request = SimulationRequest(CycleOptions(strategy="complete"))
     answer, snapshot = simulation.run(inputs, request, progress)
     progress.end()
@@ -199,7 +202,7 @@ def _place(stage: Stage) -> None:
         stage.line(line)
     stage.line()
     stage.line("The same as a page for a browser, written by muster simulate --format html:")
-    stage.line(f"    {_leave(page.render(answer, snapshot, request.cycle))}")
+    stage.line(f"    {_leave(page.render(answer, snapshot, request.cycle, origin))}")
 
 
 def _leave(text: str) -> str:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from muster.commands.simulate.completed_input import ClusterInput
     from muster.commands.simulate.gangs import Gang
     from muster.commands.simulate.request import SimulationRequest
+    from muster.html.page_content import Origin
 
 FORMATS = ("text", "json", "html")
 
@@ -92,6 +93,7 @@ def fit(  # noqa: PLR0913 - one parameter an option
         raise click.UsageError("--topology needs --gang")
     import dataclasses
 
+    from muster.commands.page_origin import page_origin
     from muster.commands.progress import Progress
     from muster.commands.simulate.command import request_of
 
@@ -99,18 +101,24 @@ def fit(  # noqa: PLR0913 - one parameter an option
     try:
         known = live_input.read_live(kubeconfig, context, progress) if cluster else None
         inputs = _inputs(paths, objects, known, _gang(gang=gang, topology=topology), progress)
-        return _answered(inputs, request, progress, form=form, live=cluster, everything=everything, verbose=verbose, no_color=no_color)
+        origin = (
+            page_origin([*paths, *objects], live_input.context_name(kubeconfig, context) if cluster else None) if form == "html" else None
+        )
+        return _answered(
+            inputs, request, progress, form=form, live=cluster, origin=origin, everything=everything, verbose=verbose, no_color=no_color
+        )
     finally:
         progress.end()
 
 
-def _answered(
+def _answered(  # noqa: PLR0913 - one parameter an option
     inputs: ClusterInput,
     request: SimulationRequest,
     progress: Progress,
     *,
     form: str,
     live: bool,
+    origin: Origin | None,
     everything: bool,
     verbose: bool,
     no_color: bool,
@@ -139,7 +147,7 @@ def _answered(
     elif form == "html":
         from muster.html import page
 
-        standard_output.write(page.render(report.with_headline(judged, answer), snapshot, request.cycle))
+        standard_output.write(page.render(report.with_headline(judged, answer), snapshot, request.cycle, origin))
     else:
         shown = answer if everything else own
         colour = not no_color and standard_output.is_colourful()

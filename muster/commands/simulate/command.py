@@ -184,9 +184,10 @@ def _one(
 
         standard_output.write(answer_json.render(answer))
     elif form == "html":
+        from muster.commands.page_origin import page_origin
         from muster.html import page
 
-        standard_output.write(page.render(answer, snapshot, request.cycle))
+        standard_output.write(page.render(answer, snapshot, request.cycle, page_origin((*paths, *objects))))
     else:
         from muster.render import answer_text
         from muster.render.tree import Kinship

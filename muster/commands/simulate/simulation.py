@@ -75,7 +75,8 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
     notes = (*(_part_scored(snapshot) if decisions and cycle.strategy == "greedy" else ()), *limit)
     answer = dataclasses.replace(answer, skipped=_skipped(inputs, in_order), refused=tuple(inputs.refused), notes=_notes(inputs, notes))
     if inputs.own is not None:
-        answer = dataclasses.replace(answer, own=own_objects.share(answer, snapshot, inputs.own))
+        mine = own_objects.roots(answer.decisions, inputs.own)
+        answer = dataclasses.replace(answer, own=own_objects.share(answer, snapshot, inputs.own), path_roots=mine)
     if request.fragmentation:
         cycle = request.cycle
         answer = dataclasses.replace(answer, fragments=fragments(apply_feature_gates(snapshot, cycle.gates, cycle.ignore), cycle.ignore))

@@ -1,0 +1,97 @@
+"""Index of a page: every root with its result, in the order of the page, and the number of roots with each result."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from muster.html.case import Case, Listed
+from muster.html.sentences import AWAITS, mark
+from muster.render.tree import PARTLY
+from scheduler_core.model.decision import Decision, Name, Status
+
+
+class Result(enum.StrEnum):
+    """Result of a root: its CSS class, and its name on the page."""
+
+    FAILED = "failed"
+    UNDECIDED = "undecided"
+    EVICTING = "evicting"
+    WAITING = "waiting"
+    PARTLY = "partly"
+    PLACED = "placed"
+
+
+LABELS = {
+    Result.FAILED: "not placed",
+    Result.UNDECIDED: "undecided",
+    Result.EVICTING: "after evictions",
+    Result.WAITING: "waiting",
+    Result.PARTLY: "placed in part",
+    Result.PLACED: "placed",
+}
+_MARKS = {Result.UNDECIDED: "?", Result.EVICTING: AWAITS, Result.PARTLY: PARTLY}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class IndexEntry:
+    """A root: number of its anchor, result, sign, and True if it is at PATH."""
+
+    root: Name
+    number: int
+    result: Result
+    mark: str
+    own: bool
+
+    @property
+    def label(self) -> str:
+        """Return the result in words."""
+        return LABELS[self.result]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RootIndex:
+    """Roots with an anchor on the page, and the number of all roots with each result.
+
+    Attributes:
+        entries: in the order of the page; *more* are the roots that the page shows only in sums.
+        counts: result, name and number; the worst result first.
+        numbers: number of the anchor of each root.
+
+    """
+
+    entries: Listed[IndexEntry]
+    counts: tuple[tuple[Result, str, int], ...]
+    numbers: dict[Name, int]
+
+
+def result_of(decision: Decision) -> Result:
+    """Return the result of a root from the last decision on it."""
+    if decision.status is Status.SUCCESS:
+        return Result.PARTLY if decision.pending else Result.PLACED
+    if decision.victims:
+        return Result.EVICTING
+    if decision.search.outcome == "budget":
+        return Result.UNDECIDED
+    return Result.WAITING if decision.status is Status.WAIT else Result.FAILED
+
+
+def index_roots(case: Case, shown: Iterable[Name], own: frozenset[Name]) -> RootIndex:
+    """Return the index of the roots *shown*; *own* are those at PATH."""
+    decisions: Sequence[Decision] = (*case.unplaced, *case.placed)
+    by_root = {each.root: each for each in decisions}
+    numbers = {root: number for number, root in enumerate(dict.fromkeys(shown))}
+    counts = Counter(map(result_of, decisions))
+    entries = tuple(_entry(by_root[root], number, own) for root, number in numbers.items())
+    return RootIndex(
+        Listed(entries, len(decisions) - len(entries)),
+        tuple((result, LABELS[result], counts[result]) for result in Result if counts[result]),
+        numbers,
+    )
+
+
+def _entry(decision: Decision, number: int, own: frozenset[Name]) -> IndexEntry:
+    result = result_of(decision)
+    return IndexEntry(decision.root, number, result, _MARKS.get(result, mark(decision.status)), decision.root in own)
