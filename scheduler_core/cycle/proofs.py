@@ -20,7 +20,7 @@ from scheduler_core.placement.state import PlacementState
 
 _UNPROVEN = "the proof needs facts that a certificate cannot express, such as pods of several shapes that leave gaps on nodes"
 _VOLUMES = "the proof needs the volumes of the pods, or other facts that a certificate cannot express"
-_DEVICES = "the proof needs the devices of the pods, or other facts that a certificate cannot express"
+_DEVICES = "the proof needs more than the numbers of devices by node, or other facts that a certificate cannot express"
 
 
 def certificates(snapshot: ClusterSnapshot, decisions: Sequence[Decision], options: CycleOptions) -> Iterator[dict[str, Any]]:

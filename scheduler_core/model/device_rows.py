@@ -119,7 +119,7 @@ class DeviceRows:
         """Return how many devices of a row and node *claims* have although they do not request that row, but could use other devices."""
         found: Counter[tuple[str, str]] = Counter()
         for need, allocation in claims:
-            if (counted := self._claim(need)) is not None and not counted.alike:
+            if (counted := self._claim(need)) is not None:
                 found.update({at: number - counted.rows.get(at[0], 0) for at, number in self.in_use([allocation]).items()})
         return +found
 

@@ -23,7 +23,10 @@ node or domain.  With a ``size`` other than 1 the needs of groups and the capaci
 A certificate is a proof with its ``root``, ``beside`` and ``empty``.  ``beside`` gives the nodes of pods that earlier roots received or
 that are nominated.  With ``empty`` only running members of the root use capacity, so no eviction can help.  The certificate knows less
 than the scheduler: a toleration covers every taint of its key, comparisons of numbers in node affinity hold, every node declares every
-feature, and a volume is everywhere unless a measure counts it.
+feature, and a volume or device is everywhere unless a measure counts it.
+
+``attributes`` lists the topology keys that are attributes of devices.  The domain of a node is the value of such an attribute, if all devices
+that the node reaches and that have the attribute have the same value.
 
 ``counted`` says what the names in measures count that are not allocatable resources of nodes:
 
@@ -33,19 +36,25 @@ feature, and a volume is everywhere unless a measure counts it.
   its CSINode, without the volumes of the driver that are attached to it, or 2147483647 without a limit.
 - ``{"volumes": [NAME...]}``: free PersistentVolumes.  A pod needs one for each of its claims that wait for a pod and match only volumes of
   the list.  A node has those of the list that its labels admit.
+- ``{"devices": ["DRIVER/POOL/DEVICE"...]}``: devices that one node reaches.  A pod needs as many as the requests demand that can use only
+  devices of the list: requests for a number of devices in claims that are not allocated and that no other pod uses, and requests of its
+  containers for extended resources of device classes.  A node has those of the list on it, without those in the status of a claim; with
+  ``empty`` it has all.  Requests that no device serves count for an empty list alone.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 from scheduler_core.exact.certificate.facts import Facts
-from scheduler_core.exact.certificate.refutation import Proof, Refutation
+from scheduler_core.exact.certificate.refutation import Refutation
 from scheduler_core.exact.step_budget import StepBudget
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
 
 
-def certificate(state: PlacementState, request: PlacementRequest, steps: int, *, empty: bool = False) -> dict[str, Proof]:
-    """Return the key ``proof`` with a proof that *request* has no placement on *state*, and ``counted`` if the proof counts volumes.
+def certificate(state: PlacementState, request: PlacementRequest, steps: int, *, empty: bool = False) -> dict[str, Any]:
+    """Return the key ``proof`` with a proof that *request* has no placement on *state*, and ``attributes`` and ``counted`` if not empty.
 
     With *empty* only members of the root use capacity.
 
@@ -57,5 +66,5 @@ def certificate(state: PlacementState, request: PlacementRequest, steps: int, *,
     """
     facts = Facts(state, request, empty=empty)
     proof = Refutation(facts, StepBudget(steps)).proof()
-    counted = facts.counted(proof)
-    return {**({"counted": counted} if counted else {}), "proof": proof}
+    more = {"attributes": sorted({group.key for group in facts.groups} & state.nodes.device_levels.keys()), "counted": facts.counted(proof)}
+    return {**{key: each for key, each in more.items() if each}, "proof": proof}

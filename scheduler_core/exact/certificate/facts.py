@@ -14,16 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from scheduler_core.exact.certificate.counted_rows import Counted, counted_devices, counted_volumes
 from scheduler_core.exact.certificate.node_sets import NodeSets
-from scheduler_core.model.migrated_volumes import MIGRATED_DRIVERS
-from scheduler_core.model.nodes import CPU, Bools, Ints, Nodes, NodeTable
+from scheduler_core.model.nodes import CPU, Bools, Ints, Nodes
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.wire import Affinity, NodeAffinity, NodeSelector, NodeSelectorTerm, Toleration
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
 
-Counted = Mapping[str, str | list[str]]
-"""What a row of the nodes counts: ``driver``, whose volumes have a limit, or ``volumes`` by name."""
 _COMPARING = frozenset({"Gt", "Lt"})
 _LARGEST_COUNT = 50_000
 """Approximate limit of the numbers that a measure yields."""
@@ -92,7 +90,7 @@ class Facts:
         self._read(request, shapes)
         self._counted = counted_volumes(state.nodes)
         rows_of_volumes = state.nodes.volume_rows.union(state.nodes.limit_rows).difference(self._counted)
-        left_out = rows_of_volumes.union(state.nodes.counted, (state.nodes.row[name] for name in state.nodes.backed))
+        left_out = rows_of_volumes.union(state.nodes.row[name] for name in state.nodes.backed)
         self.requests = [{row: amount for row, amount in shape.requests if row not in left_out} for shape in shapes]
         self.free = self._free_amounts(request, empty=empty)
         self.eligible = [self._admits(shape) for shape in shapes]
@@ -183,7 +181,7 @@ class Facts:
             each = stack.pop()
             names.update(each.get("measure", ()))
             stack += each.get("each", {}).values()
-        rows = {self._state.nodes.resources[row]: each for row, each in self._counted.items()}
+        rows = {self._state.nodes.resources[row]: each for row, each in {**self._counted, **counted_devices(self._state.nodes)}.items()}
         return {name: rows[name] for name in sorted(names & rows.keys())}
 
     def _least_of_pods(self, group: CertificateGroup, weights: Sequence[int]) -> int:
@@ -216,6 +214,9 @@ class Facts:
         ledger, nodes = self._state.ledger, self._state.nodes
         left: Ints = nodes.allocatable - ledger.used - ledger.held
         if not empty:
+            # Earlier roots need what their pods request, whichever volumes and devices they have.
+            for (row, node), amount in ledger.beyond.items():
+                left[row, node] += amount
             return left.clip(min=0)
         taken: Ints = np.zeros(nodes.allocatable.shape, dtype=np.int64)
         for leaf in request.entity.leaves():
@@ -255,18 +256,6 @@ class Facts:
             free = np.min([self.free[row] // amount for row, amount in size], axis=0)
             weights = tuple(min(requests.get(row, 0) // amount for row, amount in size) for requests in self.requests)
             yield Measure(dict(size), weights, free)
-
-
-def counted_volumes(nodes: NodeTable) -> dict[int, Counted]:
-    """Return what each row counts that the objects state: attach limits, and local volumes of classes without a provisioner."""
-    migrated = {*MIGRATED_DRIVERS.values()}
-    counted: dict[int, Counted] = {row: {"driver": driver} for row, driver in nodes.limit_rows.items() if driver not in migrated}
-    if (storage := nodes.storage) is not None:
-        provisioned = {name for each in storage.pooled if storage.options(each).provisions for name in storage.pooled[each].rows}
-        for claims, name in storage.row_names.items():
-            if name in nodes.row and name not in provisioned:
-                counted[nodes.row[name]] = {"volumes": storage.names_of_volumes(next(iter(claims)))}
-    return counted
 
 
 def largest_sum(sums: int, limit: int) -> int:

@@ -12,6 +12,7 @@ from collections import Counter
 from fractions import Fraction
 from typing import Any
 
+from tests.scheduler_core.exact.certificate.counted_devices import CountedDevices
 from tests.scheduler_core.exact.certificate.counted_volumes import CountedVolumes
 
 Json = dict[str, Any]
@@ -77,11 +78,11 @@ class Checker:
         told, able = certificate["root"], dict[str, frozenset[str]]()
         named = {(each["kind"], at(each, "metadata", "namespace") or "default", each["metadata"]["name"]): each for each in objects}
         nodes = {name: each for (kind, _, name), each in named.items() if kind == "Node"}
-        volumes = CountedVolumes(named, certificate.get("counted", {}))
+        volumes, devices = CountedVolumes(named, certificate), CountedDevices(named, certificate)
         self.specs = {f"{kind}/{name}": at(each, "spec") for (kind, space, name), each in named.items() if space == told["namespace"]}
-        self.labels = {name: at(each, "metadata", "labels") | {"": ""} for name, each in nodes.items()}
+        self.labels = {name: at(each, "metadata", "labels") | {"": ""} | devices.levels(name) for name, each in nodes.items()}
         self.free = {name: asked(at(each, "status", "allocatable") or at(each, "status", "capacity")) for name, each in nodes.items()}
-        self.free = {name: each | volumes.has(nodes[name]) for name, each in self.free.items()}
+        self.free = {name: each | volumes.has(nodes[name]) | devices.has(nodes[name]) for name, each in self.free.items()}
         self.key = {name: [*at(spec, "schedulingConstraints", "topology"), {"key": ""}][0]["key"] for name, spec in self.specs.items()}
         self.children, self.running, self.waiting = ({name: list[Any]() for name in self.specs} for _ in range(3))
         for name, spec in self.specs.items():
@@ -89,16 +90,16 @@ class Checker:
         self.tree, self.proved = self.below(f"{told['kind']}/{told['name']}"), dict[object, State]()
         for (kind, space, name), pod in named.items():
             if kind == "Pod" and at(pod, "status", "phase") not in ("Succeeded", "Failed"):
-                spec, owner = pod["spec"], at(pod, "spec", "schedulingGroup", "podGroupName")
+                spec, owner, more = pod["spec"], at(pod, "spec", "schedulingGroup", "podGroupName"), volumes.takes(pod) + devices.takes(pod)
                 group = f"PodGroup/{owner}" if owner else f"Pod/{name}"
                 own = space == told["namespace"] and group in self.tree
                 node = spec.get("nodeName") or ("" if own else certificate["beside"].get(f"{space}/{name}"))
                 if node in nodes and (own or not certificate["empty"]):
-                    self.free[node] -= takes(spec) + volumes.takes(pod)
+                    self.free[node] -= takes(spec) + more
                 if own and (node in nodes or not (node or at(pod, "metadata", "deletionTimestamp"))):
                     look = repr([spec.get(field) for field in ("nodeSelector", "affinity", "tolerations")])
                     able[look] = able[look] if look in able else frozenset(each for each in nodes if admits(nodes[each], spec))
-                    (self.running if node else self.waiting)[group].append(node or (takes(spec) + volumes.takes(pod), able[look]))
+                    (self.running if node else self.waiting)[group].append(node or (takes(spec) + more, able[look]))
 
     def below(self, group: str) -> list[str]:
         return [group, *(each for child in self.children[group] for each in self.below(child))]

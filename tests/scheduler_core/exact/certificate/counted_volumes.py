@@ -32,10 +32,11 @@ def admits(expressions: Any, labels: Json) -> bool:
 
 
 class CountedVolumes:
-    """What pods need and nodes have, in thousandths, of each name in *counted*."""
+    """What pods need and nodes have, in thousandths, of each name in ``counted`` of *certificate*."""
 
-    def __init__(self, named: Named, counted: Json) -> None:
-        self.named, self.counted = named, counted
+    def __init__(self, named: Named, certificate: Json) -> None:
+        self.named, counted = named, certificate.get("counted", {})
+        self.counted = {row: what for row, what in counted.items() if "devices" not in what}
         self.volumes = {name: each for (kind, _, name), each in named.items() if kind == "PersistentVolume"}
         self.classes = {name: each for (kind, _, name), each in named.items() if kind == "StorageClass"}
         self.limits = {

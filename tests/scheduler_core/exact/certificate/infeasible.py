@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from hypothesis import HealthCheck, settings
@@ -19,10 +20,10 @@ COMPLETE = CycleOptions(strategy="complete")
 Certificate = dict[str, Any]
 
 
-def proved(objects: Objects, options: CycleOptions = COMPLETE) -> list[Certificate]:
+def proved(objects: Objects, options: CycleOptions = COMPLETE, levels: Iterable[str] = ()) -> list[Certificate]:
     """Return the certificates of one cycle, as read from a file."""
     complete = [{"apiVersion": "v1" if each["kind"] in {"Node", "Pod"} else "scheduling.k8s.io/v1alpha3", **each} for each in objects]
-    snapshot = load([json.dumps(each).encode() for each in complete])
+    snapshot = load([json.dumps(each).encode() for each in complete], device_topology=levels)
     result = certificates(snapshot, run_cycle(snapshot, options).decisions, options)
     return [json.loads(json.dumps(each)) for each in result]
 

@@ -13,13 +13,25 @@ from hypothesis import strategies as st
 from scheduler_core.cycle.run_cycle import run_cycle
 from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Status
-from tests.scheduler_core.builders import leaf, node
+from tests.scheduler_core.builders import GPU, leaf, node, pod
 from tests.scheduler_core.cp_sat import corpus
-from tests.scheduler_core.exact.certificate import checker, counted_volumes
+from tests.scheduler_core.exact.certificate import checker, counted_devices, counted_volumes
 from tests.scheduler_core.exact.certificate.checker import accepts
 from tests.scheduler_core.exact.certificate.infeasible import COMPLETE, HOPELESS, proved, running_pod, slowly, spread, tree
+from tests.scheduler_core.exact.devices.small_clusters import clusters as device_clusters
+from tests.scheduler_core.exact.devices.small_clusters import manifests
 from tests.scheduler_core.oracle.strategies import TINY, clusters
-from tests.scheduler_core.plugins.device_objects import device_class, device_slice, only_on, resource_claim, wanting
+from tests.scheduler_core.plugins.device_objects import (
+    DRIVER,
+    device,
+    device_class,
+    device_slice,
+    only_on,
+    request,
+    resource_claim,
+    template,
+    wanting,
+)
 from tests.scheduler_core.plugins.test_delayed_claims import claim, storage_class, using, volume
 from tests.scheduler_core.plugins.test_volumes import csi_node
 from tests.scheduler_core.test_attach_limits_agreement import with_limits
@@ -136,20 +148,127 @@ def test_every_proof_that_counts_volumes_is_accepted(objects):
         assert "proof" not in certificate or accepts(objects, certificate), certificate
 
 
+OF_MODEL = [{"cel": {"expression": "device.attributes['gpu.example'].model == 'x'"}}]
+IN_RACK = [node(f"n{number}", "64", rack=f"r{number // 2}") for number in range(4)]
+GPUS = [device_slice(f"n{at}", *(device(f"d{number}", {"model": "xxyy"[number]}) for number in range(4))) for at in range(4)]
+DEVICES = {
+    "more than a rack has": [
+        *IN_RACK,
+        *GPUS,
+        device_class(),
+        template(),
+        leaf("g", 9, key="rack"),
+        *(wanting(f"g-{at}", group="g") for at in range(9)),
+    ],
+    "of one model": [
+        *IN_RACK,
+        *GPUS,
+        device_class(selectors=OF_MODEL),
+        template("two", request(count=2)),
+        leaf("g", 5),
+        *(wanting(f"g-{at}", "c:two", group="g") for at in range(5)),
+    ],
+    "that claims have": [
+        *IN_RACK[:2],
+        *GPUS[:2],
+        device_class(),
+        template(),
+        *(resource_claim(f"held-{at}", devices=[f"gpu=n{at}/d0"]) for at in range(2)),
+        leaf("g", 7),
+        *(wanting(f"g-{at}", group="g") for at in range(7)),
+    ],
+    "that earlier pods take": [
+        *IN_RACK[:1],
+        *GPUS[:1],
+        device_class(),
+        template(),
+        wanting("x", priority=9),
+        leaf("g", 4),
+        *(wanting(f"g-{at}", group="g") for at in range(4)),
+    ],
+    "of nested sets that earlier pods take": [
+        *IN_RACK[:1],
+        *GPUS[:1],
+        device_class(),
+        device_class("x", selectors=OF_MODEL),
+        template(),
+        template("x", request("r", "x")),
+        wanting("a", "c:x", priority=9),
+        leaf("g", 2),
+        *(wanting(f"g-{at}", "c:x", group="g") for at in range(2)),
+    ],
+    "that no node has": [*IN_RACK, device_class(), template(), leaf("g", 1), wanting("g-0", group="g")],
+    "as an extended resource": [
+        *IN_RACK,
+        *GPUS,
+        device_class(extendedResourceName=GPU),
+        leaf("g", 17),
+        *(pod(f"g-{at}", "g", gpu="1") for at in range(17)),
+    ],
+}
+
+
+@pytest.mark.parametrize("cluster", DEVICES.values(), ids=DEVICES.keys())
+def test_devices_are_counted(cluster):
+    certificate = next(each for each in proved(cluster) if each["root"]["name"] == "g")
+
+    assert accepts(cluster, certificate)
+    ((name, counted),) = certificate["counted"].items()
+    assert name.startswith(("device of class gpu", "device of class x"))
+    assert not accepts(cluster, {**certificate, "counted": {}})
+    assert not accepts(cluster, {**certificate, "counted": {name: {"devices": counted["devices"][1:] or ["gpu.example/n0/d0"]}}})
+    assert not accepts([*cluster, device_slice("n0", device("more", {"model": "x"}), pool="more")], certificate)
+
+
+def test_domains_of_attributes_are_proved():
+    partitions = [device_slice(f"n{at}", *(device(f"d{number}", {"part": f"p{at // 2}"}) for number in range(2))) for at in range(4)]
+    pods = [*(wanting(f"g-{at}", group="g") for at in range(5))]
+    cluster = [*IN_RACK, *partitions, device_class(), template(), leaf("g", 5, key=f"{DRIVER}/part"), *pods]
+    (certificate,) = proved(cluster, levels=[f"{DRIVER}/part"])
+
+    assert [f"{DRIVER}/part"] == certificate["attributes"]
+    assert (f"{DRIVER}/part", 5, 0) == tuple(certificate["proof"][key] for key in ("key", "needed", "free"))
+    assert accepts(cluster, certificate)
+    assert not accepts(cluster, {**certificate, "attributes": []})
+
+
+@slowly
+@given(device_clusters(counted=True, running=3, priority=0))
+def test_every_proof_that_counts_devices_is_accepted(cluster):
+    objects = manifests(cluster)
+    kinds = {(each.cpu, tuple(each.own)) for each in cluster.pods if not each.node}
+    # Devices that are free only when several pods are gone are not counted.
+    expressible = len(kinds) == 1 and all(len(users) <= 1 for _, users in cluster.held)
+    for certificate in proved(objects):
+        assert accepts(objects, certificate) if "proof" in certificate else not expressible, certificate
+
+
+@slowly
+@given(device_clusters())
+def test_every_proof_about_pods_with_any_devices_is_accepted(cluster):
+    objects = manifests(cluster)
+    for certificate in proved(objects):
+        assert "proof" not in certificate or accepts(objects, certificate), certificate
+        assert "proof" in certificate or "devices" in certificate["reason"]
+
+
 @pytest.mark.parametrize("allocated", [False, True])
-def test_devices_are_no_fact_of_a_certificate(allocated):
+def test_a_claim_of_several_pods_is_no_fact_of_a_certificate(allocated):
     devices = ["gpu=n1/a"] if allocated else []
     gpu = resource_claim("c", devices=devices, nodes=only_on("n1") if allocated else None)
     few = [device_class(), device_slice("n1", "a"), gpu, leaf("g", 2), *(wanting(name, "x=c", group="g", cpu="3") for name in "pq")]
     (certificate,) = proved([node("n1"), node("n2"), *few])
-    assert certificate["reason"] == "the proof needs the devices of the pods, or other facts that a certificate cannot express"
+    assert (
+        certificate["reason"]
+        == "the proof needs more than the numbers of devices by node, or other facts that a certificate cannot express"
+    )
     (certificate,) = proved([node("n1"), *few])
     assert "proof" in certificate
     assert accepts([node("n1"), *few], certificate)
 
 
 def test_the_checker_is_short_and_independent():
-    sources = [Path(each.__file__).read_text(encoding="utf-8") for each in (checker, counted_volumes)]
+    sources = [Path(each.__file__).read_text(encoding="utf-8") for each in (checker, counted_devices, counted_volumes)]
     imported = {
         each.module if isinstance(each, ast.ImportFrom) else each.names[0].name
         for source in sources
@@ -158,5 +277,5 @@ def test_the_checker_is_short_and_independent():
     }
 
     assert all(len(source.splitlines()) <= 155 for source in sources)
-    own = counted_volumes.__name__
-    assert {"__future__", "itertools", "math", "collections", "collections.abc", "fractions", "typing", own} == imported
+    own = {counted_devices.__name__, counted_volumes.__name__}
+    assert {"__future__", "itertools", "math", "re", "collections", "collections.abc", "fractions", "typing", *own} == imported
