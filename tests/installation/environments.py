@@ -125,13 +125,13 @@ def _installed(wheel: Path) -> Environment:
 def with_extra(directory: Path, wheel: Path, extra: str, *, copied: bool = False) -> Environment:
     """Create an environment as ``pip install 'muster-scheduling[extra]'`` does; libraries are linked from that of the tests."""
     created = create(directory)
-    for name in sorted(_installed_with(wheel, extra)):
-        _link(metadata.distribution(name), created.site)
+    for name in sorted(installed_with(wheel, extra)):
+        link(metadata.distribution(name), created.site)
     created.install(wheel, copied=copied)
     return created
 
 
-def _installed_with(wheel: Path, extra: str) -> set[str]:
+def installed_with(wheel: Path, extra: str) -> set[str]:
     """Return the distributions that pip would install with the wheel."""
     with zipfile.ZipFile(wheel) as file:
         (name,) = [each for each in file.namelist() if each.endswith(".dist-info/METADATA")]
@@ -154,7 +154,7 @@ def _required(requirements: Iterable[str], extra: str) -> Iterator[tuple[str, st
             yield from ((canonicalize_name(each.name), expected) for expected in ("", *each.extras))
 
 
-def _link(distribution: metadata.Distribution, site: Path) -> None:
+def link(distribution: metadata.Distribution, site: Path) -> None:
     for name in {file.parts[0] for file in distribution.files or ()} - {"..", "__pycache__"}:
         link = site / name
         if not link.exists():

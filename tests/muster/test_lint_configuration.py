@@ -285,3 +285,31 @@ def test_a_path_through_a_link_to_the_repository_has_the_severities_of_its_files
     assert {"b.yaml": "warning"} == severities(str(link))
     assert 0 == lint(".", "--write-baseline", "known.json").exit_code
     assert {} == severities(str(link))
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        pytest.param(b"# caf\xe9\n[tool.other]\n", "is not UTF-8", id="Latin-1"),
+        pytest.param(b"[tool.other]\n# " + b"x" * 1_000_000, "has more than 1,000,000 bytes", id="large"),
+        pytest.param("[tool.other]\n".encode("utf-16"), "is not UTF-8", id="UTF-16"),
+    ],
+)
+def test_a_pyproject_of_another_tool_that_cannot_be_read_is_a_warning(content: bytes, told: str) -> None:
+    Path("pyproject.toml").write_bytes(content)
+    answer = lint("legacy")
+    assert (answer.exit_code, answer.stdout.count("gang-minimum")) == (1, 1)
+    assert f"muster lint: pyproject.toml {told}; it is ignored" in answer.stderr.replace("cli lint", "muster lint")
+
+
+@pytest.mark.parametrize("content", [b"# caf\xe9\n[tool.muster]\n", b"[tool.muster]\n# " + b"x" * 1_000_000])
+def test_a_pyproject_with_the_table_must_be_readable(content: bytes) -> None:
+    Path("pyproject.toml").write_bytes(content)
+    answer = lint("legacy")
+    assert (answer.exit_code, answer.stdout, answer.stderr.count("\n")) == (2, "", 1)
+    assert "pyproject.toml: must be" in answer.stderr
+
+
+def test_a_pyproject_with_a_mark_is_read() -> None:
+    Path("pyproject.toml").write_bytes(b'\xef\xbb\xbf[tool.muster]\nfail-on = "never"\n')
+    assert lint("legacy").exit_code == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -130,3 +131,34 @@ def test_mistakes(arguments: list[str], message: str) -> None:
 
     assert (answer.exit_code, answer.stdout, answer.stderr.count("\n")) == (2, "", 1)
     assert message in answer.stderr
+
+
+FIXABLE = """\
+# ü
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata: {name: workers}
+spec: {schedulingPolicy: {gang: {minCount: "4"}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: w-0, namespace: default}, spec: {schedulingGroup: {podGroupName: worker}}}
+"""
+
+
+def test_reports_have_the_fixes_with_their_ranges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.yaml").write_text(FIXABLE, encoding="utf-8")
+    column = FIXABLE.splitlines()[6].index("worker}") + 1
+    answer = CliRunner().invoke(cli.main, ["lint", "a.yaml", "--format", "json", "--output", "sarif=a.sarif"])
+    fixes = [each["fix"] for each in json.loads(answer.stdout)["findings"]]
+    assert fixes == [
+        {"title": "replace with 4", "safe": True, "edits": [{"line": 5, "column": 44, "endLine": 5, "endColumn": 47, "text": "4"}]},
+        {
+            "title": "replace with 'workers'",
+            "safe": False,
+            "edits": [{"line": 7, "column": column, "endLine": 7, "endColumn": column + 6, "text": "workers"}],
+        },
+    ]
+    (run,) = json.loads(Path("a.sarif").read_text(encoding="utf-8"))["runs"]
+    regions = [each["fixes"][0]["artifactChanges"][0]["replacements"][0] for each in run["results"]]
+    assert [each["insertedContent"]["text"] for each in regions] == ["4", "workers"]
+    assert regions[1]["deletedRegion"] == {"startLine": 7, "startColumn": column, "endLine": 7, "endColumn": column + 6}

@@ -41,11 +41,13 @@ class Edit:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TextFix:
-    """Edits of a file that resolve a finding.  An unsafe fix may not be what the author wants."""
+    """Edits of a file that resolve a finding, with their places.  An unsafe fix may not be what the author wants."""
 
     title: str
     edits: tuple[Edit, ...]
     is_safe: bool
+    spans: tuple[Span, ...] = ()
+    """The replaced part of each edit."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from validators.field import FieldError, Fix, Repair
 from validators.lint import scalars
 from validators.lint.documents import Document
 from validators.lint.finding import Edit, TextFix
-from validators.lint.places import Entry, Place
+from validators.lint.places import Entry, Place, Span
 
 _ANCHOR = re.compile(r"&([^ \t\r\n]+)[ \t]*")
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9./_-]*", re.ASCII)
@@ -44,7 +44,11 @@ def text_fix(document: Document, error: FieldError) -> TextFix | None:
     written = chunk.text[start:end]
     text = _replacement(written, error.fix, is_json=chunk.is_json)
     is_safe = error.fix.is_safe and not _is_repeated(chunk.text, way)
-    return TextFix(error.fix.title, (Edit(chunk.base + start, chunk.base + end, text),), is_safe) if text else None
+    if not text:
+        return None
+    first, last = chunk.base + start, chunk.base + end
+    span = Span(*chunk.lines.position(first), *chunk.lines.position(last))
+    return TextFix(error.fix.title, (Edit(first, last, text),), is_safe, (span,))
 
 
 def _is_repeated(text: str, way: Iterable[Entry | Place]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from validators.lint.finding import Finding, Report
+from validators.lint.finding import Finding, Report, TextFix
 
 VERSION = 1
 
@@ -51,4 +51,13 @@ def finding_as_json(finding: Finding) -> dict[str, object]:
         if subject is None
         else {"apiVersion": subject.api_version, "kind": subject.kind, "namespace": subject.namespace, "name": subject.name},
         "docs": finding.docs,
+        "fix": None if finding.fix is None else _fix_as_json(finding.fix),
     }
+
+
+def _fix_as_json(fix: TextFix) -> dict[str, object]:
+    edits = [
+        {"line": span.line, "column": span.column, "endLine": span.end_line, "endColumn": span.end_column, "text": edit.text}
+        for span, edit in zip(fix.spans, fix.edits, strict=True)
+    ]
+    return {"title": fix.title, "safe": fix.is_safe, "edits": edits}

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from urllib.parse import quote
 
 from validators import rules
-from validators.lint.finding import UNREADABLE, Finding, Report
+from validators.lint.finding import UNREADABLE, Finding, Report, TextFix
 from validators.lint.fingerprint import Fingerprints
+from validators.lint.places import Span
 from validators.rules.base import Rule, Severity
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -76,7 +77,7 @@ def _rule(rule_id: str, rule: Rule | None) -> dict[str, object]:
 
 def _result(finding: Finding, number: int, fingerprint: str) -> dict[str, object]:
     field = f"{finding.field}: " if finding.field else ""
-    return {
+    result: dict[str, object] = {
         "ruleId": finding.rule,
         "ruleIndex": number,
         "level": _LEVELS[finding.severity],
@@ -84,23 +85,34 @@ def _result(finding: Finding, number: int, fingerprint: str) -> dict[str, object
         "locations": [_location(finding)],
         "partialFingerprints": {"musterFinding/v1": fingerprint},
     }
+    return result if finding.fix is None else result | {"fixes": [_fix(finding.file, finding.fix)]}
+
+
+def _fix(file: str, fix: TextFix) -> dict[str, object]:
+    replacements = [
+        {"deletedRegion": _region(span), "insertedContent": {"text": edit.text}} for span, edit in zip(fix.spans, fix.edits, strict=True)
+    ]
+    safety = "" if fix.is_safe else " (not safe)"
+    return {
+        "description": {"text": f"{fix.title}{safety}"},
+        "artifactChanges": [{"artifactLocation": _artifact(file), "replacements": replacements}],
+    }
 
 
 def _location(finding: Finding) -> dict[str, object]:
     span = finding.span
     physical = {
         "artifactLocation": _artifact(finding.file),
-        "region": {
-            "startLine": span.line,
-            "startColumn": span.column,
-            "endLine": span.end_line,
-            "endColumn": max(span.column, span.end_column),
-        },
+        "region": _region(span) | {"endColumn": max(span.column, span.end_column)},
     }
     if finding.document is None:
         return {"physicalLocation": physical}
     name = f"{finding.document}: {finding.field}" if finding.field else str(finding.document)
     return {"physicalLocation": physical, "logicalLocations": [{"fullyQualifiedName": name}]}
+
+
+def _region(span: Span) -> dict[str, int]:
+    return {"startLine": span.line, "startColumn": span.column, "endLine": span.end_line, "endColumn": span.end_column}
 
 
 def _artifact(file: str) -> dict[str, str]:

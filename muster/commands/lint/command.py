@@ -88,6 +88,8 @@ def lint(  # noqa: PLR0913 - one parameter an option
     if statistics and form != "text":
         raise click.UsageError("--statistics is for --format text: other formats have every finding")
     files = [report_output.output_of(each) for each in outputs]
+    # These formats have fixes.  Names of other objects that are similar are searched for only then.
+    settings = dataclasses.replace(settings, fixes=not {form, *(name for name, _ in files)}.isdisjoint({"json", "sarif"}))
     read, known = inputs.chosen(paths, objects, exclude, include)
     _check_fix(paths, files, fix=fix, diff=diff, unsafe=unsafe_fixes)
     if fix and against is not None:

@@ -79,11 +79,33 @@ def nearest() -> str:
         above = Path(*[os.pardir] * depth)
         if (each / files.YAML_NAME).is_file():
             return str(above / files.YAML_NAME)
-        if (each / files.TOML_NAME).is_file() and files.has_table(_text(str(above / files.TOML_NAME))):
+        if (each / files.TOML_NAME).is_file() and _has_table(str(above / files.TOML_NAME)):
             return str(above / files.TOML_NAME)
         if (each / ".git").exists():
             break
     return ""
+
+
+def _has_table(path: str) -> bool:
+    """Return whether a ``pyproject.toml`` has our table; one of another tool that cannot be read is a warning."""
+    from validators.lint import configuration as files
+
+    content, problem = b"", ""
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(_LARGEST + 1)
+        content.decode("utf-8")
+    except OSError as error:
+        problem = f"cannot be read: {(error.strerror or str(error)).lower()}"
+    except UnicodeDecodeError:
+        problem = "is not UTF-8"
+    if len(content) > _LARGEST:
+        problem = f"has more than {_LARGEST:,} bytes"
+    has_table = files.has_table(content.decode("utf-8-sig", "replace"))
+    if problem and not has_table:
+        command = click.get_current_context().command_path
+        click.echo(f"{command}: {path} {problem}; it is ignored, as no table tool.muster was seen in it", err=True)
+    return has_table
 
 
 def read(path: str) -> Configuration:

@@ -87,6 +87,7 @@ def test_json() -> None:
         "endColumn": 18,
         "document": {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "namespace": "training", "name": "bad"},
         "docs": "validators/rules/README.md#gang-minimum",
+        "fix": None,
     }
     assert (messages["findings"][2]["type"], messages["findings"][2]["document"]) == (None, None)
 

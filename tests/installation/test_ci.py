@@ -1,0 +1,179 @@
+"""The pre-commit hook and the GitHub Action, run on repositories as people have them.
+
+Muster is installed from a copy of the sources as pre-commit and the Action do it, without a network: its libraries and the build backend are
+linked from the environment of the tests.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.installation import environments
+from tests.installation.environments import ROOT
+from tests.muster.test_lint_repositories import MANIFESTS, REPOSITORIES
+from tests.sampling import WHOLE
+from tests.validators.lint.repositories import written
+
+pytestmark = pytest.mark.xdist_group("ci")
+HOOK = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))[0]
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="session")
+def offline(tmp_path_factory: pytest.TempPathFactory, wheel: Path) -> dict[str, str]:
+    """Variables with which pip installs the sources without a network."""
+    libraries = tmp_path_factory.mktemp("libraries")
+    for name in ("setuptools", *sorted(environments.installed_with(wheel, ""))):
+        environments.link(metadata.distribution(name), libraries)
+    home = tmp_path_factory.mktemp("home")
+    ours = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "PYTEST", "VIRTUAL"))}
+    pip = {"PIP_NO_INDEX": "1", "PIP_NO_DEPS": "1", "PIP_NO_BUILD_ISOLATION": "0", "PIP_IGNORE_INSTALLED": "1"}
+    git = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+    return ours | pip | git | {"PYTHONPATH": str(libraries), "HOME": str(home), "PRE_COMMIT_HOME": str(home / "cache")}
+
+
+@pytest.fixture(scope="session")
+def sources(tmp_path_factory: pytest.TempPathFactory, wheel: Path, offline: dict[str, str]) -> Path:
+    """Repository of Muster with one commit."""
+    top = tmp_path_factory.mktemp("muster")
+    shutil.copytree(wheel.parent / "sources", top, dirs_exist_ok=True, ignore=shutil.ignore_patterns("build", "*.egg-info"))
+    for name in (".pre-commit-hooks.yaml", "action.yml"):
+        shutil.copy(ROOT / name, top)
+    commit(top, offline)
+    return top
+
+
+def commit(top: Path, environment: Mapping[str, str]) -> None:
+    name = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+    for arguments in (("init", "-q", "."), ("add", "-A"), (*name, "commit", "-qm", "one")):
+        run("git", *arguments, folder=top, environment=environment)
+
+
+def run(*command: str, folder: Path, environment: Mapping[str, str]) -> str:
+    ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return ran.stdout
+
+
+@pytest.fixture(params=REPOSITORIES)
+def repository(request: pytest.FixtureRequest, tmp_path: Path, offline: dict[str, str]) -> tuple[str, Path]:
+    """Repository with its name."""
+    top = written(REPOSITORIES[request.param], tmp_path / "repository")
+    commit(top, offline)
+    return request.param, top
+
+
+def plant(name: str, top: Path) -> str:
+    """Misspell a reference; return the expected place of its finding."""
+    pod = MANIFESTS[name][1]
+    (top / pod).write_text(
+        (top / pod).read_text(encoding="utf-8").replace("podGroupName: workers", "podGroupName: worker"), encoding="utf-8"
+    )
+    return pod
+
+
+@pytest.fixture(scope="session")
+def configuration(tmp_path_factory: pytest.TempPathFactory, sources: Path, offline: dict[str, str]) -> Path:
+    """Configuration of pre-commit with the hook."""
+    file = tmp_path_factory.mktemp("configuration") / "hooks.yaml"
+    revision = run("git", "rev-parse", "HEAD", folder=sources, environment=offline).strip()
+    file.write_text(
+        yaml.safe_dump({"repos": [{"repo": str(sources), "rev": revision, "hooks": [{"id": "muster-lint"}]}]}), encoding="utf-8"
+    )
+    return file
+
+
+def hook(top: Path, environment: Mapping[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the hook on all files of a repository."""
+    command = [sys.executable, "-m", "pre_commit", *arguments, "muster-lint", "--all-files", "--verbose", "--color", "never"]
+    return subprocess.run(command, cwd=top, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_the_hook_passes_on_a_repository_and_finds_a_planted_mistake(
+    repository: tuple[str, Path], sources: Path, configuration: Path, offline: dict[str, str]
+) -> None:
+    """``try-repo`` installs Muster each time, ``run`` once: by default only one repository is tried."""
+    name, top = repository
+    by_run = ("run", "--config", str(configuration))
+    tried = ("try-repo", str(sources)) if WHOLE or name == "mono" else by_run
+    passed = hook(top, offline, *tried)
+    assert (passed.returncode, "no findings in " in passed.stdout) == (0, True), passed.stdout + passed.stderr
+    place = plant(name, top)
+    run("git", "add", "-A", folder=top, environment=offline)
+    failed = hook(top, offline, *(tried if WHOLE else by_run))
+    assert (failed.returncode, f"{place}:7:5: error scheduling-group-exists" in failed.stdout) == (1, True), failed.stdout + failed.stderr
+
+
+@pytest.mark.parametrize(
+    ("file", "runs"),
+    [
+        ("deploy/group.yaml", True),
+        ("group.yml", True),
+        ("base/kustomization.yaml", True),
+        ("chart/values.yaml", True),
+        ("pod.json", True),
+        ("jobs/compose-job.txt", False),
+        ("README.md", False),
+        ("web/package.json", False),
+        ("web/tsconfig.build.json", False),
+        (".github/workflows/lint.yml", False),
+        ("web/node_modules/x/a.yaml", False),
+        ("docker-compose.override.yml", False),
+        ("my-package.json", True),
+    ],
+)
+def test_the_hook_runs_for_files_that_can_be_manifests(file: str, runs: bool) -> None:
+    assert runs is bool(re.search(HOOK["files"], file) and not re.search(HOOK["exclude"], file))
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory: pytest.TempPathFactory, sources: Path, offline: dict[str, str]) -> Path:
+    """Folder of the runner in which the first step of the Action has installed Muster."""
+    folder = tmp_path_factory.mktemp("runner")
+    ran = step(0, {"python": sys.executable}, folder, sources, offline)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return folder
+
+
+def step(number: int, inputs: dict[str, str], temporary: Path, folder: Path, environment: Mapping[str, str]) -> Any:
+    """Run a step of the Action in *folder* as a runner does: expressions are replaced, and bash stops at the first error."""
+    given = {name: each["default"] for name, each in ACTION["inputs"].items()} | inputs
+    values = {f"inputs.{name}": value for name, value in given.items()}
+    values |= {"github.action_path": str(folder), "runner.temp": str(temporary)}
+    wanted = ACTION["runs"]["steps"][number]
+    assert "${{" not in wanted["run"]
+    variables = {name: re.sub(r"\$\{\{ (\S+) \}\}", lambda match: values[match[1]], text) for name, text in wanted["env"].items()}
+    shell = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", wanted["run"]]
+    return subprocess.run(shell, cwd=folder, env=dict(environment) | variables, capture_output=True, text=True, check=False)
+
+
+def test_the_action_annotates_the_planted_mistake(repository: tuple[str, Path], installed: Path, offline: dict[str, str]) -> None:
+    name, top = repository
+    clean = step(1, {}, installed, top, offline)
+    assert (clean.returncode, "::error" in clean.stdout) == (0, False), clean.stdout + clean.stderr
+    place = plant(name, top)
+    found = step(1, {"sarif": "muster.sarif", "options": "--quiet\n--fail-on=never\n"}, installed, top, offline)
+    assert (found.returncode, found.stdout) == (0, ""), found.stderr
+    assert f'"uri": "{place}"' in (top / "muster.sarif").read_text(encoding="utf-8")
+    failed = step(1, {"paths": "\n".join(MANIFESTS[name])}, installed, top, offline)
+    assert failed.returncode == 1
+    assert failed.stdout.startswith(f"::error file={place},line=7,endLine=7,col=5,")
+
+
+@pytest.mark.parametrize("paths", ["$(touch stolen)", "`touch stolen`", "'; touch stolen; '", "--version"])
+def test_inputs_of_the_action_are_not_run(paths: str, tmp_path: Path, installed: Path, offline: dict[str, str]) -> None:
+    ran = step(1, {"paths": paths}, installed, tmp_path, offline)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "must be a file or a directory that exists" in ran.stderr
+    assert not (tmp_path / "stolen").exists()
