@@ -6,6 +6,7 @@
 # make soak              run every random test with all its examples (`make test` runs a sample); then create and delete groups on a
 #                        real API server for ten minutes: the sidecar's memory must not grow, and no object must be left behind
 # make docs    write the generated pages: the page of rules and docs/reference
+# make manifests         render deploy/ from the chart; helm is built by make cluster-assets
 # make docs-site         build the site of docs/ into site/; a dead link or any other warning is an error
 # make clean   remove all files that the other targets created in this tree
 # make cluster-assets    build etcd, kubectl and Kubernetes for tests/cluster, and helm and kubeconform, once, into a cache; prints the folder
@@ -20,7 +21,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # More than the cores: tests on a control plane mostly wait.
 JOBS ?= 5
 
-.PHONY: demo test lint bench bench-cluster soak docs docs-site cluster-assets install dev clean
+.PHONY: demo test lint bench bench-cluster soak docs manifests docs-site cluster-assets install dev clean
 .DELETE_ON_ERROR:
 
 demo: install
@@ -46,6 +47,9 @@ soak: dev
 
 docs: install
 	@$(BIN)/python -m muster.document
+
+manifests: dev
+	@$(BIN)/python -m tests.deploy.rendered
 
 docs-site: dev
 	@$(BIN)/zensical build --strict

@@ -69,10 +69,12 @@ class Installed:
         plane.companions.append(self.server)
         shutil.copytree(DEPLOY, self.tree, ignore=shutil.ignore_patterns("certs"))
         self.issue()
-        self.objects: tuple[Manifest, ...] = tuple(
-            filter(None, yaml.safe_load_all(plane.kubectl("kustomize", str(self.overlay), check=True).stdout))
-        )
+        self.objects: tuple[Manifest, ...] = tuple(filter(None, yaml.safe_load_all(self.manifests())))
         self._account = Path()
+
+    def manifests(self) -> str:
+        """Return the manifests of the overlay, as YAML."""
+        return self.plane.kubectl("kustomize", str(self.overlay), check=True).stdout
 
     def issue(self, *arguments: str) -> None:
         """A certificate for the Service, as docs/operate/webhooks.md says, and for the loopback."""
@@ -130,7 +132,7 @@ class Installed:
         """Start the server as the Deployment would, with the rights of its ServiceAccount, and wait until it is ready."""
         if not self._account.is_file():
             self._account = self.plane.service_account(ACCOUNT, NAMESPACE)
-        (deployment,) = (each for each in self.objects if each["kind"] == "Deployment")
+        (deployment,) = (each for each in self.objects if (each["kind"], each["metadata"]["name"]) == ("Deployment", ACCOUNT))
         (container,) = deployment["spec"]["template"]["spec"]["containers"]
         here = {
             "--bind": f"127.0.0.1:{self.port}",
@@ -184,9 +186,11 @@ class Installed:
 
 
 @contextlib.contextmanager
-def installed(plane: ControlPlane, folder: Path, overlay: str = "issued", options: tuple[str, ...] = ()) -> Iterator[Installed]:
+def installed(
+    plane: ControlPlane, folder: Path, overlay: str = "issued", options: tuple[str, ...] = (), kind: type[Installed] = Installed
+) -> Iterator[Installed]:
     """The webhooks of *overlay* installed on *plane*, served and in effect."""
-    created = Installed(plane, folder, overlay, options)
+    created = kind(plane, folder, overlay, options)
     try:
         created.apply()
         created.start()

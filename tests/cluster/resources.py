@@ -19,6 +19,7 @@ RESOURCES: dict[str, tuple[str, str, bool]] = {
     "ServiceAccount": ("v1", "serviceaccounts", True),
     "Job": ("batch/v1", "jobs", True),
     "Deployment": ("apps/v1", "deployments", True),
+    "NetworkPolicy": ("networking.k8s.io/v1", "networkpolicies", True),
     "Lease": ("coordination.k8s.io/v1", "leases", True),
     "PodDisruptionBudget": ("policy/v1", "poddisruptionbudgets", True),
     "PersistentVolumeClaim": ("v1", "persistentvolumeclaims", True),

@@ -67,7 +67,9 @@ def test_every_mode_has_a_role_that_is_bound(mode):
     name = f"muster-sidecar-{mode}"
     bound = [each for each in RIGHTS if each["kind"] == "ClusterRoleBinding" and each["roleRef"]["name"] == name]
 
-    assert [{"kind": "ServiceAccount", "name": "muster-sidecar"}] == [subject for each in bound for subject in each["subjects"]]
+    assert [{"kind": "ServiceAccount", "name": "muster-sidecar", "namespace": "muster-system"}] == [
+        subject for each in bound for subject in each["subjects"]
+    ]
     assert role(name)
 
 

@@ -1,0 +1,164 @@
+{{- define "muster.image" -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end }}
+
+{{- define "muster.labels" -}}
+app.kubernetes.io/name: {{ . }}
+app.kubernetes.io/part-of: muster
+{{- end }}
+
+{{/* Labels of a webhook configuration. */}}
+{{- define "muster.configurationLabels" -}}
+app.kubernetes.io/component: configuration
+app.kubernetes.io/part-of: muster
+{{- end }}
+
+{{- define "muster.binding" -}}
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata:
+  name: {{ .role }}
+  labels:
+    app.kubernetes.io/part-of: muster
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: ClusterRole
+  name: {{ .role }}
+subjects:
+  - kind: ServiceAccount
+    name: {{ .account }}
+    namespace: {{ .namespace }}
+{{- end }}
+
+{{/* Security of a pod: it satisfies the Pod Security Standard "restricted". */}}
+{{- define "muster.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+seccompProfile:
+  type: RuntimeDefault
+{{- end }}
+
+{{- define "muster.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: [ALL]
+{{- end }}
+
+{{- define "muster.probes" -}}
+startupProbe:
+  httpGet:
+    path: /healthz
+    port: probes
+  periodSeconds: 1
+  failureThreshold: 60
+livenessProbe:
+  httpGet:
+    path: /healthz
+    port: probes
+  periodSeconds: 10
+  timeoutSeconds: 5
+  failureThreshold: 6
+readinessProbe:
+  httpGet:
+    path: /readyz
+    port: probes
+  periodSeconds: 5
+  timeoutSeconds: 3
+  failureThreshold: 2
+{{- end }}
+
+{{/* Where the pods of a Deployment may run, and what the image needs. */}}
+{{- define "muster.placement" -}}
+{{- with .nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* Replicas on different nodes where that is possible. */}}
+{{- define "muster.antiAffinity" -}}
+podAntiAffinity:
+  preferredDuringSchedulingIgnoredDuringExecution:
+    - weight: 100
+      podAffinityTerm:
+        topologyKey: kubernetes.io/hostname
+        labelSelector:
+          matchLabels:
+            app.kubernetes.io/name: {{ . }}
+{{- end }}
+
+{{/* The part of a webhook that all have: of the root, the mode of enforcement of the namespaces ("" for those without a label), and the path. */}}
+{{- define "muster.webhookClient" -}}
+clientConfig:
+  service:
+    name: muster-webhook
+    namespace: {{ .root.Release.Namespace }}
+    path: {{ .path }}{{ with .mode }}/{{ . }}{{ end }}
+    port: 443
+  {{- with .root.Values.certificate.caBundle }}
+  caBundle: {{ . }}
+  {{- end }}
+{{- end }}
+
+{{- define "muster.namespaces" -}}
+matchExpressions:
+  - key: kubernetes.io/metadata.name
+    operator: NotIn
+    values: {{ concat (list .root.Release.Namespace) .root.Values.webhooks.exemptNamespaces | uniq | toJson }}
+  - key: muster.dev/enforcement
+    {{- if .mode }}
+    operator: In
+    values: [{{ .mode }}]
+    {{- else }}
+    operator: NotIn
+    values: [deny, warn, audit]
+    {{- end }}
+{{- end }}
+
+{{/* An annotation by which cert-manager writes caBundle. */}}
+{{- define "muster.injectCA" -}}
+{{- if eq .Values.certificate.source "cert-manager" }}
+annotations:
+  cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/muster-webhook
+{{- end }}
+{{- end }}
+
+{{/* Kinds that the modes place and ungate read. */}}
+{{- define "muster.watchedByPlacement" -}}
+# Watched once an object needs them: see docs/operate/sidecar.md.
+- apiGroups: [""]
+  resources: [namespaces, persistentvolumeclaims, persistentvolumes, services, replicationcontrollers]
+  verbs: [list, watch]
+- apiGroups: [storage.k8s.io]
+  resources: [storageclasses, csinodes, csidrivers, volumeattachments, csistoragecapacities]
+  verbs: [list, watch]
+- apiGroups: [resource.k8s.io]
+  resources: [resourceclaims, resourceslices, deviceclasses, devicetaintrules]
+  verbs: [list, watch]
+- apiGroups: [apps]
+  resources: [replicasets, statefulsets]
+  verbs: [list, watch]
+- apiGroups: [scheduling.k8s.io]
+  resources: [workloads, priorityclasses]
+  verbs: [list, watch]
+{{- end }}
+
+{{- define "muster.metricsIngress" -}}
+{{- with .Values.networkPolicy.metricsFrom }}
+- from:
+    - namespaceSelector:
+        matchExpressions:
+          - key: kubernetes.io/metadata.name
+            operator: In
+            values: {{ toJson . }}
+  ports:
+    - port: probes
+      protocol: TCP
+{{- end }}
+{{- end }}

@@ -1,0 +1,77 @@
+"""Manifests of ``deploy/`` that are rendered from the chart: ``python -m tests.deploy.rendered`` writes them.
+
+helm is built by ``make cluster-assets``.  A manifest has the comments of its template; its objects are in the order of helm.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from tests.cluster import go_tools
+from tests.cluster.programs import MissingError
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+CHART = DEPLOY / "chart"
+NAMESPACE = "muster-system"
+ALL_MODES = "sidecar.modes={validate,place,ungate,preempt,protect}"
+SECONDS = 60
+FILES: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "base/rbac.yaml": ("webhooks/rbac.yaml", ()),
+    "base/deployment.yaml": ("webhooks/deployment.yaml", ()),
+    "base/service.yaml": ("webhooks/service.yaml", ()),
+    "base/webhooks.yaml": ("webhooks/webhooks.yaml", ()),
+    "overlays/pods/webhooks.yaml": ("webhooks/pods.yaml", ("webhooks.pods=true",)),
+    "components/cert-manager/certificate.yaml": ("webhooks/certificate.yaml", ("certificate.source=cert-manager",)),
+    "components/network-policy/webhooks.yaml": ("webhooks/network-policy.yaml", ("networkPolicy.enabled=true",)),
+    "components/network-policy/sidecar.yaml": ("sidecar/network-policy.yaml", ("networkPolicy.enabled=true", "sidecar.enabled=true")),
+    "components/prometheus/monitors.yaml": ("prometheus/monitors.yaml", ("prometheus.monitors=true", "sidecar.enabled=true")),
+    "components/prometheus/alerts.yaml": ("prometheus/alerts.yaml", ("prometheus.alerts=true", "sidecar.enabled=true")),
+    "sidecar/rbac.yaml": ("sidecar/rbac.yaml", ("sidecar.enabled=true", ALL_MODES)),
+    "sidecar/deployment.yaml": ("sidecar/deployment.yaml", ("sidecar.enabled=true",)),
+    "sidecar/ungate.yaml": ("sidecar/ungate.yaml", ("sidecar.enabled=true", ALL_MODES)),
+}
+"""Each manifest, with its template and the values that differ from those of the chart."""
+DEMO = DEPLOY.parent / "muster" / "commands" / "demo" / "data" / "cluster"
+COPIES = {"base/rbac.yaml": "webhook-rbac.yaml", "base/webhooks.yaml": "webhooks.yaml", "sidecar/rbac.yaml": "sidecar-rbac.yaml"}
+"""Manifests that the demonstration of the installed package needs, with their names in its data."""
+
+
+def template(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run ``helm template`` on the chart.  Raises MissingError if helm was not built."""
+    command = [go_tools.find("helm"), "template", "muster", CHART, "--namespace", NAMESPACE, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS)
+
+
+def render(name: str) -> str:
+    """Return the content of the manifest *name*, a key of FILES.  Raises MissingError, and RuntimeError if helm refuses the chart."""
+    source, values = FILES[name]
+    done = template("--show-only", f"templates/{source}", *(part for each in values for part in ("--set", each)))
+    if done.returncode:
+        raise RuntimeError(done.stderr.strip())
+    documents = re.split(r"^---\n# Source: \S+\n", done.stdout, flags=re.MULTILINE)
+    text = "---\n".join(each.strip("\n") + "\n" for each in documents if each.strip())
+    return f"# Rendered from deploy/chart/templates/{source} by `make manifests`.\n{text}"
+
+
+def main() -> int:
+    """Write all manifests; 2 if helm is missing."""
+    try:
+        for name in FILES:
+            path = DEPLOY / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(render(name), encoding="utf-8")
+        for name, copy in COPIES.items():
+            shutil.copyfile(DEPLOY / name, DEMO / copy)
+    except MissingError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

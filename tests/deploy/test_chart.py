@@ -1,0 +1,240 @@
+"""The Helm chart: its values, and the manifests of ``deploy/`` that are rendered from it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import subprocess
+
+import pytest
+import yaml
+
+from tests.cluster import go_tools
+from tests.cluster.conftest import available
+from tests.deploy import rendered
+
+CONFIGURATIONS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+SIDECAR = ("sidecar.enabled=true",)
+EVERYTHING = (
+    "webhooks.pods=true",
+    "certificate.source=cert-manager",
+    "sidecar.enabled=true",
+    rendered.ALL_MODES,
+    "prometheus.monitors=true",
+    "prometheus.alerts=true",
+    "networkPolicy.enabled=true",
+    "networkPolicy.metricsFrom={monitoring}",
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def helm():
+    return available(lambda: go_tools.find("helm"))
+
+
+def helm_template(*values):
+    return rendered.template(*(part for each in values for part in ("--set", each)))
+
+
+def objects(*values):
+    """Return the objects of the chart with these values, by kind and name."""
+    done = helm_template(*values)
+    assert 0 == done.returncode, done.stderr
+    found = [each for each in yaml.safe_load_all(done.stdout) if each]
+    assert len(found) == len({(each["kind"], each["metadata"]["name"]) for each in found})
+    return {(each["kind"], each["metadata"]["name"]): each for each in found}
+
+
+def container(name, *values):
+    spec = objects(*values)["Deployment", name]["spec"]["template"]["spec"]
+    (result,) = spec["containers"]
+    return spec, result
+
+
+@pytest.mark.parametrize("name", list(rendered.FILES))
+def test_a_manifest_is_that_of_the_chart(name):
+    assert rendered.render(name) == (rendered.DEPLOY / name).read_text(encoding="utf-8"), "run `make manifests`"
+
+
+@pytest.mark.parametrize(("name", "copy"), rendered.COPIES.items())
+def test_the_demonstration_installs_the_same(name, copy):
+    assert (rendered.DEPLOY / name).read_bytes() == (rendered.DEMO / copy).read_bytes(), "run `make manifests`"
+
+
+def test_helm_finds_nothing_to_improve(helm):
+    done = subprocess.run([helm, "lint", "--strict", rendered.CHART], capture_output=True, text=True, check=False)
+
+    assert 0 == done.returncode, done.stdout
+
+
+def test_it_is_rendered_the_same_each_time():
+    """A certificate that is made while rendering would change with each upgrade."""
+    assert helm_template(*EVERYTHING).stdout == helm_template(*reversed(EVERYTHING)).stdout
+
+
+def test_all_objects_say_what_they_belong_to_and_where_they_are():
+    cluster_scoped = {"ClusterRole", "ClusterRoleBinding", *CONFIGURATIONS}
+    cluster_scoped |= {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
+    for (kind, _), each in objects(*EVERYTHING).items():
+        assert "muster" == each["metadata"]["labels"]["app.kubernetes.io/part-of"]
+        assert (kind in cluster_scoped) == ("namespace" not in each["metadata"])
+
+
+def test_the_defaults_of_the_values_satisfy_the_schema_and_all_of_them_are_in_it():
+    values = yaml.safe_load((rendered.CHART / "values.yaml").read_text(encoding="utf-8"))
+    schema = json.loads((rendered.CHART / "values.schema.json").read_text(encoding="utf-8"))
+
+    assert values.keys() == schema["properties"].keys() - {"global"}
+    for name, part in values.items():
+        if isinstance(part, dict):
+            assert part.keys() == schema["properties"][name]["properties"].keys()
+
+
+@pytest.mark.parametrize(
+    ("value", "field"),
+    [
+        pytest.param("webhook.replicas=2", "webhook", id="a section that does not exist"),
+        pytest.param("webhooks.replica=2", "replica", id="a value that does not exist"),
+        pytest.param("webhooks.replicas=0", "replicas", id="no replica"),
+        pytest.param("webhooks.enforcement=dryrun", "enforcement", id="a mode"),
+        pytest.param("webhooks.failurePolicy=fail", "failurePolicy", id="case"),
+        pytest.param("webhooks.timeoutSeconds=2", "timeoutSeconds", id="less than the server needs to answer"),
+        pytest.param("webhooks.timeoutSeconds=31", "timeoutSeconds", id="more than the API server waits"),
+        pytest.param("webhooks.env.PATH=/", "PATH", id="a variable that is no setting"),
+        pytest.param("certificate.source=helm", "source", id="a source"),
+        pytest.param("certificate.caBundle=-----BEGIN", "caBundle", id="PEM instead of base64"),
+        pytest.param("certificate.certManager.issuerRef.kind=ClusterIssuer", "issuerRef", id="an issuer without a name"),
+        pytest.param("sidecar.modes={place,bind}", "modes", id="a mode of the sidecar"),
+        pytest.param("sidecar.modes={}", "modes", id="no mode of the sidecar"),
+    ],
+)
+def test_a_bad_value_is_refused_with_its_name(value, field):
+    done = helm_template(value)
+
+    assert 0 != done.returncode
+    assert field in done.stderr
+
+
+@pytest.mark.parametrize("values", [(), ("webhooks.pods=true",)], ids=["groups", "pods"])
+def test_a_ca_is_in_every_entry(values):
+    bundle = base64.b64encode(b"-----BEGIN CERTIFICATE-----").decode()
+    found = objects(*values, f"certificate.caBundle={bundle}")
+    bundles = {
+        entry["clientConfig"]["caBundle"] for (kind, _), each in found.items() if kind in CONFIGURATIONS for entry in each["webhooks"]
+    }
+
+    assert {bundle} == bundles
+
+
+def test_cert_manager_writes_the_ca_of_the_certificate_that_the_server_reads():
+    found = objects("certificate.source=cert-manager", "webhooks.pods=true", "certificate.secretName=mine")
+    certificate = found["Certificate", "muster-webhook"]["spec"]
+    spec, _ = container("muster-webhook", "certificate.source=cert-manager", "certificate.secretName=mine")
+
+    assert ("mine", ["muster-webhook.muster-system.svc"]) == (certificate["secretName"], certificate["dnsNames"])
+    assert "mine" == next(each["secret"]["secretName"] for each in spec["volumes"] if each["name"] == "certs")
+    assert ("Issuer", certificate["issuerRef"]["name"]) in found
+    injected = {
+        each["metadata"]["annotations"]["cert-manager.io/inject-ca-from"] for (kind, _), each in found.items() if kind in CONFIGURATIONS
+    }
+    assert {"muster-system/muster-webhook"} == injected
+    assert all("caBundle" not in entry["clientConfig"] for kind in CONFIGURATIONS for entry in found[kind, "muster"]["webhooks"])
+
+
+def test_an_issuer_of_the_user_replaces_that_of_the_chart():
+    values = ("certificate.source=cert-manager", "certificate.certManager.issuerRef.name=ours")
+    found = objects(*values, "certificate.certManager.issuerRef.kind=ClusterIssuer")
+
+    assert {"kind": "ClusterIssuer", "name": "ours"} == found["Certificate", "muster-webhook"]["spec"]["issuerRef"]
+    assert not [kind for kind, _ in found if kind == "Issuer"]
+
+
+@pytest.mark.parametrize(("mode", "policy"), [("deny", "Fail"), ("warn", "Ignore"), ("audit", "Ignore")])
+def test_a_mode_that_refuses_nothing_does_not_depend_on_the_server(mode, policy):
+    found = objects(f"webhooks.enforcement={mode}")
+    _, own = container("muster-webhook", f"webhooks.enforcement={mode}")
+
+    policies = {entry["failurePolicy"] for kind in CONFIGURATIONS for entry in found[kind, "muster"]["webhooks"][:1]}
+    assert {policy} == policies
+    assert {"Fail"} == {entry["failurePolicy"] for kind in CONFIGURATIONS for entry in found[kind, "muster"]["webhooks"][1:2]}
+    assert (mode != "deny") == (f"--enforcement={mode}" in own["args"])
+
+
+def test_exempt_namespaces_and_the_timeout_are_those_of_every_entry():
+    found = objects("webhooks.exemptNamespaces={kube-system,rook-ceph}", "webhooks.timeoutSeconds=5", "webhooks.failurePolicy=Ignore")
+    for kind in CONFIGURATIONS:
+        for entry in found[kind, "muster"]["webhooks"]:
+            assert ["muster-system", "kube-system", "rook-ceph"] == entry["namespaceSelector"]["matchExpressions"][0]["values"]
+            assert ("Ignore", 5) == (entry["failurePolicy"], entry["timeoutSeconds"])
+
+
+@pytest.mark.parametrize(("name", "section"), [("muster-webhook", "webhooks"), ("muster-sidecar", "sidecar")])
+def test_replicas_image_settings_and_placement_are_set(name, section):
+    values = (
+        *SIDECAR,
+        "image.repository=registry.example/muster",
+        "image.tag=v2",
+        "image.pullPolicy=Always",
+        "imagePullSecrets={pull}",
+        f"{section}.replicas=5",
+        f"{section}.env.MUSTER_LOG_LEVEL=debug",
+        f"{section}.nodeSelector.pool=infra",
+        f"{section}.tolerations[0].operator=Exists",
+        f"{section}.resources.limits.memory=2Gi",
+    )
+    spec, own = container(name, *values)
+
+    assert 5 == objects(*values)["Deployment", name]["spec"]["replicas"]
+    assert ("registry.example/muster:v2", "Always", [{"name": "pull"}]) == (own["image"], own["imagePullPolicy"], spec["imagePullSecrets"])
+    assert {"name": "MUSTER_LOG_LEVEL", "value": "debug"} in own["env"]
+    assert ({"pool": "infra"}, [{"operator": "Exists"}]) == (spec["nodeSelector"], spec["tolerations"])
+    assert "2Gi" == own["resources"]["limits"]["memory"]
+
+
+@pytest.mark.parametrize("modes", [("validate",), ("protect", "validate"), ("ungate", "preempt"), ("place", "preempt")])
+def test_a_mode_that_is_off_has_no_role(modes):
+    found = objects(*SIDECAR, f"sidecar.modes={{{','.join(modes)}}}")
+    _, own = container("muster-sidecar", *SIDECAR, f"sidecar.modes={{{','.join(modes)}}}")
+
+    roles = {name for kind, name in found if kind == "ClusterRole" and name.startswith("muster-sidecar")}
+    assert {"muster-sidecar", *(f"muster-sidecar-{mode}" for mode in modes)} == roles
+    assert roles == {each["roleRef"]["name"] for (kind, name), each in found.items() if kind == "ClusterRoleBinding" and name in roles}
+    assert ("ungate" in modes) == (("ValidatingAdmissionPolicy", "muster-sidecar-ungate") in found)
+    assert f"--mode={','.join(modes)}" in own["args"]
+
+
+def test_a_component_that_is_off_leaves_nothing_behind():
+    assert not [key for key in objects(*SIDECAR, "webhooks.enabled=false", *EVERYTHING[1:2], *EVERYTHING[4:]) if "webhook" in key[1]]
+    assert not [key for key in objects() if "sidecar" in key[1]]
+
+
+def test_only_the_webhooks_port_and_prometheus_pass_the_network_policy():
+    found = objects(*SIDECAR, "networkPolicy.enabled=true", "networkPolicy.metricsFrom={monitoring}")
+    webhook, sidecar = (found["NetworkPolicy", f"muster-{name}"]["spec"] for name in ("webhook", "sidecar"))
+
+    assert [{"port": "webhook", "protocol": "TCP"}] == webhook["ingress"][0]["ports"]
+    assert webhook["ingress"][1:] == sidecar["ingress"]
+    (rule,) = sidecar["ingress"]
+    assert [{"port": "probes", "protocol": "TCP"}] == rule["ports"]
+    assert ["monitoring"] == rule["from"][0]["namespaceSelector"]["matchExpressions"][0]["values"]
+    closed = objects(*SIDECAR, "networkPolicy.enabled=true")["NetworkPolicy", "muster-sidecar"]["spec"]
+    assert (["Ingress"], None) == (closed["policyTypes"], closed.get("ingress"))
+
+
+@pytest.mark.parametrize(("values", "want"), [((), "certificate.caBundle is empty"), (("certificate.caBundle=QUE=",), "")])
+def test_the_notes_say_what_is_missing(helm, values, want):
+    flags = [part for each in values for part in ("--set", each)]
+    command = [helm, "install", "muster", rendered.CHART, "--namespace", rendered.NAMESPACE, "--dry-run=client", *flags]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={"HOME": "/nonexistent", "PATH": ""})
+
+    assert 0 == done.returncode, done.stderr
+    assert want in done.stdout
+    assert bool(want) == ("caBundle is empty" in done.stdout)
+
+
+def test_the_chart_has_the_version_of_the_program():
+    chart = yaml.safe_load((rendered.CHART / "Chart.yaml").read_text(encoding="utf-8"))
+    project = (rendered.DEPLOY.parent / "pyproject.toml").read_text(encoding="utf-8")
+
+    assert f'\nversion = "{chart["appVersion"]}"\n' in project
+    assert chart["version"] == chart["appVersion"]
