@@ -91,10 +91,10 @@ def with_claims(objects: Iterable[Json], *, local: int = 0) -> Iterator[Json]:
         yield {**each, "spec": {**each["spec"], "volumes": volumes}}
 
 
-def with_devices(objects: Iterable[Json], count: int, requested: int = 1) -> Iterator[Json]:
+def with_devices(objects: Iterable[Json], count: int, requested: int = 1, *, created: bool = False) -> Iterator[Json]:
     """Yield *objects* with *count* devices on each node, and a claim to *requested* of them for each pending pod.
 
-    The devices have the attributes and capacities that drivers of GPUs publish.
+    The devices have the attributes and capacities that drivers of GPUs publish.  The claims come from a template, or are *created*.
     """
     api = "resource.k8s.io/v1"
     selector = f"device.driver == '{DRIVER}' && device.capacity['{DRIVER}'].memory.compareTo(quantity('40Gi')) >= 0"
@@ -106,12 +106,17 @@ def with_devices(objects: Iterable[Json], count: int, requested: int = 1) -> Ite
     }
     request = {"name": "gpu", "exactly": {"deviceClassName": "gpu", "count": requested}}
     claim = {"devices": {"requests": [request]}}
-    yield {"apiVersion": api, "kind": "ResourceClaimTemplate", "metadata": _meta("gpu"), "spec": {"spec": claim}}
+    if not created:
+        yield {"apiVersion": api, "kind": "ResourceClaimTemplate", "metadata": _meta("gpu"), "spec": {"spec": claim}}
     for each in objects:
+        name = each["metadata"]["name"]
         if each["kind"] == "Node":
-            yield _slice(each["metadata"]["name"], count)
+            yield _slice(name, count)
         elif each["kind"] == "Pod" and "nodeName" not in each["spec"]:
-            each["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimTemplateName": "gpu"}]
+            if created:
+                yield {"apiVersion": api, "kind": "ResourceClaim", "metadata": _meta(name), "spec": claim}
+            source = {"resourceClaimName": name} if created else {"resourceClaimTemplateName": "gpu"}
+            each["spec"]["resourceClaims"] = [{"name": "gpu", **source}]
         yield each
 
 
