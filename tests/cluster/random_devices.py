@@ -21,6 +21,8 @@ SHARED = ("shared", "group", "given")
 CLUSTER = ("taints", "rules", "by-device", "used", "missing")
 """Features of the published devices."""
 FEATURES = (*CLAIMS, *SHARED, *CLUSTER)
+COUNTED = ("exact", "selector", "extended", "taints", "rules", "used", "missing")
+"""Features with which devices can be interchangeable."""
 NAMESPACE_LABELS = {"resource.kubernetes.io/admin-access": "true"}
 _TIME = "2026-08-01T00:00:00Z"
 
@@ -263,6 +265,12 @@ class DeviceDrawing(Drawing):
             resources = each["spec"]["containers"][0]["resources"]
             resources["requests"][resource] = amount
             resources.setdefault("limits", {})[resource] = amount
+
+
+class CountedDrawing(DeviceDrawing):
+    """One cluster whose devices are mostly interchangeable on each node, so that `simulate` counts them like other resources."""
+
+    drawn_from = COUNTED
 
 
 def _is_of(spec: Manifest, rack: str) -> bool:

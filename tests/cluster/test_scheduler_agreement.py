@@ -8,7 +8,7 @@ import pytest
 
 from tests.cluster.conftest import clean, new_namespace
 from tests.cluster.random_clusters import Drawing
-from tests.cluster.random_devices import NAMESPACE_LABELS, DeviceDrawing
+from tests.cluster.random_devices import NAMESPACE_LABELS, CountedDrawing, DeviceDrawing
 from tests.cluster.scheduler_agreement import begin, build, differs, observed, present
 from tests.cluster.volumes import Provisioner
 from tests.sampling import every
@@ -68,3 +68,8 @@ def test_random_clusters_with_volumes(plane, seed, record_property):
 @pytest.mark.parametrize("seed", every(50, range(200)))
 def test_random_clusters_with_devices(plane, seed, record_property):
     agrees(plane, seed, record_property, drawing=DeviceDrawing, labels=NAMESPACE_LABELS)
+
+
+@pytest.mark.parametrize("seed", every(50, range(200)))
+def test_random_clusters_with_interchangeable_devices(plane, seed, record_property):
+    agrees(plane, seed, record_property, drawing=CountedDrawing, labels=NAMESPACE_LABELS)
