@@ -158,11 +158,12 @@ def _shown(own: OwnRoots, opened: Open, trees: Listed[tuple[CardLine, ...]]) -> 
 
 def _sections(found: Content) -> Iterator[tuple[str, str]]:
     """Yield anchor and title of each section that is not empty."""
+    own = found.own.cards or found.own.trees.shown
     filled = {
-        "path": ("At PATH", found.own.cards or found.own.trees.shown),
-        "open": ("Not placed, and why", found.open.cards or found.open.briefs.shown),
+        "path": ("At PATH", own),
+        "open": ("Other roots, not placed" if own else "Not placed, and why", found.open.cards or found.open.briefs.shown),
         "cluster": ("The cluster", True),
-        "placed": ("Placed", found.trees.shown or found.alone),
+        "placed": ("Other roots, placed" if own else "Placed", found.trees.shown or found.alone),
         "leaving": ("Evictions", found.leaving.shown),
         "pending": ("Pods without a node", found.pending.shown),
         "fragmentation": ("Largest gangs", found.fragments.shown),

@@ -7,7 +7,7 @@ import json
 import pytest
 from kubernetes import config
 
-from apiserver.connect import ConnectError, configuration, service_account
+from apiserver.connect import ConnectError, configuration, current_context, service_account
 
 
 def kubeconfig(path, *hosts):
@@ -125,3 +125,19 @@ def test_a_kubeconfig_that_does_not_exist_is_named(tmp_path, monkeypatch):
         configuration()
     kubeconfig(tmp_path / "b", "host")
     configuration(f"{tmp_path / 'a'}:{tmp_path / 'b'}")
+
+
+def test_the_current_context_has_a_name(tmp_path, monkeypatch):
+    file = kubeconfig(tmp_path / "config", "a", "b")
+    assert "a" == current_context(file)
+    monkeypatch.setenv("KUBECONFIG", file)
+    assert "a" == current_context()
+
+
+def test_a_pod_has_no_context(pod):
+    assert "" == current_context()
+
+
+def test_an_unusable_kubeconfig_has_no_context(tmp_path):
+    (tmp_path / "config").write_text("[]")
+    assert ["", ""] == [current_context(str(tmp_path / name)) for name in ("config", "nowhere")]
