@@ -23,6 +23,7 @@ from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.wire_devices import DeviceToleration
 from scheduler_core.plugins.devices.selection import AllocationError, Selection
 from scheduler_core.plugins.devices.tolerations import tolerated
+from validators.model.meta import replaced
 
 _MOST = 4
 """Maximum number of rows."""
@@ -131,7 +132,7 @@ def _pods(snapshot: ClusterSnapshot, objects: DeviceObjects, table: NodeTable, r
         key = pod.shape.serial, tuple(sorted(more.items()))
         if key not in shapes:
             shapes[key] = dataclasses.replace(pod.shape, serial=serial + len(shapes), requests=(*others, *key[1]))
-        yield dataclasses.replace(pod, shape=shapes[key])
+        yield replaced(pod, shape=shapes[key])
 
 
 def _used(

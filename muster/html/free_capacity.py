@@ -17,6 +17,7 @@ from scheduler_core.model.entity import Entity
 from scheduler_core.model.nodes import Ints
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
+from validators.model.meta import replaced
 
 _TRIED = (Status.UNSCHEDULABLE, Status.UNRESOLVABLE)
 
@@ -105,5 +106,5 @@ def _remaining(entity: Entity, node_of: dict[str, int]) -> Entity:
         entity,
         children=tuple(_remaining(child, node_of) for child in entity.children),
         waiting=tuple(pod for pod in members if pod.key not in node_of and pod.node < 0),
-        running=tuple(dataclasses.replace(pod, node=node_of[pod.key]) for pod in members if pod.key in node_of),
+        running=tuple(replaced(pod, node=node_of[pod.key]) for pod in members if pod.key in node_of),
     )

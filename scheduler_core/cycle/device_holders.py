@@ -8,6 +8,7 @@ from collections import Counter
 
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
+from validators.model.meta import replaced
 
 _FIRST_SERIAL = 2**41
 """Above the serials of all shapes of pods."""
@@ -63,4 +64,4 @@ class DeviceHolders:
         at = pod.shape, requests
         if (shape := self._shapes.get(at)) is None:
             shape = self._shapes[at] = dataclasses.replace(pod.shape, serial=next(self._serials), requests=requests)
-        return dataclasses.replace(pod, shape=shape)
+        return replaced(pod, shape=shape)

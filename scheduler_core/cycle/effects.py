@@ -17,6 +17,7 @@ from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.queueing.trees import minimum, name_of
 from validators.model.group import Group, PodGroup
+from validators.model.meta import replaced
 
 
 class Effects:
@@ -80,9 +81,9 @@ class Effects:
                 yield pod
             elif pod.key in self.placed:
                 volumes = tuple(self._volumes.get(f"{pod.namespace}/{claim}", "") for claim in pod.delayed_claims)
-                yield dataclasses.replace(pod, node=self.placed[pod.key], nominated=-1, picked=volumes)
+                yield replaced(pod, node=self.placed[pod.key], nominated=-1, picked=volumes)
             elif (nominated := self.nomination(pod)) >= 0 or not drop_pending or pod.key not in self._pending:
-                yield pod if nominated == pod.nominated else dataclasses.replace(pod, nominated=nominated)
+                yield pod if nominated == pod.nominated else replaced(pod, nominated=nominated)
 
 
 def keeps_nominations(decision: Decision, *, preempts: bool) -> bool:

@@ -3,12 +3,15 @@
 load           objects -> ClusterSnapshot
 json_values    splits a text into JSON values
 gather         sorts objects by kind and opens lists
+gathered       undecoded objects, in memory or in a file
 read_objects   typed objects, unique by name
 read_nodes     nodes
 pod_shapes     shapes of pods, from their forms
 drafts         parts of a pod object that placement keeps
 inline_disks   disks of inline volumes
 read_pods      pods
+equal_pods     pods that differ only in name, labels, node and times
+pod_records    records of pods, from their drafts
 read_namespaces  labels of namespaces
 read_selectors  selectors of Services and of controllers of pods
 read_groups    groups, Workloads, priority classes, disruption budgets

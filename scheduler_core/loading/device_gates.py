@@ -11,6 +11,7 @@ from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.options import is_ignored
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
+from validators.model.meta import replaced
 
 _FIELD = "spec.resourceClaims"
 _OF_GROUP, _OF_POD = ":podgroup/", ":pod/"
@@ -26,7 +27,7 @@ def without_ignored_claims(snapshot: ClusterSnapshot, ignore: Collection[str]) -
             (claim, need) for claim, need in zip(pod.device_claims, pod.shape.devices, strict=False) if not is_ignored(need.field, ignore)
         ]
         changed = _changed(pod, shapes, tuple(need for _, need in pairs), tuple(claim for claim, _ in pairs), snapshot.nodes)
-        pods.append(dataclasses.replace(changed, held="") if all_ignored and changed.held else changed)
+        pods.append(replaced(changed, held="") if all_ignored and changed.held else changed)
     return dataclasses.replace(snapshot, pods=tuple(pods))
 
 
@@ -60,7 +61,7 @@ def _changed(
         return pod
     if (shape := shapes.get(pod.shape)) is None:
         shape = shapes[pod.shape] = _with_needs(pod.shape, needs, nodes)
-    return dataclasses.replace(pod, shape=shape, device_claims=claims)
+    return replaced(pod, shape=shape, device_claims=claims)
 
 
 def _with_needs(shape: PodShape, needs: tuple[DeviceNeed, ...], nodes: NodeTable) -> PodShape:

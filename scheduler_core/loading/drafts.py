@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Hashable, Iterable, Mapping
 
 from scheduler_core.loading.container_requests import Containers
@@ -13,11 +12,11 @@ from scheduler_core.model.device_claims import DeviceClaim, PodEntry
 from scheduler_core.model.pods import Health
 from scheduler_core.model.volume_users import NO_NAMED_VOLUMES, Disk, NamedVolumes, VolumeKey, claim_use
 from scheduler_core.model.volumes import BoundClaim, PodClaim
+from scheduler_core.model.wire import Record
 from validators.model.pod import PodWorkloadRef
 
 
-@dataclasses.dataclass(slots=True)
-class Draft:
+class Draft(Record, gc=False):
     """The parts of a pod object that placement keeps."""
 
     name: Name

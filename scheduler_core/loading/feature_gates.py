@@ -19,6 +19,7 @@ from validators.defaults.drop import drop_disabled_fields
 from validators.gates import CLAIMS, COMPOSITE, GENERIC_WORKLOAD, Gates
 from validators.lookup import KnownObjects
 from validators.model.group import CompositePodGroup, Group, PodGroup
+from validators.model.meta import replaced
 from validators.model.objects import Object, namespace_of
 
 _OTHERS = ("PriorityClass", "Node")
@@ -40,7 +41,7 @@ def apply_feature_gates(snapshot: ClusterSnapshot, gates: Gates, ignore: Collect
     pods = snapshot.pods
     if not gates.enabled(GENERIC_WORKLOAD):
         problems += [_dropped(f"Pod {pod.key}", "spec.schedulingGroup", GENERIC_WORKLOAD) for pod in pods if pod.group]
-        pods = tuple(dataclasses.replace(pod, group="") if pod.group else pod for pod in pods)
+        pods = tuple(replaced(pod, group="") if pod.group else pod for pod in pods)
     workloads = [drop_disabled_fields(each, None, gates)[0] for each in snapshot.known.list_kind("Workload") or ()]
     others = [each for kind in _OTHERS for each in snapshot.known.list_kind(kind) or ()]
     known = KnownObjects((*groups, *workloads, *others), complete=False)
@@ -63,7 +64,7 @@ def without_claims(snapshot: ClusterSnapshot, ignore: Collection[str]) -> Cluste
         if len(kept) < len(shape.volumes):
             shapes[shape] = _with_claims(shape, kept, snapshot)
     pods = tuple(
-        dataclasses.replace(pod, shape=shapes[pod.shape], delayed_claims=_kept_claims(pod, ignore)) if pod.shape in shapes else pod
+        replaced(pod, shape=shapes[pod.shape], delayed_claims=_kept_claims(pod, ignore)) if pod.shape in shapes else pod
         for pod in snapshot.pods
     )
     return dataclasses.replace(snapshot, pods=pods)

@@ -6,13 +6,13 @@ Objects that cannot be sorted are listed as problems; the rest is processed.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
-from scheduler_core.model import wire
+from scheduler_core.loading.gathered import DEEP, GatheredObjects, Given, ObjectList, StoredObjects, Unusable
+from scheduler_core.model import wire, wire_texts
 from scheduler_core.model.pod_meta import CONTROLLERS
 from scheduler_core.model.problem import Problem
-from validators.model import decode
-from validators.model.decode import Json, Source
+from validators.model.decode import Source
 from validators.versions import served
 
 VOLUME_KINDS = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass")
@@ -35,7 +35,6 @@ _SORTED = frozenset((*KINDS, *ADMISSION_KINDS))
 CONFIGURATION, _CONFIGURATION_GROUP = "KubeSchedulerConfiguration", "kubescheduler.config.k8s.io"
 """Kind that is read besides those of a cluster, and its API group."""
 
-DEEP = "is nested too deeply to be read"
 _NOUNS = {"Node": "node", "Pod": "pod", "PodDisruptionBudget": "budget", "PodGroup": "group", "CompositePodGroup": "group"}
 _NOUNS |= {
     "PersistentVolumeClaim": "claim",
@@ -55,42 +54,16 @@ Name = tuple[str, str]
 """Namespace (empty for cluster-scoped kinds) and name."""
 
 
-class Unusable(ValueError):
-    """An object cannot be used; the message says why."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class GatheredObjects:
-    """Undecoded object."""
-
-    kind: str
-    api_version: str
-    text: wire.Text
-
-    def content(self) -> dict[str, Json]:
-        """Return the parsed object without nulls; apiVersion and kind of a list item may come from the list.
-
-        Raises:
-            Unusable: the text is not a JSON object.
-
-        """
-        return {**_content(self.text), "apiVersion": self.api_version, "kind": self.kind}
-
-    def canonical(self) -> bytes:
-        """Return the same bytes for equal objects, whatever their JSON formatting."""
-        try:
-            return wire.ENCODER.encode(self.content())
-        except Unusable:
-            return bytes(self.text)
-
-
-def gather(
-    objects: Iterable[Source], others: list[GatheredObjects] | None = None
-) -> tuple[dict[str, list[GatheredObjects]], list[Problem]]:
+def gather(objects: Iterable[Given], others: ObjectList | None = None) -> tuple[dict[str, ObjectList], list[Problem]]:
     """Return the objects by kind, with lists opened, and the problems; objects of other kinds are added to *others* if given."""
     sorter = _Sorter(others)
     for each in objects:
-        sorter.add_source(each)
+        if isinstance(each, GatheredObjects):
+            sorter.add(each)
+        elif isinstance(each, StoredObjects):
+            sorter.add_stored(each)
+        else:
+            sorter.add_source(each)
     return sorter.kinds, sorter.problems
 
 
@@ -112,31 +85,38 @@ def is_left_out(problem: Problem, nouns: Iterable[str]) -> bool:
 def written_name(text: wire.Text) -> Name:
     """Return namespace and name of any object as far as they are present."""
     try:
-        metadata = _content(text).get("metadata")
-    except Unusable:
+        metadata = wire_texts.IDENTIFIED.decode(text).metadata
+    except (ValueError, RecursionError):
         return "", ""
-    fields = metadata if isinstance(metadata, Mapping) else {}
-    namespace, name = (each if isinstance(each, str) else "" for each in (fields.get("namespace"), fields.get("name")))
-    return namespace, name
-
-
-def _content(text: wire.Text) -> dict[str, Json]:
-    try:
-        content = decode.plain(decode.parse(text))
-    except decode.NotJson as error:
-        raise Unusable(f"is not JSON: {error}") from None
-    except RecursionError:
-        raise Unusable(DEEP) from None
-    if not isinstance(content, dict):
-        raise Unusable("is not a JSON object")
-    return content
+    namespace, name = metadata.namespace, metadata.name
+    return namespace if isinstance(namespace, str) else "", name if isinstance(name, str) else ""
 
 
 class _Sorter:
-    def __init__(self, others: list[GatheredObjects] | None) -> None:
+    def __init__(self, others: ObjectList | None) -> None:
         self.others = others
-        self.kinds: dict[str, list[GatheredObjects]] = {kind: [] for kind in (*KINDS, *ADMISSION_KINDS, CONFIGURATION)}
+        self.kinds = {kind: ObjectList() for kind in (*KINDS, *ADMISSION_KINDS, CONFIGURATION)}
         self.problems: list[Problem] = []
+        self._lists: dict[tuple[str, str], ObjectList | None] = {}
+
+    def add(self, gathered: GatheredObjects) -> None:
+        """Sort in an object whose type is known."""
+        if (listed := self._list_of(gathered.api_version, gathered.kind)) is not None:
+            listed.append(gathered)
+
+    def add_stored(self, stored: StoredObjects) -> None:
+        """Sort in stored objects."""
+        if (listed := self._list_of(stored.api_version, stored.kind)) is not None:
+            listed.extend(stored)
+
+    def _list_of(self, api_version: str, kind: str) -> ObjectList | None:
+        """Return the list of objects of a type; None if they are skipped."""
+        key = api_version, kind
+        if key not in self._lists:
+            group = api_version.rpartition("/")[0]
+            is_read = (kind in _SORTED and served.serves(group, kind)) or (group, kind) == (_CONFIGURATION_GROUP, CONFIGURATION)
+            self._lists[key] = self.kinds[kind] if is_read else self.others
+        return self._lists[key]
 
     def add_source(self, source: Source) -> None:
         """Sort in an object, or the items of a list."""
@@ -162,11 +142,7 @@ class _Sorter:
             raise Unusable("kind is missing")
         if kind.endswith("List") and (head.items or kind == "List"):
             return _opened(head.items, api_version, kind)
-        group = api_version.rpartition("/")[0]
-        if (kind in _SORTED and served.serves(group, kind)) or (group, kind) == (_CONFIGURATION_GROUP, CONFIGURATION):
-            self.kinds[kind].append(GatheredObjects(kind, api_version, text))
-        elif self.others is not None:
-            self.others.append(GatheredObjects(kind, api_version, text))
+        self.add(GatheredObjects(kind, api_version, text))
         return None
 
 
@@ -190,9 +166,9 @@ def _text(source: Source) -> wire.Text:
         raise Unusable(f"is not JSON: {error}") from None
 
 
-def _head(text: wire.Text) -> wire.Head:
+def _head(text: wire.Text) -> wire_texts.Head:
     try:
-        return wire.HEAD.decode(text)
+        return wire_texts.HEAD.decode(text)
     except RecursionError:
         raise Unusable(DEEP) from None
     except wire.ValidationError:

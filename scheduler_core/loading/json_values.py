@@ -11,7 +11,7 @@ _BOM = b"\xef\xbb\xbf"
 
 # Matches parts of a value, none of which is an end that another value follows: inside one document, a comma is always between two values.
 # Repeated by the caller: before Python 3.11.5 a possessive group can end too late, and an atomic one keeps all repetitions in memory.
-_parts = re.compile(rb'(?:[^"}]++|"(?>(?:[^"\\]++|\\.)*)"|\}(?![ \t\r\n]*+\{)){1,4096}', re.DOTALL).match
+_PARTS = rb'(?:[^"}]++|"(?>(?:[^"\\]++|\\.)*)"|\}(?![ \t\r\n]*+\{)){1,4096}'
 _is_blank = re.compile(rb"[ \t\r\n]*+").fullmatch
 
 
@@ -55,6 +55,8 @@ def _values(text: bytes) -> Iterator[wire.Text]:
 
 def _end(text: bytes, start: int) -> int:
     """Return the end of the value that begins at *start*; at an open quote, its place."""
-    while parts := _parts(text, start):
+    # Compiled here, because it takes long and is rarely needed.
+    match = re.compile(_PARTS, re.DOTALL).match
+    while parts := match(text, start):
         start = parts.end()
     return start + 1 if text[start : start + 1] == b"}" else start

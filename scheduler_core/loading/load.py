@@ -8,13 +8,15 @@ from scheduler_core.loading import label_case, label_suggestions, v1alpha1
 from scheduler_core.loading.claim_options import report_storage
 from scheduler_core.loading.configuration.scheduler_configuration import read_configuration
 from scheduler_core.loading.drafts import Draft, requested_rows
-from scheduler_core.loading.gather import CONFIGURATION, DEVICE_KINDS, GatheredObjects, Unusable, gather, left_out
+from scheduler_core.loading.gather import CONFIGURATION, DEVICE_KINDS, gather, left_out
+from scheduler_core.loading.gathered import Given, Objects, Unusable
+from scheduler_core.loading.pod_records import Records
 from scheduler_core.loading.priority import Priorities
 from scheduler_core.loading.read_groups import completed, group_priorities, read_budgets, read_kind
 from scheduler_core.loading.read_namespaces import missing_namespaces, read_namespaces
 from scheduler_core.loading.read_nodes import NodeRead, images_among, node_table, read_nodes
 from scheduler_core.loading.read_objects import SEVERAL
-from scheduler_core.loading.read_pods import Reader, Records, read_pods
+from scheduler_core.loading.read_pods import Reader, read_pods
 from scheduler_core.loading.read_selectors import read_selectors
 from scheduler_core.loading.read_volumes import read_volumes
 from scheduler_core.loading.volume_pools import ClaimDemand, volume_numbers
@@ -26,12 +28,11 @@ from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.volumes import VolumeObjects
 from validators.lookup import KnownObjects
 from validators.model.cluster import Node, PriorityClass
-from validators.model.decode import Source
 from validators.model.group import CompositePodGroup, Group, PodGroup
 from validators.model.workload import Workload
 
 
-def load(objects: Iterable[Source], profiles: SchedulerProfiles | None = None, device_topology: Iterable[str] = ()) -> ClusterSnapshot:
+def load(objects: Iterable[Given], profiles: SchedulerProfiles | None = None, device_topology: Iterable[str] = ()) -> ClusterSnapshot:
     """Return the snapshot of *objects*: each is parsed JSON, or the JSON text of one object; lists are opened.
 
     Nodes, Namespaces, pods, groups, Workloads, priority classes, disruption budgets, the objects about claims, volumes and CSI drivers,
@@ -43,12 +44,12 @@ def load(objects: Iterable[Source], profiles: SchedulerProfiles | None = None, d
 
 
 def load_gathered(
-    kinds: dict[str, list[GatheredObjects]],
+    kinds: Mapping[str, Objects],
     problems: list[Problem],
     profiles: SchedulerProfiles | None = None,
     device_topology: Iterable[str] = (),
 ) -> ClusterSnapshot:
-    """Return the snapshot of the objects by kind, which are used up; see ``load``."""
+    """Return the snapshot of the objects by kind; see ``load``."""
     nodes = read_nodes(kinds["Node"], problems)
     profiles = profiles or configured_profiles(kinds[CONFIGURATION], len(nodes), problems)
     classes = read_kind(kinds["PriorityClass"], PriorityClass, problems)
@@ -57,7 +58,7 @@ def load_gathered(
     composites = read_kind(kinds["CompositePodGroup"], CompositePodGroup, problems)
     priorities = Priorities(classes.good)
     volumes = read_volumes(kinds, problems)
-    drafts, reader = read_pods(kinds.pop("Pod"), nodes, volumes, problems)
+    drafts, reader = read_pods(kinds["Pod"], nodes, volumes, problems)
     drafts, devices = _with_devices(kinds, drafts, leaves.good, reader, problems)
     named: tuple[Group, ...] = (*leaves.good, *composites.good)
     generated = v1alpha1.join(drafts, workloads.good, named, priorities)
@@ -122,7 +123,7 @@ def _report_levels(
 
 
 def _with_devices(
-    kinds: Mapping[str, list[GatheredObjects]], drafts: list[Draft], groups: Iterable[PodGroup], reader: Reader, problems: list[Problem]
+    kinds: Mapping[str, Objects], drafts: list[Draft], groups: Iterable[PodGroup], reader: Reader, problems: list[Problem]
 ) -> tuple[list[Draft], DeviceObjects | None]:
     """Return *drafts*, with *groups* and read by *reader*, with the requirements of their claims to devices; and the devices, if any."""
     if not any(kinds[kind] for kind in DEVICE_KINDS) and not any(draft.entries for draft in drafts):
@@ -134,7 +135,7 @@ def _with_devices(
     return PodDevices(devices, group_entries(groups).get).resolved(drafts, reader.forms), devices
 
 
-def configured_profiles(objects: Iterable[GatheredObjects], nodes: int, problems: list[Problem]) -> SchedulerProfiles:
+def configured_profiles(objects: Objects, nodes: int, problems: list[Problem]) -> SchedulerProfiles:
     """Return the profiles of the configuration among *objects*, the first as JSON of several; the defaults if there is none.
 
     *nodes* is the number of nodes of the cluster.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scheduler_core.loading.gather import Unusable
+from scheduler_core.loading.gathered import Unusable
 from scheduler_core.model.delayed_claims import FILESYSTEM, ClaimRequest, Expressions, Provisioner, StorageCapacity, VolumeOffer
 from scheduler_core.model.volumes import Claim
 from scheduler_core.model.wire import LabelSelector, Requirement, ValidationError

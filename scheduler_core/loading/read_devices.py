@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from scheduler_core.loading.claim_specs import ClaimSpecs
-from scheduler_core.loading.gather import GatheredObjects, Name, Unusable
+from scheduler_core.loading.gather import Name
+from scheduler_core.loading.gathered import GatheredObjects, Objects, Unusable
 from scheduler_core.loading.read_objects import name_in, one_each, typed
 from scheduler_core.model.device_claims import DeviceObjects, KnownClaim
 from scheduler_core.model.devices import Allocation, ClaimSpec, DeviceSlice, GivenDevice, PublishedDevice
@@ -35,7 +36,7 @@ from validators.model.quantity import Amount
 D = TypeVar("D", ResourceSlice, DeviceClass, DeviceTaintRule, ResourceClaim, ResourceClaimTemplate)
 
 
-def read_devices(kinds: Mapping[str, list[GatheredObjects]], problems: list[Problem]) -> DeviceObjects:
+def read_devices(kinds: Mapping[str, Objects], problems: list[Problem]) -> DeviceObjects:
     """Return the usable slices, claims and templates, of the objects by kind."""
     classes = one_each(kinds["DeviceClass"], read_device_class, problems).good
     rules = one_each(kinds["DeviceTaintRule"], read_taint_rule, problems).good

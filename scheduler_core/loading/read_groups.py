@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Generic, TypeVar
 
 from scheduler_core.loading import object_errors
-from scheduler_core.loading.gather import DEEP, GatheredObjects, Name, Unusable, label
+from scheduler_core.loading.gather import Name, label
+from scheduler_core.loading.gathered import DEEP, GatheredObjects, Objects, Unusable
 from scheduler_core.loading.priority import NEVER, Priorities
 from scheduler_core.loading.read_objects import name_in, one_each, typed
 from scheduler_core.model.cluster_objects import PodDisruptionBudget
@@ -34,14 +35,14 @@ class ReadKind(Generic[K]):
     unusable: tuple[Named, ...]
 
 
-def read_kind(objects: Iterable[GatheredObjects], model: type[K], problems: list[Problem]) -> ReadKind[K]:
+def read_kind(objects: Objects, model: type[K], problems: list[Problem]) -> ReadKind[K]:
     """Return the objects of one kind of ``scheduling.k8s.io`` with the default namespace filled in."""
     result = one_each(objects, lambda gathered: read_one(gathered, model), problems)
     unusable = tuple(Named(model.kind, ObjectMeta(name=name, namespace=namespace)) for namespace, name in result.unusable)
     return ReadKind(tuple(result.good[name] for name in sorted(result.good)), unusable)
 
 
-def read_budgets(objects: Iterable[GatheredObjects], problems: list[Problem]) -> tuple[DisruptionBudget, ...]:
+def read_budgets(objects: Objects, problems: list[Problem]) -> tuple[DisruptionBudget, ...]:
     """Return the disruption budgets, sorted by namespace and name."""
     budgets = one_each(objects, read_budget, problems).good
     for name in sorted(budgets):

@@ -8,7 +8,8 @@ from collections.abc import Container, Iterable, Mapping
 import numpy as np
 
 from scheduler_core.loading import object_errors, pod_requests
-from scheduler_core.loading.gather import GatheredObjects, Name, Unusable, label
+from scheduler_core.loading.gather import Name, label
+from scheduler_core.loading.gathered import GatheredObjects, Objects, Unusable
 from scheduler_core.loading.read_objects import name_in, one_each, typed
 from scheduler_core.model import cluster_objects, wire
 from scheduler_core.model.attach_limits import AttachLimits, driver_of
@@ -26,7 +27,7 @@ class NodeRead:
     allocatable: Mapping[str, int]
 
 
-def read_nodes(objects: Iterable[GatheredObjects], problems: list[Problem]) -> dict[str, NodeRead]:
+def read_nodes(objects: Objects, problems: list[Problem]) -> dict[str, NodeRead]:
     """Return the usable nodes, sorted by name."""
     nodes = one_each(objects, read_node, problems).good
     return {name: nodes["", name] for _, name in sorted(nodes)}

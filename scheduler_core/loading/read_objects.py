@@ -6,11 +6,12 @@ The result does not depend on the order of the objects.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Generic, Protocol, TypeVar
 
 from scheduler_core.loading import object_errors
-from scheduler_core.loading.gather import DEEP, GatheredObjects, Name, Unusable, label, left_out, written_name
+from scheduler_core.loading.gather import Name, label, left_out, written_name
+from scheduler_core.loading.gathered import DEEP, GatheredObjects, Objects, Unusable
 from scheduler_core.model import wire
 from scheduler_core.model.problem import Problem
 from validators.model.objects import CLUSTER_SCOPED
@@ -79,36 +80,43 @@ class Each(Generic[T]):
     unusable: tuple[Name, ...]
 
 
-def one_each(objects: Iterable[GatheredObjects], read: Callable[[GatheredObjects], tuple[Name, T]], problems: list[Problem]) -> Each[T]:
-    """Return the result of *read*, which may raise Unusable, for each object.
+def one_each(objects: Objects, read: Callable[[GatheredObjects], tuple[Name, T]], problems: list[Problem]) -> Each[T]:
+    """Return the result of *read*, which may raise Unusable, for each object; all are of one kind.
 
     Of several objects of one name, the one that sorts first as JSON is used; different objects of one name are a problem.
     """
     good: dict[Name, T] = {}
     failed: dict[Name, Unusable] = {}
-    sources: dict[Name, GatheredObjects] = {}
+    # A list is much smaller than a dictionary, which is needed only for names that occur twice.
+    names: list[Name | None] = []
+    places: dict[Name | None, int] = {}
     ambiguous: set[Name] = set()
-    for each in objects:
+    for place, each in enumerate(objects):
         try:
             name, value = attempt(each, read)
         except Unusable as error:
             problems.append(Problem(each.kind, left_out(each.kind, str(error))))
+            names.append(None)
             continue
-        if name in sources:
-            before, after = sources[name].canonical(), each.canonical()
+        names.append(name)
+        if name in good or name in failed:
+            places = places or {other: number for number, other in enumerate(names[:-1])}
+            before, after = objects[places[name]].canonical(), each.canonical()
             if before != after:
                 ambiguous.add(name)
             if before <= after:
                 continue
             good.pop(name, None)
             failed.pop(name, None)
-        sources[name] = each
+        if places:
+            places[name] = place
         if isinstance(value, Unusable):
             failed[name] = value
         else:
             good[name] = value
-    problems += [Problem(label(sources[name].kind, name), SEVERAL) for name in ambiguous]
-    problems += [Problem(label(sources[name].kind, name), left_out(sources[name].kind, str(why))) for name, why in failed.items()]
+    kind = objects[0].kind if objects else ""
+    problems += [Problem(label(kind, name), SEVERAL) for name in ambiguous]
+    problems += [Problem(label(kind, name), left_out(kind, str(why))) for name, why in failed.items()]
     return Each(good, tuple(sorted(failed)))
 
 
@@ -128,8 +136,11 @@ def attempt(gathered: GatheredObjects, read: Callable[[GatheredObjects], tuple[N
 def _valid_name(kind: str, name: Name, otherwise: Unusable | None = None) -> Name:
     if not name[1]:
         raise otherwise or Unusable("metadata.name is missing")
-    full_name = ("" if kind in CLUSTER_SCOPED else name[0] or "default", name[1])
-    for field, value in zip(("namespace", "name"), full_name, strict=True):
+    namespace = "" if kind in CLUSTER_SCOPED else name[0] or "default"
+    if (namespace + name[1]).isprintable() and "/" not in name[1] and "/" not in namespace:
+        return namespace, name[1]
+    for value in (namespace, name[1]):
         if "/" in value or not value.isprintable():
+            field = "namespace" if value == namespace else "name"
             raise otherwise or Unusable(f"metadata.{field} must be a valid Kubernetes name")
-    return full_name
+    return namespace, name[1]

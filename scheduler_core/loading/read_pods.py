@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 
 from scheduler_core.loading.drafts import Draft
-from scheduler_core.loading.gather import GatheredObjects, Name, Unusable, label, left_out
+from scheduler_core.loading.equal_pods import EqualPods, SharedTexts
+from scheduler_core.loading.gather import Name, label, left_out
+from scheduler_core.loading.gathered import GatheredObjects, Objects, Unusable
 from scheduler_core.loading.inline_disks import disks_of
-from scheduler_core.loading.pod_forms import FormVolumes, Images, PodForm, PodForms, claims_of, entries_of
-from scheduler_core.loading.pod_shapes import scored_images, shape_of
-from scheduler_core.loading.priority import Priorities, Rank
+from scheduler_core.loading.pod_forms import (
+    FormVolumes,
+    PodForm,
+    PodForms,
+    claims_of,
+    entries_of,
+)
 from scheduler_core.loading.read_objects import name_in, one_each, typed
 from scheduler_core.model import wire
 from scheduler_core.model.attach_limits import AttachLimits
 from scheduler_core.model.delayed_claims import Provisioner
-from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pod_meta import CONTROLLERS, OwnerReference
-from scheduler_core.model.pods import Health, PodRecord, PodShape
+from scheduler_core.model.pods import Health
 from scheduler_core.model.problem import Problem
-from scheduler_core.model.scheduler_profile import DEFAULT_PROFILES, SchedulerProfiles
 from scheduler_core.model.volume_users import VolumeKey
 from scheduler_core.model.volumes import ClaimName, PodClaim, PodVolumes, VolumeObjects
 from validators.model.group import Condition
+from validators.model.meta import replaced
 from validators.model.pod import DEFAULT_SCHEDULER
 
 _ENDED = frozenset({"Succeeded", "Failed"})
-_MOST_TEXTS = 100_000
-"""Number of interned texts; beyond this limit most texts occur in one pod only."""
 
 
-def read_pods(
-    objects: Iterable[GatheredObjects], nodes: Mapping[str, object], volumes: VolumeObjects, problems: list[Problem]
-) -> tuple[list[Draft], Reader]:
+def read_pods(objects: Objects, nodes: Mapping[str, object], volumes: VolumeObjects, problems: list[Problem]) -> tuple[list[Draft], Reader]:
     """Return the usable pods that have not finished, sorted by name, and their reader; the node of a bound pod must exist."""
     reader = Reader()
     drafts = one_each(objects, reader.read_pod, problems).good
@@ -57,78 +57,10 @@ def _shared_claims(drafts: Iterable[Draft | None]) -> frozenset[Name]:
     return frozenset(name for name, count in uses.items() if count > 1)
 
 
-def record_of(draft: Draft, shape: PodShape, rank: Rank, *, node: int, nominated: int) -> PodRecord:
-    """Return the record of *draft* on the node with index *node* (-1: pending), nominated for *nominated* (-1: none)."""
-    namespace, name = draft.name
-    return PodRecord(
-        key=f"{namespace}/{name}",
-        namespace=namespace,
-        name=name,
-        shape=shape,
-        labels=draft.labels,
-        priority=rank.value,
-        node=node,
-        group=draft.group,
-        scheduler=draft.scheduler,
-        preempts=rank.preempts,
-        created=draft.created,
-        started=draft.started,
-        terminating=draft.terminating,
-        preempted=draft.terminating and draft.preempted,
-        gates=draft.gates,
-        nominated=nominated,
-        health=draft.health,
-        bound_claims=draft.bound_claims,
-        delayed_claims=draft.delayed_claims,
-        named_volumes=draft.named_volumes,
-        device_claims=draft.device_claims,
-        held=draft.held if draft.held and shape.profile.filters("DynamicResources") else "",
-        controller=draft.controller,
-    )
-
-
-def problems_of(draft: Draft, rank: Rank, nodes: Container[str]) -> Iterator[Problem]:
-    """Return problems with fields of *draft*."""
-    messages = list(draft.form.wrong)
-    if not rank.known:
-        messages.append(f'spec.priorityClassName is "{draft.class_name}", which does not exist; priority 0 is used')
-    if draft.nominated and not draft.node and draft.nominated not in nodes:
-        messages.append(f'status.nominatedNodeName is "{draft.nominated}", which is not among the nodes; the nomination is ignored')
-    yield from (Problem(label("Pod", draft.name), text) for text in messages)
-
-
 def unknown_node(draft: Draft) -> Problem:
     """Return the problem of a pod whose node does not exist."""
     reason = f'spec.nodeName is "{draft.node}", which is not among the nodes'
     return Problem(label("Pod", draft.name), left_out("Pod", reason))
-
-
-class Records:
-    """Converts drafts to records."""
-
-    def __init__(
-        self, nodes: NodeTable, priorities: Priorities, problems: list[Problem], profiles: SchedulerProfiles = DEFAULT_PROFILES
-    ) -> None:
-        self._nodes = nodes
-        self._priorities = priorities
-        self._problems = problems
-        self._profiles = profiles
-        self._shapes: dict[tuple[PodForm, Images, str], PodShape] = {}
-
-    def record(self, draft: Draft) -> PodRecord:
-        """Return the record of *draft*.  Shapes are numbered in the order of the calls."""
-        rank = self._priorities.rank(draft.priority, draft.class_name, draft.policy)
-        self._problems += problems_of(draft, rank, self._nodes.index)
-        index = self._nodes.index
-        return record_of(draft, self._shape(draft), rank, node=index.get(draft.node, -1), nominated=index.get(draft.nominated, -1))
-
-    def _shape(self, draft: Draft) -> PodShape:
-        images = scored_images(draft.images, self._nodes)
-        key = draft.form, images, draft.scheduler if self._profiles.by_name else ""
-        if (shape := self._shapes.get(key)) is None:
-            profile = self._profiles.profile(draft.scheduler)
-            shape = self._shapes[key] = shape_of(draft.form, images, len(self._shapes), self._nodes, profile)
-        return shape
 
 
 class Reader:
@@ -140,14 +72,20 @@ class Reader:
     def __init__(self, membership: tuple[str, ...] = ()) -> None:
         self._membership = membership
         self.forms = PodForms()
-        self._texts: dict[str, str] = {}
+        self.texts = SharedTexts()
+        self._equal_pods = EqualPods(self.texts)
 
     def read_pod(self, gathered: GatheredObjects) -> tuple[Name, Draft | None]:
         """Return the draft of a pod; None if it has finished."""
-        pod = typed(gathered, wire.Pod)
+        text = gathered.text
+        if not self._membership and (equal := self._equal_pods.draft(text)) is not None:
+            return equal
+        pod = typed(GatheredObjects(gathered.kind, gathered.api_version, text), wire.Pod)
         namespace, name = name_in(gathered.kind, pod.metadata)
-        key = (self._interned(namespace), name)
-        return key, self.draft(key, pod)
+        key = (self.texts.shared(namespace), name)
+        draft = self.draft(key, pod)
+        self._equal_pods.remember(draft)
+        return key, draft
 
     def draft(self, name: Name, pod: wire.Pod) -> Draft | None:
         """Return the draft of *pod*; None if it has finished.
@@ -169,17 +107,17 @@ class Reader:
         return Draft(
             name=name,
             form=form,
-            labels={key: self._interned(value) for key, value in (meta.labels or {}).items()},
-            node=self._interned(spec.node_name),
+            labels=self.texts.labels(meta.labels),
+            node=self.texts.node(spec.node_name),
             nominated=status.nominated_node_name,
             priority=spec.priority,
-            class_name=self._interned(spec.priority_class_name),
+            class_name=self.texts.shared(spec.priority_class_name),
             policy=spec.preemption_policy,
-            group=self._interned(group),
+            group=self.texts.shared(group),
             reference=None if group else spec.workload_ref,
-            scheduler=self._interned(spec.scheduler_name or DEFAULT_SCHEDULER),
-            created=meta.creation_timestamp or "",
-            started=status.start_time or "",
+            scheduler=self.texts.shared(spec.scheduler_name or DEFAULT_SCHEDULER),
+            created=self.texts.shared(meta.creation_timestamp or ""),
+            started=self.texts.shared(status.start_time or ""),
             terminating=meta.deletion_timestamp is not None,
             preempted=any(map(_is_preemption, status.conditions or ())),
             gates=tuple(each.name for each in spec.scheduling_gates or ()),
@@ -200,7 +138,7 @@ class Reader:
         inline = (volume for _, disk in draft.disks if (volume := disk.csi) is not None)
         found = tuple(sorted({*_csi_volumes(volumes, draft.name[0], draft.claims), *inline}))
         if (found, single_pod) != (draft.csi_volumes, draft.single_pod):
-            draft = dataclasses.replace(draft, csi_volumes=found, single_pod=single_pod)
+            draft = replaced(draft, csi_volumes=found, single_pod=single_pod)
         volumes.users.add("/".join(draft.name), draft.node, draft.uses)
         return draft
 
@@ -218,7 +156,7 @@ class Reader:
         resolved = PodVolumes((), frozenset(), ()) if draft.node else volumes.of_pod(draft.name, draft.claims, shared)
         disks = {field for field, disk in draft.disks if _is_modelled(volumes, disk.csi)}
         added = FormVolumes(resolved.needs, resolved.modelled | disks, counted.requests, bool(named))
-        return dataclasses.replace(
+        return replaced(
             draft,
             form=self.forms.with_volumes(unresolved, added),
             bound_claims=resolved.bound,
@@ -242,11 +180,6 @@ class Reader:
         if group or spec.workload_ref is not None or not labels:
             return group
         return next((group_name for key in self._membership if (group_name := labels.get(key))), "")
-
-    def _interned(self, text: str) -> str:
-        if len(self._texts) > _MOST_TEXTS:
-            self._texts.clear()
-        return self._texts.setdefault(text, text)
 
 
 def _controller(owners: Iterable[OwnerReference] | None) -> tuple[str, str]:

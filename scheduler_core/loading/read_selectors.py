@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from scheduler_core.loading.gather import GatheredObjects, Name
+from scheduler_core.loading.gather import Name
+from scheduler_core.loading.gathered import GatheredObjects, Objects
 from scheduler_core.loading.read_objects import name_in, one_each, typed
 from scheduler_core.model.pod_meta import CONTROLLERS
 from scheduler_core.model.problem import Problem
@@ -13,7 +14,7 @@ from scheduler_core.model.wire_workloads import ReplicaSet, ReplicationControlle
 from scheduler_core.model.workload_selectors import WorkloadSelectors, equalities
 
 
-def read_selectors(kinds: Mapping[str, list[GatheredObjects]], problems: list[Problem]) -> WorkloadSelectors:
+def read_selectors(kinds: Mapping[str, Objects], problems: list[Problem]) -> WorkloadSelectors:
     """Return the selectors of the usable objects by kind."""
     services: dict[str, dict[str, Mapping[str, str]]] = {}
     for (namespace, name), selector in one_each(kinds["Service"], read_service, problems).good.items():

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
-from scheduler_core.loading.gather import GatheredObjects, Name
+from scheduler_core.loading.gather import Name
+from scheduler_core.loading.gathered import GatheredObjects, Objects
 from scheduler_core.loading.read_claim_requests import claim_request, provisioner, storage_capacity, volume_offer
 from scheduler_core.loading.read_objects import name_in, one_each, typed
 from scheduler_core.loading.translate_volumes import migrated_volume
@@ -32,7 +33,7 @@ Attachment = tuple[str, str, str]
 """Node, CSI driver and PersistentVolume of a VolumeAttachment."""
 
 
-def read_volumes(kinds: Mapping[str, list[GatheredObjects]], problems: list[Problem]) -> VolumeObjects:
+def read_volumes(kinds: Mapping[str, Objects], problems: list[Problem]) -> VolumeObjects:
     """Return the usable claims, volumes and classes, and the limits of nodes, of the objects by kind."""
     claims = one_each(kinds["PersistentVolumeClaim"], read_claim, problems).good
     volumes = one_each(kinds["PersistentVolume"], read_volume, problems).good

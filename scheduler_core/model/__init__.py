@@ -1,6 +1,7 @@
 """Data model: a snapshot of a cluster, and the decisions on it; imports nothing else of ``scheduler_core``.
 
 wire             pods as the API encodes them, and the decoders
+wire_texts       parts of objects, the rest of which stays text
 cluster_objects  nodes and disruption budgets as the API encodes them
 snapshot         ClusterSnapshot: the input of a cycle
 resource_names   kinds of resource names

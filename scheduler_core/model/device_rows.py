@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Protocol
 
 from scheduler_core.model.device_claims import DeviceNeed
@@ -17,6 +17,9 @@ class CountedDevices(Protocol):
 
     def get(self, device: DeviceId, /) -> tuple[str, tuple[str, ...]] | None:
         """Return the name of the node of a counted device, and the names of the rows that count it; None for any other device."""
+
+    def items(self) -> Iterator[tuple[DeviceId, tuple[str, tuple[str, ...]]]]:
+        """Yield each counted device with its node and rows, in no particular order."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

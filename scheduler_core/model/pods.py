@@ -10,7 +10,7 @@ from scheduler_core.model.device_claims import DeviceClaim, DeviceNeed
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE, SchedulerProfile
 from scheduler_core.model.volume_users import NO_NAMED_VOLUMES, NamedVolumes
 from scheduler_core.model.volumes import BoundClaim, VolumeNeed
-from scheduler_core.model.wire import Affinity, Toleration, TopologySpreadConstraint
+from scheduler_core.model.wire import Affinity, Toleration, TopologySpreadConstraint, Wire
 
 
 class Health(enum.Enum):
@@ -74,9 +74,8 @@ class PodShape:
         return self.requests + self.unchecked if self.unchecked else self.requests
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class PodRecord:
-    """One pod."""
+class PodRecord(Wire, frozen=True, gc=False, eq=False):
+    """One pod; a struct, of which a cluster has hundreds of thousands."""
 
     key: str
     """``namespace/name``."""

@@ -24,6 +24,10 @@ class Wire(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """API struct: immutable, wire names in camel case, unknown fields ignored."""
 
 
+class Record(msgspec.Struct, gc=False):
+    """Struct of this package, which may be changed: smaller than other objects, and faster to make."""
+
+
 class Requirement(Wire, frozen=True, gc=False):
     """An expression of a label selector or of a node selector."""
 
@@ -264,14 +268,6 @@ class Pod(Wire, frozen=True, gc=False):
     status: PodStatus = PodStatus()
 
 
-class Head(Wire, frozen=True, gc=False):
-    """Type of any object; ``items`` is empty if it has none."""
-
-    api_version: object = None
-    kind: object = None
-    items: msgspec.Raw = msgspec.Raw()
-
-
 class _Decoders(dict[type, msgspec.json.Decoder[Any]]):
     def __missing__(self, model: type) -> msgspec.json.Decoder[Any]:
         decoder = self[model] = msgspec.json.Decoder(model)
@@ -281,7 +277,6 @@ class _Decoders(dict[type, msgspec.json.Decoder[Any]]):
 # For modules that do not import msgspec.
 DECODERS: Final = _Decoders()
 """Decoder of each struct, created on first use."""
-HEAD: Final = msgspec.json.Decoder(Head)
 ITEMS: Final = msgspec.json.Decoder(list[msgspec.Raw])
 FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 VALUE: Final = msgspec.json.Decoder(msgspec.Raw)

@@ -143,6 +143,7 @@ EDGES: dict[str, tuple[str, ...]] = {
         "scheduler_core/model/wire.py",
         "scheduler_core/model/wire_devices.py",
         "scheduler_core/model/wire_resource_claims.py",
+        "scheduler_core/model/wire_texts.py",
         "scheduler_core/model/wire_volumes.py",
         "webhooks/admission/review.py",
         "webhooks/lookup/watched.py",

@@ -216,7 +216,8 @@ def test_progress_is_shown_on_a_terminal_only(monkeypatch, capsys):
     telling = Progress()
     telling.roots(1, 2)
     telling.end()
-    assert capsys.readouterr().err == "\rmuster simulate: 1 of 2 roots decided\r" + " " * 37 + "\r"
+    line = f"muster simulate: 1 of 2 roots decided  [{'#' * 15}{'-' * 15}]   50%"
+    assert capsys.readouterr().err == f"\r{line}\r{' ' * len(line)}\r"
 
 
 def test_imports_nothing_of_the_server():

@@ -7,14 +7,14 @@ import json
 import pytest
 
 from muster.commands.simulate.what_if import HOSTNAME, MOST_ADDED, Addition, WhatIfError, suppose
+from scheduler_core.loading.gathered import GatheredObjects
 from tests.muster.simulated import node, pod
 
 
 def supposed(objects, drain=(), *additions):
     found, problems = suppose(objects, drain, [Addition.from_text(each) for each in additions])
     assert problems == []
-    parsed = [dict(each) if isinstance(each, dict) else json.loads(bytes(each)) for each in found]
-    return {f"{each['kind']} {each['metadata']['name']}": each for each in parsed}
+    return {f"{each['kind']} {each['metadata']['name']}": each for each in parsed(found)}
 
 
 def as_text(objects):
@@ -210,7 +210,7 @@ def test_of_several_objects_of_one_name_the_one_that_counts_is_copied_and_draine
 
 
 def parsed(found):
-    return [each if isinstance(each, dict) else json.loads(bytes(each)) for each in found]
+    return [each.content() if isinstance(each, GatheredObjects) else each for each in found]
 
 
 def test_nodes_without_a_name_are_reported_elsewhere():

@@ -18,7 +18,7 @@ class Struct(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """
 
 
-S = TypeVar("S", bound=Struct)
+S = TypeVar("S", bound=msgspec.Struct)
 
 
 class Empty(Struct, frozen=True, gc=False):

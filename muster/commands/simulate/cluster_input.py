@@ -1,11 +1,12 @@
 """Input of a cluster's objects from paths: JSON of any size, and YAML as the linter reads it.
 
-A cluster is much larger than manifests, so JSON is split and not parsed here.  Inputs that cannot be read are listed as
-problems; the rest is processed.
+A cluster is much larger than manifests, so JSON is split and not parsed here, and large files are not kept in memory.  Inputs that
+cannot be read are listed as problems; the rest is processed.
 """
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import sys
@@ -15,10 +16,10 @@ from typing import BinaryIO
 import click
 
 from muster.commands.progress import Progress
-from muster.commands.simulate import completed_input
+from muster.commands.simulate import completed_input, stored_objects
 from muster.commands.simulate.completed_input import ClusterInput
 from muster.commands.simulate.gangs import Gang
-from scheduler_core.loading import gather, json_values
+from scheduler_core.loading import gathered, json_values
 from scheduler_core.model import wire
 from scheduler_core.model.problem import Problem
 from validators.lint import documents, files
@@ -31,6 +32,8 @@ LARGEST_JSON = 1024**3
 """Bytes.  150,000 pods as kubectl prints them take some 700 MB without managed fields, 150 MB with only the fields that are read."""
 _LONG = 20 * 1024**2
 """Bytes from which reading is shown as progress."""
+_COLLECT_AFTER = 100_000
+"""Number of new objects after which the garbage collector runs: those of a cluster are many, and have no cycles."""
 _BEGINS_AS_JSON = b"{"
 _BLANK = b"\xef\xbb\xbf \t\r\n"
 
@@ -62,6 +65,7 @@ def read_cluster_input(
     inputs.skipped += inputs.problems
     known = read_files(further, progress, leave_out=paths, into=cluster)
     known.problems += [Problem(each, f"has no {', '.join(files.SUFFIXES)} file") for each in further if not files.identities([each])]
+    inputs.stored += known.stored
     completed_input.complete(inputs, known.objects if further or cluster is not None else None, known.problems, gang, strict=strict)
     return inputs
 
@@ -83,6 +87,7 @@ def read_files(
 
     """
     inputs = into or ClusterInput()
+    gc.set_threshold(_COLLECT_AFTER)
     try:
         named = _files(paths, [files.identity(each) for each in _files(leave_out, ())])
     except files.PathError as error:
@@ -110,6 +115,8 @@ def _read(file: str, inputs: ClusterInput, progress: Progress, *, strict: bool) 
     name = files.display_name(_near(file))
     inputs.files += 1
     try:
+        if not strict and _take_stored(file, name, inputs, progress):
+            return
         if file == files.STDIN:
             content = _content(sys.stdin.buffer, progress, name)
         else:
@@ -121,6 +128,19 @@ def _read(file: str, inputs: ClusterInput, progress: Progress, *, strict: bool) 
     if content.lstrip(_BLANK).startswith(_BEGINS_AS_JSON) and _take_json(name, content, inputs, strict=strict):
         return
     _take_manifest(name, content, inputs)
+
+
+def _take_stored(file: str, name: str, inputs: ClusterInput, progress: Progress) -> bool:
+    """Add the objects of a large file of JSON, which stay there; return False if it must be read whole."""
+    if file == files.STDIN or not LARGEST_FILE < stored_objects.size(file) <= LARGEST_JSON:
+        return False
+    stored = stored_objects.OpenFile(file, name)
+    objects = stored_objects.read_objects(stored, lambda done, total: progress.part(f"reading {name}", done, total))
+    if objects is None:
+        return False
+    inputs.objects += objects
+    inputs.stored.append(stored)
+    return True
 
 
 def _near(file: str) -> str:
@@ -169,7 +189,7 @@ def _not_json(text: wire.Text) -> str:
     try:
         wire.VALUE.decode(text)
     except RecursionError:
-        why = gather.DEEP
+        why = gathered.DEEP
     except ValueError as error:
         why = str(error)
     else:

@@ -11,18 +11,19 @@ from muster.commands.simulate.controllers import Cluster, Expansion
 from muster.commands.simulate.gangs import Gang
 from muster.commands.simulate.own_objects import Own
 from muster.commands.simulate.pod_owners import PodOwners
-from muster.commands.simulate.what_if import source, whole_name
-from scheduler_core.loading import gather
+from muster.commands.simulate.stored_objects import OpenFile
+from muster.commands.simulate.what_if import whole_name
+from scheduler_core.loading.gather import gather
+from scheduler_core.loading.gathered import GatheredObjects, Given
 from scheduler_core.model.decision import Name
 from scheduler_core.model.problem import Problem
-from validators.model.decode import Source
 
 
 @dataclasses.dataclass(slots=True)
 class ClusterInput:
     """Input of a simulation."""
 
-    objects: list[Source] = dataclasses.field(default_factory=list)
+    objects: list[Given] = dataclasses.field(default_factory=list)
     problems: list[Problem] = dataclasses.field(default_factory=list)
     files: int = 0
     own: Own | None = None
@@ -35,11 +36,13 @@ class ClusterInput:
     """Inputs of the rest of the cluster that could not be read; they are in *problems* too."""
     notes: list[Problem] = dataclasses.field(default_factory=list)
     """Losses of converted controllers' objects, and objects that are assumed to create no pods."""
+    stored: list[OpenFile] = dataclasses.field(default_factory=list)
+    """Files in which texts of objects are."""
 
 
 def complete(
     inputs: ClusterInput,
-    known: Sequence[Source] | None,
+    known: Sequence[Given] | None,
     known_problems: Sequence[Problem] = (),
     gang: Gang | None = None,
     *,
@@ -53,6 +56,8 @@ def complete(
     """
     cluster = Cluster.from_sources(known or ())
     expansion = controllers.expand(inputs.objects, cluster, gang)
+    # Sorted once: a cluster has a great many objects.
+    inputs.objects = [each for listed in expansion.kinds.values() for each in listed.given()]
     _replace(inputs, expansion.objects)
     inputs.skipped += expansion.skipped
     inputs.notes += expansion.notes
@@ -67,17 +72,20 @@ def complete(
     inputs.notes += queue_notes(cluster.others)
     owners = PodOwners(expansion.controllers, cluster.kinds)
     rest = Rest(cluster.kinds)
-    remaining: list[Source] = []
     kept: set[Name] = set()
-    for gathered in (each for listed in cluster.kinds.values() for each in listed):
+
+    def is_replaced(gathered: GatheredObjects) -> bool:
         name = _name(gathered)
         if name in own_names and Name(*name) in expansion.origins and owners.has_other_owner(gathered):
             kept.add(Name(*name))
-            remaining.append(source(gathered))
-        elif name not in own_names and owners.owner(gathered) is None:
-            remaining.append(source(gathered))
-        elif gathered.kind == "Pod":
+            return False
+        if name not in own_names and owners.owner(gathered) is None:
+            return False
+        if gathered.kind == "Pod":
             rest.replaced.append(gathered)
+        return True
+
+    remaining = [each for listed in cluster.kinds.values() for each in listed.given(is_replaced)]
     expansion.rename(kept)
     inputs.own = Own.from_names(_names(inputs.objects), path_problems, expansion.origins)
     _admit(inputs, expansion, rest, strict=strict)
@@ -91,21 +99,20 @@ def _admit(inputs: ClusterInput, expansion: Expansion, rest: Rest, *, strict: bo
     inputs.refused += admitted.refused
 
 
-def _replace(inputs: ClusterInput, created: Sequence[Source]) -> None:
+def _replace(inputs: ClusterInput, created: Sequence[Given]) -> None:
     """Add *created* objects, in place of those with the same name."""
     names = set(_names(created))
-    kinds, problems = gather.gather(inputs.objects) if names else ({}, [])
-    if any(_name(each) in names for listed in kinds.values() for each in listed):
-        inputs.objects = [source(each) for listed in kinds.values() for each in listed if _name(each) not in names]
-        inputs.problems += problems
+    if names:
+        kinds, _ = gather(inputs.objects)
+        inputs.objects = [each for listed in kinds.values() for each in listed.given(lambda each: _name(each) in names)]
     inputs.objects += created
 
 
-def _names(objects: Iterable[Source]) -> Iterator[tuple[str, str, str]]:
-    kinds, _ = gather.gather(objects)
+def _names(objects: Iterable[Given]) -> Iterator[tuple[str, str, str]]:
+    kinds, _ = gather(objects)
     return (_name(gathered) for listed in kinds.values() for gathered in listed)
 
 
-def _name(gathered: gather.GatheredObjects) -> tuple[str, str, str]:
+def _name(gathered: GatheredObjects) -> tuple[str, str, str]:
     namespace, name = whole_name(gathered) or ("", "")
     return gathered.kind, namespace, name

@@ -13,21 +13,21 @@ from typing import Any
 from muster.commands.simulate import gangs
 from muster.commands.simulate.gangs import Gang
 from muster.commands.simulate.pod_owners import Controller, PodOwners
-from scheduler_core.loading.gather import GatheredObjects, Unusable, gather, label, written_name
+from scheduler_core.loading.gather import gather, label, written_name
+from scheduler_core.loading.gathered import GatheredObjects, Given, ObjectList, Objects, Unusable
 from scheduler_core.loading.read_objects import SEVERAL
 from scheduler_core.model import wire
 from scheduler_core.model.decision import Name
 from scheduler_core.model.pod_meta import CONTROLLERS
 from scheduler_core.model.problem import Problem
 from validators.field import FieldPath
-from validators.model.decode import Source
 from workloadbuilder.adapters import kinds as adapted
 from workloadbuilder.adapters.compiled import Compiled, CompileOptions, compile_object
 from workloadbuilder.adapters.shared.known_objects import Known, group_of
 from workloadbuilder.adapters.skipped_kinds import skip_reason
 
 Content = dict[str, Any]
-Gathered = Mapping[str, Sequence[GatheredObjects]]
+Gathered = Mapping[str, Objects]
 _ENDED = frozenset({"Complete", "Failed", "Completed", "Succeeded"})
 _OPTIONS = CompileOptions(groups=True, pods=True)
 _LOOKED_UP = ("Workload",)
@@ -40,14 +40,14 @@ HAS_ENDED = "it has ended and creates no more pods"
 class Cluster:
     """Further objects by kind, and those of other kinds."""
 
-    kinds: dict[str, list[GatheredObjects]] = dataclasses.field(default_factory=dict)
-    others: list[GatheredObjects] = dataclasses.field(default_factory=list)
+    kinds: dict[str, ObjectList] = dataclasses.field(default_factory=dict)
+    others: ObjectList = dataclasses.field(default_factory=ObjectList)
     problems: list[Problem] = dataclasses.field(default_factory=list)
 
     @classmethod
-    def from_sources(cls, objects: Iterable[Source]) -> Cluster:
+    def from_sources(cls, objects: Iterable[Given]) -> Cluster:
         """Return *objects* by kind."""
-        others: list[GatheredObjects] = []
+        others = ObjectList()
         kinds, problems = gather(objects, others)
         return cls(kinds, others, problems)
 
@@ -71,7 +71,7 @@ class Expansion:
     origins: dict[Name, str] = dataclasses.field(default_factory=dict)
     controllers: list[Controller] = dataclasses.field(default_factory=list)
     manifests: list[Content] = dataclasses.field(default_factory=list)
-    kinds: dict[str, list[GatheredObjects]] = dataclasses.field(default_factory=dict)
+    kinds: dict[str, ObjectList] = dataclasses.field(default_factory=dict)
     skipped: list[Problem] = dataclasses.field(default_factory=list)
     notes: list[Problem] = dataclasses.field(default_factory=list)
 
@@ -83,16 +83,16 @@ class Expansion:
                 self.origins[with_free_name(each, origin)] = origin
 
 
-def expand(objects: Iterable[Source], cluster: Cluster, gang: Gang | None = None) -> Expansion:
+def expand(objects: Iterable[Given], cluster: Cluster, gang: Gang | None = None) -> Expansion:
     """Return the objects that controllers create for those of *objects*; *cluster* has further objects to look up.
 
     With *gang*, the pods of an object that has no gang are one; Basic PodGroups among *objects* become gangs too.
     """
-    others: list[GatheredObjects] = []
+    others = ObjectList()
     kinds, problems = gather(objects, others)
-    others += [each for kind in CONTROLLERS for each in kinds[kind] if _is_manifest(bytes(each.text))]
+    controllers = [each for kind in CONTROLLERS for each in kinds[kind] if _is_manifest(bytes(each.text))]
     result = Expansion(kinds=kinds, skipped=problems)
-    manifests = [content for each in others if (content := _read(each, result)) is not None]
+    manifests = [content for each in (*others, *controllers) if (content := _read(each, result)) is not None]
     if manifests:
         _expand(manifests, kinds, _known(manifests, kinds, cluster), result, gang)
     if gang is not None:

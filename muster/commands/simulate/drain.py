@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from muster.commands import options
-from scheduler_core.loading.gather import GatheredObjects, Unusable
+from scheduler_core.loading.gathered import GatheredObjects, Unusable
 
 _SHOWN = 5
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
-from scheduler_core.loading.gather import GatheredObjects
+from scheduler_core.loading.gathered import GatheredObjects, Objects
 from scheduler_core.model import wire
 from scheduler_core.model.pod_meta import PodMeta
 from validators.model import decode
@@ -69,7 +69,7 @@ class _Test:
 class PodOwners:
     """Test for objects that belong to one of *controllers*, among all the objects *kinds* of a cluster."""
 
-    def __init__(self, controllers: Iterable[Controller], kinds: Mapping[str, Sequence[GatheredObjects]]) -> None:
+    def __init__(self, controllers: Iterable[Controller], kinds: Mapping[str, Objects]) -> None:
         self._controllers: dict[str, list[Controller]] = {}
         for each in controllers:
             self._controllers.setdefault(each.namespace, []).append(each)
@@ -82,7 +82,7 @@ class PodOwners:
         names = {*(each.name for each in self._tests), *(name for _, name in self._pod_groups)}
         self._marks = re.compile(b"|".join(re.escape(name.encode()) for name in sorted(names))) if names else None
 
-    def _read_groups(self, kinds: Mapping[str, Sequence[GatheredObjects]]) -> None:
+    def _read_groups(self, kinds: Mapping[str, Objects]) -> None:
         for each in kinds["Workload"]:
             reference = _section(_fields(each.text, "spec"), "controllerRef")
             owner = self._direct.get((_namespace(each), str(reference.get("kind")), str(reference.get("name"))))

@@ -19,7 +19,7 @@ from muster.commands.simulate.completed_input import ClusterInput
 from muster.commands.simulate.request import InvalidOptions, SimulationRequest, with_options
 from muster.commands.simulate.what_if import WhatIfError
 from muster.render import answer_json
-from scheduler_core.loading import gather
+from scheduler_core.loading import gathered
 from scheduler_core.model import wire
 from scheduler_core.queueing.queue_order import OrderError
 from validators.lint import files
@@ -53,7 +53,7 @@ def _answered(line: bytes, known: ClusterInput, request: SimulationRequest, prog
         fields = _fields(line)
         head["id"] = _value(fields.get("id"))
         line_request = with_options(request, _value(fields.get("options")))
-        inputs = ClusterInput(_objects(fields.get("objects")))
+        inputs = ClusterInput([*_objects(fields.get("objects"))], stored=known.stored)
         completed_input.complete(inputs, known.objects if known.objects or known.problems else None, known.problems)
         result, _ = simulation.run(inputs, line_request, progress)
     except (InvalidOptions, OrderError, WhatIfError, simulation.NoProfileError) as error:
@@ -71,7 +71,7 @@ def _fields(line: bytes) -> Mapping[str, wire.Text]:
     except wire.ValidationError:
         raise InvalidOptions(_NO_QUESTION) from None
     except RecursionError:
-        raise InvalidOptions(gather.DEEP) from None
+        raise InvalidOptions(gathered.DEEP) from None
     except ValueError as error:
         raise InvalidOptions(f"is not JSON: {error}") from None
 
@@ -80,7 +80,7 @@ def _value(text: wire.Text | None) -> Any:
     try:
         return None if text is None else json.loads(bytes(text))
     except RecursionError:
-        raise InvalidOptions(gather.DEEP) from None
+        raise InvalidOptions(gathered.DEEP) from None
     except ValueError as error:
         raise InvalidOptions(f"is not JSON: {error}") from None
 

@@ -18,13 +18,13 @@ from scheduler_core.diagnosis.fragmentation import fragments
 from scheduler_core.loading.configuration.scheduler_configuration import part_scored
 from scheduler_core.loading.feature_gates import apply_feature_gates
 from scheduler_core.loading.gather import is_left_out
+from scheduler_core.loading.gathered import Given
 from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Decision, Name
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.whatif.remedies.for_decisions import with_remedies, without_search
-from validators.model.decode import Source
 
 
 class NoProfileError(ValueError):
@@ -46,12 +46,11 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
 
     """
     began = time.monotonic()
-    objects: Iterable[Source] = inputs.objects
+    objects: Iterable[Given] = inputs.objects
     all_problems = list(inputs.problems)
     if request.drain or request.additions:
         objects, unsorted = what_if.suppose(objects, request.drain, request.additions)
         all_problems += unsorted
-    objects = [*objects]
     snapshot = load(objects, request.configuration.profiles if request.configuration is not None else None, request.device_topology)
     if request.configuration is not None:
         all_problems += request.configuration.problems(len(snapshot.nodes))
@@ -66,6 +65,8 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
     result = run_cycle(snapshot, cycle) if own is None else run_cycles(snapshot, cycle, _unsettled(own))
     only = None if own is None else own_objects.roots(result.decisions, own) - _partly_placed(result.decisions)
     decisions = with_remedies(result.decisions, objects, snapshot, request.cycle, request.remedies, only)
+    for each in inputs.stored:
+        each.check()
     if own is not None:
         decisions = tuple(own_objects.without_self_eviction(each, own) for each in decisions)
     in_order = sorted({*all_problems, *result.problems}, key=lambda each: (each.object, each.message))

@@ -14,13 +14,11 @@ from typing import Any
 
 from muster.commands import options
 from muster.commands.simulate import drain
-from scheduler_core.loading.gather import GatheredObjects, Name, Unusable, gather, label, written_name
+from scheduler_core.loading.gather import Name, gather, label, written_name
+from scheduler_core.loading.gathered import GatheredObjects, Given, Unusable
 from scheduler_core.loading.read_objects import SEVERAL
-from scheduler_core.model import wire
 from scheduler_core.model.problem import Problem
 from scheduler_core.whatif.edits.node_templates import belongs_to_its_node, companion, csi_drivers
-from validators.model import decode
-from validators.model.decode import Source
 from validators.model.objects import CLUSTER_SCOPED
 
 MOST_ADDED = 100_000
@@ -63,7 +61,7 @@ class Addition:
         return cls(count, match[2], tuple((key.strip(), value.strip()) for key, value in pairs))
 
 
-def suppose(objects: Iterable[Source], drained: Sequence[str], additions: Sequence[Addition]) -> tuple[list[Source], list[Problem]]:
+def suppose(objects: Iterable[Given], drained: Sequence[str], additions: Sequence[Addition]) -> tuple[list[Given], list[Problem]]:
     """Return the changed objects, and the problems of reading them.
 
     Args:
@@ -87,19 +85,10 @@ def suppose(objects: Iterable[Source], drained: Sequence[str], additions: Sequen
         raise WhatIfError(str(error)) from None
     drivers = {name: gathered for (_, name), gathered in _one_each(kinds["CSINode"], []).items()}
     added = [*_added(nodes, drivers, additions, pods)]
-    kinds["Node"] = [gathered for name, gathered in nodes.items() if name not in gone]
-    remaining_pods: list[Source] = [*_without(pods, gone)] if gone else [source(gathered) for gathered in pods]
-    others = [source(gathered) for kind, listed in kinds.items() if kind != "Pod" for gathered in listed]
-    return [*others, *remaining_pods, *added], problems
-
-
-def source(gathered: GatheredObjects) -> Source:
-    """Return the object with its kind; items of a list can lack it."""
-    try:
-        return gathered.text if wire.HEAD.decode(gathered.text).kind is not None else gathered.content()
-    except (ValueError, RecursionError):
-        # The reader of the object reports the problem.
-        return gathered.text
+    remaining_nodes = [gathered for name, gathered in nodes.items() if name not in gone]
+    remaining_pods: list[Given] = [*_without(pods, gone)] if gone else [*pods]
+    others = [each for kind, listed in kinds.items() if kind not in {"Node", "Pod"} for each in listed.given()]
+    return [*others, *remaining_nodes, *remaining_pods, *added], problems
 
 
 def _one_each(listed: Iterable[GatheredObjects], problems: list[Problem]) -> dict[Name, GatheredObjects]:
@@ -123,19 +112,13 @@ def _one_each(listed: Iterable[GatheredObjects], problems: list[Problem]) -> dic
 
 def whole_name(gathered: GatheredObjects) -> Name | None:
     """Return namespace and name of an object, the namespace with its default; None if it has no name."""
-    try:
-        # Only the metadata is parsed: a cluster has a great many pods.
-        metadata = wire.FIELDS.decode(wire.FIELDS.decode(gathered.text)["metadata"])
-        name, namespace = decode.parse(metadata["name"]), decode.parse(metadata.get("namespace", b'""'))
-    except (ValueError, KeyError, RecursionError):
-        namespace, name = written_name(gathered.text)
-    if not isinstance(name, str) or not name:
+    namespace, name = written_name(gathered.text)
+    if not name:
         return None
-    known = namespace if isinstance(namespace, str) else ""
-    return "" if gathered.kind in CLUSTER_SCOPED else known or "default", name
+    return "" if gathered.kind in CLUSTER_SCOPED else namespace or "default", name
 
 
-def _without(pods: Iterable[GatheredObjects], gone: frozenset[str]) -> Iterator[Source]:
+def _without(pods: Iterable[GatheredObjects], gone: frozenset[str]) -> Iterator[Given]:
     """Yield the pods as they are after the nodes *gone* are removed: without change, pending, or not at all."""
     marks = tuple(name.encode() for name in gone)
     for gathered in pods:
@@ -143,11 +126,11 @@ def _without(pods: Iterable[GatheredObjects], gone: frozenset[str]) -> Iterator[
         if any(mark in text for mark in marks):
             pod = _content(gathered)
             if _bound_to(pod) not in gone and _section(pod, "status").get("nominatedNodeName") not in gone:
-                yield source(gathered)
+                yield gathered
             elif _bound_to(pod) not in gone or not _leaves_with_its_node(pod):
                 yield _pending_again(pod)
         else:
-            yield source(gathered)
+            yield gathered
 
 
 def _pending_again(pod: Content) -> Content:

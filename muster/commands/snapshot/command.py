@@ -9,6 +9,7 @@ import click
 
 from muster import extras
 from muster.commands import scheduler_config as configuration_file
+from muster.commands.progress import Progress
 
 if TYPE_CHECKING:
     from muster.commands.snapshot.snapshot_document import Kept
@@ -77,27 +78,34 @@ def snapshot(
 
 
 def _from_files(paths: tuple[str, ...], configuration: Source | None) -> tuple[Kept, list[str]]:
-    from muster.commands.progress import Progress
     from muster.commands.simulate import cluster_input
     from muster.commands.snapshot import snapshot_document
 
     progress = Progress("snapshot")
     try:
         inputs = cluster_input.read_cluster_input(paths, (), progress)
+        document = snapshot_document.keep_simulated_fields(inputs.objects, configuration, progress)
+        for each in inputs.stored:
+            each.check()
     finally:
         progress.end()
     messages = [f"{each.object}: {each.message}" for each in inputs.problems]
     if not inputs.files:
         messages.append(f"no .yaml, .yml, .json file in {', '.join(paths)}")
-    return snapshot_document.keep_simulated_fields(inputs.objects, configuration), messages
+    return document, messages
 
 
 def _from_cluster(kubeconfig: str | None, context: str | None, configuration: Source | None) -> tuple[Kept, list[str]]:
     extras.require("cluster")
     from muster.commands.snapshot import live_cluster, snapshot_document
 
+    progress = Progress("snapshot")
     try:
+        progress.show("reading the cluster")
         read = live_cluster.list_cluster(kubeconfig, context)
+        document = snapshot_document.keep_simulated_fields(read.lists, configuration, progress)
     except live_cluster.ClusterError as error:
         raise click.UsageError(str(error)) from None
-    return snapshot_document.keep_simulated_fields(read.lists, configuration), [f"{each.object}: {each.message}" for each in read.problems]
+    finally:
+        progress.end()
+    return document, [f"{each.object}: {each.message}" for each in read.problems]

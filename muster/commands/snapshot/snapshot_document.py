@@ -7,13 +7,15 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from muster.commands.progress import Progress
 from muster.commands.simulate.what_if import whole_name
 from muster.commands.snapshot.fields import FIELDS
 from muster.commands.snapshot.prune import pruned
 from muster.commands.snapshot.redact import redacted
 from muster.commands.snapshot.shapes import Shape
 from scheduler_core.loading.configuration.scheduler_configuration import read_configuration
-from scheduler_core.loading.gather import CONFIGURATION, DEEP, GatheredObjects, Name, Unusable, gather, label
+from scheduler_core.loading.gather import CONFIGURATION, Name, gather, label
+from scheduler_core.loading.gathered import DEEP, GatheredObjects, Given, Objects, Unusable
 from scheduler_core.model import wire
 from scheduler_core.model.problem import Problem
 from validators.model.decode import Source
@@ -44,16 +46,20 @@ class Kept:
         return b"".join(wire.ENCODER.encode(each) + b"\n" for each in self.objects)
 
 
-def keep_simulated_fields(sources: Iterable[Source], configuration: Source | None = None) -> Kept:
+def keep_simulated_fields(sources: Iterable[Given], configuration: Source | None = None, progress: Progress | None = None) -> Kept:
     """Return the objects that ``simulate`` reads, with only the fields that it reads; lists are expanded.
 
     A scheduler *configuration* replaces those among *sources*.
     """
-    kinds, problems = gather(sources)
+    gathered, problems = gather(sources)
+    kinds: dict[str, Objects] = {**gathered}
     if configuration is not None:
         kinds[CONFIGURATION] = gather((configuration,))[0][CONFIGURATION]
     kinds[CONFIGURATION] = [each for each in kinds[CONFIGURATION] if _is_valid(each, problems)]
-    objects = [each for kind, fields in FIELDS.items() for each in _of_kind(kinds[kind], fields, problems)]
+    progress = progress or Progress("snapshot")
+    total = sum(len(kinds[kind]) for kind in FIELDS)
+    kept = (each for kind, fields in FIELDS.items() for each in _of_kind(kinds[kind], fields, problems))
+    objects = [*progress.over(kept, total, "selecting fields")]
     return Kept(tuple(objects), tuple(problems))
 
 

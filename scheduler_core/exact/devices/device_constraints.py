@@ -6,7 +6,6 @@ share counters, or have several users; or several pods use the claim.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Hashable, Iterable
 
 import numpy as np
@@ -17,6 +16,7 @@ from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.plugins.devices.assumed_claims import AssumedClaims, Dealt
 from scheduler_core.plugins.dynamic_resources import DeviceAllocation
+from validators.model.meta import replaced
 
 _MOST_WAYS = 64
 """Number of ways to give devices to a pod on a node above which a search without a result proves nothing."""
@@ -50,7 +50,7 @@ class DeviceConstraints:
                 claim if need.shared or not need.allocates else DeviceClaim(f"{claim.key}#{number}", claim.label)
                 for claim, need in zip(pod.device_claims, pod.shape.devices, strict=True)
             )
-            copy = self._copies[at] = dataclasses.replace(pod, key=f"{pod.key}#{number}", device_claims=tuple(claims))
+            copy = self._copies[at] = replaced(pod, key=f"{pod.key}#{number}", device_claims=tuple(claims))
         return copy
 
     def most(self, shape: PodShape) -> Ints | None:

@@ -13,6 +13,7 @@ from scheduler_core.model.entity import Entity
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.volume_users import NamedVolumes
 from scheduler_core.placement.placement_request import PlacementRequest
+from validators.model.meta import replaced
 
 _FIRST_SERIAL = 2**40
 """Above the serials of all shapes of pods."""
@@ -41,4 +42,4 @@ class NamedPods:
         key = pod.shape.serial, pod.namespace, pod.named_volumes
         if (shape := self._shapes.get(key)) is None:
             shape = self._shapes[key] = dataclasses.replace(pod.shape, serial=next(self._serials))
-        return dataclasses.replace(pod, shape=shape)
+        return replaced(pod, shape=shape)

@@ -111,6 +111,11 @@ class DeviceKinds:
         if (found := self._pools.get(pool)) is not None and found.local:
             yield from ((*pool, name) for name in found.of_device)
 
+    def all_devices(self) -> Iterator[DeviceId]:
+        """Yield the devices of all pools that belong to one node."""
+        for pool in self._pools:
+            yield from self.devices(pool)
+
     def nodes(self, pool: PoolName) -> set[str]:
         """Return the nodes to which devices of a pool belong."""
         return {each.node for each in found.slices} if (found := self._pools.get(pool)) is not None else set()

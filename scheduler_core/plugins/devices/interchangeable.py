@@ -226,6 +226,12 @@ class _Devices:
             return None
         return found[0], rows
 
+    def items(self) -> Iterator[tuple[DeviceId, tuple[str, tuple[str, ...]]]]:
+        """See ``CountedDevices``."""
+        for device in self._kinds.all_devices():
+            if (found := self.get(device)) is not None:
+                yield device, found
+
 
 def _contended(objects: DeviceObjects) -> Iterator[DeviceId]:
     """Yield the devices that are free only when several pods are gone, or that several claims have."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from scheduler_core.loading import gather
-from scheduler_core.loading.gather import ATTACH_KINDS, CAPACITY_KINDS, SELECTING_KINDS, VOLUME_KINDS, GatheredObjects, Name, Unusable
+from scheduler_core.loading.gather import Name
+from scheduler_core.loading.gathered import GatheredObjects, Unusable
 from scheduler_core.loading.pod_devices import group_entries
 from scheduler_core.model import wire
 from scheduler_core.model.decision import Name as Root
@@ -43,7 +44,7 @@ __all__ = ["KINDS", "LABELS", "Cache"]
 
 KINDS = tuple(kind for kind in gather.KINDS if kind != "ResourceClaimTemplate")
 """Kinds that are watched; a pod waits until its claims are created from templates."""
-_ABOUT_VOLUMES = frozenset({*VOLUME_KINDS, *ATTACH_KINDS, *CAPACITY_KINDS})
+_ABOUT_VOLUMES = frozenset({*gather.VOLUME_KINDS, *gather.ATTACH_KINDS, *gather.CAPACITY_KINDS})
 
 _FEW_FORMS = 2_000
 """Number of pod forms above which unused forms are removed."""
@@ -191,7 +192,7 @@ class Cache:
         """Return the groups whose spec names this composite as parent."""
         return tuple(self.group_cache.completed(live) for live in self.group_cache.children(namespace, composite))
 
-    def _receive(self, kind: str, raw: wire.Text, *, listed: bool) -> Name | None:
+    def _receive(self, kind: str, raw: wire.Text, *, listed: bool) -> gather.Name | None:
         """Add an object unless its event is outdated, and return its name; None if it has none."""
         head = read_head(kind, raw)
         if head is None:
@@ -201,7 +202,7 @@ class Cache:
             self._add_object(GatheredObjects(kind, api_version or self._api_versions[kind], raw), name, stamp)
         return name
 
-    def _add_object(self, raw_object: GatheredObjects, name: Name, stamp: Stamp) -> None:
+    def _add_object(self, raw_object: GatheredObjects, name: gather.Name, stamp: Stamp) -> None:
         if raw_object.kind == "Pod":
             self._add_pod(raw_object, name, stamp)
         elif raw_object.kind == "Node":
@@ -210,7 +211,7 @@ class Cache:
                 self.reporter.node(name[1], added=added)
         elif raw_object.kind == "Namespace":
             self.usage.affinity.namespace_changed(self._namespaces.add_or_update(raw_object, name))
-        elif raw_object.kind in SELECTING_KINDS:
+        elif raw_object.kind in gather.SELECTING_KINDS:
             self._selectors.add_or_update(raw_object, name)
         elif raw_object.kind in _ABOUT_VOLUMES:
             self._updates.apply(self._volumes.add_or_update(raw_object, name))
@@ -221,7 +222,7 @@ class Cache:
             self.group_cache.add_or_update(raw_object, name, stamp)
             self._group_changed(raw_object.kind, name, before)
 
-    def _remove(self, kind: str, name: Name) -> None:
+    def _remove(self, kind: str, name: gather.Name) -> None:
         if kind == "Pod":
             self._unusable.pop((kind, *name), None)
             if (pod := self.usage.remove_pod("/".join(name))) is not None:
@@ -234,7 +235,7 @@ class Cache:
                 self.reporter.node(name[1])
         elif kind == "Namespace":
             self.usage.affinity.namespace_changed(self._namespaces.remove(name))
-        elif kind in SELECTING_KINDS:
+        elif kind in gather.SELECTING_KINDS:
             self._selectors.remove(kind, name)
         elif kind in _ABOUT_VOLUMES:
             self._updates.apply(self._volumes.remove(kind, name))
@@ -256,11 +257,11 @@ class Cache:
             for pod in self.usage.pods.with_device_claims.values():
                 self.needed.add_pod(pod)
 
-    def _group_entries(self, name: Name) -> Mapping[PodEntry, str | None] | None:
+    def _group_entries(self, name: gather.Name) -> Mapping[PodEntry, str | None] | None:
         live = self.group_cache.groups.get(("PodGroup", *name))
         return group_entries((live.group,))[name] if live is not None and isinstance(live.group, PodGroup) else None
 
-    def _add_pod(self, raw_object: GatheredObjects, name: Name, stamp: Stamp) -> None:
+    def _add_pod(self, raw_object: GatheredObjects, name: gather.Name, stamp: Stamp) -> None:
         key = (raw_object.kind, *name)
         self._unusable.pop(key, None)
         before = self.usage.pods.pods.get("/".join(name))

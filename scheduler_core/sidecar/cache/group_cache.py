@@ -8,7 +8,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from scheduler_core.loading.gather import GatheredObjects, Name, Unusable
+from scheduler_core.loading.gather import Name
+from scheduler_core.loading.gathered import GatheredObjects, Unusable
 from scheduler_core.loading.priority import Priorities
 from scheduler_core.loading.read_groups import completed, group_priorities, read_budget, read_one
 from scheduler_core.loading.read_objects import attempt

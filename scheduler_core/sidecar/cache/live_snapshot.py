@@ -8,9 +8,10 @@ from typing import Generic, TypeVar, overload
 
 from scheduler_core.loading import label_case, v1alpha1
 from scheduler_core.loading.gather import label, left_out
+from scheduler_core.loading.pod_records import problems_of
 from scheduler_core.loading.read_groups import completed, group_priorities
 from scheduler_core.loading.read_groups import problems_of as problems_of_budget
-from scheduler_core.loading.read_pods import problems_of, unknown_node
+from scheduler_core.loading.read_pods import unknown_node
 from scheduler_core.model.decision import Name as Root
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.problem import Problem
@@ -22,6 +23,7 @@ from scheduler_core.sidecar.cache.pod_cache import LivePod
 from scheduler_core.sidecar.cache.selector_cache import SelectorCache
 from scheduler_core.sidecar.cache.volume_cache import VolumeCache
 from validators.model.group import Group
+from validators.model.meta import replaced
 
 T = TypeVar("T")
 
@@ -110,10 +112,10 @@ class LiveSnapshots:
         counted = sorted((pod for pod in node_usage.pods.pods.values() if node_usage.is_counted(pod)), key=lambda pod: pod.key)
         if not node_usage.pods.with_workload_ref:
             return v1alpha1.GeneratedGroups((), {}), [node_usage.record(pod) for pod in counted]
-        drafts = [dataclasses.replace(pod.draft) for pod in counted]
+        drafts = [replaced(pod.draft) for pod in counted]
         groups = [each.group for each in self._groups.groups.values()]
         made = v1alpha1.join(drafts, self._groups.workloads.values(), groups, self._groups.priorities)
-        records = [dataclasses.replace(node_usage.record(pod), group=draft.group) for pod, draft in zip(counted, drafts, strict=True)]
+        records = [replaced(node_usage.record(pod), group=draft.group) for pod, draft in zip(counted, drafts, strict=True)]
         return made, records
 
     def _complete(self) -> list[Group]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from scheduler_core.loading.gather import GatheredObjects, Name, Unusable
+from scheduler_core.loading.gather import Name
+from scheduler_core.loading.gathered import GatheredObjects, Unusable
 from scheduler_core.loading.read_namespaces import read_namespace
 from scheduler_core.loading.read_objects import attempt
 

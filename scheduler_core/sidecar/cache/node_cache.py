@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable
 
 import numpy as np
 
-from scheduler_core.loading.gather import GatheredObjects, Unusable
+from scheduler_core.loading.gathered import GatheredObjects, Unusable
 from scheduler_core.loading.read_nodes import NodeRead, images_among, node_table, read_node
 from scheduler_core.loading.read_objects import attempt
 from scheduler_core.model import cluster_objects

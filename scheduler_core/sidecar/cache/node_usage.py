@@ -9,10 +9,10 @@ import dataclasses
 from collections.abc import Container, Iterator
 
 from scheduler_core.loading.drafts import requested_rows
-from scheduler_core.loading.gather import GatheredObjects
+from scheduler_core.loading.gathered import GatheredObjects
 from scheduler_core.loading.pod_forms import PodForm
+from scheduler_core.loading.pod_records import record_of
 from scheduler_core.loading.pod_shapes import scored_images
-from scheduler_core.loading.read_pods import record_of
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE, SchedulerProfile
@@ -28,6 +28,7 @@ from scheduler_core.sidecar.cache.pod_cache import Ended, LivePod, PodCache, pin
 from scheduler_core.sidecar.cache.shape_cache import ShapeCache
 from scheduler_core.sidecar.cache.volume_cache import VolumeCache
 from scheduler_core.sidecar.client.requests import GATE, HOSTNAME
+from validators.model.meta import replaced
 
 
 class NodeUsage:
@@ -277,6 +278,4 @@ class NodeUsage:
         node, nominated = nodes.index.get(self.node_of(pod), -1), nodes.index.get(pod.nominated, -1)
         shape = self._shapes.get(draft.form, scored_images(draft.images, nodes), nodes)
         record = pod.with_assumed(record_of(draft, shape, rank, node=node, nominated=nominated))
-        if self._ungates and draft.gates == (GATE,):
-            record = dataclasses.replace(record, gates=())
-        return record
+        return replaced(record, gates=()) if self._ungates and draft.gates == (GATE,) else record

@@ -16,6 +16,7 @@ from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.sidecar.cache.freshness import Stamp
 from scheduler_core.sidecar.client.requests import GATE, HOSTNAME
 from scheduler_core.sidecar.writes import Condition, Ref
+from validators.model.meta import replaced
 
 LABELS = ("scheduling.muster.dev/pod-group", "scheduling.x-k8s.io/pod-group")
 """Labels that name a pod's PodGroup where the API server drops ``spec.schedulingGroup``; the first label that the pod has is used."""
@@ -88,12 +89,12 @@ class LivePod:
     def with_assumed(self, record: PodRecord) -> PodRecord:
         """Return *record* of this pod with its assumed deletion and volumes."""
         if self.deletion_assumed and not record.terminating:
-            record = dataclasses.replace(record, terminating=True, preempted=self.evicted)
+            record = replaced(record, terminating=True, preempted=self.evicted)
         elif self.evicted and record.terminating:
-            record = dataclasses.replace(record, preempted=True)
+            record = replaced(record, preempted=True)
         if self.draft.delayed_claims and self.assumed:
             picked = tuple(self.assumed_volumes.get(each, "") for each in self.draft.delayed_claims)
-            record = dataclasses.replace(record, picked=picked)
+            record = replaced(record, picked=picked)
         return record
 
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from scheduler_core.loading.gather import GatheredObjects, Name, Unusable
+from scheduler_core.loading.gather import Name
+from scheduler_core.loading.gathered import GatheredObjects, Unusable
 from scheduler_core.loading.read_objects import attempt
 from scheduler_core.loading.read_selectors import read_controller, read_service
 from scheduler_core.model.selectors import Clauses

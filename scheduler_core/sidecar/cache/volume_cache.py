@@ -9,7 +9,8 @@ import dataclasses
 from collections.abc import Callable
 from typing import TypeVar
 
-from scheduler_core.loading.gather import GatheredObjects, Name, Unusable
+from scheduler_core.loading.gather import Name
+from scheduler_core.loading.gathered import GatheredObjects, Unusable
 from scheduler_core.loading.read_objects import attempt
 from scheduler_core.loading.read_volumes import (
     Attachment,

@@ -16,6 +16,7 @@ from scheduler_core.queueing import pre_enqueue, scheduling_queue
 from scheduler_core.queueing.queue_order import spellings
 from scheduler_core.queueing.trees import Trees
 from scheduler_core.sidecar.cache.cache import Cache
+from validators.model.meta import replaced
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -94,5 +95,5 @@ def _without_excluded(view: ClusterSnapshot, excluded: Collection[str]) -> Clust
     """Return *view* with the *excluded* pods marked as terminating, so that they are not placed."""
     if not excluded:
         return view
-    pods = tuple(dataclasses.replace(pod, terminating=True) if pod.key in excluded else pod for pod in view.pods)
+    pods = tuple(replaced(pod, terminating=True) if pod.key in excluded else pod for pod in view.pods)
     return dataclasses.replace(view, pods=pods)

@@ -10,13 +10,15 @@ import numpy as np
 
 from scheduler_core.loading.claim_options import report_storage
 from scheduler_core.loading.drafts import Draft
-from scheduler_core.loading.gather import CAPACITY_KINDS, DEVICE_KINDS, VOLUME_KINDS, GatheredObjects, gather
+from scheduler_core.loading.gather import CAPACITY_KINDS, DEVICE_KINDS, VOLUME_KINDS, gather
+from scheduler_core.loading.gathered import Objects
 from scheduler_core.loading.load import load_gathered
+from scheduler_core.loading.pod_records import Records
 from scheduler_core.loading.priority import Priorities
 from scheduler_core.loading.read_groups import completed, group_priorities, read_kind
 from scheduler_core.loading.read_nodes import images_among, node_table, read_nodes
 from scheduler_core.loading.read_objects import one_each
-from scheduler_core.loading.read_pods import Reader, Records, read_pods
+from scheduler_core.loading.read_pods import Reader, read_pods
 from scheduler_core.loading.read_volumes import read_drivers
 from scheduler_core.loading.volume_pools import ClaimDemand, volume_numbers
 from scheduler_core.model.decision import Step
@@ -29,6 +31,7 @@ from scheduler_core.whatif.edits.raw_objects import Book
 from validators.lookup import KnownObjects, Lookup
 from validators.model.cluster import Node, PriorityClass
 from validators.model.group import CompositePodGroup, Group, PodGroup
+from validators.model.meta import replaced
 from validators.model.objects import Object, namespace_of
 from validators.model.workload import Workload
 
@@ -88,7 +91,7 @@ def changes_claims(steps: Sequence[Step]) -> bool:
     return any(kind in CLAIM_KINDS and not (kind == "CSINode" and ("Node", name) in applied_kinds) for kind, name in applied_kinds)
 
 
-def _with_groups(snapshot: ClusterSnapshot, objects: Mapping[str, list[GatheredObjects]]) -> ClusterSnapshot:
+def _with_groups(snapshot: ClusterSnapshot, objects: Mapping[str, Objects]) -> ClusterSnapshot:
     problems: list[Problem] = []
     priorities = _priorities(snapshot)
     leaves = read_kind(objects["PodGroup"], PodGroup, problems).good
@@ -104,7 +107,7 @@ def _with_groups(snapshot: ClusterSnapshot, objects: Mapping[str, list[GatheredO
     return dataclasses.replace(snapshot, groups=groups, priorities=group_priorities(groups, priorities), known=known)
 
 
-def _with_pods(snapshot: ClusterSnapshot, objects: list[GatheredObjects], serial: int) -> ClusterSnapshot:
+def _with_pods(snapshot: ClusterSnapshot, objects: Objects, serial: int) -> ClusterSnapshot:
     problems: list[Problem] = []
     before = {pod.key: pod for pod in snapshot.pods}
     records = Records(snapshot.nodes, _priorities(snapshot), problems, snapshot.profiles)
@@ -120,7 +123,7 @@ def _with_pods(snapshot: ClusterSnapshot, objects: list[GatheredObjects], serial
             shape = shapes[record.shape.serial] = dataclasses.replace(record.shape, serial=first + record.shape.serial)
         known = before.get(record.key)
         # The group of a v1alpha1 pod was generated when it was loaded.
-        before[record.key] = dataclasses.replace(record, shape=shape, group=known.group if known else record.group)
+        before[record.key] = replaced(record, shape=shape, group=known.group if known else record.group)
     return dataclasses.replace(snapshot, pods=tuple(before[key] for key in sorted(before)), volumes=volumes)
 
 
@@ -132,7 +135,7 @@ def _resolve_devices(drafts: list[Draft], snapshot: ClusterSnapshot, reader: Rea
     return PodDevices(snapshot.devices or DeviceObjects(), groups.get).resolved(drafts, reader.forms)
 
 
-def _with_drivers(snapshot: ClusterSnapshot, objects: list[GatheredObjects]) -> ClusterSnapshot:
+def _with_drivers(snapshot: ClusterSnapshot, objects: Objects) -> ClusterSnapshot:
     """Return *snapshot* with the CSI drivers of nodes that are added next."""
     if snapshot.volumes.attach is None:
         return snapshot
@@ -142,7 +145,7 @@ def _with_drivers(snapshot: ClusterSnapshot, objects: list[GatheredObjects]) -> 
     return dataclasses.replace(snapshot, volumes=dataclasses.replace(snapshot.volumes, attach=attach))
 
 
-def _with_nodes(snapshot: ClusterSnapshot, objects: list[GatheredObjects]) -> ClusterSnapshot:
+def _with_nodes(snapshot: ClusterSnapshot, objects: Objects) -> ClusterSnapshot:
     problems: list[Problem] = []
     read = read_nodes(objects, problems)
     more = node_table(read, snapshot.nodes.resources, problems, snapshot.volumes.attach)

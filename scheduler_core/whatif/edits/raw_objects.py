@@ -6,11 +6,10 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from scheduler_core.loading.gather import GatheredObjects, Unusable, gather, written_name
-from scheduler_core.model import wire
+from scheduler_core.loading.gather import gather, written_name
+from scheduler_core.loading.gathered import GatheredObjects, Given, Objects, Unusable
 from scheduler_core.model.decision import Step
 from scheduler_core.whatif.edits.node_templates import OWNERS, Content, belongs_to_its_node
-from validators.model.decode import Source
 from validators.model.objects import CLUSTER_SCOPED
 
 Key = tuple[str, str, str]
@@ -20,7 +19,7 @@ Key = tuple[str, str, str]
 class Book:
     """Raw objects, and the objects that a change has replaced."""
 
-    def __init__(self, objects: Iterable[Source]) -> None:
+    def __init__(self, objects: Iterable[Given]) -> None:
         """Open lists; of several objects of one name use the one that loading uses."""
         self._objects, _ = gather(objects)
         self._named: dict[str, dict[Key, GatheredObjects]] = {}
@@ -40,7 +39,7 @@ class Book:
         by_key: dict[Key, GatheredObjects] = {}
         encoded_name = node.encode()
         for each in (each for each in self._mentioning(OWNERS) if encoded_name in bytes(each.text)):
-            namespace, name = _name(each)
+            namespace, name = written_name(each.text)
             key = ("Pod", namespace or "default", name)
             if key not in by_key or each.canonical() < by_key[key].canonical():
                 by_key[key] = each
@@ -65,15 +64,14 @@ class Book:
         """Return the same objects with those that *steps* apply."""
         return _ChangedBook(self, {key_of(step.apply): dict(step.apply) for step in steps if step.apply is not None})
 
-    def kinds_after(self, steps: Sequence[Step]) -> dict[str, list[GatheredObjects]]:
+    def kinds_after(self, steps: Sequence[Step]) -> dict[str, Objects]:
         """Return all objects by kind after *steps*."""
         changes = net_changes(steps)
-        kinds = {kind: [*objects] for kind, objects in self._objects.items()}
+        kinds: dict[str, Objects] = {**self._objects}
         for kind in {key[0] for key in changes}:
             kinds[kind] = [each for key, each in self._objects_of_kind(kind).items() if key not in changes]
         added, _ = gather(step.apply for step in changes.values() if step.apply is not None)
-        for kind, objects in added.items():
-            kinds[kind] += objects
+        kinds |= {kind: [*kinds[kind], *objects] for kind, objects in added.items() if len(objects)}
         return kinds
 
     def _mentioning(self, words: tuple[str, ...]) -> list[GatheredObjects]:
@@ -89,7 +87,7 @@ class Book:
         if kind not in self._named:
             named = self._named[kind] = {}
             for gathered in self._objects.get(kind, ()):
-                namespace, name = _name(gathered)
+                namespace, name = written_name(gathered.text)
                 key = (kind, "" if kind in CLUSTER_SCOPED else namespace or "default", name)
                 if key not in named or gathered.canonical() < named[key].canonical():
                     named[key] = gathered
@@ -129,26 +127,3 @@ def _content(gathered: GatheredObjects) -> Content | None:
         return gathered.content()
     except Unusable:
         return None
-
-
-def _name(gathered: GatheredObjects) -> tuple[str, str]:
-    """Return namespace and name, if possible without parsing the rest of the object."""
-    try:
-        metadata = wire.FIELDS.decode(wire.FIELDS.decode(gathered.text)["metadata"])
-        namespace, name = (_plain_string(metadata.get(field)) for field in ("namespace", "name"))
-    except (KeyError, ValueError, RecursionError):
-        return written_name(gathered.text)
-    return namespace, name
-
-
-def _plain_string(text: wire.Text | None) -> str:
-    """Return a JSON string without escapes, as all object names are.
-
-    Raises:
-        ValueError: *text* is anything else.
-
-    """
-    written = b'""' if text is None else bytes(text).strip()
-    if written[:1] != b'"' or b"\\" in written:
-        raise ValueError("is not a plain name")
-    return written[1:-1].decode()

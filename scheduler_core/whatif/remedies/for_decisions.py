@@ -6,18 +6,18 @@ import dataclasses
 from collections.abc import Container, Iterable, Sequence
 
 from scheduler_core.cycle.run_cycle import CycleOptions
+from scheduler_core.loading.gathered import Given
 from scheduler_core.model.decision import Decision, Name, Status
 from scheduler_core.model.options import COMPLETE, REMEDIES_BY_DEFAULT
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.snapshot import ClusterSnapshot
-from validators.model.decode import Source
 
 _HOPELESS = frozenset({Status.SUCCESS, Status.INVALID})
 
 
 def with_remedies(
     decisions: Sequence[Decision],
-    objects: Iterable[Source],
+    objects: Iterable[Given],
     snapshot: ClusterSnapshot,
     options: CycleOptions,
     most: int | None,

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.feature_gates import apply_feature_gates
+from scheduler_core.loading.gathered import Given
 from scheduler_core.model.decision import Decision, Remedy, Status
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.whatif.edits.edits import Both, Edit, Lowered
@@ -26,7 +27,6 @@ from scheduler_core.whatif.remedies.verified import Finding
 from scheduler_core.whatif.trial.present_capacity import PresentCapacity
 from scheduler_core.whatif.trial.subject import Subject
 from scheduler_core.whatif.trial.trial import Trial, TrialsSpentError
-from validators.model.decode import Source
 
 MOST = 8
 """Maximum number of remedies for a root."""
@@ -46,7 +46,7 @@ class Advice:
 
 
 def advise(
-    objects: Iterable[Source] | Book,
+    objects: Iterable[Given] | Book,
     snapshot: ClusterSnapshot,
     decision: Decision,
     options: CycleOptions,
@@ -79,7 +79,7 @@ def advise(
 
 
 def remedies(
-    objects: Iterable[Source] | Book, snapshot: ClusterSnapshot, decision: Decision, options: CycleOptions, *, tries: int = 0
+    objects: Iterable[Given] | Book, snapshot: ClusterSnapshot, decision: Decision, options: CycleOptions, *, tries: int = 0
 ) -> tuple[Remedy, ...]:
     """Return only the remedies; see ``advise``."""
     return advise(objects, snapshot, decision, options, tries=tries).remedies

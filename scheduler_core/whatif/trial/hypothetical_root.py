@@ -14,6 +14,7 @@ from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.whatif.edits.edits import Both, Edit, Evicted, Lowered, Moved, Quorum, Widened
 from scheduler_core.whatif.edits.pod_edits import Respecified
 from scheduler_core.whatif.trial.subject import Subject
+from validators.model.meta import replaced
 
 SUPPOSABLE = (Lowered, Widened, Quorum, Respecified, Moved, Evicted)
 """Changes that do not affect nodes, in addition to ``Both`` of two of these."""
@@ -32,7 +33,7 @@ class Shapes:
         if (shape := self._found.get(key)) is None:
             shape = self._found[key] = dataclasses.replace(edit.reshape(pod.shape), serial=self.next)
             self.next += 1
-        return dataclasses.replace(pod, shape=shape)
+        return replaced(pod, shape=shape)
 
 
 def supposable(edit: Edit) -> bool:

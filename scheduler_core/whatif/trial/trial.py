@@ -18,6 +18,7 @@ from scheduler_core.whatif.edits.edits import Both, Edit, Evicted, Moved
 from scheduler_core.whatif.edits.raw_objects import Book
 from scheduler_core.whatif.trial.prepared_cluster import Placed, PreparedCluster, Tried
 from scheduler_core.whatif.trial.subject import Subject
+from validators.model.meta import replaced
 
 MOST = 160
 """Maximum number of tries."""
@@ -214,7 +215,7 @@ class Trial:
         match edit:
             case Moved():
                 before = [others[key] for key in edit.nodes]
-                return before, [dataclasses.replace(pod, node=nodes[edit.nodes[pod.key][1]]) for pod in before]
+                return before, [replaced(pod, node=nodes[edit.nodes[pod.key][1]]) for pod in before]
             case Evicted():
                 return [others[key] for key in edit.pods], []
             case Both():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 
 from scheduler_core.model.decision import Name
@@ -13,6 +11,7 @@ from scheduler_core.model.nominations import Nominations
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.topology import Topology
 from tests.scheduler_core.builders import composite, decided, leaf, node, placed, pod, pods, record, run, shape, table
+from validators.model.meta import replaced
 
 ONE_CPU = shape(1000)
 
@@ -33,7 +32,7 @@ def group(*waiting: PodRecord, priority: int) -> Entity:
 
 def test_capacity_is_kept_for_pods_that_wait_with_a_nominated_node():
     waits, runs = record("waits", ONE_CPU, nominated=1), record("runs", ONE_CPU, node=0, nominated=2)
-    leaves = dataclasses.replace(record("leaves", ONE_CPU, nominated=2), terminating=True)
+    leaves = replaced(record("leaves", ONE_CPU, nominated=2), terminating=True)
     ledger, _ = promised(waits, runs, leaves, record("free", ONE_CPU))
 
     assert [0, 1000, 0] == reserved_millicores(ledger)

@@ -11,6 +11,7 @@ from scheduler_core.model.entity import Entity
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.placement.placement_request import Signatures
 from tests.scheduler_core.builders import record, shape
+from validators.model.meta import replaced
 
 SMALL, LARGE = shape(500, serial=0), shape(2000, serial=1)
 PORT = shape(500, serial=2, ports=(("TCP", "0.0.0.0", 80),))
@@ -40,8 +41,8 @@ UNLIKE = [
     pytest.param(change(waiting=waiting(0, 0)), id="the number of pods"),
     pytest.param(change(waiting=waiting(0, 1, 0)), id="the order of unlike pods"),
     pytest.param(change(running=(record("r", SMALL, node=1),)), id="a member that runs"),
-    pytest.param(change(waiting=(dataclasses.replace(BASE.waiting[0], nominated=0), *BASE.waiting[1:])), id="another nominated pod"),
-    pytest.param(change(waiting=(*BASE.waiting[:2], dataclasses.replace(BASE.waiting[2], nominated=1))), id="a nominated node"),
+    pytest.param(change(waiting=(replaced(BASE.waiting[0], nominated=0), *BASE.waiting[1:])), id="another nominated pod"),
+    pytest.param(change(waiting=(*BASE.waiting[:2], replaced(BASE.waiting[2], nominated=1))), id="a nominated node"),
     pytest.param(change(name=Name("CompositePodGroup", "default", "g")), id="the kind"),
 ]
 

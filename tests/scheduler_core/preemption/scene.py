@@ -22,7 +22,7 @@ from scheduler_core.model.wire import LabelSelector
 from scheduler_core.plugins.node_ports import conflict
 from scheduler_core.preemption.units.units import Units
 from validators.model.group import CompositePodGroup, CompositePodGroupSpec, Group, PodGroup, PodGroupSpec
-from validators.model.meta import Empty, ObjectMeta
+from validators.model.meta import Empty, ObjectMeta, replaced
 from validators.model.workload import DisruptionMode
 
 CASES = json.loads((Path(__file__).parents[2] / "cases" / "preemption.json").read_text(encoding="utf-8"))
@@ -74,7 +74,7 @@ def pod(
         gates=(),
         nominated=-1,
     )
-    return dataclasses.replace(record, **fields)
+    return replaced(record, **fields)
 
 
 def leaf(name: str, mode: str = "", parent: str | None = None, namespace: str = "default") -> PodGroup:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,6 +23,7 @@ from tests.scheduler_core.preemption.scene import (
     units_of,
 )
 from tests.scheduler_core.preemption.workload_aware import BUDGETS, GROUPS, PODS, PORT, PRIORITIES, running, select
+from validators.model.meta import replaced
 
 
 def test_a_port_of_the_host_is_given_up_for_the_root():
@@ -48,7 +47,7 @@ def test_what_the_placer_leaves_assumed_is_rewound():
     class Assuming(FirstFit):
         def place(self, entity: Entity) -> Outcome:
             outcome = super().place(entity)
-            load = units_of([dataclasses.replace(each, node=node) for each, node in outcome.assigned]).potential_victims(10**9).loads
+            load = units_of([replaced(each, node=node) for each, node in outcome.assigned]).potential_victims(10**9).loads
             self.ledger.assume(load, self.ledger.fresh())
             return outcome
 

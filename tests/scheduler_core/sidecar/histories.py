@@ -8,12 +8,14 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
 from hypothesis import strategies as st
 
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.wire import ENCODER
 from scheduler_core.sidecar.cache.cache import KINDS, Cache
+from validators.model.meta import replaced
 
 Json = dict[str, Any]
 Event = tuple[str, Json]
@@ -149,7 +151,7 @@ def told(snapshot: ClusterSnapshot) -> Json:
 
 
 def _pod(pod: Any, table: NodeTable) -> Json:
-    fields = {field.name: getattr(pod, field.name) for field in dataclasses.fields(pod)}
+    fields = msgspec.structs.asdict(pod)
     shape = {field.name: getattr(pod.shape, field.name) for field in dataclasses.fields(pod.shape) if field.name != "serial"}
     # Specifications of claims are compared by identity; in a live cluster, pods that wait for other claims share a claim too.
     shape["devices"] = ENCODER.encode([dataclasses.replace(each, shared="") for each in pod.shape.devices])
@@ -162,5 +164,5 @@ def _pod(pod: Any, table: NodeTable) -> Json:
 def aligned(snapshot: ClusterSnapshot, other: ClusterSnapshot) -> ClusterSnapshot:
     """*snapshot* with the shapes and the nodes of *other*, which is told to be equal: shapes and resources may be numbered in any order."""
     shapes = {pod.key: pod.shape for pod in other.pods}
-    pods = tuple(dataclasses.replace(pod, shape=shapes[pod.key]) for pod in snapshot.pods)
+    pods = tuple(replaced(pod, shape=shapes[pod.key]) for pod in snapshot.pods)
     return dataclasses.replace(snapshot, nodes=other.nodes, pods=pods)

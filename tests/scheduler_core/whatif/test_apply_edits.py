@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import msgspec
 import pytest
 
 from scheduler_core.loading.load import load
@@ -35,7 +36,7 @@ CHANGES = {
 def placement_inputs(snapshot):
     """Return everything in a snapshot that placement reads."""
     nodes = snapshot.nodes
-    shapes = [{**dataclasses.asdict(pod), "shape": {**dataclasses.asdict(pod.shape), "serial": 0}} for pod in snapshot.pods]
+    shapes = [{**msgspec.structs.asdict(pod), "shape": {**dataclasses.asdict(pod.shape), "serial": 0}} for pod in snapshot.pods]
     table = (
         nodes.names,
         nodes.labels,

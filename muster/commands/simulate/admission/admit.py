@@ -8,7 +8,7 @@ from typing import Any
 
 from muster.commands.simulate.admission import limit_ranges, misspelt_fields, pod_defaults, pod_validation, quotas
 from muster.commands.simulate.admission.limit_ranges import section
-from scheduler_core.loading.gather import GatheredObjects, Unusable
+from scheduler_core.loading.gathered import GatheredObjects, Objects, Unusable
 from validators.model.cluster import SYSTEM_CLASSES
 
 Content = dict[str, Any]
@@ -35,7 +35,7 @@ class Rules:
     """None if they are not known."""
 
     @classmethod
-    def from_objects(cls, sources: Iterable[Mapping[str, Sequence[GatheredObjects]]], *, strict: bool = False) -> Rules:
+    def from_objects(cls, sources: Iterable[Mapping[str, Objects]], *, strict: bool = False) -> Rules:
         """Return the rules among *sources*, objects by kind; of objects with one name, that of the first source is used.
 
         If *strict*, the objects are all that the cluster has of their kinds.  Namespaces are known only if there is the one of

@@ -11,7 +11,9 @@ from muster.commands.simulate.admission import misspelt_fields
 from muster.commands.simulate.admission.admit import Rules, namespace_of, parsed, quota_shortages
 from muster.commands.simulate.admission.limit_ranges import section
 from muster.commands.simulate.controllers import Expansion
-from scheduler_core.loading.gather import GatheredObjects, label
+from muster.commands.simulate.what_if import whole_name
+from scheduler_core.loading.gather import label
+from scheduler_core.loading.gathered import GatheredObjects, Objects
 from scheduler_core.model.decision import Name
 from scheduler_core.model.problem import Problem
 from workloadbuilder.adapters.shared.known_objects import group_of
@@ -29,7 +31,7 @@ _EXISTS = (b'"uid"', b'"creationTimestamp"', b'"nodeName"')
 class Rest:
     """The rest of the cluster: its objects by kind, and those of its pods that PATH replaces."""
 
-    kinds: Mapping[str, list[GatheredObjects]] = dataclasses.field(default_factory=lambda: defaultdict(list))
+    kinds: Mapping[str, Objects] = dataclasses.field(default_factory=lambda: defaultdict(list))
     replaced: list[GatheredObjects] = dataclasses.field(default_factory=list)
 
 
@@ -100,8 +102,8 @@ def _new_objects(objects: Iterable[GatheredObjects]) -> Iterator[Content]:
 
 def _running(expansion: Expansion, rest: Rest) -> Iterator[GatheredObjects]:
     """Yield the pods of the cluster and of PATH that are not new or replaced."""
-    replaced = {id(each) for each in rest.replaced}
-    yield from (each for each in rest.kinds["Pod"] if id(each) not in replaced)
+    replaced = {whole_name(each) for each in rest.replaced}
+    yield from (each for each in rest.kinds["Pod"] if whole_name(each) not in replaced)
     yield from (each for each in expansion.kinds["Pod"] if any(field in bytes(each.text) for field in _EXISTS))
 
 

@@ -1,0 +1,169 @@
+"""Undecoded objects of one kind: in memory, or as their places in a file."""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+import itertools
+from collections.abc import Callable, Container, Iterator
+from typing import Protocol
+
+from scheduler_core.model import wire
+from validators.model import decode
+from validators.model.decode import Json, Source
+
+DEEP = "is nested too deeply to be read"
+
+
+class Unusable(ValueError):
+    """An object cannot be used; the message says why."""
+
+
+class StoredText:
+    """JSON text of one object that is not kept in memory."""
+
+    # Not abstract: the type of every text is tested, which is slow with an abstract class.
+    __slots__ = ()
+
+    def read(self) -> bytes:
+        """Return the text."""
+        raise NotImplementedError
+
+
+class GatheredObjects(wire.Wire, frozen=True, gc=False):
+    """Undecoded object."""
+
+    kind: str
+    api_version: str
+    source: wire.Text | StoredText
+
+    @property
+    def text(self) -> wire.Text:
+        """Return its JSON text."""
+        return self.source.read() if isinstance(self.source, StoredText) else self.source
+
+    def content(self) -> dict[str, Json]:
+        """Return the parsed object without nulls; apiVersion and kind of a list item may come from the list.
+
+        Raises:
+            Unusable: the text is not a JSON object.
+
+        """
+        return {**content_of(self.text), "apiVersion": self.api_version, "kind": self.kind}
+
+    def canonical(self) -> bytes:
+        """Return the same bytes for equal objects, whatever their JSON formatting."""
+        try:
+            return wire.ENCODER.encode(self.content())
+        except Unusable:
+            return bytes(self.text)
+
+
+def content_of(text: wire.Text) -> dict[str, Json]:
+    """Return the parsed object without nulls.
+
+    Raises:
+        Unusable: *text* is not a JSON object.
+
+    """
+    try:
+        content = decode.plain(decode.parse(text))
+    except decode.NotJson as error:
+        raise Unusable(f"is not JSON: {error}") from None
+    except RecursionError:
+        raise Unusable(DEEP) from None
+    if not isinstance(content, dict):
+        raise Unusable("is not a JSON object")
+    return content
+
+
+class StoredTexts(abc.ABC):
+    """Texts that are not kept in memory, in order."""
+
+    @abc.abstractmethod
+    def __len__(self) -> int:
+        """Return their number."""
+
+    @abc.abstractmethod
+    def __getitem__(self, place: int) -> StoredText:
+        """Return the text at *place*."""
+
+    @abc.abstractmethod
+    def without(self, places: Container[int]) -> StoredTexts:
+        """Return all texts but those at *places*."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class StoredObjects:
+    """Objects of one type whose texts are not kept in memory."""
+
+    kind: str
+    api_version: str
+    texts: StoredTexts
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def __iter__(self) -> Iterator[GatheredObjects]:
+        return map(self.__getitem__, range(len(self.texts)))
+
+    def __getitem__(self, place: int) -> GatheredObjects:
+        return GatheredObjects(self.kind, self.api_version, self.texts[place])
+
+
+Given = Source | GatheredObjects | StoredObjects
+"""Objects as they are given: JSON text or parsed JSON of one object or of a list, or gathered already."""
+
+
+class Objects(Protocol):
+    """Objects of one kind, in order."""
+
+    def __len__(self) -> int:
+        """Return their number."""
+
+    def __iter__(self) -> Iterator[GatheredObjects]:
+        """Return an iterator over them."""
+
+    def __getitem__(self, place: int, /) -> GatheredObjects:
+        """Return the object at *place*, which is not negative."""
+
+
+class ObjectList:
+    """Objects of one kind, in order, some of which can be stored; see ``Objects``."""
+
+    def __init__(self) -> None:
+        self._parts: list[list[GatheredObjects] | StoredObjects] = []
+
+    def append(self, gathered: GatheredObjects) -> None:
+        """Add an object."""
+        last = self._parts[-1] if self._parts else None
+        if isinstance(last, list):
+            last.append(gathered)
+        else:
+            self._parts.append([gathered])
+
+    def extend(self, stored: StoredObjects) -> None:
+        """Add stored objects."""
+        self._parts.append(stored)
+
+    def given(self, excluded: Callable[[GatheredObjects], bool] | None = None) -> Iterator[Given]:
+        """Yield the objects for which *excluded* is not true, stored ones together."""
+        for part in self._parts:
+            places = {place for place, each in enumerate(part) if excluded(each)} if excluded is not None else ()
+            if isinstance(part, list):
+                yield from (each for place, each in enumerate(part) if place not in places)
+            else:
+                yield dataclasses.replace(part, texts=part.texts.without(places)) if places else part
+
+    def __len__(self) -> int:
+        return sum(map(len, self._parts))
+
+    def __iter__(self) -> Iterator[GatheredObjects]:
+        return itertools.chain.from_iterable(self._parts)
+
+    def __getitem__(self, place: int) -> GatheredObjects:
+        for part in self._parts:
+            if place < len(part):
+                return part[place]
+            place -= len(part)
+        raise IndexError(place)

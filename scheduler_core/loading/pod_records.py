@@ -1,0 +1,92 @@
+"""Records of pods: drafts, once nodes and priority classes are known."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+
+from scheduler_core.loading.drafts import Draft
+from scheduler_core.loading.gather import label
+from scheduler_core.loading.pod_forms import Images, PodForm
+from scheduler_core.loading.pod_shapes import scored_images, shape_of
+from scheduler_core.loading.priority import Priorities, Rank
+from scheduler_core.model.nodes import NodeTable
+from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.model.problem import Problem
+from scheduler_core.model.scheduler_profile import DEFAULT_PROFILES, SchedulerProfiles
+
+
+def record_of(draft: Draft, shape: PodShape, rank: Rank, *, node: int, nominated: int) -> PodRecord:
+    """Return the record of *draft* on the node with index *node* (-1: pending), nominated for *nominated* (-1: none)."""
+    namespace, name = draft.name
+    return PodRecord(
+        key=f"{namespace}/{name}",
+        namespace=namespace,
+        name=name,
+        shape=shape,
+        labels=draft.labels,
+        priority=rank.value,
+        node=node,
+        group=draft.group,
+        scheduler=draft.scheduler,
+        preempts=rank.preempts,
+        created=draft.created,
+        started=draft.started,
+        terminating=draft.terminating,
+        preempted=draft.terminating and draft.preempted,
+        gates=draft.gates,
+        nominated=nominated,
+        health=draft.health,
+        bound_claims=draft.bound_claims,
+        delayed_claims=draft.delayed_claims,
+        named_volumes=draft.named_volumes,
+        device_claims=draft.device_claims,
+        held=draft.held if draft.held and shape.profile.filters("DynamicResources") else "",
+        controller=draft.controller,
+    )
+
+
+def problems_of(draft: Draft, rank: Rank, nodes: Container[str]) -> Iterator[Problem]:
+    """Return problems with fields of *draft*."""
+    messages = list(draft.form.wrong)
+    if not rank.known:
+        messages.append(f'spec.priorityClassName is "{draft.class_name}", which does not exist; priority 0 is used')
+    if draft.nominated and not draft.node and draft.nominated not in nodes:
+        messages.append(f'status.nominatedNodeName is "{draft.nominated}", which is not among the nodes; the nomination is ignored')
+    yield from (Problem(label("Pod", draft.name), text) for text in messages)
+
+
+class Records:
+    """Converts drafts to records."""
+
+    def __init__(
+        self, nodes: NodeTable, priorities: Priorities, problems: list[Problem], profiles: SchedulerProfiles = DEFAULT_PROFILES
+    ) -> None:
+        self._nodes = nodes
+        self._priorities = priorities
+        self._problems = problems
+        self._profiles = profiles
+        self._ranks: dict[tuple[int | None, str, str | None], Rank] = {}
+        self._shapes: dict[tuple[PodForm, Images, str], PodShape] = {}
+        self._by_content: dict[tuple[PodForm, Images, str], PodShape] = {}
+
+    def record(self, draft: Draft) -> PodRecord:
+        """Return the record of *draft*.  Shapes are numbered in the order of the calls."""
+        written = draft.priority, draft.class_name, draft.policy
+        if (rank := self._ranks.get(written)) is None:
+            rank = self._ranks[written] = self._priorities.rank(*written)
+        index = self._nodes.index
+        if draft.nominated or draft.form.wrong or not rank.known:
+            self._problems += problems_of(draft, rank, index)
+        return record_of(draft, self._shape(draft), rank, node=index.get(draft.node, -1), nominated=index.get(draft.nominated, -1))
+
+    def _shape(self, draft: Draft) -> PodShape:
+        read = draft.form, draft.images, draft.scheduler if self._profiles.by_name else ""
+        if (shape := self._shapes.get(read)) is not None:
+            return shape
+        images = scored_images(draft.images, self._nodes)
+        key = read[0], images, read[2]
+        if (shape := self._by_content.get(key)) is None:
+            profile = self._profiles.profile(draft.scheduler)
+            shape = self._by_content[key] = shape_of(draft.form, images, len(self._by_content), self._nodes, profile)
+        self._shapes[read] = shape
+        return shape

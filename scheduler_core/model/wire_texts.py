@@ -1,0 +1,64 @@
+"""Parts of objects that are read before the whole object, or instead of it; other parts stay JSON text."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from scheduler_core.model.wire import PodSpec, PodStatus, Wire
+from validators.model.meta import ObjectMeta
+
+
+class Head(Wire, frozen=True, gc=False):
+    """Type of any object; ``items`` is empty if it has none."""
+
+    api_version: object = None
+    kind: object = None
+    items: msgspec.Raw = msgspec.Raw()
+
+
+class Names(Wire, frozen=True, gc=False):
+    """``metadata`` of any object, as far as it identifies it."""
+
+    name: object = None
+    namespace: object = None
+
+
+class Identified(Wire, frozen=True, gc=False):
+    """Any object, of which only the name is read."""
+
+    metadata: Names = Names()
+
+
+class MetaText(ObjectMeta, frozen=True, gc=False):
+    """``metadata`` of a pod."""
+
+    owner_references: msgspec.Raw = msgspec.Raw()
+
+
+def _as_text(model: type[Wire], *typed: str) -> Any:
+    """Return a mutable struct with the fields of *model*: those in *typed* as they are there, all others as JSON text."""
+    fields = [
+        (each.name, each.type, each.default) if each.name in typed else (each.name, msgspec.Raw, msgspec.Raw())
+        for each in msgspec.structs.fields(model)
+    ]
+    return msgspec.defstruct(f"{model.__name__}Text", fields, rename="camel", gc=False, omit_defaults=True)
+
+
+_POD_TEXT = msgspec.defstruct(
+    "PodText",
+    [
+        ("metadata", MetaText),
+        ("spec", _as_text(PodSpec, "node_name")),
+        ("status", _as_text(PodStatus, "start_time", "nominated_node_name")),
+    ],
+    gc=False,
+)
+"""Pod of which only that is decoded in which equal pods differ."""
+
+
+HEAD: Final = msgspec.json.Decoder(Head)
+HEADS: Final = msgspec.json.Decoder(list[Head])
+IDENTIFIED: Final = msgspec.json.Decoder(Identified)
+POD_TEXT: Final[msgspec.json.Decoder[Any]] = msgspec.json.Decoder(_POD_TEXT)
