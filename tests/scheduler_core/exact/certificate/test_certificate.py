@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scheduler_core.cycle.run_cycle import run_cycle
 from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Status
-from tests.scheduler_core.builders import GPU, leaf, node, pod
+from tests.scheduler_core.builders import GPU, composite, leaf, node, pod
 from tests.scheduler_core.cp_sat import corpus
 from tests.scheduler_core.exact.certificate import checker, counted_devices, counted_volumes
 from tests.scheduler_core.exact.certificate.checker import accepts
@@ -148,9 +148,19 @@ def test_every_proof_that_counts_volumes_is_accepted(objects):
         assert "proof" not in certificate or accepts(objects, certificate), certificate
 
 
+NOT_NUMBERS = "the proof needs more than the numbers of devices by node, or other facts that a certificate cannot express"
 OF_MODEL = [{"cel": {"expression": "device.attributes['gpu.example'].model == 'x'"}}]
 IN_RACK = [node(f"n{number}", "64", rack=f"r{number // 2}") for number in range(4)]
 GPUS = [device_slice(f"n{at}", *(device(f"d{number}", {"model": "xxyy"[number]}) for number in range(4))) for at in range(4)]
+
+
+def nested_sets(count: int) -> list[dict[str, Any]]:
+    """Return a node with 2 of 4 devices of model x, a pod that takes one of them although others suffice, and *count* pods that need x."""
+    classes = [device_class(), device_class("x", selectors=OF_MODEL), template(), template("x", request("r", "x"))]
+    pods = [wanting("a", priority=9), leaf("g", count), *(wanting(f"g-{at}", "c:x", group="g") for at in range(count))]
+    return [*IN_RACK[:1], *GPUS[:1], *classes, *pods]
+
+
 DEVICES = {
     "more than a rack has": [
         *IN_RACK,
@@ -186,17 +196,7 @@ DEVICES = {
         leaf("g", 4),
         *(wanting(f"g-{at}", group="g") for at in range(4)),
     ],
-    "of nested sets that earlier pods take": [
-        *IN_RACK[:1],
-        *GPUS[:1],
-        device_class(),
-        device_class("x", selectors=OF_MODEL),
-        template(),
-        template("x", request("r", "x")),
-        wanting("a", "c:x", priority=9),
-        leaf("g", 2),
-        *(wanting(f"g-{at}", "c:x", group="g") for at in range(2)),
-    ],
+    "of nested sets that earlier pods take": nested_sets(3),
     "that no node has": [*IN_RACK, device_class(), template(), leaf("g", 1), wanting("g-0", group="g")],
     "as an extended resource": [
         *IN_RACK,
@@ -213,21 +213,30 @@ def test_devices_are_counted(cluster):
     certificate = next(each for each in proved(cluster) if each["root"]["name"] == "g")
 
     assert accepts(cluster, certificate)
-    ((name, counted),) = certificate["counted"].items()
-    assert name.startswith(("device of class gpu", "device of class x"))
+    counted = certificate["counted"]
+    assert all(name.startswith(("device of class gpu", "device of class x")) for name in counted)
     assert not accepts(cluster, {**certificate, "counted": {}})
-    assert not accepts(cluster, {**certificate, "counted": {name: {"devices": counted["devices"][1:] or ["gpu.example/n0/d0"]}}})
+    others = {name: {"devices": each["devices"][1:] or ["gpu.example/n0/d0"]} for name, each in counted.items()}
+    assert not accepts(cluster, {**certificate, "counted": others})
     assert not accepts([*cluster, device_slice("n0", device("more", {"model": "x"}), pool="more")], certificate)
 
 
+def test_a_refutation_by_the_devices_that_earlier_pods_chose_is_reported():
+    (certificate,) = proved(nested_sets(2))
+
+    assert certificate["reason"] == NOT_NUMBERS
+
+
 def test_domains_of_attributes_are_proved():
-    partitions = [device_slice(f"n{at}", *(device(f"d{number}", {"part": f"p{at // 2}"}) for number in range(2))) for at in range(4)]
-    pods = [*(wanting(f"g-{at}", group="g") for at in range(5))]
-    cluster = [*IN_RACK, *partitions, device_class(), template(), leaf("g", 5, key=f"{DRIVER}/part"), *pods]
+    partitions = [device_slice(f"n{at}", *(device(f"d{number}", {"part": f"p{at}"}) for number in range(3))) for at in range(2)]
+    groups = [composite("t", 3), *(leaf(f"g{at}", 2, key=f"{DRIVER}/part", parent="t") for at in range(3))]
+    pods = [wanting(f"g{at}-{number}", group=f"g{at}") for at in range(3) for number in range(2)]
+    cluster = [*IN_RACK[:2], *partitions, device_class(), template(), *groups, *pods]
     (certificate,) = proved(cluster, levels=[f"{DRIVER}/part"])
+    (proof,) = certificate["proof"]["each"].values()
 
     assert [f"{DRIVER}/part"] == certificate["attributes"]
-    assert (f"{DRIVER}/part", 5, 0) == tuple(certificate["proof"][key] for key in ("key", "needed", "free"))
+    assert (f"{DRIVER}/part", 6, 4) == tuple(proof[key] for key in ("key", "needed", "free"))
     assert accepts(cluster, certificate)
     assert not accepts(cluster, {**certificate, "attributes": []})
 
@@ -258,10 +267,7 @@ def test_a_claim_of_several_pods_is_no_fact_of_a_certificate(allocated):
     gpu = resource_claim("c", devices=devices, nodes=only_on("n1") if allocated else None)
     few = [device_class(), device_slice("n1", "a"), gpu, leaf("g", 2), *(wanting(name, "x=c", group="g", cpu="3") for name in "pq")]
     (certificate,) = proved([node("n1"), node("n2"), *few])
-    assert (
-        certificate["reason"]
-        == "the proof needs more than the numbers of devices by node, or other facts that a certificate cannot express"
-    )
+    assert certificate["reason"] == NOT_NUMBERS
     (certificate,) = proved([node("n1"), *few])
     assert "proof" in certificate
     assert accepts([node("n1"), *few], certificate)
