@@ -30,11 +30,18 @@ class Filters:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Discovered:
-    """Files to read at *paths*, in no particular order, and the number of skipped files of each other tool."""
+    """Files to read at *paths*, in no particular order, and the number of skipped files of each other tool.
+
+    ``charts`` are the folders of charts that are in no other chart, ``kustomizations`` those that no other kustomization includes, and
+    ``resources`` the identities of files that kustomizations include.
+    """
 
     paths: tuple[str, ...]
     files: tuple[str, ...]
     skipped: Mapping[str, int]
+    charts: tuple[str, ...] = ()
+    kustomizations: tuple[str, ...] = ()
+    resources: frozenset[str] = frozenset()
 
 
 def discover(paths: Sequence[str], filters: Filters | None = None) -> Discovered:
@@ -46,16 +53,24 @@ def discover(paths: Sequence[str], filters: Filters | None = None) -> Discovered
     """
     chosen: list[str] = []
     skipped: dict[str, str] = {}
+    charts: list[str] = []
+    kustomizations: dict[str, str] = {}
+    included: set[str] = set()
     for path in paths:
         if path != files.STDIN and os.path.isdir(path):  # noqa: PTH112 - names are kept as given, and may not be valid text
             walk = _Walk(path, filters or Filters())
             chosen += walk.chosen
             skipped |= walk.skipped
+            charts += walk.charts
+            kustomizations |= walk.kustomizations
+            included |= walk.included
         else:
             files.check_exists(path)
             chosen.append(path)
     read = {files.identity(file) for file in chosen}
-    return Discovered(tuple(paths), tuple(chosen), collections.Counter(tool for file, tool in skipped.items() if file not in read))
+    counted = collections.Counter(tool for file, tool in skipped.items() if file not in read)
+    roots = tuple(folder for same, folder in sorted(kustomizations.items()) if same not in included)
+    return Discovered(tuple(paths), tuple(chosen), counted, tuple(dict.fromkeys(charts)), roots, frozenset(included))
 
 
 class _Walk:
@@ -72,6 +87,11 @@ class _Walk:
         """Identities of files that kustomizations use for other purposes."""
         self._resources: set[str] = set()
         """Identities of files that kustomizations list as resources."""
+        self.charts: list[str] = []
+        self.kustomizations: dict[str, str] = {}
+        """The folder of each kustomization by its identity; without components."""
+        self.included: set[str] = set()
+        """Identities of files and folders that kustomizations include."""
         self.skipped: dict[str, str] = {}
         """Identity of each skipped file, with its tool."""
         self.chosen: list[str] = []
@@ -111,6 +131,8 @@ class _Walk:
     def _enter(self, folder: str, folders: Sequence[str], names: Sequence[str]) -> tuple[PathPatterns, ...]:
         above = os.path.dirname(folder)  # noqa: PTH120 - as above
         self._charts[folder] = folder if other_tools.CHART in names else self._charts.get(above)
+        if self._charts[folder] == folder and not self._charts.get(above):
+            self.charts.append(folder)
         # A repository inside another one has only its own patterns.
         chain = self._patterns.get(above) if folder != self._top and GIT not in names and GIT not in folders else None
         chain = _patterns_above(os.path.abspath(folder)) if chain is None else chain  # noqa: PTH100 - links stay as written
@@ -156,6 +178,7 @@ class _Walk:
     def _read_kustomization(self, folder: str, file: str) -> None:
         from validators.lint import yaml_text  # imported on demand: start-up must be fast
 
+        self.kustomizations[files.identity(folder)] = folder
         try:
             values = yaml_text.values(_text(file))
         except Fault:
@@ -164,6 +187,9 @@ class _Walk:
             if isinstance(content, dict):
                 self._not_manifests |= _identities(folder, other_tools.files_of_kustomization(content))
                 self._resources |= _identities(folder, other_tools.resources_of_kustomization(content))
+                self.included |= _identities(folder, other_tools.included_in_kustomization(content))
+                if content.get("kind") == "Component":
+                    self.kustomizations.pop(files.identity(folder), None)
 
 
 def _identities(folder: str, names: Iterable[str]) -> set[str]:

@@ -124,6 +124,19 @@ class Report:
         summary = dataclasses.replace(self.summary, errors=errors, warnings=len(findings) - errors)
         return dataclasses.replace(self, findings=findings, summary=summary)
 
+    def joined(self, others: Iterable[Report]) -> Report:
+        """Return one report with the findings, counts and files of this one and *others*."""
+        reports = (self, *others)
+        names = [each.name for each in dataclasses.fields(Summary)]
+        summary = Summary(**{name: sum(getattr(each.summary, name) for each in reports) for name in names})
+        return dataclasses.replace(
+            self,
+            summary=summary,
+            files=tuple(sorted((file for each in reports for file in each.files), key=file_order)),
+            checked=tuple(each for report in reports for each in report.checked),
+            has_unreadable=any(each.has_unreadable for each in reports),
+        ).with_findings(sorted((each for report in reports for each in report.findings), key=lambda each: each.order))
+
     @property
     def exit_status(self) -> int:
         """0 without findings or with warnings only, 1 with errors, 2 if something could not be read, 3 for both."""

@@ -107,6 +107,12 @@ def resources_of_kustomization(content: Mapping[str, object]) -> Iterator[str]:
     yield from (each for each in _listed(content.get("resources")) if isinstance(each, str))
 
 
+def included_in_kustomization(content: Mapping[str, object]) -> Iterator[str]:
+    """Yield the files and folders that a kustomization includes, relative to it."""
+    for key in ("resources", "bases", "components"):
+        yield from (each for each in _listed(content.get(key)) if isinstance(each, str))
+
+
 def files_of_kustomization(content: Mapping[str, object]) -> Iterator[str]:
     """Yield the files that a kustomization names and that are not complete manifests, relative to it: patches, values and others.
 

@@ -5,6 +5,7 @@ inputs          files that are read, and the report on them
 configuration   ``.muster.yaml`` and ``pyproject.toml``: defaults of options, severities by file
 against         ``--against``: the objects before a change
 git_tree        files of a revision of git
+rendering       ``--helm`` and ``--kustomize``
 baseline_file   ``--baseline`` and ``--write-baseline``
 fix_files       ``--fix``
 """

@@ -11,7 +11,7 @@ import click
 
 from muster import standard_output
 from muster.commands import options
-from muster.commands.lint import configuration, inputs, report_output
+from muster.commands.lint import configuration, inputs, rendering, report_output
 from muster.commands.lint.report_output import FORMATS, rendered, to_file
 from validators.reports import counts
 from validators.reports.counts import counted
@@ -40,6 +40,8 @@ EXIT_ERRORS = 1
     metavar="REF|DIR",
     help="Also validate the changes since a revision of git, or since the files in a directory, by the rules about updates.",
 )
+@click.option("--helm", is_flag=True, help="Render the charts below PATH with helm, and lint the result.")
+@click.option("--kustomize", is_flag=True, help="Render the kustomizations below PATH with kustomize or kubectl, and lint the result.")
 @click.option("--statistics", is_flag=True, help="Print the number of findings of each rule instead of the findings.")
 @click.option("--show-config", is_flag=True, help="Print the options in effect, with those of the configuration file, as YAML, and stop.")
 @click.option("--fix", is_flag=True, help="Apply safe fixes to the files: only a key or value is replaced; then lint the result.")
@@ -59,6 +61,8 @@ def lint(  # noqa: PLR0913 - one parameter an option
     write_baseline: str | None,
     fail_on: str,
     against: str | None,
+    helm: bool,
+    kustomize: bool,
     statistics: bool,
     show_config: bool,
     fix: bool,
@@ -92,13 +96,18 @@ def lint(  # noqa: PLR0913 - one parameter an option
     settings = dataclasses.replace(settings, fixes=not {form, *(name for name, _ in files)}.isdisjoint({"json", "sarif"}))
     read, known = inputs.chosen(paths, objects, exclude, include)
     _check_fix(paths, files, fix=fix, diff=diff, unsafe=unsafe_fixes)
-    if fix and against is not None:
-        raise click.UsageError("--against and --fix exclude each other: a change of an object has no fix")
+    if (fix or helm or kustomize) and against is not None:
+        raise click.UsageError("--against excludes --fix, --helm and --kustomize")
+    if fix and (helm or kustomize):
+        raise click.UsageError("--fix excludes --helm and --kustomize: rendered text cannot be fixed")
+    tools = rendering.tools(helm=helm, kustomize=kustomize)
+    read = rendering.without_rendered(read, tools)
     _check_baseline(write_baseline, diff=diff)
     if fix:
         report, is_changed = _fixed(read, known, settings, diff=diff, unsafe=unsafe_fixes, quiet=quiet)
     else:
-        (_, report), is_changed = inputs.linted(read, known, settings, against), False
+        rendered_parts = list(rendering.render(read, tools))
+        (_, report), is_changed = inputs.linted(read, known, settings, against, rendered_parts), False
     report = _without_known(report, baseline, write_baseline, settings)
     if not quiet:
         inputs.print_skipped(report)

@@ -92,10 +92,17 @@ def _discovered(paths: Sequence[str], filters: Filters) -> Discovered:
         raise click.UsageError(str(error)) from None
 
 
-def linted(inputs: Discovered, objects: Sequence[str], settings: Settings, against: str | None = None) -> tuple[Sequence[Manifest], Report]:
+def linted(
+    inputs: Discovered,
+    objects: Sequence[str],
+    settings: Settings,
+    against: str | None = None,
+    rendered: Sequence[Sequence[Manifest]] = (),
+) -> tuple[Sequence[Manifest], Report]:
     """Return the manifests in *inputs* and the report on them; the files in *objects* are looked up only.
 
-    *against* is the value of ``--against``.
+    *against* is the value of ``--against``.  Each set of *rendered* manifests is linted by itself, with the others to look up: charts
+    and kustomizations often are the same objects for several clusters.
 
     Raises:
         click.UsageError: the old objects cannot be read.
@@ -111,10 +118,20 @@ def linted(inputs: Discovered, objects: Sequence[str], settings: Settings, again
         click.echo(f"{command}: reading {len(inputs.files):,} files", err=True)
     manifests = files.read_manifests(inputs.files, stdin)
     known = files.read_manifests(objects, stdin, leave_out=map(files.identity, inputs.files))
-    if not manifests:
+    if not manifests and not rendered:
         click.echo(f"{command}: no {', '.join(files.SUFFIXES)} file in {', '.join(inputs.paths)}", err=True)
-    report = lint_files.run(manifests, known, settings=settings, before=before)
+    report = lint_files.run(manifests, [*known, *(_readable(each) for part in rendered for each in part)], settings=settings, before=before)
+    if rendered:
+        others = [_readable(each) for each in (*known, *manifests)]
+        report = report.joined(lint_files.run(part, others, settings=settings) for part in rendered)
     return manifests, dataclasses.replace(report, skipped=inputs.skipped)
+
+
+def _readable(manifest: Manifest) -> Manifest:
+    """Return the file without what cannot be read, which one report has."""
+    from validators.lint.documents import Unreadable
+
+    return dataclasses.replace(manifest, parts=tuple(part for part in manifest.parts if not isinstance(part, Unreadable)))
 
 
 def print_skipped(report: Report) -> None:
