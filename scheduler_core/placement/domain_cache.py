@@ -12,7 +12,7 @@ from scheduler_core.model.topology import Division, Placement
 from scheduler_core.placement import equal_pods_by_domain, placement_score
 from scheduler_core.placement.lower_bound import LowerBound, countable
 from scheduler_core.placement.outcome import PlacementOutcome
-from scheduler_core.placement.placement_request import PlacementRequest
+from scheduler_core.placement.placement_request import PlacementRequest, Run
 from scheduler_core.placement.placement_score import PlacementScore, amounts_of_pod, proposed_amounts
 from scheduler_core.placement.pod_group import succeeded
 from scheduler_core.placement.reachable_domains import reachable
@@ -20,6 +20,9 @@ from scheduler_core.placement.state import PlacementState
 
 _AT_ONCE = 8
 """Number of changed domains from which evaluating them together is cheaper."""
+
+_COUNTED_AT_ONCE = 4
+"""Likewise, if only the number of pods that fit is evaluated."""
 
 _SEVERAL = 2
 """Number of changed domains from which ruling some out by free capacity first is cheaper."""
@@ -116,17 +119,19 @@ class DomainCache:
         self.failed[row] = outcome.status is Status.ERROR
         if not outcome.success:
             return
-        nodes = self.division.domains[row].nodes
         if self.score.weights is None:
-            taken = self._state.ledger.scored[:, nodes].sum(axis=1).tolist()
-            cpu, memory = outcome.scored
-            self.tight[row] = placement_score.tightness_of(self.division.capacity(row), (taken[0] + cpu, taken[1] + memory))
+            self._record_tightness(row, outcome.scored)
         else:
             proposed = proposed_amounts(outcome.loads, self._state.nodes.scored)
-            self.tight[row] = self.score.tightness_at(nodes, proposed, self._state.ledger)
+            self.tight[row] = self.score.tightness_at(self.division.domains[row].nodes, proposed, self._state.ledger)
         self.counts[row] = self._running + outcome.placed
         if self.holds is not None:
             self.holds[row] = outcome.holds
+
+    def _record_tightness(self, row: int, proposed: tuple[int, int]) -> None:
+        """Record the use of cpu and memory; *proposed* are millicores and bytes, as scores count them."""
+        taken = self._state.ledger.scored[:, self.division.domains[row].nodes].sum(axis=1).tolist()
+        self.tight[row] = placement_score.tightness_of(self.division.capacity(row), (taken[0] + proposed[0], taken[1] + proposed[1]))
 
     def _is_simple(self, request: PlacementRequest) -> bool:
         """Return whether the group has equal pods whose scores need no normalisation."""
@@ -137,7 +142,8 @@ class DomainCache:
         filled = equal_pods_by_domain.fill_domains(
             run, state.profile.compile(run.shape), self.division.members[stale], state.ledger, state.capacity, whole=state.whole
         )
-        self._record_number(request, stale, filled.placed, filled.scored)
+        self._record_number(request, stale, filled.placed)
+        self._record_all_tightness(run, stale, filled.placed, filled.scored)
         for row, nodes, possible in zip(stale.tolist(), filled.nodes, self.able[stale].tolist(), strict=True):
             self._outcomes[row] = None
             self._picks[row] = nodes if possible else None
@@ -145,19 +151,30 @@ class DomainCache:
 
     def _count(self, request: PlacementRequest, stale: Ints) -> None:
         """Record how many pods fit; their nodes are determined when the outcome is requested."""
-        state, run = self._state, request.runs[0]
+        state, run, rows = self._state, request.runs[0], stale.tolist()
         profile = state.profile.compile(run.shape)
-        self._record_number(
-            request, stale, *equal_pods_by_domain.count_in_domains(run, profile, self.division.members[stale], state.ledger)
-        )
-        for row in stale.tolist():
+        if len(rows) < _COUNTED_AT_ONCE and self.score.weights is None:
+            cpu, memory = run.shape.scored
+            for row in rows:
+                fitting = equal_pods_by_domain.count_in_domain(run, profile, self.division.domains[row].nodes, state.ledger)
+                self._record_number(request, row, fitting)
+                self._record_tightness(row, (cpu * fitting, memory * fitting))
+        else:
+            placed, scored = equal_pods_by_domain.count_in_domains(run, profile, self.division.members[stale], state.ledger)
+            self._record_number(request, stale, placed)
+            self._record_all_tightness(run, stale, placed, scored)
+        for row in rows:
             self._outcomes[row] = None
 
-    def _record_number(self, request: PlacementRequest, stale: Ints, placed: Ints, scored: Ints) -> None:
+    def _record_number(self, request: PlacementRequest, at: Ints | int, placed: Ints | int) -> None:
+        """Record that so many pods fit in the domain or the domains *at*."""
         run, entity = request.runs[0], request.entity
         scheduled = placed + len(entity.running)
-        self.able[stale] = (scheduled >= entity.minimum) & ((placed == run.count) | (not self._state.options.every_pod))
-        self.counts[stale] = scheduled
+        self.able[at] = (scheduled >= entity.minimum) & ((placed == run.count) | (not self._state.options.every_pod))
+        self.counts[at] = scheduled
+
+    def _record_all_tightness(self, run: Run, stale: Ints, placed: Ints, scored: Ints) -> None:
+        """Do the same as ``_record_tightness``; *scored* are the amounts that are taken before, shape (resources, stale)."""
         proposed = amounts_of_pod(run.shape, self._state.nodes.scored)[:, None] * placed
         self.tight[stale] = self.score.tightness(self._capacities[:, stale], scored + proposed, proposed)
 

@@ -74,19 +74,29 @@ def count_in_domains(run: Run, profile: ShapeProfile, members: Nodes, ledger: Le
     """Return ``placed`` and ``scored`` of ``fill_domains``, for any profile; arguments likewise."""
     there = members >= 0
     flat = np.where(there, members, 0).ravel()
-    rows = profile.rows[:, None]
-    free = ledger.topology.nodes.allocatable[rows, flat] - ledger.used[rows, flat]
-    if ledger.holding:
-        free -= ledger.held[rows, flat]
-    slots: Ints = np.maximum((free // profile.amounts).min(axis=0), 0)
-    if profile.mask is not None:
-        slots[~profile.mask[flat]] = 0
-    slots = slots.reshape(members.shape)
+    slots = _slots_at(profile, flat, ledger).reshape(members.shape)
     slots[~there] = 0
     scored = ledger.scored.take(flat, axis=1)
     if not isinstance(more := ledger.topology.nodes.scored.rows, slice):
         scored = np.concatenate((scored, ledger.used[more[2:]].take(flat, axis=1)))
     return np.minimum(slots.sum(axis=1), run.count), np.where(there, scored.reshape(-1, *members.shape), 0).sum(axis=2)
+
+
+def count_in_domain(run: Run, profile: ShapeProfile, nodes: Nodes, ledger: Ledger) -> int:
+    """Return ``placed`` of ``fill_domains`` for the domain of *nodes*."""
+    return min(int(_slots_at(profile, nodes, ledger).sum()), run.count)
+
+
+def _slots_at(profile: ShapeProfile, nodes: Nodes, ledger: Ledger) -> Ints:
+    """Do the same as ``_slots``, for few nodes."""
+    rows = profile.rows[:, None]
+    free = ledger.topology.nodes.allocatable[rows, nodes] - ledger.used[rows, nodes]
+    if ledger.holding:
+        free -= ledger.held[rows, nodes]
+    slots: Ints = np.maximum((free // profile.amounts).min(axis=0), 0)
+    if profile.mask is not None:
+        slots[~profile.mask[nodes]] = 0
+    return slots
 
 
 def _slots(profile: ShapeProfile, flat: Nodes, ledger: Ledger) -> Ints:

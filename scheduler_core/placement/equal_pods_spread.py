@@ -111,11 +111,13 @@ class _Fill:
         """Return the nodes of the pods in order, until all have one, no more fit, or the scale of another score changes."""
         picks: list[int] = []
         fills = not self._scales
-        forecast = Forecast(self._classes, self._codes_of, self._at.slots, self._pods, fills=fills, moves=self._moves)
+        forecast = None
+        if self._count >= LEAST:
+            forecast = Forecast(self._classes, self._codes_of, self._at.slots, self._pods, fills=fills, moves=self._moves)
         self._classes.rank(())
         alone = LEAST
         while len(picks) < self._count and self._classes.live:
-            if forecast.possible and (left := self._count - len(picks)) >= LEAST:
+            if forecast and forecast.possible and (left := self._count - len(picks)) >= LEAST:
                 foreseen = forecast.place_foreseen(left)
                 picks += foreseen
                 if len(foreseen) >= LEAST:
@@ -161,10 +163,9 @@ class _Fill:
         ]
         labelled = [None if rule.labelled is None else rule.labelled[nodes] for rule in soft.rules]
         scored = None if soft.scored is None else soft.scored[nodes]
-        number = _numbered(
-            [*(each for each in columns if each is not nowhere), *(each for each in (*labelled, scored) if each is not None)], size
-        )
-        depth = min(self._count, int(self._at.slots.max()), 2 + 2 * -(-self._count // size))
+        differing = [column for column, rule in zip(columns, self._classes.rules, strict=True) if len(rule.sums) > 1]
+        number = _numbered([*differing, *(each for each in (*labelled, scored) if each is not None)])
+        depth = min(self._count, int(self._at.slots.max()), 2 * -(-self._count // size))
         depth = depth if depth * size <= _CELLS else 1
         codes = self._codes_of(self._everything, depth)
         heads = codes[:, 0]
@@ -241,13 +242,13 @@ def _counts(tally: NodeTally, earlier: Earlier) -> Ints | None:
     return counts + earlier[tally] if tally in earlier else counts
 
 
-def _numbered(columns: Sequence[Ints | Ids | Bools], size: int) -> Ints:
-    """Return equal numbers for positions with equal entries in all *columns*, from 0 and without gaps."""
-    number: Ints = np.zeros(size, dtype=np.int64)
+def _numbered(columns: Sequence[Ints | Ids | Bools]) -> Ints | None:
+    """Return equal numbers for positions with equal entries in all *columns*, from 0 and without gaps; None if all are equal."""
+    number: Ints | None = None
     for column in columns:
         least, most = int(column.min()), int(column.max())
         if least < most:
-            number = number * (most - least + 1) + column.astype(np.int64) - least
+            number = (0 if number is None else number * (most - least + 1)) + column.astype(np.int64) - least
             if number.max() < _DENSE:
                 used = np.bincount(number) > 0
                 number = number if used.all() else (np.cumsum(used) - 1)[number]
@@ -256,8 +257,11 @@ def _numbered(columns: Sequence[Ints | Ids | Bools], size: int) -> Ints:
     return number
 
 
-def _grouped(number: Ints, codes: Ints, count: int) -> Iterator[tuple[Ints, int]]:
+def _grouped(number: Ints | None, codes: Ints, count: int) -> Iterator[tuple[Ints, int]]:
     """Yield, for each number, the *count* positions with the smallest codes, in this order, and how many positions there are."""
+    if number is None:
+        yield _smallest(codes, count), len(codes)
+        return
     classes = int(number.max()) + 1
     if classes > _LOOPS:
         order = np.lexsort((codes, number))
@@ -265,11 +269,16 @@ def _grouped(number: Ints, codes: Ints, count: int) -> Iterator[tuple[Ints, int]
             yield members[:count], len(members)
         return
     for each in range(classes):
-        members = (number == each).nonzero()[0] if classes > 1 else np.arange(len(codes))
-        every = len(members)
-        if count < every:
-            members = members[np.argpartition(codes[members], count - 1)[:count]]
-        yield members[np.argsort(codes[members])], every
+        members = (number == each).nonzero()[0]
+        yield members[_smallest(codes[members], count)], len(members)
+
+
+def _smallest(codes: Ints, count: int) -> Ints:
+    """Return the positions of the *count* smallest, in order."""
+    if count >= len(codes):
+        return np.argsort(codes)
+    chosen = np.argpartition(codes, count - 1)[:count]
+    return chosen[np.argsort(codes[chosen])]
 
 
 def _largest(raw: Ints) -> set[int]:

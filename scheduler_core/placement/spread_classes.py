@@ -137,7 +137,7 @@ class NodeClasses:
         key = domains, parts, scored
         if (found := self._classes.get(key)) is None:
             found = self._classes[key] = NodeClass(domains, parts, scored=scored)
-            found.terms = tuple((rule.parts, part) for rule, part in zip(self.rules, parts, strict=True))
+            found.terms = tuple([(rule.parts, part) for rule, part in zip(self.rules, parts, strict=True)])
             self.ignores |= not scored
             for rule, pods in zip(self.rules, domains, strict=True):
                 if rule.hostname:

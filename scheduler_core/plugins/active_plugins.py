@@ -36,7 +36,10 @@ class ActivePlugins:
 
     def soft(self, pod: PodRecord) -> SoftSpread | None:
         """Return the topology spread constraints of *pod* with ScheduleAnyway; None if it has none."""
-        return next(filter(None, (plugin.soft(pod) for plugin in self.plugins)), None)
+        for plugin in self.plugins:
+            if (soft := plugin.soft(pod)) is not None:
+                return soft
+        return None
 
     def filters(self, pod: PodRecord, nodes: Nodes, within: Nodes | None) -> list[NamedFilter]:
         """Return the filters for *pod* as ``StatefulPlugins.filters_by_plugin``."""

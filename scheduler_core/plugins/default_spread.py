@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import itertools
 
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.selectors import Clauses
@@ -14,7 +16,7 @@ HOSTNAME = "kubernetes.io/hostname"
 _ZONE = "topology.kubernetes.io/zone"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class SpreadDefaults:
     """Default constraints.
 
@@ -26,6 +28,16 @@ class SpreadDefaults:
 
     constraints: tuple[TopologySpreadConstraint, ...] = ()
     system: bool = False
+
+    @functools.cached_property
+    def hard(self) -> tuple[TopologySpreadConstraint, ...]:
+        """Return the constraints that filter nodes."""
+        return tuple(filter(is_hard, self.constraints))
+
+    @functools.cached_property
+    def soft(self) -> tuple[TopologySpreadConstraint, ...]:
+        """Return the constraints that score nodes."""
+        return tuple(itertools.filterfalse(is_hard, self.constraints))
 
 
 SYSTEM_DEFAULTS = SpreadDefaults(
@@ -68,16 +80,20 @@ class DefaultSpread:
         self.possible = bool(selectors)
         self._selectors = DefaultSelectors(selectors)
         self._defaults = defaults
+        self._of_profiles: dict[tuple[TopologySpreadConstraint, ...], SpreadDefaults] = {}
         self._terms: dict[tuple[str, Clauses, SpreadDefaults], SpreadTerms] = {}
 
     def of_pod(self, pod: PodRecord) -> SpreadDefaults:
         """Return the default constraints that apply to *pod* if something selects it."""
-        constraints = pod.shape.profile.default_constraints
-        return self._defaults if constraints is None else SpreadDefaults(constraints)
+        if (constraints := pod.shape.profile.default_constraints) is None:
+            return self._defaults
+        if (own := self._of_profiles.get(constraints)) is None:
+            own = self._of_profiles[constraints] = SpreadDefaults(constraints)
+        return own
 
     def filters(self, pod: PodRecord) -> bool:
         """Return whether a default constraint for *pod* filters nodes."""
-        return any(is_hard(each) for each in self.of_pod(pod).constraints)
+        return bool(self.of_pod(pod).hard)
 
     def keys(self, namespace: str) -> tuple[str, ...]:
         """Return the keys of the pod labels on which ``terms`` depends."""
@@ -93,10 +109,9 @@ class DefaultSpread:
 
     def _compiled(self, pod: PodRecord, clauses: Clauses, defaults: SpreadDefaults) -> SpreadTerms:
         pods = PodSet(frozenset({pod.namespace}), None, clauses)
-        terms = [(is_hard(each), spread_of(each, pods, clauses)) for each in defaults.constraints]
-        return SpreadTerms(
-            tuple(term for hard, term in terms if hard), tuple(term for hard, term in terms if not hard), not defaults.system
-        )
+        hard = [spread_of(each, pods, clauses) for each in defaults.hard]
+        soft = [spread_of(each, pods, clauses) for each in defaults.soft]
+        return SpreadTerms(tuple(hard), tuple(soft), not defaults.system)
 
 
 NO_DEFAULTS = DefaultSpread(WorkloadSelectors(), SpreadDefaults())

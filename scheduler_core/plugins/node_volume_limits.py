@@ -49,7 +49,7 @@ class SharedVolumeLimits(StatefulPlugin):
     def touches(self, pod: PodRecord) -> bool:
         """Return whether *pod* has a volume of a driver of which a known pod shares a volume."""
         sharing = self.counts.volumes.sharing
-        return bool(pod.named_volumes.shared) or any(sharing[driver] for driver in self._drivers(pod))
+        return bool(pod.named_volumes.shared) or (bool(sharing) and any(sharing[driver] for driver in self._drivers(pod)))
 
     def filters(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Filters:  # noqa: ARG002 - a limit is about one node
         """Return one filter if *pod* has a volume of a driver with a limit."""

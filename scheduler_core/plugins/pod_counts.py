@@ -130,6 +130,11 @@ class PodCounts:
         """Return whether a pod with affinity terms is or was known."""
         return bool(self._claim_list)
 
+    @property
+    def number_by_node(self) -> int:
+        """Return how many counts ``by_node`` there are."""
+        return len(self._by_node)
+
     def keys_by_node(self, namespace: str) -> AbstractSet[str]:
         """Return the keys of the pod labels that the counts ``by_node`` of *namespace* read."""
         return self._keys_by_node.get(namespace, frozenset())
@@ -191,7 +196,7 @@ class PodCounts:
             return [crowd for namespace in sorted(namespaces) for crowd in self._crowds_in.get(namespace, ())], False
         (namespace,) = namespaces
         # The label with which fewest watches are found.
-        key, value = min(equal, key=lambda each: len(self._index(namespace, each[0]).watches[each[1]]))
+        key, value = min(equal, key=lambda each: len(self._index(namespace, each[0]).watches[each[1]])) if len(equal) > 1 else equal[0]
         self._settle(key, value)
         index = self._index(namespace, key)
         index.watches[value].append(watch)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import attrgetter
 
 from scheduler_core.model.pods import PodRecord, PodShape
@@ -23,6 +23,9 @@ class SpreadKinds:
         self._defaults = defaults
         self._own_keys: dict[PodShape, frozenset[str]] = {}
         self._kinds: dict[tuple[SoftSpread | None, frozenset[NodeTally]], SpreadKind] = {}
+        self._last: dict[PodRecord, SpreadKind] = {}
+        self._valid_at = 0
+        """Number of counts by node at which ``_last`` is valid."""
 
     def kinds(
         self, pods: Sequence[PodRecord], counts: PodCounts, soft: Callable[[PodRecord], SoftSpread | None]
@@ -33,7 +36,7 @@ class SpreadKinds:
         if not any(each for each, _ in found):
             return {}
         # The counts that these constraints added can distinguish more pods.
-        more = self._distinguishing(pods, counts)
+        more = keys if counts.keys_by_node(pods[0].namespace) <= keys else self._distinguishing(pods, counts)
         kinds: dict[PodRecord, SpreadKind] = {}
         for each, several in found:
             for same in _grouped(several, more) if more != keys else (several,):
@@ -41,13 +44,22 @@ class SpreadKinds:
                 if (kind := self._kinds.get(name)) is None:
                     kind = self._kinds[name] = SpreadKind(*name)
                 kinds.update(dict.fromkeys(same, kind))
+        self._last, self._valid_at = kinds, counts.number_by_node
         return kinds
 
-    def counted(self, pods: Sequence[PodRecord], counts: PodCounts) -> Counter[NodeTally]:
+    def counted(self, pods: Sequence[PodRecord], counts: PodCounts) -> Mapping[NodeTally, int]:
         """Return, for each count by node, how many of *pods* it counts."""
+        last = self._last if self._valid_at == counts.number_by_node else {}
+        known = [kind for pod in pods if (kind := last.get(pod)) is not None]
+        parts: Iterable[tuple[Iterable[NodeTally], int]]
+        if len(known) == len(pods):
+            parts = [(kind.counted_by, number) for kind, number in Counter(known).items()]
+        else:
+            parts = [(counts.counting(same[0]), len(same)) for same in _grouped(pods, self._distinguishing(pods, counts))]
         counted: Counter[NodeTally] = Counter()
-        for same in _grouped(pods, self._distinguishing(pods, counts)):
-            counted.update(dict.fromkeys(counts.counting(same[0]), len(same)))
+        for tallies, number in parts:
+            for tally in tallies:
+                counted[tally] += number
         return counted
 
     def _distinguishing(self, pods: Sequence[PodRecord], counts: PodCounts) -> frozenset[str]:

@@ -163,7 +163,8 @@ class StatefulPlugins:
         """Return those of *pods* for which ``touches`` is true."""
         if self._active is not None and not self._active.counts.has_claims:
             # The verdict of plugins that only count pods depends on the shape, unless a default constraint filters nodes.
-            distinct = {pod.shape: pod for pod in pods}.values()
+            # The first pod of each shape: it may be known already.
+            distinct = {pod.shape: pod for pod in reversed(pods)}.values()
             alike = not any(self._defaults.filters(pod) or self.touches(pod) for pod in distinct)
             if alike and not any(plugin.touches(pod) for plugin in self._active.with_state for pod in pods):
                 return []

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scheduler_core.model.ledger import Ledger, PodLoad
 from scheduler_core.model.topology import Topology
 from scheduler_core.placement.equal_pods import fill, slots_of
-from scheduler_core.placement.equal_pods_by_domain import fill_domains
+from scheduler_core.placement.equal_pods_by_domain import count_in_domain, count_in_domains, fill_domains
 from scheduler_core.placement.placement_request import Run
 from scheduler_core.plugins.profile import Profile
 from tests.sampling import sampled
@@ -51,7 +51,9 @@ def test_every_domain_is_filled_as_it_is_by_itself(kinds, taken, what, count):
         return
     static, whole = Profile(table_).compile(what), bool(capacity.all())
     result = fill_domains(Run(what, count), static, division.members, ledger, capacity, whole=whole)
+    placed, scored = count_in_domains(Run(what, count), static, division.members, ledger)
 
+    assert (result.placed.tolist(), result.scored.tolist()) == (placed.tolist(), scored.tolist())
     for row, domain in enumerate(division.domains):
         here = domain.nodes
         free = table_.allocatable[static.rows] - ledger.used[static.rows] - ledger.held[static.rows]
@@ -60,7 +62,7 @@ def test_every_domain_is_filled_as_it_is_by_itself(kinds, taken, what, count):
             fill(static.local, count, slots, capacity[:, here], ledger.scored[:, here], ledger.used[:2, here], whole=whole)
         ].tolist()
         assert [*alone, *[-1] * (count - len(alone))] == result.nodes[row].tolist()
-        assert len(alone) == result.placed[row]
+        assert len(alone) == result.placed[row] == count_in_domain(Run(what, count), static, here, ledger)
         assert ledger.scored[:, here].sum(axis=1).tolist() == result.scored[:, row].tolist()
 
 
