@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,8 +27,7 @@ _is_whole = re.compile(r"([+-]?)0*([0-9]{1,19})", re.ASCII).fullmatch
 _LIMIT = 2**63
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class SelectorClause:
+class SelectorClause(NamedTuple):
     """One valid expression about one label.
 
     Attributes:

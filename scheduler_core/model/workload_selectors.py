@@ -52,7 +52,7 @@ class _Services:
         """Yield the selectors that select *labels*, in the order of names."""
         for number in sorted(number for key in self.keys for number in self.by_label.get((key, labels.get(key)), ())):
             selector = self.selectors[number]
-            if all(labels.get(key) == value for key, value in selector.items()):
+            if selector.items() <= labels.items():
                 yield selector
 
 
@@ -107,4 +107,4 @@ class DefaultSelectors:
 
 def equalities(labels: Mapping[str, str]) -> Clauses:
     """Return the clauses of a selector that is a map of labels."""
-    return tuple(SelectorClause(key, "In", frozenset({value})) for key, value in sorted(labels.items()))
+    return tuple([SelectorClause(key, "In", frozenset({value})) for key, value in sorted(labels.items())])

@@ -130,7 +130,7 @@ class DomainCache:
 
     def _record_tightness(self, row: int, proposed: tuple[int, int]) -> None:
         """Record the use of cpu and memory; *proposed* are millicores and bytes, as scores count them."""
-        taken = self._state.ledger.scored[:, self.division.domains[row].nodes].sum(axis=1).tolist()
+        taken = self._state.ledger.scored.take(self.division.domains[row].nodes, axis=1).sum(axis=1).tolist()
         self.tight[row] = placement_score.tightness_of(self.division.capacity(row), (taken[0] + proposed[0], taken[1] + proposed[1]))
 
     def _is_simple(self, request: PlacementRequest) -> bool:

@@ -63,18 +63,17 @@ class NodesInUse:
 
 def fill_spread(run: Run, soft: SoftSpread, profile: ShapeProfile, earlier: Earlier, at: NodesInUse) -> Nodes:
     """Return the positions of the nodes of the pods of *run*, in order; fewer if no more fit."""
-    able = (at.slots > 0).nonzero()[0]
-    at = at if len(able) == len(at.nodes) else at.part(able)
     taken: list[Nodes] = []
     count = run.count
-    while count and len(left := at.slots.nonzero()[0]):
-        part = at if len(left) == len(able) else at.part(left)
-        picks = left[_Fill(run, soft, profile, earlier, part, count).place()]
-        taken.append(able[picks])
+    while len(able := (at.slots > 0).nonzero()[0]):
+        part = at if len(able) == len(at.nodes) else at.part(able)
+        picks = able[_Fill(run, soft, profile, earlier, part, count).place()]
+        taken.append(picks)
         count -= len(picks)
-        if count:
-            at = at.with_pods(run, profile, picks)
-            earlier = with_pods(run, earlier, at.nodes[picks])
+        if not count:
+            break
+        at = at.with_pods(run, profile, picks)
+        earlier = with_pods(run, earlier, at.nodes[picks])
     return np.concatenate(taken) if taken else able
 
 
@@ -94,7 +93,7 @@ class _Fill:
         self._profile, self._at, self._count = profile, at, count
         self._size = len(at.nodes)
         self._everything = np.arange(self._size)
-        self._bonus = bonus_of(profile, at.nodes)
+        self._base = (_TOP - bonus_of(profile, at.nodes)) * self._size + self._everything
         self._pods = [0] * self._size
         counts = {rule.tally: found for rule in soft.rules if (found := _counts(rule.tally, earlier)) is not None}
         kept = at.nodes if soft.scored is None else at.nodes[soft.scored[at.nodes]]
@@ -181,9 +180,11 @@ class _Fill:
 
     def _codes_of(self, nodes: Ints, depth: int) -> Ints:
         """Return the codes of *nodes* for the first pods on each, shape (nodes, depth)."""
-        at, local = self._at if nodes is self._everything else self._at.part(nodes), self._profile.local
-        steps = local.ladder(at.capacity, at.scored, at.used, depth, whole=at.whole)
-        return (_TOP - self._bonus[nodes, None] - steps) * self._size + nodes[:, None]
+        at, base = self._at, self._base
+        if nodes is not self._everything:
+            at, base = at.part(nodes), base[nodes]
+        steps = self._profile.local.ladder(at.capacity, at.scored, at.used, depth, whole=at.whole)
+        return base[:, None] - steps * self._size
 
     def _look_ahead(self, node: int, depth: int) -> list[int]:
         """Return the codes of *node* for the first pods on it; those of the best nodes of all classes are computed in the same step."""

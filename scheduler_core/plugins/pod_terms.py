@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from scheduler_core.model.namespace_selectors import NAMESPACE_NAME, by_name, terms_of
 from scheduler_core.model.pods import PodShape
@@ -17,8 +18,7 @@ Namespaces = Mapping[str, Mapping[str, str]]
 NO_NAMESPACES: Namespaces = {}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PodSet:
+class PodSet(NamedTuple):
     """Pods by namespace and labels.
 
     Attributes:
@@ -49,8 +49,7 @@ class Term:
     """Weight of a preferred term, negative for anti-affinity; 0 of a required term."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class SpreadTerm:
+class SpreadTerm(NamedTuple):
     """Topology spread constraint.
 
     Attributes:
