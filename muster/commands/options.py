@@ -76,7 +76,7 @@ budget = click.option("--budget", type=click.IntRange(1), metavar="STEPS", help=
 ignore = click.option("--ignore", multiple=True, metavar="FIELD", help="Ignore a field that is not modelled (repeatable).")
 
 
-def _device_attributes(_ctx: click.Context, _parameter: click.Parameter, texts: Sequence[str]) -> tuple[str, ...]:
+def device_attributes(texts: Sequence[str]) -> tuple[str, ...]:
     """Return the attributes in *texts*, each separated by commas.  Raises click.BadParameter if one has no domain."""
     attributes = tuple(each.strip() for text in texts for each in text.split(","))
     for each in attributes:
@@ -88,7 +88,7 @@ def _device_attributes(_ctx: click.Context, _parameter: click.Parameter, texts: 
 device_topology = click.option(
     "--device-topology",
     multiple=True,
-    callback=_device_attributes,
+    callback=lambda _context, _parameter, texts: device_attributes(texts),
     metavar="ATTRIBUTE,...",
     help="Attribute of devices, such as gpu.example.com/clique, that is a topology key: a node is in the domain that its devices name"
     " (repeatable).",

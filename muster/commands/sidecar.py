@@ -180,6 +180,7 @@ _NOT_GIVEN = (None, ())
 _READERS: Mapping[str, Callable[[Value], Any]] = {
     "modes": _modes,
     "scheduler_name": _scheduler_name,
+    "device_topology": shared.device_attributes,
     "scheduler_config": lambda path: scheduler_config.read_file(path)[1],
     "eviction_method": EvictionMethod,
     "lease": _lease,

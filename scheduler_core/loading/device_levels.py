@@ -15,6 +15,8 @@ from scheduler_core.plugins.devices.attribute_constraints import attribute_of
 from validators.model.group import Group
 from validators.model.objects import namespace_of
 
+Values = tuple[tuple[str, ...], ...]
+"""Values of the devices of a node, by attribute."""
 _MOST_VALUES = 3
 """Maximum number of values in a message."""
 
@@ -26,18 +28,36 @@ def report_levels(nodes: NodeTable, devices: DeviceObjects, attributes: Iterable
     """
     attributes = sorted({*attributes})
     pools = DevicePools(nodes, devices.slices)
-    levels: dict[str, list[str | None]] = {name: [None] * len(nodes) for name in attributes}
-    for node in range(len(nodes)):
-        reached = [device for pool in pools.on(node) for device in pool.devices if pools.reaches(device, node)]
-        for name in attributes:
-            values = sorted({_text(found) for device in reached if (found := attribute_of(device, name)) is not None})
-            if len(values) == 1:
-                levels[name][node] = values[0]
-            elif values:
-                problems.append(Problem(f"Node {nodes.names[node]}", _several(name, values)))
+    values = [reached_values(pools, node, attributes) for node in range(len(nodes))]
+    problems += problems_of_levels(nodes, devices, attributes, values)
+    set_levels(nodes, attributes, values)
+
+
+def reached_values(pools: DevicePools, node: int, attributes: Sequence[str]) -> Values:
+    """Return the values of each of *attributes*, sorted, of the devices that *node* reaches."""
+    reached = [device for pool in pools.on(node) for device in pool.devices if pools.reaches(device, node)]
+    found = ([attribute_of(device, name) for device in reached] for name in attributes)
+    return tuple(tuple(sorted({_text(value) for value in each if value is not None})) for each in found)
+
+
+def set_levels(nodes: NodeTable, attributes: Sequence[str], values: Sequence[Values]) -> None:
+    """Set the levels of *nodes* by the *values* of *attributes*, one entry for each node."""
+    levels = zip(attributes, zip(*values, strict=True), strict=True) if values else ((name, ()) for name in attributes)
+    nodes.report_device_levels({name: tuple(_domain(each) for each in of_name) for name, of_name in levels})
+
+
+def problems_of_levels(nodes: NodeTable, devices: DeviceObjects, attributes: Sequence[str], values: Iterable[Values]) -> Iterator[Problem]:
+    """Yield a problem for each node with several values, and for each attribute that no device has; arguments as for ``set_levels``."""
+    for node, of_node in zip(nodes.names, values, strict=True):
+        for name, each in zip(attributes, of_node, strict=True):
+            if len(each) > 1:
+                yield Problem(f"Node {node}", _several(name, each))
     known = _attributes(devices)
-    problems += [Problem(f"attribute {name}", _absent(name, known)) for name in attributes if name not in known]
-    nodes.report_device_levels({name: tuple(values) for name, values in levels.items()})
+    yield from (Problem(f"attribute {name}", _absent(name, known)) for name in attributes if name not in known)
+
+
+def _domain(values: Sequence[str]) -> str | None:
+    return values[0] if len(values) == 1 else None
 
 
 def levels_not_named(nodes: NodeTable, devices: DeviceObjects, groups: Iterable[Group]) -> Iterator[Problem]:

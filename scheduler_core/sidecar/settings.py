@@ -102,6 +102,17 @@ class Settings:
             unset="kube-scheduler's default profile",
         ),
     ] = None
+    device_topology: Annotated[
+        tuple[str, ...],
+        Knob(
+            "--device-topology",
+            "Attribute of devices, such as gpu.example.com/clique, that is a topology key: a node is in the domain that its devices name"
+            " (repeatable).",
+            "ATTRIBUTE,…",
+            unset="",
+            repeatable=True,
+        ),
+    ] = ()
     strategy: Annotated[
         str,
         Knob(

@@ -11,10 +11,11 @@ from tests.cluster.sidecars import sidecar
 from tests.cluster.test_sidecar_bad_days import ALONE
 from tests.cluster.test_sidecar_place import bound, ours, places, scheduled
 from tests.cluster.waiting import until
-from tests.scheduler_core.plugins.device_objects import device, device_class, device_slice, request, template
+from tests.scheduler_core.plugins.device_objects import DRIVER, device, device_class, device_slice, request, template
 
 CLAIM = "ResourceClaim"
 RESOURCE = "example.com/gpu"
+OK = 200
 ATTACHED, BROKEN = "example.com/attached", "example.com/broken"
 
 
@@ -50,12 +51,12 @@ def publish(api, *nodes, **content):
     api.create_all([device_slice(on, *(device(name, **content) for name in ("d0", "d1"))) for on in nodes])
 
 
-def gang(api, namespace, *requests, count=3, **spec):
-    """A gang in one rack whose pods have a claim each."""
+def gang(api, namespace, *requests, count=3, key=LABEL, **spec):
+    """A gang in one rack, or another domain, whose pods have a claim each."""
     wanted = template("one", *requests)
     wanted["metadata"]["namespace"] = namespace
     api.create(wanted)
-    api.create(pod_group("g", namespace, minimum=count, key=LABEL))
+    api.create(pod_group("g", namespace, minimum=count, key=key))
     entries = [{"name": "gpu", "resourceClaimTemplateName": "one"}]
     api.create_all([ours(f"g-{number}", namespace, "g", resourceClaims=entries, **spec) for number in range(count)])
 
@@ -155,3 +156,19 @@ def test_gang_waits_for_binding_conditions_and_another_process_completes_it(plan
         bound(api, namespace, 3)
         scheduled(api, "PodGroup", "g", namespace)
     assert given == devices(api, namespace)
+
+
+def test_gang_stays_in_the_nvlink_domain_that_devices_name(plane, racks, api, namespace, tmp_path):
+    """Three nodes of two racks are one domain; each rack has three nodes too."""
+    key = f"{DRIVER}/clique"
+    cliques = {"a-0": "c1", "a-1": "c1", "a-2": "c2", "b-0": "c2", "b-1": "c2"}
+    with sidecar(plane, tmp_path, *ALONE, "--device-topology", key, fork=True) as running:
+        gang(api, namespace, request(count=2), key=key)
+        # No node has a domain before devices name it.
+        until(lambda: "attribute" in condition_of(api.get("PodGroup", "g", namespace), "PodGroupInitiallyScheduled").get("message", ""))
+        assert running.get("/readyz")[0] == OK
+        for on, clique in cliques.items():
+            publish(api, on, attributes={"clique": clique})
+        publish(api, "b-2")
+        assert {"a-2", "b-0", "b-1"} == set(bound(api, namespace, 3).values())
+        scheduled(api, "PodGroup", "g", namespace)

@@ -72,6 +72,19 @@ def test_an_option_can_be_given_in_the_environment(started, kubeconfig):
 
 
 @pytest.mark.parametrize(
+    ("arguments", "environ"),
+    [
+        pytest.param(("--device-topology", "a.b/c, d.e/f", "--device-topology", "g.h/i"), {}, id="options"),
+        pytest.param((), {"MUSTER_DEVICE_TOPOLOGY": "a.b/c,d.e/f g.h/i"}, id="environment"),
+    ],
+)
+def test_attributes_of_devices_that_are_topology_keys(started, kubeconfig, arguments, environ):
+    assert 0 == invoke("--kubeconfig", kubeconfig, *arguments, **environ).exit_code
+    assert 0 == invoke("--kubeconfig", kubeconfig, MUSTER_DEVICE_TOPOLOGY="").exit_code
+    assert [("a.b/c", "d.e/f", "g.h/i"), ()] == [settings.device_topology for _, settings, _ in started]
+
+
+@pytest.mark.parametrize(
     ("text", "want"), [pytest.param("none", None, id="none"), pytest.param("a/b", ("a", "b"), id="namespace and name")]
 )
 def test_the_lease_can_be_another_or_none(started, kubeconfig, text, want):
@@ -93,6 +106,8 @@ def test_the_lease_can_be_another_or_none(started, kubeconfig, text, want):
         pytest.param(("--probe-bind", "8080"), "HOST:PORT", id="a port alone"),
         pytest.param(("--probe-bind", "a:99999"), "HOST:PORT", id="no port"),
         pytest.param(("--gates", "CompositePodGroup=maybe"), "CompositePodGroup", id="no value of a gate"),
+        pytest.param(("--device-topology", "clique"), "'clique' must be an attribute with its domain", id="an attribute without domain"),
+        pytest.param(("--device-topology", "a.b/c,"), "'' must be an attribute with its domain", id="no attribute"),
         pytest.param(("--settle", "-1"), "--settle", id="less than no time"),
         pytest.param(("--settle", "nan"), "--settle must be", id="no time at all"),
         pytest.param(("--silence", "nan"), "--silence must be", id="no silence at all"),

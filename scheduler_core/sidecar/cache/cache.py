@@ -79,7 +79,7 @@ class Cache:
         self.group_cache = GroupCache()
         self._volumes = VolumeCache()
         self.devices = DeviceCache(self._group_entries, SharedDeviceClaims(pods := PodCache()))
-        self.usage = NodeUsage(self.group_cache, self._volumes, pods, self.devices)
+        self.usage = NodeUsage(self.group_cache, self._volumes, pods, self.devices, reads.device_topology)
         self._reader = PodReader(membership, self.devices)
         self._selectors = SelectorCache()
         self._namespaces = NamespaceCache()

@@ -62,6 +62,7 @@ class DeviceChange:
         classes: whether the requirements of all pods can differ.
         resources: the extended resources that devices provide, if they changed.
         frees: whether devices can be free that were not.
+        moved: nodes that may reach other devices, or devices with other attributes; empty for any node.
 
     """
 
@@ -71,6 +72,7 @@ class DeviceChange:
     classes: bool = False
     resources: Container[str] | None = None
     frees: bool = False
+    moved: frozenset[str] = frozenset()
 
 
 class DeviceCache:
@@ -160,6 +162,8 @@ class DeviceCache:
             case "DeviceClass":
                 if _replace(self._classes, name[1], value if isinstance(value, DeviceClass) else None):
                     self._set_classes(change)
+        change.moved = frozenset(self.slices.moved)
+        self.slices.moved.clear()
         return change
 
     def _set_claim(self, name: Name, change: DeviceChange) -> None:

@@ -134,11 +134,15 @@ class LiveDevices:
 
     def objects(self, table: NodeTable) -> DeviceObjects | None:
         """Return all objects about devices, with the pools of *table*; None if there are none."""
-        if (objects := self._cache.objects) is None:
-            return None
-        if self._pools is None or not self._pools.are_of(table, objects.slices):
-            self._pools = DevicePools(table, objects.slices)
-        return PooledObjects.with_pools(objects, self._pools)
+        objects = self._cache.objects
+        return PooledObjects.with_pools(objects, self.pools(table)) if objects is not None else None
+
+    def pools(self, table: NodeTable) -> DevicePools:
+        """Return the pools of *table*."""
+        slices = self._cache.slices.all()
+        if self._pools is None or not self._pools.are_of(table, slices):
+            self._pools = DevicePools(table, slices)
+        return self._pools
 
     def is_stale(self, table: NodeTable) -> bool:
         """Return whether *table* must be updated."""

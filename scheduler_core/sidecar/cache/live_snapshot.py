@@ -149,6 +149,7 @@ class LiveSnapshots:
             rank = group_cache.priorities.rank(draft.priority, draft.class_name, draft.policy)
             problems += problems_of(draft, rank, node_usage.nodes.nodes)
         problems += label_case.problems(table, groups, pods)
+        problems += node_usage.levels.problems(node_usage.placement_state().nodes, groups)
         return tuple(sorted(set(problems), key=lambda each: (each.object, each.message)))
 
 

@@ -46,6 +46,7 @@ class Reads:
         validates: whether trees are validated.
         profile: profile by which pods are placed.
         places: returns whether a pod is ours to place while it has no node.
+        device_topology: attributes of devices that are topology keys.
 
     """
 
@@ -54,6 +55,7 @@ class Reads:
     validates: bool = False
     profile: SchedulerProfile = DEFAULT_PROFILE
     places: Callable[[LivePod], bool] = lambda _: True
+    device_topology: frozenset[str] = frozenset()
 
     def kinds(self) -> frozenset[str]:
         """Return the kinds of ``ON_DEMAND`` that an object can need."""
@@ -77,6 +79,7 @@ def reads_of(settings: Settings, places: Callable[[LivePod], bool] = lambda _: T
         validates=Mode.VALIDATE in modes,
         profile=settings.profile or DEFAULT_PROFILE,
         places=places,
+        device_topology=frozenset(settings.device_topology),
     )
 
 
@@ -211,7 +214,11 @@ class NeededKinds:
             return frozenset()
         spec = live.group.spec
         classes = _needs_class(spec.priority, spec.priority_class_name, spec.preemption_policy)
-        return frozenset((*(("PriorityClass",) if classes else ()), *(("Workload",) if live.workload else ())))
+        constraints = spec.scheduling_constraints
+        keys = {each.key for each in (constraints and constraints.topology) or ()}
+        by_devices = self._reads.schedules and not keys.isdisjoint(self._reads.device_topology)
+        needed = {"PriorityClass": classes, "Workload": live.workload, "ResourceSlice": by_devices}
+        return frozenset(kind for kind, is_needed in needed.items() if is_needed)
 
     def _kinds_for_all_roots(self, pod: LivePod) -> Iterator[str]:
         """Yield the kinds that a pod needs whichever root is decided about: if it has a node, its terms and its priority count."""

@@ -6,7 +6,7 @@ Every change of a pod first removes its old usage and then adds the new one.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from scheduler_core.loading.drafts import requested_rows
 from scheduler_core.loading.gathered import GatheredObjects
@@ -20,6 +20,7 @@ from scheduler_core.sidecar.cache.claim_rows import ClaimRows
 from scheduler_core.sidecar.cache.device_cache import DeviceCache
 from scheduler_core.sidecar.cache.group_cache import GroupCache
 from scheduler_core.sidecar.cache.live_devices import LiveDevices
+from scheduler_core.sidecar.cache.live_levels import LiveLevels
 from scheduler_core.sidecar.cache.live_storage import LiveStorage
 from scheduler_core.sidecar.cache.node_cache import NodeCache
 from scheduler_core.sidecar.cache.placement_state import LivePlacementState
@@ -40,13 +41,17 @@ class NodeUsage:
         affinity: pod counts for affinity and topology spread.
         storage: volumes for claims without a volume.
         devices: devices for claims that are not allocated.
+        levels: topology levels by attributes of devices.
 
     """
 
-    def __init__(self, groups: GroupCache, volumes: VolumeCache, pods: PodCache, devices: DeviceCache) -> None:
+    def __init__(
+        self, groups: GroupCache, volumes: VolumeCache, pods: PodCache, devices: DeviceCache, device_topology: Iterable[str] = ()
+    ) -> None:
         self.nodes, self.pods = NodeCache(volumes.attach), pods
         self.affinity = PodAffinityCache()
         self.storage, self.devices = LiveStorage(volumes), LiveDevices(devices)
+        self.levels = LiveLevels(self.devices, device_topology)
         self._groups = groups
         self._ungates, self._binds = False, ""
         self._placement_state: LivePlacementState | None = None
@@ -151,6 +156,8 @@ class NodeUsage:
 
     def placement_state(self) -> LivePlacementState:
         """Return the nodes and their usage, rebuilt if needed."""
+        if self._placement_state is not None:
+            self._stale |= self.levels.differ(self._placement_state.nodes)
         if self._placement_state is None or (self._stale and not self._rebuild_in_place(self._placement_state)):
             self._build()
         elif self._new_images or not self.nodes.changed_images.isdisjoint(self._images):
@@ -189,6 +196,7 @@ class NodeUsage:
         """Rebuild the node table, keep the counted pods, and return True; return False if the names of nodes or resources changed."""
         if (table := self.nodes.table_like(before.nodes)) is None:
             return False
+        self.levels.set_on(table)
         self._report_images(table)
         self._placement_state = dataclasses.replace(LivePlacementState.from_nodes(table), requested=before.requested)
         self.affinity.recount()
@@ -218,6 +226,7 @@ class NodeUsage:
         self._images = {name for images in {pod.draft.images for pod in self.pods.pods.values()} for name in images}
         table = self.nodes.table(requested_rows(pod.draft for pod in self.pods.pods.values()), [])
         self._report_images(table)
+        self.levels.set_on(table)
         self._claim_rows.add_to(table)
         state, self._stale = LivePlacementState.from_nodes(table), False
         self._claim_rows.fill(state)

@@ -61,6 +61,10 @@ class PodUpdates:
             self._usage.set_device_resources(change.resources)
         if change.frees:
             self._reporter.devices()
+        self._usage.levels.slices_changed(change.moved)
+        if self._usage.levels.attributes:
+            for node in self._usage.nodes.nodes if "" in change.moved else sorted(change.moved):
+                self._reporter.node(node)
         pods = self._usage.pods
         keys = dict.fromkeys(pod.key for claim in sorted(change.claims) for pod in pods.pods_of_device_claim(claim))
         keys |= dict.fromkeys("/".join(pod) for pod in sorted(change.pods))

@@ -17,11 +17,14 @@ class PublishedSlices:
 
     Attributes:
         changed: pools that changed since the reader of this set has cleared it.
+        moved: nodes that may reach other devices, or devices with other attributes, since the reader of this set has cleared it; empty for
+            those of slices that several nodes can reach.
 
     """
 
     def __init__(self) -> None:
         self.changed: set[PoolName] = set()
+        self.moved: set[str] = set()
         self._written: dict[str, ResourceSlice] = {}
         self._rules: dict[str, DeviceTaintRuleSpec] = {}
         self._published: dict[str, DeviceSlice] = {}
@@ -75,9 +78,11 @@ class PublishedSlices:
         if before is not None and after is not None and _same(before, after):
             return
         self._all = None
-        for each in (before, after):
-            if each is not None:
-                self.changed.add((each.driver, each.pool))
+        changed = [each for each in (before, after) if each is not None]
+        self.changed.update((each.driver, each.pool) for each in changed)
+        if len(changed) < 2 or _attributes(changed[0]) != _attributes(changed[1]):
+            # Whether a pool is complete depends on all its slices.
+            self.moved.update(one.node for each in changed for one in (each, *self.of_pool((each.driver, each.pool))))
         if before is not None:
             pool = self._of_pool[before.driver, before.pool]
             del self._published[name], pool[name]
@@ -86,6 +91,14 @@ class PublishedSlices:
         if after is not None:
             self._published[name] = after
             self._of_pool.setdefault((after.driver, after.pool), {})[name] = after
+
+
+def _attributes(each: DeviceSlice) -> tuple[object, ...]:
+    """Return what decides which nodes reach devices with which attributes."""
+    reach = each.node, each.selector, each.everywhere, each.by_device
+    contents = ((one.name, one.content) for one in each.devices)
+    devices = [(name, one.attributes, one.node_name, one.node_selector, one.all_nodes, one.consumes_counters) for name, one in contents]
+    return each.driver, each.pool, each.generation, each.count, reach, each.counters, devices
 
 
 def _same(one: DeviceSlice, other: DeviceSlice) -> bool:

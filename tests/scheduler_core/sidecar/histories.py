@@ -15,6 +15,7 @@ from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.wire import ENCODER
 from scheduler_core.sidecar.cache.cache import KINDS, Cache
+from scheduler_core.sidecar.cache.needed_kinds import NOTHING, Reads
 from validators.model.meta import replaced
 
 Json = dict[str, Any]
@@ -65,15 +66,15 @@ class Server:
 class Watched:
     """A server, and a store that has listed what is there and hears of what happens then."""
 
-    def __init__(self, *objects: Json) -> None:
-        self.server = Server()
+    def __init__(self, *objects: Json, reads: Reads = NOTHING) -> None:
+        self.server, self.reads = Server(), reads
         for each in objects:
             self.server.put(each)
         self.list()
 
     def list(self) -> None:
         """A new store, filled by a list of every kind."""
-        self.store = Cache()
+        self.store = Cache(reads=self.reads)
         self.server.fill(self.store)
         self.heard = len(self.server.events)
 

@@ -21,6 +21,7 @@ VOLUMES = {"PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode
 DISK = {"name": "v", "gcePersistentDisk": {"pdName": "d"}}
 EPHEMERAL = {"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}
 PLACING = Reads(schedules=True, places=lambda each: each.draft.scheduler != "other")
+BY_DEVICES = dataclasses.replace(PLACING, device_topology=frozenset({"a/b"}))
 EVERYTHING = dataclasses.replace(PLACING, preempts=True, validates=True)
 
 
@@ -108,6 +109,8 @@ CHILD = {"parent": "root", "priority": 0}
         pytest.param(pod("p", **CLASSED), PLACING, {"PriorityClass"}, id="a class, but no preemption policy"),
         pytest.param(pod("p", **CLASSED, preemptionPolicy="Never"), PLACING, set(), id="a class and a preemption policy"),
         pytest.param(leaf("g"), PLACING, {"PriorityClass"}, id="a group without priority"),
+        pytest.param(leaf("g", 1, "a/b", priority=0), BY_DEVICES, {"ResourceSlice"}, id="a topology key that is an attribute of devices"),
+        pytest.param(leaf("g", 1, "a/c", priority=0), BY_DEVICES, set(), id="a topology key that is a label"),
         pytest.param(leaf("g"), Reads(validates=True), {"PriorityClass"}, id="a group without priority, to be validated"),
         pytest.param(pod("p", "g"), Reads(validates=True), {"PriorityClass"}, id="a member without priority, to be validated"),
         pytest.param(pod("p"), Reads(validates=True), set(), id="a single pod, where only trees are validated"),

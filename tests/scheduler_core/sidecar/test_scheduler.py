@@ -9,6 +9,7 @@ import pytest
 from scheduler_core.model.conditions import INITIALLY_SCHEDULED
 from scheduler_core.model.decision import Name, Status
 from scheduler_core.sidecar.cache.cache import Cache
+from scheduler_core.sidecar.cache.needed_kinds import NOTHING, Reads
 from scheduler_core.sidecar.cache.pod_cache import SCHEDULED
 from scheduler_core.sidecar.client.requests import GATE
 from scheduler_core.sidecar.queue.states import Active, Gated, Preempting, Unschedulable
@@ -28,9 +29,8 @@ JOB_INDEX = "batch.kubernetes.io/job-completion-index"
 class Scene:
     """A server, a scheduler that has heard of all that is there, and a clock."""
 
-    def __init__(self, *objects: Json, **options: Any) -> None:
-        self.server = Server()
-        self.store = Cache()
+    def __init__(self, *objects: Json, reads: Reads = NOTHING, **options: Any) -> None:
+        self.server, self.reads = Server(), reads
         self.options = SchedulerOptions(**{"settle_seconds": 0.0, **options})
         self.now = 0.0
         for each in objects:
@@ -39,7 +39,7 @@ class Scene:
 
     def restart(self) -> None:
         """A new process."""
-        self.store = Cache()
+        self.store = Cache(reads=self.reads)
         self.server.fill(self.store)
         self.heard = len(self.server.events)
         self.scheduler = Scheduler(self.store, self.options)
