@@ -15,6 +15,7 @@ claimed_devices  devices that claims have, and those of allocations that are bei
 volume_cache     claims, volumes, storage classes and capacities, CSI drivers, attached volumes
 live_storage     options and rows of volumes for claims that wait for their first consumer
 live_devices     rows that count interchangeable devices, and pools of the nodes
+live_levels      topology levels by attributes of devices
 claim_rows       both kinds of rows in the placement state, and the pods whose shapes depend on them
 shape_cache      shapes of pods, by form and images
 pod_updates      pods that change with claims, volumes, devices, CSI drivers and other pods
