@@ -103,7 +103,8 @@ class NeededKinds:
         """Add the kinds that a pod needs."""
         if not pod.draft.node and self._reads.schedules and self._reads.places(pod):
             self._needed.update(self._kinds_of_pod(pod.draft))
-        self._add_user(_of_pod(pod), self._kinds_for_all_roots(pod))
+        for kind in self._kinds_for_all_roots(pod):
+            self._add_user(kind, _of_pod(pod))
 
     def remove_pod(self, pod: LivePod | None) -> None:
         """Remove a pod that was deleted or is replaced."""
@@ -115,7 +116,8 @@ class NeededKinds:
         self._remove_user(_of_group(key))
         kinds = self._kinds_of_group(live) if live is not None else frozenset[str]()
         self._needed |= kinds
-        self._add_user(_of_group(key), kinds & {"PriorityClass"})
+        if "PriorityClass" in kinds:
+            self._add_user("PriorityClass", _of_group(key))
 
     def newly_needed(self) -> frozenset[str]:
         """Return the kinds that must be listed since the last call."""
@@ -173,10 +175,9 @@ class NeededKinds:
         for live in sorted(groups, key=lambda each: each.key):
             yield _of_group(live.key), self._kinds_of_group(live)
 
-    def _add_user(self, name: str, kinds: Iterable[str]) -> None:
-        for kind in kinds:
-            self._needed.add(kind)
-            self._users.setdefault(kind, set()).add(name)
+    def _add_user(self, kind: str, name: str) -> None:
+        self._needed.add(kind)
+        self._users.setdefault(kind, set()).add(name)
 
     def _remove_user(self, name: str) -> None:
         for kind, users in self._users.items():
