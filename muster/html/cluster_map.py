@@ -45,7 +45,7 @@ def chart(case: Case, figures: Sequence[tuple[str, Figure]]) -> Chart:
         resources=surveyor.names,
         kinds=tuple(kind for kind in _KINDS if kind in set(_kinds(plot))),
         as_shelves=surveyor.as_shelves,
-        heat=heat_map(final, case.area_map.whole, surveyor.rows[:SHOWN]),
+        heat=heat_map(final, case.area_map.whole, surveyor.rows[:SHOWN], indexed=len(case.placed) + len(case.unplaced) > 1),
     )
 
 

@@ -23,17 +23,23 @@ RESOURCES = "rstu"
 """First letter of the level of each resource: ``rc`` is a node with 25 to 50 % of the first resource used."""
 CLOSED, WITHOUT = "closed", "without"
 _MARKS = ((State.VICTIM, "leaves"), (State.NOMINATED, "comes"), (State.PLACED, "new"))
-MOST_GROUPS, MOST_LABELS, _NARROW_LABELS = 400, 120, 12
-"""Limits of groups of tiles (with more, they are of a wider level), and of groups with a label: on any screen, and on the narrowest."""
-SCREENS = ((0, 326, 400), (600, 560, 440), (900, 840, 460), (1200, 800, 440), (1600, 1200, 560), (1900, 1390, 620))
+MOST_GROUPS, MOST_LABELS = 400, 120
+"""Limits of groups of tiles (with more, they are of a wider level), and of groups with a label."""
+SCREENS = ((0, 326, 500), (600, 560, 500), (900, 840, 500), (1200, 800, 500), (1600, 1200, 620), (1900, 1390, 720))
 """Least width of the window, and width and height that the map can have there, in pixels."""
-_LEVELS = 8
-"""Limit of levels that are drawn."""
+INDEX = (1200, 310)
+"""Least width of the window with the index beside the map, and the width that the map has in addition without an index."""
 _LARGEST_TILE, _LEAST_TILE = 26, 2
+_SHAPES = (2, 1, 4)
+"""Ratios of width and height of a group, in the order of preference."""
+_WORTH = 0.7
+"""Groups have labels, or gaps, if the tiles are then not smaller than this part."""
 _WIDE_SHARE, _WIDE = 8, 100
 """A group with an eighth of the nodes, and at least so many, has the full width."""
-_LABEL, _LEAST_LABELLED, _GAP, _FRAME = 17, 64, 8, 8
-"""Pixels, as in the stylesheet: height of a label, least width of a group with one, gap between groups, frame around groups."""
+_LABEL, _LEAST_LABELLED, _GAP, _NARROW_GAP, _FRAME = 17, 64, 8, 4, 8
+"""Pixels, as in the stylesheet: height of a label, least width of a group with one, gap between groups with and without label, frame."""
+_LEVELS = 8
+"""Limit of levels that are drawn."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -44,7 +50,7 @@ class HeatArea:
         title: name of the domain.
         number: number of its area on the page.
         labelled: True if the title is shown.
-        columns: tiles in a row; 0: as many as fit.
+        wide: True if a row has as many tiles as fit.
         tiles: CSS classes of each node; empty if there are parts.
         parts: the groups inside it.
 
@@ -53,9 +59,14 @@ class HeatArea:
     title: str
     number: int
     labelled: bool
-    columns: int
+    wide: bool
     tiles: tuple[str, ...]
     parts: tuple[HeatArea, ...]
+
+    @property
+    def has_groups(self) -> bool:
+        """Return whether all parts are groups of tiles."""
+        return bool(self.parts) and not any(part.parts for part in self.parts)
 
     def walk(self) -> Iterator[HeatArea]:
         """Yield the area and all inside it, parents first."""
@@ -73,8 +84,11 @@ class HeatMap:
     marks: tuple[str, ...]
 
 
-def heat_map(final: FinalPlacement, whole: Area, rows: Sequence[int]) -> HeatMap:
-    """Return the map of the nodes of *whole*; *rows* are the resources that can be selected, four at most."""
+def heat_map(final: FinalPlacement, whole: Area, rows: Sequence[int], *, indexed: bool) -> HeatMap:
+    """Return the map of the nodes of *whole*; *rows* are the resources that can be selected, four at most.
+
+    *indexed*: the page has an index beside the map.
+    """
     levels = [_levels(final, row) for row in rows]
     marks = _marks(final)
     classes = [
@@ -84,7 +98,9 @@ def heat_map(final: FinalPlacement, whole: Area, rows: Sequence[int]) -> HeatMap
     depth = _depth(whole)
     drawn = _drawn(whole, depth, classes, len(whole.nodes), labels=_count(whole, depth) <= MOST_LABELS)
     used = {mark for each in marks for mark in each} | ({WITHOUT} if any(NO_RESOURCE in level for level in levels) else set())
-    return HeatMap(drawn, _style(drawn), tuple(mark for mark in (*(name for _, name in _MARKS), CLOSED, WITHOUT) if mark in used))
+    return HeatMap(
+        drawn, _style(drawn, indexed=indexed), tuple(mark for mark in (*(name for _, name in _MARKS), CLOSED, WITHOUT) if mark in used)
+    )
 
 
 def _marks(final: FinalPlacement) -> list[list[str]]:
@@ -123,49 +139,92 @@ def _drawn(area: Area, depth: int, classes: Sequence[str], total: int, *, labels
     titled = bool(area.key)
     if depth and area.parts:
         parts = tuple(_drawn(part, depth - 1, classes, total, labels=labels) for part in area.parts)
-        return HeatArea(area.title, area.number, titled and len(area.parts) <= MOST_LABELS, 0, (), parts)
+        return HeatArea(area.title, area.number, titled and len(area.parts) <= MOST_LABELS, wide=False, tiles=(), parts=parts)
     nodes = [node for part in area.walk() if not part.parts for node in part.nodes]
     wide = len(nodes) >= _WIDE and len(nodes) * _WIDE_SHARE >= total
-    columns = 0 if wide or not titled else math.ceil(math.sqrt(2 * len(nodes)))
-    return HeatArea(area.title, area.number, titled and labels, columns, tuple(classes[node] for node in nodes), ())
+    return HeatArea(area.title, area.number, titled and labels, wide or not titled, tuple(classes[node] for node in nodes), ())
 
 
-def _style(drawn: HeatArea) -> str:
-    """Return the sizes of tiles for each screen, and the widths of the groups."""
-    screens = _screens(drawn)
-    rules = [f"@media (min-width:{least}px){{.heat{{--tile:{tile}px}}}}" for least, tile, _ in screens]
-    if not screens[0][2]:
-        rules.append(f"@media (max-width:{screens[1][0] - 1}px){{.heat .labelled{{min-width:0}}.heat .labelled>.dom-name{{display:none}}}}")
-    columns = sorted({each.columns for each in drawn.walk() if each.columns})
-    return "\n".join([*rules, *(f".heat .c{each}{{--columns:{each}}}" for each in columns)])
+@dataclasses.dataclass(frozen=True, slots=True)
+class Layout:
+    """Sizes of the map on one screen.
+
+    Attributes:
+        tile: width and height of a tile in pixels.
+        shape: ratio of width and height of a group of tiles.
+        labels: True if groups of tiles have labels; domains around groups always have.
+        gaps: True if there are gaps between groups of tiles; else the tiles of a domain follow each other.
+
+    """
+
+    tile: int
+    shape: int = _SHAPES[0]
+    labels: bool = False
+    gaps: bool = False
+
+    @property
+    def gap(self) -> int:
+        """Return the gap between groups of tiles, in pixels."""
+        return (_GAP if self.labels else _NARROW_GAP) if self.gaps else 0
+
+    def columns(self, tiles: int) -> int:
+        """Return the number of tiles in a row of a group."""
+        return math.ceil(math.sqrt(self.shape * tiles))
 
 
-def _screens(drawn: HeatArea) -> list[tuple[int, int, bool]]:
-    """Return least width of the window, largest tile with which the map fits, and whether groups have labels, for each screen."""
-    groups = sum(not each.parts for each in drawn.walk())
-    screens = []
+def _style(drawn: HeatArea, *, indexed: bool) -> str:
+    """Return the sizes of tiles, and the widths of groups, for each screen."""
+    sizes = sorted({len(each.tiles) for each in drawn.walk() if each.tiles and not each.wide})
+    rules = []
+    for (least, _, _), layout in zip(SCREENS, layouts(drawn, indexed=indexed), strict=True):
+        text = f".heat{{--tile:{layout.tile}px}}"
+        text += "".join(f".heat .c{tiles}{{--columns:{layout.columns(tiles)}}}" for tiles in sizes)
+        width, display = (f"max({_LEAST_LABELLED}px,var(--across))", "block") if layout.labels else ("var(--across)", "none")
+        text += f".heat .labelled{{width:{width}}}.heat .labelled>.dom-name{{display:{display}}}"
+        text += f".heat .groups{{gap:{layout.gap}px}}.heat .groups>.dom{{display:{'block' if layout.gaps else 'contents'}}}"
+        text += f".heat .groups>.dom>.tiles{{display:{'flex' if layout.gaps else 'contents'}}}"
+        rules.append(f"@media (min-width:{least}px){{{text}}}")
+    return "\n".join(rules)
+
+
+def layouts(drawn: HeatArea, *, indexed: bool) -> list[Layout]:
+    """Return the layout for each screen: the largest tiles with which the map fits; *indexed*: with the index beside it."""
+    found = []
     for least, width, height in SCREENS:
-        labels = least > 0 or groups <= _NARROW_LABELS
-        fitting = (tile for tile in range(_LARGEST_TILE, _LEAST_TILE, -1) if size(drawn, tile, width, labels=labels)[1] <= height)
-        screens.append((least, next(fitting, _LEAST_TILE), labels))
-    return screens
+        across = width + (0 if indexed or least < INDEX[0] else INDEX[1])
+        kinds = [Layout(0, labels=True, gaps=True), Layout(0, gaps=True), Layout(0)]
+        fitting = [layout for kind in kinds if (layout := _largest(drawn, across, height, kind))]
+        best = max((layout.tile for layout in fitting), default=0)
+        found.append(next((layout for layout in fitting if layout.tile >= _WORTH * best), Layout(_LEAST_TILE)))
+    return found
 
 
-def size(area: HeatArea, tile: int, width: int, *, labels: bool) -> tuple[int, int]:
-    """Return the width and height of an area in pixels, as the stylesheet lays it out; *labels*: of groups of tiles."""
-    label = _LABEL if area.labelled and (labels or area.parts) else 0
+def _largest(drawn: HeatArea, width: int, height: int, kind: Layout) -> Layout | None:
+    """Return the layout of a *kind* with the largest tiles; None if the map does not fit."""
+    tiles = range(_LARGEST_TILE, _LEAST_TILE - 1, -1)
+    choices = (dataclasses.replace(kind, tile=tile, shape=shape) for tile in tiles for shape in _SHAPES)
+    return next((layout for layout in choices if size(drawn, layout, width)[1] <= height), None)
+
+
+def size(area: HeatArea, layout: Layout, width: int) -> tuple[int, int]:
+    """Return the width and height of an area in pixels, as the stylesheet lays it out."""
+    label = _LABEL if area.labelled and (layout.labels or area.parts) else 0
     if not area.parts:
-        fitting = max(1, width // tile)
-        columns = min(area.columns or fitting, fitting)
-        across = columns * tile if area.columns else width
-        return max(across, min(_LEAST_LABELLED, width) if label else 0), -(-len(area.tiles) // columns) * tile + label
+        tile, count = layout.tile, len(area.tiles)
+        across = width if area.wide else min(width, max(layout.columns(count) * tile, _LEAST_LABELLED if label else 0))
+        return across, -(-count // max(1, across // tile)) * tile + label
     frame = _FRAME if area.number else 0
     inner = width - 2 * frame
+    gap = layout.gap if area.has_groups else _GAP
+    if area.has_groups and not layout.gaps:
+        count = sum(len(part.tiles) for part in area.parts)
+        fitting = max(1, inner // layout.tile)
+        return min(fitting, count) * layout.tile + 2 * frame, -(-count // fitting) * layout.tile + label + 2 * frame
     left = top = line = widest = 0
-    for across, down in (size(part, tile, inner, labels=labels) for part in area.parts):
-        if left and left + _GAP + across > inner:
-            left, top, line = 0, top + line + _GAP, 0
+    for across, down in (size(part, layout, inner) for part in area.parts):
+        if left and left + gap + across > inner:
+            left, top, line = 0, top + line + gap, 0
             widest = inner
-        left += across + (_GAP if left else 0)
+        left += across + (gap if left else 0)
         line, widest = max(line, down), max(widest, left)
     return widest + 2 * frame, top + line + label + 2 * frame

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 
 from muster.html import heat_map as module
-from muster.html.heat_map import SCREENS, HeatArea, heat_map, size
+from muster.html.heat_map import INDEX, SCREENS, HeatArea, heat_map, layouts, size
 from muster.html.placed_pods import resources
 from tests.muster import paged
 from tests.muster.paged import GPU, RACK, ZONE, gang, machine, member, racks
@@ -15,7 +13,7 @@ from tests.muster.paged import GPU, RACK, ZONE, gang, machine, member, racks
 
 def drawn(objects, rows=4):
     case = paged.case(objects)
-    return heat_map(case.final, case.area_map.whole, resources(case.final, ())[:rows])
+    return heat_map(case.final, case.area_map.whole, resources(case.final, ())[:rows], indexed=True)
 
 
 def tiles(area):
@@ -80,30 +78,53 @@ SHAPES = {
     "one area": [5000],
     "zones": [1000] * 5,
     "racks": [100] * 50,
+    "racks in zones": [[100] * 10] * 5,
     "small racks": [14] * 357,
+    "small racks in zones": [[14] * 36] * 10,
     "one large, many small": [3000, *[10] * 200],
 }
 
 
+def area(sizes, number=0):
+    if isinstance(sizes, list):
+        parts = tuple(area(each, place) for place, each in enumerate(sizes, number + 1))
+        return HeatArea("", number, bool(number), False, (), parts)
+    return HeatArea("", number, True, sizes >= 625, ("ra",) * sizes, ())
+
+
+@pytest.mark.parametrize("indexed", [True, False])
 @pytest.mark.parametrize("sizes", SHAPES.values(), ids=SHAPES)
-def test_five_thousand_nodes_fit_on_one_screen(sizes):
-    columns = {many: 0 if many >= 625 else math.ceil(math.sqrt(2 * many)) for many in sizes}
-    parts = tuple(
-        HeatArea("", number, len(sizes) <= module.MOST_LABELS, columns[many], ("ra",) * many, ()) for number, many in enumerate(sizes, 1)
-    )
-    whole = HeatArea("", 0, False, 0, (), parts)
-    screens = module._screens(whole)
-    chosen = [tile for _, tile, _ in screens]
+def test_five_thousand_nodes_fit_on_one_screen(sizes, indexed):
+    whole = area(sizes)
+    chosen = layouts(whole, indexed=indexed)
+    extra = [0 if indexed or least < INDEX[0] else INDEX[1] for least, _, _ in SCREENS]
+    heights = [size(whole, layout, width + more)[1] for layout, (_, width, _), more in zip(chosen, SCREENS, extra, strict=True)]
 
-    heights = [size(whole, tile, width, labels=labels)[1] for (_, tile, labels), (_, width, _) in zip(screens, SCREENS, strict=True)]
     assert [] == [(height, limit) for height, (_, _, limit) in zip(heights, SCREENS, strict=True) if height > limit]
-    assert max(chosen) >= 8
+    assert [layout.tile for layout in chosen[1:] if layout.tile < 3] == []
+    assert chosen[-1].tile >= 7
 
 
-def test_few_nodes_have_large_tiles():
-    assert f"--tile:{module._LARGEST_TILE}px" in drawn(racks(4, 4)).style.splitlines()[0]
+def test_few_nodes_have_large_tiles_and_labels():
+    found = layouts(drawn([*racks(4, 4), *gang("g", 1, key=RACK)]).whole, indexed=True)
+    assert {(module._LARGEST_TILE, True)} == {(layout.tile, layout.labels) for layout in found}
 
 
-def test_a_narrow_window_shows_no_labels_of_many_groups():
-    few, many = (drawn([*racks(*[8] * count), *gang("g", 1, key=RACK)]).style for count in (4, 40))
-    assert ("dom-name" in few, "dom-name" in many) == (False, True)
+def test_labels_are_left_out_if_the_tiles_were_small_with_them():
+    found = layouts(area([10] * 100), indexed=True)
+    assert [(False, True), (True, True)] == [(layout.labels, layout.gaps) for layout in (found[0], found[-1])]
+
+
+def test_gaps_are_left_out_if_the_tiles_were_small_with_them():
+    assert not layouts(area([[14] * 36] * 10), indexed=True)[0].gaps
+
+
+def test_a_map_that_is_too_large_has_the_smallest_tiles():
+    assert module._LEAST_TILE == layouts(area([200] * 1000), indexed=True)[0].tile
+
+
+def test_widths_are_those_of_the_stylesheet():
+    style = drawn([*racks(8, 2), *gang("g", 1, key=RACK)]).style
+    assert ["@media (min-width:0px){.heat{--tile:26px}.heat .c2{--columns:2}.heat .c8{--columns:4}"] == [
+        style.splitlines()[0].partition(".heat .labelled")[0]
+    ]

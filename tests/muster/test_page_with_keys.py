@@ -182,21 +182,25 @@ def test_all_of_a_large_cluster_is_there_without_a_script(chromium, files):
 
 
 SHAPES = {
-    "no racks": [5000],
-    "racks": [100] * 50,
-    "small racks": [16] * 312,
-    "large and small ones": [*[1000] * 3, *[10] * 200],
+    "racks in zones": [[100] * 10] * 5,
+    "small racks in zones": [[14] * 36] * 10,
+    "small racks": [[16] * 312],
+    "large and small ones": [[*[1000] * 3, *[10] * 200]],
 }
-"""Numbers of nodes of the racks."""
+"""Numbers of nodes of the racks of each zone."""
 
 
 @pytest.fixture(scope="module", params=SHAPES.values(), ids=SHAPES)
 def large_map(request, tmp_path_factory):
     """A page with the heat map of 5,000 nodes; the tables below it take long to show, and do not matter."""
-    sizes = request.param if len(request.param) > 1 else []
-    nodes = paged.racks(*sizes) or [paged.machine(f"n{number}") for number in range(5000)]
+    nodes = [
+        paged.machine(f"{zone}-{rack}-{number}", gpus=8, labels={paged.ZONE: f"zone-{zone}", paged.RACK: f"rack-{zone}-{rack}"})
+        for zone, sizes in enumerate(request.param)
+        for rack, size in enumerate(sizes)
+        for number in range(size)
+    ]
     found = page_content.content(*paged.decided([*nodes, *paged.gang("job", 2, key=paged.RACK)]))
-    assert len(found.chart.heat.whole.tiles or [tile for each in found.chart.heat.whole.walk() for tile in each.tiles]) >= 4992
+    assert sum(len(each.tiles) for each in found.chart.heat.whole.walk()) >= 4992
     lines = next(each for each in _plots(found.chart.plot) if each.lines).lines[:1]
     chart = dataclasses.replace(found.chart, plot=dataclasses.replace(found.chart.plot, parts=(), lines=lines))
     path = tmp_path_factory.mktemp("maps") / "page.html"
