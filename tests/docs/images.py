@@ -1,25 +1,29 @@
 """Pictures of the documentation, made from real output: ``python -m tests.docs.images [NAME...]``.
 
 ``lint`` is what a terminal shows of ``muster lint``, ``describe`` what it shows of ``kubectl describe`` on the control plane of
-``muster demo --cluster``; ``report`` and ``devices`` are screenshots of pages of ``muster simulate --format html``.
+``muster demo --cluster``; ``report``, ``devices`` and ``cluster`` are screenshots of pages of ``muster simulate --format html``.
 """
 
 from __future__ import annotations
 
 import html
+import itertools
+import json
 import os
 import pty
+import random
 import re
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from muster.commands.demo import cluster_demo, control_plane, installation
 from muster.commands.demo.terminal import DATA, Stage
 from tests.docs.pages import DOCS, blocks
-from tests.muster import browser
+from tests.muster import browser, paged
 
 IMAGES = DOCS / "images"
 COLUMNS = 104
@@ -74,15 +78,33 @@ def devices() -> Path:
         return _screenshot("devices", arguments, Path(name), Path(name), 1120)
 
 
-def _screenshot(picture: str, arguments: Sequence[str], directory: Path, scratch: Path, height: int) -> Path:
-    """Take a screenshot of the page of ``muster simulate`` in *directory*, of *height* pixels."""
+def cluster() -> Path:
+    """Take a screenshot of the heat map of a cluster with 480 nodes, with a gang that needs evictions and one that fits."""
+    chance, objects = random.Random(1), list[dict[str, Any]]()
+    for place in itertools.product(range(2), range(8), range(30)):
+        zone, rack, number = place
+        labels = {paged.ZONE: f"zone-{'ab'[zone]}", paged.RACK: f"rack-{'ab'[zone]}{rack}"}
+        name = f"gpu-{'ab'[zone]}{rack}-{number:02}"
+        objects.append(paged.machine(name, "64", "512Gi", gpus=8, cordoned=chance.random() < 0.02, labels=labels))
+        used = chance.choice((0, 2, 4, 6, 8, 8, 8)) if rack % 3 else chance.choice((6, 8))
+        objects.append(paged.member(f"run-{name}", on=name, cpu=str(6 * used + 1), gpus=used, priority=chance.choice((0, 1000))))
+    objects += paged.gang("pretraining", 8, cpu="48", gpus=8, key=paged.RACK, priority=500)
+    objects += paged.gang("finetuning", 16, cpu="12", gpus=2, key=paged.ZONE)
+    with tempfile.TemporaryDirectory() as name:
+        (Path(name) / "cluster.json").write_text("\n".join(map(json.dumps, objects)), encoding="utf-8")
+        return _screenshot("cluster", ["cluster.json"], Path(name), Path(name), 800, "#cluster")
+
+
+def _screenshot(picture: str, arguments: Sequence[str], directory: Path, scratch: Path, height: int, part: str = "body") -> Path:
+    """Take a screenshot of the page of ``muster simulate`` in *directory*, of *height* pixels, from the element *part* on."""
     path, page = IMAGES / f"{picture}.png", scratch / "page.html"
     command = [sys.executable, "-m", "muster", "simulate", *arguments, "--format", "html"]
     environment = {**os.environ, "SOURCE_DATE_EPOCH": _DATE}
     page.write_bytes(subprocess.run(command, cwd=directory, env=environment, stdout=subprocess.PIPE, check=False).stdout)
-    options = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={scratch}/profile")
-    command = [browser.program() or "chromium", *options, f"--window-size=1200,{height}", f"--screenshot={path}", page.as_uri()]
-    subprocess.run(command, stderr=subprocess.DEVNULL, check=True)
+    with browser.running(scratch / "profile") as chromium:
+        chromium.open(page, width=1200, height=height)
+        chromium.value(f"document.documentElement.style.scrollBehavior = 'auto'; document.querySelector('{part}').scrollIntoView()")
+        chromium.picture(path, whole=False)
     return path
 
 
@@ -160,7 +182,7 @@ def _line(line: str, height: int) -> str:
     return f'<text y="{height}">{"".join(spans)}</text>'
 
 
-MAKERS: dict[str, Callable[[], Path]] = {"lint": lint, "report": report, "devices": devices, "describe": describe}
+MAKERS: dict[str, Callable[[], Path]] = {"lint": lint, "report": report, "devices": devices, "cluster": cluster, "describe": describe}
 
 if __name__ == "__main__":
     IMAGES.mkdir(exist_ok=True)
