@@ -20,6 +20,11 @@
         item.hidden = !matches;
         if (target) target.hidden = !matches;
       }
+      // A heading without its roots would say that there are none.
+      for (const section of all("#path, #open, #placed")) {
+        const inside = entries.filter(({ target }) => target && section.contains(target));
+        section.hidden = inside.length > 0 && inside.every(({ target }) => target.hidden);
+      }
       const found = links().length;
       none.hidden = found > 0;
       list.hidden = !found;
