@@ -47,6 +47,15 @@ def test_shapes_can_be_seen(theme):
     assert {} == {name: round(found, 2) for name, found in faint.items() if found < SHAPE}
 
 
+@pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES)
+def test_levels_of_the_heat_map_differ_and_are_in_their_order(theme):
+    levels = [theme[f"heat-{letter}"] for letter in "abcdef"]
+    away = [contrast(each, theme["card"]) for each in levels]
+    assert (1, sorted(away)) == (away[0], away)
+    assert [] == [pair for pair in itertools.pairwise(levels) if contrast(*pair) < 1.25]
+    assert away[-2] >= SHAPE
+
+
 def test_every_theme_has_every_colour():
     assert [set(LIGHT)] * 2 == [set(DARK), set(PRINT)]
 
