@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Decision, Status
-from scheduler_core.placement.greedy import Greedy
-from scheduler_core.placement.outcome import PlacementOutcome
-from scheduler_core.placement.placement_request import PlacementRequest
 from tests.sampling import sampled
 from tests.scheduler_core.exact.devices import brute
 from tests.scheduler_core.exact.devices.small_clusters import Cluster, clusters, manifests
@@ -58,11 +56,8 @@ def test_a_root_with_counted_devices_is_placed_if_and_only_if_that_is_possible(c
     check_counted(cluster)
 
 
-def test_the_search_of_counted_devices_needs_no_result_of_greedy(monkeypatch):
-    def fail(self: Greedy, request: PlacementRequest) -> PlacementOutcome:
-        return PlacementOutcome(Status.UNSCHEDULABLE, self.state.topology.root, 0, "not tried")
-
-    monkeypatch.setattr(Greedy, "place", fail)
+@pytest.mark.usefixtures("without_greedy")
+def test_the_search_of_counted_devices_needs_no_result_of_greedy():
     RANDOM(given(clusters(counted=True))(check_counted))()
 
 
@@ -72,11 +67,8 @@ def test_a_root_with_any_devices_is_placed_if_and_only_if_that_is_possible(clust
     check(cluster)
 
 
-def test_the_search_of_any_devices_needs_no_result_of_greedy(monkeypatch):
-    def fail(self: Greedy, request: PlacementRequest) -> PlacementOutcome:
-        return PlacementOutcome(Status.UNSCHEDULABLE, self.state.topology.root, 0, "not tried")
-
-    monkeypatch.setattr(Greedy, "place", fail)
+@pytest.mark.usefixtures("without_greedy")
+def test_the_search_of_any_devices_needs_no_result_of_greedy():
     RANDOM(given(clusters())(check))()
 
 

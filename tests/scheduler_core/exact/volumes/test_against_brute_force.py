@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Decision, Status
-from scheduler_core.placement.greedy import Greedy
-from scheduler_core.placement.outcome import PlacementOutcome
-from scheduler_core.placement.placement_request import PlacementRequest
 from tests.sampling import sampled
 from tests.scheduler_core.exact.volumes import brute
 from tests.scheduler_core.exact.volumes.small_clusters import BOUND, DYNAMIC, Cluster, clusters, manifests
@@ -52,11 +50,8 @@ def test_a_root_is_placed_if_and_only_if_that_is_possible(cluster):
     check(cluster)
 
 
-def test_the_search_needs_no_result_of_greedy(monkeypatch):
-    def fail(self: Greedy, request: PlacementRequest) -> PlacementOutcome:
-        return PlacementOutcome(Status.UNSCHEDULABLE, self.state.topology.root, 0, "not tried")
-
-    monkeypatch.setattr(Greedy, "place", fail)
+@pytest.mark.usefixtures("without_greedy")
+def test_the_search_needs_no_result_of_greedy():
     RANDOM(given(clusters())(check))()
 
 
