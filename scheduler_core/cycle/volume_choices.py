@@ -36,13 +36,14 @@ class VolumeChoices:
         taken: list[tuple[Pick, int]] = []
         without: list[str] = []
         for pod, node in pods:
+            shared = {need.request.shared for need in pod.shape.volumes if need.request is not None}
+            counted = {claim for claim in shared if self._picks.selected_node(claim) >= 0}
             picks = self._picks.assign(pod, node, again=given)
             if not picks:
                 without.append(pod.name)
             for pick in picks:
                 given.add(pick.volume)
-                new = f"{pod.namespace}/{pick.claim}" not in chosen and not pick.request.selected_node
-                if pick.volume == PROVISIONED and new:
+                if pick.volume == PROVISIONED and pick.request.shared not in counted and not pick.request.selected_node:
                     self._state.provisioned[pick.request.storage_class, node] += pick.request.size or 0
                 volume = self._picks.storage.volumes[pick.volume].name if pick.volume >= 0 else ""
                 taken.append((pick, node))
