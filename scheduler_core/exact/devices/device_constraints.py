@@ -14,7 +14,7 @@ from scheduler_core.model.device_claims import DeviceClaim
 from scheduler_core.model.nodes import Ints
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.placement.state import PlacementState
-from scheduler_core.plugins.devices.assumed_claims import AssumedClaims, Dealt
+from scheduler_core.plugins.devices.assumed_claims import AssumedClaims, PodAllocations
 from scheduler_core.plugins.dynamic_resources import DeviceAllocation
 from validators.model.meta import replaced
 
@@ -67,7 +67,7 @@ class DeviceConstraints:
                 bounds[node] = most
         return bounds
 
-    def ways(self, pod: PodRecord, node: int) -> tuple[list[Dealt], bool]:
+    def ways(self, pod: PodRecord, node: int) -> tuple[list[PodAllocations], bool]:
         """Return the ways to give devices to *pod* on *node*, and whether these are all."""
         return self._claims.ways(pod, node, _MOST_WAYS)
 
@@ -76,9 +76,9 @@ class DeviceConstraints:
         """Return the number of devices that ``ways`` has tried so far."""
         return self._claims.found.tried
 
-    def assume(self, pod: PodRecord, node: int, dealt: Dealt) -> None:
+    def assume(self, pod: PodRecord, node: int, allocations: PodAllocations) -> None:
         """Give devices to *pod*."""
-        self._claims.assume(pod, node, dealt)
+        self._claims.assume(pod, node, allocations)
 
     def forget(self, pod: PodRecord) -> None:
         """Undo the last ``assume``, which was that of *pod*."""

@@ -18,7 +18,7 @@ from scheduler_core.exact.step_budget import StepBudget, StepsSpentError
 from scheduler_core.model.devices import Allocation
 from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.model.pods import PodRecord
-from scheduler_core.plugins.devices.assumed_claims import Dealt
+from scheduler_core.plugins.devices.assumed_claims import PodAllocations
 
 _NOTHING: Ints = np.zeros(0, dtype=np.int64)
 _STATE_STEPS, _HOST_STEPS, _TRIED = 10, 4, 4
@@ -69,7 +69,7 @@ class DeviceSearch:
         self._tried = constraints.devices_tried
         self._unfinished = False
         self._packed: Packed | None = None
-        self._given: list[tuple[PodRecord, Dealt]] = []
+        self._given: list[tuple[PodRecord, PodAllocations]] = []
         self.devices: dict[str, Allocation] = {}
 
     def run(self) -> Packed | None:
@@ -106,7 +106,7 @@ class DeviceSearch:
         if index == len(self._pods):
             self._packed = self._pack_others()
             if self._packed is not None:
-                self.devices = {pod.device_claims[at].key: each for pod, dealt in self._given for at, each in dealt}
+                self.devices = {pod.device_claims[at].key: each for pod, allocations in self._given for at, each in allocations}
                 yield True
         else:
             demand, pod = self._pods[index]
@@ -120,9 +120,9 @@ class DeviceSearch:
         tried = self._constraints.devices_tried
         self._budget.step(_HOST_STEPS + (tried - self._tried) // _TRIED)
         self._tried = tried
-        for dealt in ways:
-            self._constraints.assume(pod, self._nodes[node], dealt)
-            self._given.append((pod, dealt))
+        for allocations in ways:
+            self._constraints.assume(pod, self._nodes[node], allocations)
+            self._given.append((pod, allocations))
             self._place(demand, node, 1)
             try:
                 yield True

@@ -21,7 +21,7 @@ from scheduler_core.plugins.devices.evicted_users import EvictedUsers, HeldClaim
 from scheduler_core.plugins.devices.fresh_claims import FreshClaims, FreshSpecs
 from scheduler_core.plugins.devices.node_allocations import Failed, NodeAllocations
 
-Dealt = tuple[tuple[int, Allocation], ...]
+PodAllocations = tuple[tuple[int, Allocation], ...]
 """Allocations of the claims of a pod, by position."""
 _Leaf = tuple[str, str]
 """Namespace and PodGroup."""
@@ -86,7 +86,7 @@ class AssumedClaims:
         self._fresh_specs = FreshSpecs(nodes)
         self._pending: dict[str, _Pending] = {}
         self._unsettled: dict[str, _Pending] = {}
-        self._of_pod: dict[str, Dealt] = {}
+        self._of_pod: dict[str, PodAllocations] = {}
         self._users: dict[str, set[str]] = {}
         self._evicted = EvictedUsers(objects, self.found.usage)
 
@@ -107,22 +107,22 @@ class AssumedClaims:
     def score(self, pod: PodRecord, node: int) -> int:
         """Return the preference of the alternatives that *pod* gets on *node*: more for earlier ones."""
         total = 0
-        for position, allocation in self._dealt(pod, node):
+        for position, allocation in self._allocations_on(pod, node):
             spec = pod.shape.devices[position].spec
             total += preference(spec, {each.request for each in allocation.devices}) if spec is not None else 0
         return total
 
-    def ways(self, pod: PodRecord, node: int, most: int) -> tuple[list[Dealt], bool]:
+    def ways(self, pod: PodRecord, node: int, most: int) -> tuple[list[PodAllocations], bool]:
         """Return the ways to give devices to *pod* on *node*, *most* at most, and whether these are all; the use of kinds differs."""
         plan = self._plan(pod)
         if plan.refusal or not self._usable(plan, np.array([node], dtype=np.int64)).all():
             return [], True
         fresh = self._fresh(pod, plan, node)
         if not fresh.specs:
-            return [self._deal(plan, (), ())], True
+            return [self._by_position(plan, (), ())], True
         named = frozenset(index for index, position in enumerate(fresh.positions) if pod.shape.devices[position].shared)
         found, finished = self.found.ways(pod.shape.serial, fresh, node, named, most)
-        return [self._deal(plan, fresh.positions, each) for each in found], finished
+        return [self._by_position(plan, fresh.positions, each) for each in found], finished
 
     def most(self, pod: PodRecord, node: int) -> int | None:
         """Return an upper bound of the pods like *pod* on *node*; None if there is none."""
@@ -132,15 +132,15 @@ class AssumedClaims:
         """Return the claims of several pods that assumed pods of the root have taken, and the nodes that can use them."""
         return frozenset((key, each.allocation.nodes) for key, each in self._unsettled.items() if each.shared)
 
-    def assume(self, pod: PodRecord, node: int, dealt: Dealt | None = None) -> None:
-        """Take the devices of *pod* on *node*: *dealt*, if given."""
+    def assume(self, pod: PodRecord, node: int, allocations: PodAllocations | None = None) -> None:
+        """Take the devices of *pod* on *node*: *allocations*, if given."""
         plan = self._plan(pod)
-        dealt = self._dealt(pod, node) if dealt is None else dealt
-        self._of_pod[pod.key] = dealt
-        for position, _ in dealt:
+        allocations = self._allocations_on(pod, node) if allocations is None else allocations
+        self._of_pod[pod.key] = allocations
+        for position, _ in allocations:
             self._users.setdefault(pod.device_claims[position].key, set()).add(pod.key)
         given = {position for position, _ in plan.given}
-        for position, allocation in dealt:
+        for position, allocation in allocations:
             if position in given:
                 continue
             key = pod.device_claims[position].key
@@ -193,8 +193,8 @@ class AssumedClaims:
 
     def exchanged(self, pod: PodRecord) -> bool:
         """Return whether claims of *pod*, which is assumed, have the devices of other claims."""
-        dealt = self._of_pod.get(pod.key, ())
-        return any(_is_foreign(pod.device_claims[position].key, allocation, self._pending) for position, allocation in dealt)
+        allocations = self._of_pod.get(pod.key, ())
+        return any(_is_foreign(pod.device_claims[position].key, allocation, self._pending) for position, allocation in allocations)
 
     def shortage(self, pod: PodRecord, nodes: Nodes) -> DeviceShortage | None:
         """Return the first request for which all *nodes* have too few free devices; None if there is none."""
@@ -265,31 +265,33 @@ class AssumedClaims:
                 usable &= self.found.matching(allocation.nodes)[nodes]
         return usable
 
-    def _dealt(self, pod: PodRecord, node: int) -> Dealt:
+    def _allocations_on(self, pod: PodRecord, node: int) -> PodAllocations:
         """Return the allocations of the claims of *pod* on *node*, by position; none if a claim has no devices."""
         plan = self._plan(pod)
         if not plan.fresh:
-            return self._deal(plan, (), ())
+            return self._by_position(plan, (), ())
         planned = [self.planned.get(pod.device_claims[position].key) for position in plan.fresh]
         if known := [each for each in planned if each is not None]:
-            return self._deal(plan, [position for position, each in zip(plan.fresh, planned, strict=True) if each is not None], known)
+            return self._by_position(
+                plan, [position for position, each in zip(plan.fresh, planned, strict=True) if each is not None], known
+            )
         if self._counted is not None and not pod.shape.picks_devices:
             counted = self._counted.allocations([pod.shape.devices[position] for position in plan.fresh], node)
-            return plan.given if counted is None else self._deal(plan, plan.fresh, counted)
+            return plan.given if counted is None else self._by_position(plan, plan.fresh, counted)
         claims = self._fresh(pod, plan, node)
         found = self.found.allocations(pod.shape.serial, claims, node)
-        return plan.given if found is None else self._deal(plan, claims.positions, found)
+        return plan.given if found is None else self._by_position(plan, claims.positions, found)
 
-    def _deal(self, plan: _Plan, taken: Sequence[int], fresh: Sequence[Allocation]) -> Dealt:
+    def _by_position(self, plan: _Plan, taken: Sequence[int], fresh: Sequence[Allocation]) -> PodAllocations:
         """Return the allocations of the claims by position: *fresh* ones of those at *taken*, and those of the other claims."""
         positions = [*taken, *(position for position, _ in plan.reused)]
-        # kube-scheduler keeps the results of new claims before those of reused ones, and deals them out in the order of the pod.
+        # kube-scheduler keeps the results of new claims before those of reused ones, and gives them to the claims in the order of the pod.
         order = sorted(positions) if self._exact else positions
         results = (*fresh, *(allocation for _, allocation in plan.reused))
         return tuple(sorted((*zip(order, results, strict=True), *plan.given), key=lambda each: each[0]))
 
 
 def _is_foreign(key: str, allocation: Allocation, pending: Mapping[str, _Pending]) -> bool:
-    """Return whether *allocation*, dealt to the claim *key*, is that of another claim."""
+    """Return whether *allocation*, which the claim *key* has, is that of another claim."""
     own = pending.get(key)
     return own is not None and own.users > 1 and own.allocation != allocation
