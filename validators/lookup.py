@@ -6,7 +6,7 @@ such a kind, and an empty sequence for a kind of which no object exists.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Protocol
 
 from validators.model.cluster import SYSTEM_CLASSES
@@ -53,12 +53,13 @@ def references_to_groups(item: Object) -> Iterator[tuple[str, str]]:
 class KnownObjects:
     """Lookup in a fixed set of objects.
 
-    If the set is *complete*, no other objects exist.  Otherwise, a kind without an object in the set is unknown.  If two objects
-    have the same name, ``get`` returns the first.  The built-in system priority classes always exist.
+    If the set is *complete*, no other objects exist.  Otherwise, a kind without an object in the set is unknown, unless it is in
+    *listed*.  If two objects have the same name, ``get`` returns the first.  The built-in system priority classes always exist.
     """
 
-    def __init__(self, objects: Iterable[Object], *, complete: bool) -> None:
+    def __init__(self, objects: Iterable[Object], *, complete: bool, listed: Container[str] = ()) -> None:
         self._complete = complete
+        self._listed = listed
         self._kinds: dict[str, list[Object]] = {}
         self._names: dict[tuple[str, str, str], Object] = {}
         self._children: dict[tuple[str, str, str], list[Object]] = {}
@@ -80,7 +81,7 @@ class KnownObjects:
 
     def list_kind(self, kind: str) -> Sequence[Object] | None:
         """See Lookup."""
-        return self._kinds.get(kind, () if self._complete else None)
+        return self._kinds.get(kind, () if self._complete or kind in self._listed else None)
 
 
 NOTHING: Lookup = KnownObjects((), complete=False)

@@ -153,7 +153,8 @@ def _named(kind: str, content: Mapping[str, Json]) -> Named:
     metadata = content.get("metadata")
     fields = metadata if isinstance(metadata, Mapping) else {}
     name, namespace = (fields.get(each) for each in ("name", "namespace"))
-    meta = ObjectMeta(name="" if name is None else str(name), namespace="" if namespace is None else str(namespace))
+    name, namespace = ("" if each is None else str(each) for each in (name, namespace))
+    meta = ObjectMeta(name=name, namespace=namespace, owner_references=fields.get("ownerReferences"))
     return Named(kind, meta)
 
 

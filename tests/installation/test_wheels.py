@@ -148,3 +148,10 @@ def test_every_command_with_what_pip_installs(extra: str, wheel: Path, tmp_path:
         assert created.muster(command, *arguments(command, created.directory)).returncode == status
     for command in sorted(EXTRA_OF, key=lambda each: each != "certs"):
         (works if is_installed(command, extra) else is_refused)(created, command)
+
+
+def test_linting_a_cluster_without_its_extra_is_one_line(small: Environment) -> None:
+    ran = small.muster("lint", "--cluster")
+
+    assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (2, "", 1), ran.stdout + ran.stderr
+    assert ran.stderr.endswith(f"not installed: pip install '{NAME}[cluster]'\n")

@@ -170,4 +170,4 @@ def test_no_program_of_the_repository_is_run() -> None:
 
 
 def test_against_excludes_fix() -> None:
-    assert "--against excludes --fix, --helm and --kustomize" in lint("--against", "HEAD", "--fix", ".").stderr
+    assert "--against needs PATH, and excludes --fix, --helm and --kustomize" in lint("--against", "HEAD", "--fix", ".").stderr

@@ -35,11 +35,13 @@ class GroupPods:
 def group_pods(lookup: Lookup, namespace: str, group: str) -> GroupPods | None:
     """Return the pods of the PodGroup *group*.
 
-    The result is None if no controller of its pods is known, or if the number of pods of one is not known.
+    The result is None if no controller of its pods is known, or if the number of pods of one is not known.  Objects that another
+    controller has created are not counted: their pods are those of the other controller.
     """
     first, later, awaited = 0, 0, ""
     names: dict[str, None] = {}
-    for member in lookup.children("Pod", namespace, group):
+    members = (each for each in lookup.children("Pod", namespace, group) if not each.metadata.has_controller)
+    for member in members:
         name = f"{member.kind} {member.metadata.name}"
         if not isinstance(member, Pod):
             names[name] = None

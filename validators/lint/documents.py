@@ -70,6 +70,9 @@ class NotKubernetes:
     source: str = ""
 
 
+_NO_LINES = Lines("")
+_NOWHERE = Place(0, 0, 0, 0)
+
 FilePart = Document | Unreadable | NotKubernetes
 
 
@@ -151,6 +154,11 @@ def parse(file: str, content: bytes, parsed: ParsedTexts | None = None) -> Manif
         return Manifest(file, (Unreadable(file, line, column, message),))
     reader = _Reader(file, text, parsed)
     return reader.read_json() if file.lower().endswith(".json") else reader.read_yaml()
+
+
+def without_text() -> Chunk:
+    """Return the chunk of a document that is in no file: all its fields are at line 1, column 1."""
+    return Chunk(_NO_LINES, 0, "", lambda _: _NOWHERE)
 
 
 def split(text: str) -> Iterator[tuple[int, str]]:

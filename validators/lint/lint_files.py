@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 
 from validators import pipeline, rules
 from validators.hierarchy.tree import GroupTree
@@ -34,18 +34,25 @@ from validators.versions import served
 from validators.versions.form import Form
 
 
-def run(manifests: Iterable[Manifest], objects: Iterable[Manifest] = (), *, settings: Settings, before: Before | None = None) -> Report:
+def run(
+    manifests: Iterable[Manifest],
+    objects: Iterable[Manifest] = (),
+    *,
+    settings: Settings,
+    before: Before | None = None,
+    listed: Container[str] = (),
+) -> Report:
     """Validate all documents of *manifests*; those of *objects* are only for the lookup.
 
     If both have an object with the same name, the one in *manifests* is used, because applying it replaces the other one.  With
-    *before*, changes of objects are validated too.
+    *before*, changes of objects are validated too.  Of the kinds *listed*, no other objects exist.
     """
     ordered = sorted(manifests, key=lambda each: file_order(each.file))
     lookup_only = sorted(objects, key=lambda each: file_order(each.file))
     first = _FirstPass(settings)
     for manifest in ordered:
         first.read_manifest(manifest)
-    second = _SecondPass(first, [*_not_replaced(lookup_only, first), *first.objects], settings)
+    second = _SecondPass(first, [*_not_replaced(lookup_only, first), *first.objects], settings, listed)
     findings = [*first.findings, *second.findings(before), *_unreadable(lookup_only)]
     outcome = suppress.apply(findings, first.annotations, _comments(ordered), scope=first.scope())
     findings = with_configured_severity(outcome.findings, settings)
@@ -137,10 +144,10 @@ class _FirstPass:
 class _SecondPass:
     """Validation of each document together with all others."""
 
-    def __init__(self, first: _FirstPass, known: list[Object], settings: Settings) -> None:
+    def __init__(self, first: _FirstPass, known: list[Object], settings: Settings, listed: Container[str]) -> None:
         self._pending = first.pending
         self._settings = settings
-        self._lookup = KnownObjects(known, complete=False)
+        self._lookup = KnownObjects(known, complete=False, listed=listed)
         self._tree = GroupTree.build(each for each in known if isinstance(each, (PodGroup, CompositePodGroup)))
 
     def findings(self, before: Before | None) -> list[Finding]:

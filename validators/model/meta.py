@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
@@ -37,6 +37,14 @@ class ObjectMeta(Struct, frozen=True, gc=False):
     labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
     finalizers: tuple[str, ...] | None = None
+    owner_references: Any = None
+    """Parsed JSON of any shape: only ``has_controller`` reads it."""
+
+    @property
+    def has_controller(self) -> bool:
+        """True if a controller has created the object."""
+        owners = self.owner_references if isinstance(self.owner_references, list) else []
+        return any(isinstance(each, dict) and each.get("controller") is True for each in owners)
 
 
 def deep_equal(one: object, other: object) -> bool:

@@ -6,6 +6,7 @@ configuration   ``.muster.yaml`` and ``pyproject.toml``: defaults of options, se
 against         ``--against``: the objects before a change
 git_tree        files of a revision of git
 rendering       ``--helm`` and ``--kustomize``
+live            ``--cluster`` and ``--gates auto``
 baseline_file   ``--baseline`` and ``--write-baseline``
 fix_files       ``--fix``
 """

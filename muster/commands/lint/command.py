@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from muster import standard_output
-from muster.commands import options
-from muster.commands.lint import configuration, inputs, rendering, report_output
+from muster.commands import live_input, options
+from muster.commands.lint import configuration, inputs, live, rendering, report_output
 from muster.commands.lint.report_output import FORMATS, rendered, to_file
 from validators.reports import counts
 from validators.reports.counts import counted
@@ -42,6 +42,7 @@ EXIT_ERRORS = 1
 )
 @click.option("--helm", is_flag=True, help="Render the charts below PATH with helm, and lint the result.")
 @click.option("--kustomize", is_flag=True, help="Render the kustomizations below PATH with kustomize or kubectl, and lint the result.")
+@live_input.options
 @click.option("--statistics", is_flag=True, help="Print the number of findings of each rule instead of the findings.")
 @click.option("--show-config", is_flag=True, help="Print the options in effect, with those of the configuration file, as YAML, and stop.")
 @click.option("--fix", is_flag=True, help="Apply safe fixes to the files: only a key or value is replaced; then lint the result.")
@@ -63,6 +64,9 @@ def lint(  # noqa: PLR0913 - one parameter an option
     against: str | None,
     helm: bool,
     kustomize: bool,
+    cluster: bool,
+    kubeconfig: str | None,
+    context: str | None,
     statistics: bool,
     show_config: bool,
     fix: bool,
@@ -77,18 +81,24 @@ def lint(  # noqa: PLR0913 - one parameter an option
     Below a directory, files that git ignores, hidden files, vendor folders and environments are left out. Files of other tools,
     such as templates of a Helm chart, patches of a kustomization or package.json, are skipped and counted. A file that is named is read.
 
+    With --cluster, references are also looked up in the live cluster. Without a PATH, all objects of the cluster are checked, and the text
+    is sorted by namespace and owner. --gates auto reads the feature gates of its API server.
+
     To hide a finding, add the annotation muster.dev/ignore ("rule-id: reason") to its object, or a comment
     "# muster: ignore[rule-id] reason" on its line or alone on the line above.
 
     Exit status: 0 no errors (warnings are possible), 1 errors, 2 something could not be read, PATH has no manifest, or the command line is
     wrong, 3 both 1 and 2. With --fix, errors that were fixed do not count; with --diff, a change counts as an error.
     """
+    live_input.refuse_contradictions(cluster=cluster, objects=(), kubeconfig=kubeconfig, context=context)
+    gates = live.resolved_gates(judging["gates"], cluster=cluster, kubeconfig=kubeconfig, context=context)
+    judging["gates"] = click.get_current_context().params["gates"] = gates
     settings = configuration.settings(**judging)
     if show_config:
         standard_output.write(configuration.show_options(click.get_current_context().params))
         return 0
-    if not paths:
-        raise click.UsageError("give at least one PATH: a file, a directory, or - for standard input")
+    if not paths and not cluster:
+        raise click.UsageError("give at least one PATH: a file, a directory, or - for standard input; or --cluster")
     if statistics and form != "text":
         raise click.UsageError("--statistics is for --format text: other formats have every finding")
     files = [report_output.output_of(each) for each in outputs]
@@ -96,24 +106,26 @@ def lint(  # noqa: PLR0913 - one parameter an option
     settings = dataclasses.replace(settings, fixes=not {form, *(name for name, _ in files)}.isdisjoint({"json", "sarif"}))
     read, known = inputs.chosen(paths, objects, exclude, include)
     _check_fix(paths, files, fix=fix, diff=diff, unsafe=unsafe_fixes)
-    if (fix or helm or kustomize) and against is not None:
-        raise click.UsageError("--against excludes --fix, --helm and --kustomize")
-    if fix and (helm or kustomize):
-        raise click.UsageError("--fix excludes --helm and --kustomize: rendered text cannot be fixed")
+    _check_exclusive(paths, against, fix=fix, rendered=helm or kustomize, cluster=cluster)
     tools = rendering.tools(helm=helm, kustomize=kustomize)
     read = rendering.without_rendered(read, tools)
     _check_baseline(write_baseline, diff=diff)
+    render: Callable[[Report], str] | None = None
     if fix:
         report, is_changed = _fixed(read, known, settings, diff=diff, unsafe=unsafe_fixes, quiet=quiet)
     else:
+        objects_of_cluster = live.read(kubeconfig, context) if cluster else None
         rendered_parts = list(rendering.render(read, tools))
-        (_, report), is_changed = inputs.linted(read, known, settings, against, rendered_parts), False
+        (_, report), is_changed = inputs.linted(read, known, settings, against, rendered_parts, objects_of_cluster), False
+        if objects_of_cluster and not paths:
+            render = objects_of_cluster.as_text
     report = _without_known(report, baseline, write_baseline, settings)
     if not quiet:
         inputs.print_skipped(report)
     if not quiet and not diff and not any(file == options.STDOUT for _, file in files):
         in_colour = form == "text" and not no_color and standard_output.is_colourful()
-        standard_output.write(counts.statistics(report) if statistics else rendered(report, form, in_colour=in_colour))
+        text = render(report) if render and form == "text" else rendered(report, form, in_colour=in_colour)
+        standard_output.write(counts.statistics(report) if statistics else text)
     for name, file in files:
         to_file(file, rendered(report, name))
     status = inputs.exit_status(report, fail_on)
@@ -154,6 +166,13 @@ def _check_fix(paths: Sequence[str], outputs: Sequence[tuple[str, str]], *, fix:
         raise click.UsageError("--fix needs files: standard input cannot be fixed; with --diff the changes are printed")
     if diff and any(file == options.STDOUT for _, file in outputs):
         raise click.UsageError("--output: standard output has the patch; give a file")
+
+
+def _check_exclusive(paths: Sequence[str], against: str | None, *, fix: bool, rendered: bool, cluster: bool) -> None:
+    if against is not None and (fix or rendered or not paths):
+        raise click.UsageError("--against needs PATH, and excludes --fix, --helm and --kustomize")
+    if fix and (rendered or cluster):
+        raise click.UsageError("--fix excludes --helm, --kustomize and --cluster: only files can be fixed")
 
 
 def _check_baseline(write_baseline: str | None, *, diff: bool) -> None:

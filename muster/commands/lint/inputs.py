@@ -15,6 +15,7 @@ from muster.commands.options import Command
 from validators.rules.base import Severity
 
 if TYPE_CHECKING:
+    from muster.commands.lint.live import Live
     from validators.lint.discovery import Discovered, Filters
     from validators.lint.documents import Manifest
     from validators.lint.finding import Report
@@ -98,11 +99,12 @@ def linted(
     settings: Settings,
     against: str | None = None,
     rendered: Sequence[Sequence[Manifest]] = (),
+    live: Live | None = None,
 ) -> tuple[Sequence[Manifest], Report]:
     """Return the manifests in *inputs* and the report on them; the files in *objects* are looked up only.
 
     *against* is the value of ``--against``.  Each set of *rendered* manifests is linted by itself, with the others to look up: charts
-    and kustomizations often are the same objects for several clusters.
+    and kustomizations often are the same objects for several clusters.  The objects of a *live* cluster are looked up too.
 
     Raises:
         click.UsageError: the old objects cannot be read.
@@ -118,13 +120,23 @@ def linted(
         click.echo(f"{command}: reading {len(inputs.files):,} files", err=True)
     manifests = files.read_manifests(inputs.files, stdin)
     known = files.read_manifests(objects, stdin, leave_out=map(files.identity, inputs.files))
-    if not manifests and not rendered:
+    if live and not inputs.paths:
+        manifests = live.manifests
+    elif live:
+        known = (*known, *live.manifests)
+    listed = live.listed if live else frozenset[str]()
+    if not manifests and not rendered and inputs.paths:
         click.echo(f"{command}: no {', '.join(files.SUFFIXES)} file in {', '.join(inputs.paths)}", err=True)
-    report = lint_files.run(manifests, [*known, *(_readable(each) for part in rendered for each in part)], settings=settings, before=before)
+    report = lint_files.run(
+        manifests, [*known, *(_readable(each) for part in rendered for each in part)], settings=settings, before=before, listed=listed
+    )
     if rendered:
         others = [_readable(each) for each in (*known, *manifests)]
-        report = report.joined(lint_files.run(part, others, settings=settings) for part in rendered)
-    return manifests, dataclasses.replace(report, skipped=inputs.skipped)
+        report = report.joined(lint_files.run(part, others, settings=settings, listed=listed) for part in rendered)
+    for problem in live.problems if live else ():
+        click.echo(f"{command}: {problem}", err=True)
+    unread = report.has_unreadable or bool(live and live.problems)
+    return manifests, dataclasses.replace(report, skipped=inputs.skipped, has_unreadable=unread)
 
 
 def _readable(manifest: Manifest) -> Manifest:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Any
 
 from apiserver.api import TRANSPORT, Api, ReplyError
@@ -28,10 +28,25 @@ class ClusterError(Exception):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Read:
-    """Lists of the API server, and the kinds that could not be read."""
+    """Lists of the API server, the resources that could not be read, and the kinds of which all objects are in the lists."""
 
     lists: tuple[bytes, ...]
     problems: tuple[Problem, ...]
+    kinds: frozenset[str] = frozenset()
+
+
+def connect(kubeconfig: str | None, context: str | None, *, instead: str) -> Api:
+    """Return the client of a cluster.  An error names *instead* as another source of objects.
+
+    Raises:
+        ClusterError: there is no usable kubeconfig.
+
+    """
+    try:
+        return Api(configuration(kubeconfig, context))
+    except ConnectError as error:
+        why = _of_file(str(error), kubeconfig or os.environ.get("KUBECONFIG"))
+        raise ClusterError(f"there is no cluster to read: {why}; give {instead}, --kubeconfig or --context") from None
 
 
 def list_cluster(kubeconfig: str | None, context: str | None, *, instead: str = "a PATH") -> Read:
@@ -43,20 +58,27 @@ def list_cluster(kubeconfig: str | None, context: str | None, *, instead: str = 
         ClusterError: there is no usable kubeconfig, no answer, or no permission to list nodes or pods.
 
     """
-    try:
-        api = Api(configuration(kubeconfig, context))
-    except ConnectError as error:
-        why = _of_file(str(error), kubeconfig or os.environ.get("KUBECONFIG"))
-        raise ClusterError(f"there is no cluster to read: {why}; give {instead}, --kubeconfig or --context") from None
+    return list_resources(connect(kubeconfig, context, instead=instead), map(served.resource, (*KINDS, *ADMISSION_KINDS)))
+
+
+def list_resources(api: Api, resources: Iterable[served.Resource], *, needed: Container[str] = NEEDED) -> Read:
+    """Return all lists of *resources*; those that the cluster does not serve are skipped.
+
+    Raises:
+        ClusterError: there is no answer, or no permission to list a kind in *needed*.
+
+    """
     cluster = _Cluster(api)
     lists: list[bytes] = []
     problems: list[Problem] = []
+    kinds: set[str] = set()
     try:
-        for each in map(served.resource, (*KINDS, *ADMISSION_KINDS)):
+        for each in resources:
             try:
                 lists += cluster.pages(each)
+                kinds.add(each.kind)
             except ReplyError as error:
-                if each.kind in NEEDED or error.code not in (FORBIDDEN, NOT_FOUND):
+                if each.kind in needed or error.code not in (FORBIDDEN, NOT_FOUND):
                     raise
                 if error.code == FORBIDDEN:
                     problems.append(Problem(each.resource, f"cannot be listed: {error}"))
@@ -64,7 +86,7 @@ def list_cluster(kubeconfig: str | None, context: str | None, *, instead: str = 
         raise ClusterError(f"{api.host}: {each.resource} cannot be listed: {error}") from None
     except (ValueError, *TRANSPORT) as error:
         raise ClusterError(f"{api.host} cannot be read: {_reason(error)}") from None
-    return Read(tuple(lists), tuple(problems))
+    return Read(tuple(lists), tuple(problems), frozenset(kinds))
 
 
 class _Cluster:
@@ -99,7 +121,7 @@ class _Cluster:
         """Return the path of the list of a resource in the first of its groups that has it; empty if none has."""
         if not resource.group:
             return f"{base_path(resource.api_versions[0])}/{resource.resource}"
-        for group in served.groups_of(resource.kind):
+        for group in served.groups_of(resource.kind) if served.serves(resource.group, resource.kind) else (resource.group,):
             if group not in self._served:
                 self._served[group] = self._discovered(group)
             if path := self._served[group].get(resource.resource):

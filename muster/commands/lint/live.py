@@ -1,0 +1,167 @@
+"""``--cluster``: the objects of the live cluster, to look up or to lint, and its feature gates.  Nothing is written to the cluster."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from muster import extras
+from muster.commands.progress import Progress
+
+if TYPE_CHECKING:
+    from validators.lint.documents import Document, Manifest
+    from validators.lint.finding import Report
+
+AUTO = "auto"
+_ENABLED = re.compile(r'^kubernetes_feature_enabled\{[^}]*\bname="(\w+)"[^}]*\} ([01])\b', re.MULTILINE)
+_CONTROLLERS = (
+    *(("apps", kind, f"{kind.lower()}s", "apps/v1") for kind in ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet")),
+    ("", "ReplicationController", "replicationcontrollers", "v1"),
+    ("batch", "CronJob", "cronjobs", "batch/v1"),
+)
+"""Built-in controllers; of others, the pods are linted."""
+Owner = tuple[str, str, str]
+"""Kind, namespace and name of an object."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Live:
+    """Objects of a cluster.
+
+    Attributes:
+        manifests: one for each object, in order of their names.
+        listed: kinds of which all objects were read.
+        problems: resources that could not be read.
+        owners: the controller of each object that has one.
+
+    """
+
+    manifests: tuple[Manifest, ...]
+    listed: frozenset[str]
+    problems: tuple[str, ...]
+    owners: Mapping[Owner, Owner]
+
+    def as_text(self, report: Report) -> str:
+        """Return the report on all objects, by namespace and owner."""
+        from validators.reports import cluster_report
+
+        return cluster_report.render(report, self.top_owner)
+
+    def top_owner(self, kind: str, namespace: str, name: str) -> Owner:
+        """Return the topmost controller above an object; the object itself if it has none."""
+        current, seen = (kind, namespace, name), set[Owner]()
+        while current in self.owners and current not in seen:
+            seen.add(current)
+            current = self.owners[current]
+        return current
+
+
+def read(kubeconfig: str | None, context: str | None) -> Live:
+    """Return the objects of the cluster that rules read.
+
+    Raises:
+        click.UsageError: the cluster cannot be read.
+
+    """
+    extras.require("cluster")
+    from muster.commands.snapshot import live_cluster
+    from validators.model.objects import KINDS
+    from validators.versions import served
+
+    progress = Progress("lint")
+    progress.show("reading the cluster")
+    try:
+        resources = [*map(served.resource, KINDS), *(served.Resource(kind, group, name, (v,)) for group, kind, name, v in _CONTROLLERS)]
+        answer = live_cluster.list_resources(live_cluster.connect(kubeconfig, context, instead="PATH"), resources, needed=("Pod",))
+    except live_cluster.ClusterError as error:
+        raise click.UsageError(str(error)) from None
+    finally:
+        progress.end()
+    documents = [each for page in answer.lists for each in _documents(page)]
+    owners = {_identity(each): owner for each in documents if (owner := _controller(each)) is not None}
+    problems = tuple(f"{each.object} {each.message}" for each in answer.problems)
+    return Live(_manifests(documents), answer.kinds, problems, owners)
+
+
+def gates(kubeconfig: str | None, context: str | None) -> list[str]:
+    """Return the feature gates of the API server, as values of ``--gates``; a gate that it does not know is off.
+
+    Raises:
+        click.UsageError: they cannot be read.
+
+    """
+    extras.require("cluster")
+    from apiserver.api import TRANSPORT, ReplyError
+    from muster.commands.snapshot import live_cluster
+    from validators.gates import DESIRED_COUNT, NEEDS
+
+    try:
+        text = live_cluster.connect(kubeconfig, context, instead="the gates").read("/metrics").decode("utf-8", "replace")
+    except live_cluster.ClusterError as error:
+        raise click.UsageError(str(error)) from None
+    except (ReplyError, *TRANSPORT) as error:
+        raise click.UsageError(f"--gates auto: /metrics of the API server cannot be read: {error}; give the gates") from None
+    known = {name: value == "1" for name, value in _ENABLED.findall(text)}
+    if not known:
+        raise click.UsageError("--gates auto: /metrics of the API server has no kubernetes_feature_enabled; give the gates")
+    return [f"{name}={str(known.get(name, False)).lower()}" for name in NEEDS if name in known or name != DESIRED_COUNT]
+
+
+def resolved_gates(given: Sequence[str], *, cluster: bool, kubeconfig: str | None, context: str | None) -> tuple[str, ...]:
+    """Return the values of ``--gates`` with those of the cluster in place of ``auto``; values that are given have precedence.
+
+    Raises:
+        click.UsageError: ``auto`` is given without a cluster, or the gates of the cluster cannot be read.
+
+    """
+    parts = [part.strip() for text in given for part in text.split(",")]
+    if AUTO not in parts:
+        return tuple(given)
+    if not cluster:
+        raise click.UsageError("--gates auto needs --cluster")
+    return (*gates(kubeconfig, context), *(part for part in parts if part != AUTO))
+
+
+def _documents(page: bytes) -> Iterator[Document]:
+    """Yield the objects of a list; items of a typed list need not say what they are."""
+    from validators.lint.documents import Document, without_text
+    from validators.model import decode
+
+    answer = decode.parse(page)
+    head = {"apiVersion": answer.get("apiVersion"), "kind": str(answer.get("kind")).removesuffix("List")}
+    for item in answer.get("items") or ():
+        content = head | {key: value for key, value in item.items() if value is not None}
+        yield Document("", 0, content, without_text())
+
+
+def _manifests(documents: Sequence[Document]) -> tuple[Manifest, ...]:
+    from validators.lint.documents import Manifest
+
+    named = [(_file(each), each) for each in documents]
+    return tuple(Manifest(file, (dataclasses.replace(each, file=file),)) for file, each in sorted(named, key=lambda each: each[0]))
+
+
+def _file(document: Document) -> str:
+    kind, namespace, name = _identity(document)
+    return f"cluster/{namespace}/{kind}/{name}" if namespace else f"cluster/{kind}/{name}"
+
+
+def _identity(document: Document) -> Owner:
+    metadata = _section(document.content.get("metadata"))
+    return str(document.content.get("kind")), str(metadata.get("namespace") or ""), str(metadata.get("name") or "")
+
+
+def _controller(document: Document) -> Owner | None:
+    metadata = _section(document.content.get("metadata"))
+    for each in metadata.get("ownerReferences") or ():
+        if _section(each).get("controller") is True:
+            return str(each.get("kind")), str(metadata.get("namespace") or ""), str(each.get("name"))
+    return None
+
+
+def _section(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,165 @@
+"""``muster lint --cluster`` against a small server that answers lists as an API server does."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from muster import cli
+from tests.muster.test_snapshot_cluster import SCHEDULING, api  # noqa: F401 - a fixture
+from validators.gates import NEEDS
+
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: worker, namespace: team}
+spec: {schedulingGroup: {podGroupName: workers}}
+"""
+GROUP: dict[str, Any] = {"spec": {"schedulingPolicy": {"gang": {"minCount": 2}}}}
+Server = Any
+
+
+def named(name: str, owner: tuple[str, str] | None = None, group: str = "", **fields: Any) -> dict[str, Any]:
+    """Return an item of a list in namespace ``team``, owned by a controller of this kind and name."""
+    metadata: dict[str, Any] = {"name": name, "namespace": "team", "managedFields": [{"manager": "x"}]}
+    if owner is not None:
+        metadata["ownerReferences"] = [{"kind": owner[0], "name": owner[1], "controller": True, "uid": "1"}]
+    spec = {"schedulingGroup": {"podGroupName": group}, "containers": []} if group else {}
+    return {"metadata": metadata, "spec": spec, **fields}
+
+
+@pytest.fixture
+def server(api: Server) -> Server:  # noqa: F811 - the fixture above
+    api.lists = {
+        "/api/v1/pods": ("v1", "PodList", [named(f"web-{number}", ("ReplicaSet", "web-1"), "lost") for number in range(3)]),
+        "/api/v1/nodes": ("v1", "NodeList", [{"metadata": {"name": "n", "labels": {"example.com/rack": "r"}}}]),
+        "/apis/apps/v1/replicasets": ("apps/v1", "ReplicaSetList", [named("web-1", ("Deployment", "web"))]),
+        "/apis/apps/v1/deployments": (
+            "apps/v1",
+            "DeploymentList",
+            [named("web") | {"spec": {"replicas": 3, "template": {"spec": {"schedulingGroup": {"podGroupName": "lost"}}}}}],
+        ),
+        f"{SCHEDULING}/v1beta1/podgroups": ("scheduling.k8s.io/v1beta1", "PodGroupList", [named("alone") | GROUP]),
+        f"{SCHEDULING}/v1/priorityclasses": ("scheduling.k8s.io/v1", "PriorityClassList", []),
+    }
+    api.answers = {
+        SCHEDULING: {"versions": [{"version": "v1"}, {"version": "v1beta1"}]},
+        f"{SCHEDULING}/v1": {"resources": [{"name": "priorityclasses"}]},
+        f"{SCHEDULING}/v1beta1": {"resources": [{"name": "podgroups"}, {"name": "workloads"}]},
+        "/apis/apps": {"versions": [{"version": "v1"}]},
+        "/apis/apps/v1": {"resources": [{"name": name} for name in ("deployments", "replicasets", "statefulsets")]},
+    }
+    return api
+
+
+def lint(*arguments: str) -> Result:
+    return CliRunner().invoke(cli.main, ["lint", "--cluster", "--kubeconfig", "config", "--no-config", *arguments])
+
+
+@pytest.mark.usefixtures("server")
+def test_all_objects_are_reported_by_namespace_and_owner() -> None:
+    answer = lint()
+    detail = 'schedulingGroup.podGroupName: Not found: "lost": there must be a PodGroup of this name in namespace team'
+    assert answer.stdout.splitlines() == [
+        "namespace team",
+        "  Deployment web",
+        f"    error scheduling-group-exists: Deployment web: spec.template.spec.{detail}",
+        f"    error scheduling-group-exists: Pod web-0 (and 2 other Pods): spec.{detail}",
+        "",
+        "4 errors in 6 objects of the cluster",
+    ]
+    assert (answer.exit_code, answer.stderr) == (1, "")
+
+
+def test_other_formats_name_the_objects(server: Server) -> None:
+    findings = json.loads(lint("--format", "json").stdout)["findings"]
+    assert [each["file"] for each in findings] == [
+        "cluster/team/Deployment/web",
+        *(f"cluster/team/Pod/web-{number}" for number in range(3)),
+    ]
+    assert {(each["line"], each["column"]) for each in findings} == {(1, 1)}
+
+
+def test_references_of_files_are_looked_up_in_the_cluster(server: Server) -> None:
+    Path("pod.yaml").write_text(POD, encoding="utf-8")
+    answer = lint("pod.yaml")
+    assert (answer.exit_code, "pod.yaml:4:26: error scheduling-group-exists" in answer.stdout) == (1, True)
+    server.lists[f"{SCHEDULING}/v1beta1/podgroups"][2].append(named("workers") | GROUP)
+    answer = lint("pod.yaml")
+    assert (answer.exit_code, answer.stdout) == (0, "no findings in 1 document of 1 file\n")
+
+
+def test_a_kind_without_objects_is_known_to_have_none(server: Server) -> None:
+    server.lists[f"{SCHEDULING}/v1beta1/podgroups"] = ("scheduling.k8s.io/v1beta1", "PodGroupList", [])
+    Path("pod.yaml").write_text(POD, encoding="utf-8")
+    assert lint("pod.yaml").exit_code == 1
+    assert CliRunner().invoke(cli.main, ["lint", "pod.yaml"]).exit_code == 0
+
+
+def test_a_resource_that_cannot_be_listed_is_unknown_and_status_2(server: Server) -> None:
+    server.broken[f"{SCHEDULING}/v1beta1/podgroups"] = 403, {"message": "podgroups is forbidden"}
+    answer = lint()
+    assert (answer.exit_code, answer.stdout) == (2, "no findings in 5 objects of the cluster\n")
+    assert answer.stderr.endswith(" lint: podgroups cannot be listed: HTTP 403: podgroups is forbidden\n")
+
+
+def test_pods_that_cannot_be_listed_are_one_line(server: Server) -> None:
+    server.broken["/api/v1/pods"] = 403, {"message": "pods is forbidden"}
+    answer = lint()
+    assert (answer.exit_code, answer.stdout, answer.stderr.count("\n")) == (2, "", 1)
+    assert "pods cannot be listed: HTTP 403: pods is forbidden" in answer.stderr
+
+
+def metrics(**gates: bool) -> bytes:
+    lines = [f'kubernetes_feature_enabled{{name="{name}",stage="ALPHA"}} {int(on)}' for name, on in gates.items()]
+    return "\n".join(["# TYPE kubernetes_feature_enabled gauge", *lines, 'other{name="X"} 1', ""]).encode()
+
+
+def effective(*arguments: str) -> dict[str, bool]:
+    text = lint("--show-config", *arguments).stdout
+    return {name: value == "true" for name, value in re.findall(r"^  (\w+): (true|false)$", text, re.MULTILINE)}
+
+
+def test_gates_auto_reads_those_of_the_api_server(server: Server) -> None:
+    on = {"GenericWorkload": True, "TopologyAwareWorkloadScheduling": True, "CompositePodGroup": False, "WorkloadWithJob": True}
+    server.broken["/metrics"] = 200, metrics(**on, OtherGate=True)
+    assert effective("--gates", "auto") == on | {"PodGroupPreemptionPolicy": False, "DRAWorkloadResourceClaims": False}
+    assert effective("--gates", "auto,CompositePodGroup=true")["CompositePodGroup"]
+    assert set(effective("--gates", "auto")) < set(NEEDS)
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ((403, {"message": "forbidden"}), "--gates auto: /metrics of the API server cannot be read: HTTP 403: forbidden; give the gates"),
+        ((200, b"up 1\n"), "--gates auto: /metrics of the API server has no kubernetes_feature_enabled; give the gates"),
+        ((200, metrics(CompositePodGroup=True)), "no API server starts with CompositePodGroup on"),
+    ],
+)
+def test_gates_that_cannot_be_read_are_one_line(server: Server, answer: tuple[int, Any], told: str) -> None:
+    server.broken["/metrics"] = answer
+    result = lint("--gates", "auto")
+    assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
+    assert told in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--gates", "auto", "."], "--gates auto needs --cluster"),
+        (["--kubeconfig", "x", "."], "--kubeconfig and --context need --cluster"),
+        (["--cluster", "--fix", "."], "--fix excludes --helm, --kustomize and --cluster"),
+        (["--cluster", "--against", "HEAD"], "--against needs PATH"),
+        (["--cluster", "--kubeconfig", "nowhere"], "there is no cluster to read"),
+    ],
+)
+def test_a_mistake_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], told: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    answer = CliRunner().invoke(cli.main, ["lint", *arguments])
+    assert (answer.exit_code, answer.stdout, answer.stderr.count("\n")) == (2, "", 1)
+    assert told in answer.stderr
