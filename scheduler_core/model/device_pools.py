@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
 from scheduler_core.model import selectors
-from scheduler_core.model.device_claims import DeviceObjects
 from scheduler_core.model.devices import DeviceId, DeviceSlice
 from scheduler_core.model.nodes import Bools, NodeTable
 from scheduler_core.model.wire import NodeSelector
@@ -61,24 +60,29 @@ class NodePool:
 
 
 class DevicePools:
-    """Pools of all nodes, computed for a node when it is needed first."""
+    """Pools of all nodes, computed for a node when it is needed first.
+
+    Attributes:
+        slices: the slices, by name.
+
+    """
 
     def __init__(self, nodes: NodeTable, slices: Iterable[DeviceSlice]) -> None:
         self._nodes = nodes
-        self._slices = tuple(slices)
+        self.slices = tuple(slices)
         self._on: dict[int, tuple[NodePool, ...]] = {}
         self._views: dict[tuple[PoolName, tuple[int, ...]], NodePool | None] = {}
         self._masks: dict[NodeSelector, Bools] = {}
 
     def are_of(self, nodes: NodeTable, slices: tuple[DeviceSlice, ...]) -> bool:
         """Return whether these are the pools of *nodes* and *slices*."""
-        return self._nodes is nodes and self._slices is slices
+        return self._nodes is nodes and self.slices is slices
 
     @functools.cached_property
     def _of_pool(self) -> dict[PoolName, list[int]]:
         """Slices by pool."""
         found: dict[PoolName, list[int]] = {}
-        for number, each in enumerate(self._slices):
+        for number, each in enumerate(self.slices):
             found.setdefault((each.driver, each.pool), []).append(number)
         return found
 
@@ -86,7 +90,7 @@ class DevicePools:
     def _local(self) -> dict[str, list[int]]:
         """Slices by node; those of no single node under the empty name."""
         found: dict[str, list[int]] = {"": []}
-        for number, each in enumerate(self._slices):
+        for number, each in enumerate(self.slices):
             found.setdefault(each.node, []).append(number)
         return found
 
@@ -98,14 +102,14 @@ class DevicePools:
 
     def nodes_of(self, pool: PoolName) -> Iterable[int] | None:
         """Return the nodes that reach devices of *pool*; None if any node may."""
-        slices = [self._slices[each] for each in self._of_pool.get(pool, ())]
+        slices = [self.slices[each] for each in self._of_pool.get(pool, ())]
         if any(not each.node for each in slices):
             return None
         return [self._nodes.index[each.node] for each in slices if each.node in self._nodes.index]
 
     def is_local(self, pool: PoolName, node: int) -> bool:
         """Return whether all slices of *pool* are those of *node*."""
-        return all(self._slices[each].node == self._nodes.names[node] for each in self._of_pool.get(pool, ()))
+        return all(self.slices[each].node == self._nodes.names[node] for each in self._of_pool.get(pool, ()))
 
     def reaches(self, device: PoolDevice, node: int) -> bool:
         """Return whether *node* reaches *device*, whose slice it reaches."""
@@ -118,7 +122,7 @@ class DevicePools:
         numbers: dict[PoolName, list[int]] = {}
         common = (each for each in self._local[""] if self._reached(each, node))
         for number in (*self._local.get(self._nodes.names[node], ()), *common):
-            each = self._slices[number]
+            each = self.slices[number]
             numbers.setdefault((each.driver, each.pool), []).append(number)
         views = [self._view(name, each) for name, each in sorted(numbers.items())]
         found = [each for each in views if each is not None]
@@ -126,7 +130,7 @@ class DevicePools:
 
     def _reached(self, number: int, node: int) -> bool:
         """Return whether *node* reaches the slice *number*, which is not that of one node."""
-        each = self._slices[number]
+        each = self.slices[number]
         if each.everywhere or each.selector is not None:
             return self._matches("", each.selector, node, everywhere=each.everywhere)
         if not each.by_device:
@@ -149,8 +153,8 @@ class DevicePools:
 
     def _view(self, name: PoolName, numbers: Sequence[int]) -> NodePool | None:
         """Return the pool of which the slices *numbers* reach a node; None if a newer generation exists."""
-        generation = max(self._slices[each].generation for each in numbers)
-        newest = tuple(each for each in numbers if self._slices[each].generation == generation)
+        generation = max(self.slices[each].generation for each in numbers)
+        newest = tuple(each for each in numbers if self.slices[each].generation == generation)
         at = name, newest
         if at not in self._views:
             self._views[at] = self._new_view(name, newest, generation)
@@ -158,35 +162,17 @@ class DevicePools:
 
     def _new_view(self, name: PoolName, numbers: tuple[int, ...], generation: int) -> NodePool | None:
         """Return the same; the slices *numbers* are of one generation."""
-        count = self._slices[numbers[0]].count
+        count = self.slices[numbers[0]].count
         others: list[DeviceSlice] = []
         if len(numbers) != count:
             known = self._of_pool[name]
-            if any(self._slices[each].generation > generation for each in known):
+            if any(self.slices[each].generation > generation for each in known):
                 return None
-            same = [each for each in known if self._slices[each].generation == generation]
+            same = [each for each in known if self.slices[each].generation == generation]
             if len(same) != count:
                 return NodePool(name, incomplete=True)
-            others = [self._slices[each] for each in same if each not in numbers]
-        return _pool(name, [self._slices[each] for each in numbers], others)
-
-
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class PooledObjects(DeviceObjects):
-    """Objects about devices, with their pools on the nodes of the snapshot."""
-
-    pools: DevicePools | None = None
-
-    @classmethod
-    def with_pools(cls, objects: DeviceObjects, pools: DevicePools) -> PooledObjects:
-        """Return *objects* with their *pools*."""
-        return cls(**{each.name: getattr(objects, each.name) for each in dataclasses.fields(objects)}, pools=pools)
-
-
-def pools_of(nodes: NodeTable, objects: DeviceObjects) -> DevicePools:
-    """Return the pools of *objects* on *nodes*, which are those of the snapshot."""
-    pools = objects.pools if isinstance(objects, PooledObjects) else None
-    return DevicePools(nodes, objects.slices) if pools is None else pools
+            others = [self.slices[each] for each in same if each not in numbers]
+        return _pool(name, [self.slices[each] for each in numbers], others)
 
 
 def _pool(name: PoolName, slices: list[DeviceSlice], others: list[DeviceSlice]) -> NodePool:

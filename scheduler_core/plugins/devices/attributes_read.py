@@ -18,6 +18,7 @@ class AttributesRead:
         paths = {path for each in {*specs} if isinstance(each, ClaimSpec) for path in _paths(each)}
         paths |= {path for _, expressions in classes for each in expressions for path in _read(each)}
         self._paths = {path[1:] for path in paths if path[:1] in ((), (_ATTRIBUTES,))}
+        self._known: dict[tuple[str, str], bool] = {}
 
     @classmethod
     def of_objects(cls, objects: DeviceObjects) -> AttributesRead:
@@ -31,9 +32,11 @@ class AttributesRead:
 
     def reads(self, driver: str, name: str) -> bool:
         """Return whether the attribute *name* of a device of *driver* is read."""
-        domain, slash, own = name.rpartition("/")
-        path = (domain if slash else driver, own)
-        return any(path[:length] in self._paths for length in range(3))
+        if (known := self._known.get((driver, name))) is None:
+            domain, slash, own = name.rpartition("/")
+            path = (domain if slash else driver, own)
+            known = self._known[driver, name] = any(path[:length] in self._paths for length in range(3))
+        return known
 
 
 def _paths(spec: ClaimSpec) -> Iterator[tuple[str, ...]]:

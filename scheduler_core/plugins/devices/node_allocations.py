@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Hashable, Iterable, Sequence
 
 from scheduler_core.model.device_claims import DeviceObjects, DeviceShortage
-from scheduler_core.model.device_pools import NodePool, PoolDevice, pools_of
+from scheduler_core.model.device_pools import DevicePools, NodePool, PoolDevice
 from scheduler_core.model.devices import Allocation, Alternative, AttributeConstraint, ClaimSpec, DeviceId, GivenDevice, Request
 from scheduler_core.model.nodes import Bools, NodeTable
 from scheduler_core.model.wire import NodeSelector, NodeSelectorTerm, Requirement
@@ -17,7 +17,7 @@ from scheduler_core.plugins.devices.allocator import Allocator, Solution, Unfini
 from scheduler_core.plugins.devices.attributes_read import AttributesRead
 from scheduler_core.plugins.devices.chosen_devices import Choice, NamedSpec, Wanted
 from scheduler_core.plugins.devices.fresh_claims import FreshClaims
-from scheduler_core.plugins.devices.node_state import NodeStates
+from scheduler_core.plugins.devices.node_state import KeptObjects, NodeStates, PoolStructures
 from scheduler_core.plugins.devices.selection import AllocationError, Selection
 from scheduler_core.plugins.devices.tolerations import untolerated
 
@@ -64,10 +64,13 @@ class NodeAllocations:
     def __init__(self, nodes: NodeTable, objects: DeviceObjects, *, exact: bool = True) -> None:
         """Prepare; unless *exact*, a device for which a selector cannot be evaluated is one that it does not match."""
         self._nodes = nodes
-        self.pools = pools_of(nodes, objects)
+        kept = objects.structures if isinstance(objects, KeptObjects) else None
+        self.pools = pools = DevicePools(nodes, objects.slices) if kept is None else kept.pools
         self._selection = Selection(exact=exact)
         self.usage = objects.new_usage()
-        self.states = NodeStates(self.pools, self.usage, lambda: AttributesRead.of_objects(objects))
+        self.states = NodeStates(
+            pools, self.usage, lambda: PoolStructures(pools, AttributesRead.of_objects(objects)) if kept is None else kept
+        )
         self._results: dict[tuple[int, tuple[int, ...], tuple[str, ...], Hashable], Result] = {}
         self._ways: dict[Hashable, tuple[tuple[_Solution, ...], bool]] = {}
         self._kinds = None if exact else self.states.kind

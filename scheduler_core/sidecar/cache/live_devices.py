@@ -12,13 +12,14 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from scheduler_core.model.device_claims import DeviceNeed, DeviceObjects
-from scheduler_core.model.device_pools import DevicePools, PooledObjects
+from scheduler_core.model.device_pools import DevicePools
 from scheduler_core.model.device_rows import DeviceRows
 from scheduler_core.model.devices import ClaimSpec, DeviceId
 from scheduler_core.model.nodes import Bools, Ints, NodeTable
 from scheduler_core.plugins.devices.attributes_read import AttributesRead
 from scheduler_core.plugins.devices.device_kinds import DeviceKinds, total
 from scheduler_core.plugins.devices.interchangeable import CountedSet, Counting, Wish, narrowing, wishes_of
+from scheduler_core.plugins.devices.node_state import KeptObjects, PoolStructures
 from scheduler_core.sidecar.cache.device_cache import DeviceCache
 
 _MOST_UNUSED_KINDS = 1_000
@@ -123,7 +124,7 @@ class LiveDevices:
         self._read = AttributesRead((), ())
         self._kinds = DeviceKinds(self._read)
         self._used = _UsedDevices(cache, self._kinds)
-        self._pools: DevicePools | None = None
+        self._structures: PoolStructures | None = None
         self._table: NodeTable | None = None
         self._wishes: frozenset[Wish] = frozenset()
         self._figures: dict[_Set, tuple[Ints, Ints]] = {}
@@ -135,14 +136,11 @@ class LiveDevices:
     def objects(self, table: NodeTable) -> DeviceObjects | None:
         """Return all objects about devices, with the pools of *table*; None if there are none."""
         objects = self._cache.objects
-        return PooledObjects.with_pools(objects, self.pools(table)) if objects is not None else None
+        return KeptObjects.with_structures(objects, self._kept(table)) if objects is not None else None
 
     def pools(self, table: NodeTable) -> DevicePools:
         """Return the pools of *table*."""
-        slices = self._cache.slices.all()
-        if self._pools is None or not self._pools.are_of(table, slices):
-            self._pools = DevicePools(table, slices)
-        return self._pools
+        return self._kept(table).pools
 
     def is_stale(self, table: NodeTable) -> bool:
         """Return whether *table* must be updated."""
@@ -181,6 +179,14 @@ class LiveDevices:
         """Return whether a known pod has each of the claims *needs*."""
         return self._wishes.issuperset(wishes_of(needs))
 
+    def _kept(self, table: NodeTable) -> PoolStructures:
+        slices, kept = self._cache.slices.all(), self._structures
+        pools = kept.pools if kept is not None and kept.pools.are_of(table, slices) else DevicePools(table, slices)
+        if kept is None or (kept.pools, kept.read) != (pools, self._read):
+            kept = PoolStructures(pools, self._read) if kept is None else kept.renewed(pools, self._read)
+        self._structures = kept
+        return kept
+
     def _count(self, table: NodeTable) -> None:
         """Find the sets to count."""
         counting = Counting(table, self._kinds, self._wishes, self._used.contended, lambda own: self._figure(own)[0])
@@ -198,8 +204,9 @@ class LiveDevices:
         """Update kinds and use of the devices, and return whether slices or kinds differ."""
         cache, anew = self._cache, self._kinds.unused > _MOST_UNUSED_KINDS
         if cache.specs_changed:
-            before, self._read = self._read, AttributesRead(cache.specs, cache.resources.values())
-            anew |= not self._read.same(before)
+            read = AttributesRead(cache.specs, cache.resources.values())
+            if not read.same(self._read):
+                self._read, anew = read, True
         pools, devices = {*cache.slices.changed}, {*cache.claimed.changed}
         cache.slices.changed.clear()
         cache.claimed.changed.clear()
