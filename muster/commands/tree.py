@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import click
@@ -39,7 +40,7 @@ def tree(
         raise click.UsageError("give at least one FILE: a file, a directory, or - for standard input")
     from validators.reports import tree_report
 
-    settings = configuration.settings(**judging)
+    settings = dataclasses.replace(configuration.settings(**judging), fixes=form == "json")
     read, known = inputs.chosen(paths, objects, exclude, include)
     manifests, report = inputs.linted(read, known, settings)
     inputs.print_skipped(report)

@@ -124,12 +124,12 @@ class Editor:
 
 @contextlib.asynccontextmanager
 async def started(
-    top: Path, *arguments: str, capabilities: types.ClientCapabilities | None = None, folders: bool = True
+    top: Path, *arguments: str, capabilities: types.ClientCapabilities | None = None, folders: bool = True, directory: Path | None = None
 ) -> AsyncIterator[Editor]:
-    """Start ``muster lsp`` for the folder *top*, and end it."""
+    """Start ``muster lsp`` for the folder *top*, in *directory* or there, and end it."""
     client = LanguageClient("editor", "1")
     editor = Editor(top, client)
-    await client.start_io(str(Path(sys.executable).parent / "muster"), "lsp", *arguments, cwd=top)
+    await client.start_io(str(Path(sys.executable).parent / "muster"), "lsp", *arguments, cwd=directory or top)
     workspace = [types.WorkspaceFolder(top.as_uri(), top.name)] if folders else None
     answer = await client.initialize_async(
         types.InitializeParams(capabilities=capabilities or types.ClientCapabilities(), workspace_folders=workspace)

@@ -354,3 +354,58 @@ def test_the_editor_ends_the_server_as_the_protocol_says() -> None:
 
     assert (ran.returncode, ran.stderr) == (0, b"")
     assert ran.stdout.count(b"Content-Length") == 2
+
+
+WRONG = GROUP.replace("minCount: 2", "minCount: 0")
+
+
+def test_the_configuration_of_the_workspace_applies_with_its_baseline(tmp_path: Path) -> None:
+    """Wherever the server was started; the file is read again when it changes."""
+    top, elsewhere = tmp_path / "top", tmp_path / "elsewhere"
+    for each in (top / "left", elsewhere):
+        each.mkdir(parents=True)
+    (elsewhere / ".muster.yaml").write_text("select: [unreadable]\n", encoding="utf-8")
+    (top / ".muster.yaml").write_text("rules: {gang-minimum: warning}\nexclude: [left/]\n", encoding="utf-8")
+    written(top / "left", group=WRONG)
+    written(top, known=WRONG.replace("name: a", "name: known"))
+
+    async def steps() -> None:
+        async with started(top, directory=elsewhere) as editor:
+            (found,) = await editor.open("group.yaml", WRONG)
+            assert (found.code, found.severity) == ("gang-minimum", types.DiagnosticSeverity.Warning)
+            await editor.until(lambda: editor.rules("known.yaml") == ["gang-minimum"], "a finding that is not known")
+            assert await editor.open("left/group.yaml") == []
+
+            entry = {"file": "known.yaml", "document": "PodGroup default/known", "count": 1}
+            entry |= {"field": "spec.schedulingPolicy.gang.minCount", "rule": "gang-minimum"}
+            (top / "base.json").write_text(json.dumps({"version": 1, "findings": [entry]}), encoding="utf-8")
+            (top / ".muster.yaml").write_text("baseline: base.json\n", encoding="utf-8")
+            editor.changed_on_disk(".muster.yaml")
+            await editor.until(lambda: editor.rules("known.yaml") == [], "the finding of the baseline is hidden")
+            await editor.until(lambda: editor.rules("left/group.yaml") == ["gang-minimum"], "a file that is no longer left out")
+            (found,) = await editor.change("group.yaml", WRONG + "# x\n")
+            assert found.severity == types.DiagnosticSeverity.Error
+
+            (top / ".muster.yaml").write_text("ignored: 1\n", encoding="utf-8")
+            editor.changed_on_disk(".muster.yaml")
+            await editor.until(lambda: editor.rules("known.yaml") == ["gang-minimum"], "no configuration")
+            assert [f"muster: {top}/.muster.yaml:1: ignored: there is no such option; did you mean 'ignore'?"] == editor.messages
+            editor.messages.clear()
+
+    run(steps())
+
+
+def test_options_of_the_command_line_have_precedence_over_the_workspace(tmp_path: Path) -> None:
+    (tmp_path / ".muster.yaml").write_text("rules: {gang-minimum: warning}\n", encoding="utf-8")
+
+    async def steps() -> None:
+        for arguments, want in (
+            (["--rule", "gang-minimum=error"], types.DiagnosticSeverity.Error),
+            (["--no-config"], types.DiagnosticSeverity.Error),
+            ([], types.DiagnosticSeverity.Warning),
+        ):
+            async with started(tmp_path, *arguments) as editor:
+                (found,) = await editor.open("group.yaml", WRONG)
+                assert found.severity == want
+
+    run(steps())

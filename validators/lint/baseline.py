@@ -10,7 +10,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from validators.lint.finding import UNREADABLE, Finding, Report
@@ -82,17 +82,25 @@ def apply(report: Report, baseline: Baseline, place: Callable[[str], str], off: 
 
     Findings of rules that are *off*, and of files that were not read, may still exist.
     """
+    remaining, left = unknown(report.findings, baseline, place)
+    stale = left.total() - without_judged(Baseline(left), report, place, off).entries.total()
+    summary = dataclasses.replace(report.summary, baselined=len(report.findings) - len(remaining))
+    return dataclasses.replace(report, summary=summary).with_findings(remaining), stale
+
+
+def unknown(
+    findings: Iterable[Finding], baseline: Baseline, place: Callable[[str], str]
+) -> tuple[list[Finding], collections.Counter[_Entry]]:
+    """Return the findings that are not in the baseline, in order, and the entries of the baseline that are left."""
     left = collections.Counter(baseline.entries)
     remaining: list[Finding] = []
-    for each in report.findings:
+    for each in findings:
         entry = _entry(each, place)
         if each.rule != UNREADABLE and left[entry] > 0:
             left[entry] -= 1
         else:
             remaining.append(each)
-    stale = left.total() - without_judged(Baseline(left), report, place, off).entries.total()
-    summary = dataclasses.replace(report.summary, baselined=len(report.findings) - len(remaining))
-    return dataclasses.replace(report, summary=summary).with_findings(remaining), stale
+    return remaining, left
 
 
 def _entry(finding: Finding, place: Callable[[str], str]) -> _Entry:

@@ -3,6 +3,7 @@
 command         options, reports and exit status
 inputs          files that are read, and the report on them
 configuration   ``.muster.yaml`` and ``pyproject.toml``: defaults of options, severities by file
+configuration_file  search for such a file, and its content
 against         ``--against``: the objects before a change
 git_tree        files of a revision of git
 rendering       ``--helm`` and ``--kustomize``

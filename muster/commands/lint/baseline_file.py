@@ -5,14 +5,14 @@ from __future__ import annotations
 import collections
 import functools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import click
 
 from muster.commands.lint.report_output import to_file
 from validators.lint import baseline, files, path_patterns
-from validators.lint.finding import Report
+from validators.lint.finding import Finding, Report
 from validators.reports.counts import counted
 from validators.rules.base import Settings, Severity
 
@@ -53,6 +53,17 @@ def without_known(report: Report, path: str, settings: Settings) -> Report:
             err=True,
         )
     return remaining
+
+
+def hiding(path: str) -> Callable[[Sequence[Finding]], Sequence[Finding]]:
+    """Return the function that returns findings without those of the baseline in the file *path*.
+
+    Raises:
+        click.UsageError: the file cannot be read, or is no baseline.
+
+    """
+    known, place = _read(path, "--baseline"), _place(path)
+    return lambda findings: baseline.unknown(findings, known, place)[0]
 
 
 def _read(path: str, option: str) -> baseline.Baseline:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
+from muster.commands.lint import configuration_file
 from muster.commands.options import Command
 from validators.rules.base import Severity
 
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from validators.rules.base import Settings
 
 _META = "muster.configuration"
-_LARGEST = 1_000_000
-"""Limit for the size of a configuration file, in bytes."""
 _AS_IS = ("profile", "kubernetes", "select", "ignore", "exclude", "include")
 
 
@@ -63,81 +61,31 @@ def _load(context: click.Context, parameter: click.Parameter, value: Any) -> Non
         return
     if known["no_config"] and known["config"]:
         raise click.UsageError("--config and --no-config exclude each other")
-    path = "" if known["no_config"] else known["config"] or nearest()
+    path = "" if known["no_config"] else known["config"] or configuration_file.nearest()
     if path:
-        configuration = read(path)
+        configuration = configuration_file.read(path)
         context.meta[_META] = configuration
         context.default_map = dict(_defaults(configuration))
 
 
-def nearest() -> str:
-    """Return the path of the configuration for the working directory, relative to it; empty if there is none."""
-    from validators.lint import configuration as files
+def read_again(context: click.Context, folder: str | None) -> None:
+    """Set the parameters of a command that its command line does not set, by the configuration for the directory *folder*.
 
-    folder = Path.cwd()
-    for depth, each in enumerate((folder, *folder.parents)):
-        above = Path(*[os.pardir] * depth)
-        if (each / files.YAML_NAME).is_file():
-            return str(above / files.YAML_NAME)
-        if (each / files.TOML_NAME).is_file() and _has_table(str(above / files.TOML_NAME)):
-            return str(above / files.TOML_NAME)
-        if (each / ".git").exists():
-            break
-    return ""
-
-
-def _has_table(path: str) -> bool:
-    """Return whether a ``pyproject.toml`` has our table; one of another tool that cannot be read is a warning."""
-    from validators.lint import configuration as files
-
-    content, problem = b"", ""
-    try:
-        with Path(path).open("rb") as file:
-            content = file.read(_LARGEST + 1)
-        content.decode("utf-8")
-    except OSError as error:
-        problem = f"cannot be read: {(error.strerror or str(error)).lower()}"
-    except UnicodeDecodeError:
-        problem = "is not UTF-8"
-    if len(content) > _LARGEST:
-        problem = f"has more than {_LARGEST:,} bytes"
-    has_table = files.has_table(content.decode("utf-8-sig", "replace"))
-    if problem and not has_table:
-        command = click.get_current_context().command_path
-        click.echo(f"{command}: {path} {problem}; it is ignored, as no table tool.muster was seen in it", err=True)
-    return has_table
-
-
-def read(path: str) -> Configuration:
-    """Return the configuration in the file *path*.
+    None: without a configuration.  Nothing changes if the command line names the configuration.
 
     Raises:
-        click.UsageError: the file cannot be read or is invalid; the message has file, line and field of each error.
+        click.UsageError: the file cannot be read or is invalid; the parameters are those before.
 
     """
-    from validators import rules
-    from validators.lint import configuration as files
-
-    text = _text(path)
-    ids = rules.discover()
-    try:
-        from_text = files.from_toml if path.lower().endswith(".toml") else files.from_yaml
-        return from_text(path, text, ids)
-    except files.ConfigurationError as error:
-        raise click.UsageError(str(error)) from None
-
-
-def _text(path: str) -> str:
-    try:
-        with Path(path).open("rb") as file:
-            content = file.read(_LARGEST + 1)
-        if len(content) > _LARGEST:
-            raise click.UsageError(f"{path}: must be at most {_LARGEST:,} bytes")
-        return content.decode("utf-8-sig")
-    except OSError as error:
-        raise click.UsageError(f"{path}: {(error.strerror or str(error)).lower()}") from None
-    except UnicodeDecodeError:
-        raise click.UsageError(f"{path}: must be UTF-8") from None
+    if any(context.meta[f"{_META}.options"].values()):
+        return
+    path = configuration_file.nearest(folder) if folder else ""
+    other = context.command.make_context(context.info_name, ["--config", path] if path else ["--no-config"])
+    for name, value in other.params.items():
+        if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+            context.params[name] = value
+            context.set_parameter_source(name, other.get_parameter_source(name) or ParameterSource.DEFAULT)
+    context.meta[_META] = other.meta.get(_META)
 
 
 def _defaults(configuration: Configuration) -> Iterator[tuple[str, Any]]:

@@ -16,23 +16,25 @@ from pygls import uris
 from pygls.lsp.server import LanguageServer
 
 from muster.commands.lsp import field_help, positions, quick_fixes
-from muster.commands.lsp.session import Session
+from muster.commands.lsp.session import Options, Session
 from muster.extras import DISTRIBUTION
-from validators.lint.discovery import Filters
 from validators.lint.files import SUFFIXES
-from validators.rules.base import Settings
 
 _SCHEMES = ("file:", "untitled:")
-_WATCHED = ("**/*.{yaml,yml,json}", "**/{.gitignore,Kustomization,pyvenv.cfg}")
+_CONFIGURATION = (".muster.yaml", "pyproject.toml")
+_WATCHED = ("**/*.{yaml,yml,json}", "**/{.gitignore,Kustomization,pyvenv.cfg,.muster.yaml,pyproject.toml}")
 
 
 class MusterServer(LanguageServer):
     """Language server of one editor."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, options_of: Callable[[str], tuple[Options, str]]) -> None:
         # Whole texts: the library splits lines at more characters than the protocol, and would apply partial changes elsewhere.
         super().__init__("muster", metadata.version(DISTRIBUTION), text_document_sync_kind=types.TextDocumentSyncKind.Full)
         self.session = session
+        self._options_of = options_of
+        self._unpublished: set[str] = set()
+        """Files whose diagnostics are those of the last configuration."""
         self._uris: dict[str, str] = {}
         """URI of each file that the editor has opened, by name: editors write one path as different URIs."""
         self._published: dict[str, list[types.Diagnostic]] = {}
@@ -46,12 +48,22 @@ class MusterServer(LanguageServer):
             self._loading = asyncio.current_task()
             while self._is_outdated:
                 self._is_outdated = False
-                changed: set[str] = set()
+                changed, self._unpublished = self._unpublished, set()
                 for names in self.session.load(self._folders()):
                     changed |= names
                     await asyncio.sleep(0)
                 self.publish(changed)
             self._loading = None
+
+    def configure(self) -> None:
+        """Read the configuration of the first folder of the workspace; the next ``load`` uses it.  A mistake in it is shown."""
+        folders = self._folders()
+        if not folders:
+            return
+        options, problem = self._options_of(folders[0])
+        if problem:
+            self.window_show_message(types.ShowMessageParams(types.MessageType.Error, f"muster: {problem}"))
+        self._unpublished |= self.session.configure(options)
 
     def opened(self, uri: str, text: str) -> None:
         """Lint the text of a file that is open in the editor; other schemes show another version of a file, as that of git."""
@@ -68,6 +80,16 @@ class MusterServer(LanguageServer):
         changed = {*self.session.close(path), self.session.name_of(path)}
         self.publish(changed)
         self._uris.pop(self.session.name_of(path), None)
+
+    async def changed_on_disk(self, paths: Sequence[str], *, is_open: bool = False) -> None:
+        """Read files again, all of them if others may be read now; of an open file only the effect on others is new."""
+        is_configuration = any(path.endswith(_CONFIGURATION) for path in paths)
+        if is_configuration:
+            self.configure()
+        if is_configuration or not all(path.endswith(SUFFIXES) and self.session.knows(path) for path in paths):
+            await self.load()
+        elif not is_open:
+            self.publish(self.session.reload(paths))
 
     def publish(self, names: Iterable[str]) -> None:
         """Publish the diagnostics of files whose findings may have changed."""
@@ -107,9 +129,9 @@ def path_of(uri: str) -> str:
     return path or uri
 
 
-def create(settings: Settings, filters: Callable[[Sequence[str]], Filters]) -> MusterServer:
-    """Return the server with all that it can do."""
-    server = MusterServer(Session(settings, filters))
+def create(options: Options, options_of: Callable[[str], tuple[Options, str]]) -> MusterServer:
+    """Return the server with all that it can do; *options_of* returns those of a folder, and a mistake in its configuration."""
+    server = MusterServer(Session(options), options_of)
     _follow_files(server)
     _answer_requests(server)
     return server
@@ -121,6 +143,7 @@ def _follow_files(server: MusterServer) -> None:
     @server.feature(types.INITIALIZED)
     async def initialized(_: types.InitializedParams) -> None:
         server.watch_files()
+        server.configure()
         await server.load()
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
@@ -137,20 +160,16 @@ def _follow_files(server: MusterServer) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
     async def did_save(params: types.DidSaveTextDocumentParams) -> None:
-        if not server.session.knows(path_of(params.text_document.uri)):
-            await server.load()
+        await server.changed_on_disk([path_of(params.text_document.uri)], is_open=True)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
     async def did_change_folders(_: types.DidChangeWorkspaceFoldersParams) -> None:
+        server.configure()
         await server.load()
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     async def did_change_files(params: types.DidChangeWatchedFilesParams) -> None:
-        paths = [path_of(each.uri) for each in params.changes]
-        if all(path.endswith(SUFFIXES) and server.session.knows(path) for path in paths):
-            server.publish(server.session.reload(paths))
-        else:
-            await server.load()
+        await server.changed_on_disk([path_of(each.uri) for each in params.changes])
 
 
 def _answer_requests(server: MusterServer) -> None:
@@ -172,7 +191,7 @@ def _answer_requests(server: MusterServer) -> None:
         return None if target is None else types.Location(server.uri_of(target.file), target.range)
 
 
-def run(settings: Settings, filters: Callable[[Sequence[str]], Filters]) -> None:
+def run(options: Options, options_of: Callable[[str], tuple[Options, str]]) -> None:
     """Serve the editor on standard input and output until it ends the connection."""
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="muster lsp: %(message)s")
-    create(settings, filters).start_io()
+    create(options, options_of).start_io()

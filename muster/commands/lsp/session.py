@@ -34,15 +34,28 @@ class _OpenFile:
         return documents.parse(name, self.text.encode("utf-8", "replace"), self.parsed)
 
 
-class Session:
-    """Workspace of one editor.  Files are named by their paths; a text that is not a file has another name.
+@dataclasses.dataclass(frozen=True, slots=True)
+class Options:
+    """Options of a session.
 
-    *filters* returns the filters of the files in some folders.
+    Attributes:
+        settings: the settings of the linter.
+        filters: returns the filters of the files in some folders.
+        new: returns the findings that are not in the baseline.
+
     """
 
-    def __init__(self, settings: Settings, filters: Callable[[Sequence[str]], Filters]) -> None:
-        self.workspace = Workspace(settings)
-        self._filters = filters
+    settings: Settings
+    filters: Callable[[Sequence[str]], Filters]
+    new: Callable[[Sequence[Finding]], Sequence[Finding]] = lambda findings: findings
+
+
+class Session:
+    """Workspace of one editor.  Files are named by their paths; a text that is not a file has another name."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self.workspace = Workspace(options.settings)
         self._folders: tuple[str, ...] = ()
         self._open: dict[str, _OpenFile] = {}
         self._on_disk: frozenset[str] = frozenset()
@@ -50,10 +63,17 @@ class Session:
         self._names: dict[str, str] = {}
         """Name of each known file by its identity: links to one file are one file."""
 
+    def configure(self, options: Options) -> frozenset[str]:
+        """Use other options from the next ``load`` on; return the files that were linted."""
+        names = frozenset(self.workspace.files)
+        self._options = options
+        self.workspace = Workspace(options.settings)
+        return names
+
     def load(self, folders: Sequence[str]) -> Iterator[frozenset[str]]:
         """Read the files in *folders*; yield after each batch of files those whose findings may have changed."""
         self._folders = tuple(folder for folder in folders if Path(folder).is_dir())
-        chosen = discovery.discover(self._folders, self._filters(self._folders)).files
+        chosen = discovery.discover(self._folders, self._options.filters(self._folders)).files
         sources = files.sources(chosen, io.BytesIO())
         left = self._on_disk
         self._on_disk = frozenset(map(files.display_name, chosen))
@@ -94,8 +114,8 @@ class Session:
         return self.workspace.update((), [name])
 
     def findings(self, name: str) -> tuple[Finding, ...]:
-        """Return the findings of a file."""
-        return self.workspace.findings(name)
+        """Return the findings of a file that the baseline does not hide."""
+        return tuple(self._options.new(self.workspace.findings(name)))
 
     def documents(self, path: str) -> tuple[Document, ...]:
         """Return the readable documents of a file."""
