@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from muster.commands import options
+from muster.commands.progress import Progress
 from webhooks.enforcement import with_modes
 from webhooks.knobs import Finalizers
 
@@ -75,13 +76,17 @@ def review(
 
     settings = options.settings_of(**judging, linting=False)
     replay_options = replay.Options(settings, _lookup(objects), endpoint, Finalizers(finalizers), _policy(enforcement))
-    status = 0
+    status, progress = 0, Progress("review")
     for name, text in _texts(paths):
-        for record in records.records(text, yaml=name.lower().endswith(_YAML)):
+        found = [*records.records(text, yaml=name.lower().endswith(_YAML))]
+        for record in progress.over(found, len(found), name):
             place = record.place(name)
             answer = replay.unreadable(f"{place}: {record.error}") if record.error else replay.answer(record.text, replay_options, place)
+            # The line would be mixed with the answers on a terminal.
+            progress.end()
             click.echo(answer.text)
             status = _BAD_RECORD if answer.bad else status
+    progress.end()
     return status
 
 

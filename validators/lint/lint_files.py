@@ -41,16 +41,18 @@ def run(
     settings: Settings,
     before: Before | None = None,
     listed: Container[str] = (),
+    watch: Callable[[Sequence[Manifest]], Iterable[Manifest]] = iter,
 ) -> Report:
     """Validate all documents of *manifests*; those of *objects* are only for the lookup.
 
     If both have an object with the same name, the one in *manifests* is used, because applying it replaces the other one.  With
-    *before*, changes of objects are validated too.  Of the kinds *listed*, no other objects exist.
+    *before*, changes of objects are validated too.  Of the kinds *listed*, no other objects exist.  *watch* returns the manifests that it is
+    given, and sees when each is validated.
     """
     ordered = sorted(manifests, key=lambda each: file_order(each.file))
     lookup_only = sorted(objects, key=lambda each: file_order(each.file))
     first = _FirstPass(settings)
-    for manifest in ordered:
+    for manifest in watch(ordered):
         first.read_manifest(manifest)
     second = _SecondPass(first, [*_not_replaced(lookup_only, first), *first.objects], settings, listed)
     findings = [*first.findings, *second.findings(before), *_unreadable(lookup_only)]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from muster.commands import options
+from muster.commands.progress import Progress
 from validators.versions import releases, served
 
 if TYPE_CHECKING:
@@ -100,9 +101,13 @@ def compile_(  # noqa: PLR0913 - one parameter an option
     from muster.commands.compile import compilation, sources
     from workloadbuilder.adapters.compiled import CompileOptions
 
-    inputs = sources.read_compile_inputs(paths, objects, _levels(levels))
     compile_options = CompileOptions(groups=groups, pods=pods, delegated=delegated, version=version)
-    run = compilation.run(inputs, compile_options, minor=KUBERNETES[kubernetes])
+    progress = Progress("compile")
+    try:
+        inputs = sources.read_compile_inputs(paths, objects, _levels(levels), progress)
+        run = compilation.run(inputs, compile_options, progress, minor=KUBERNETES[kubernetes])
+    finally:
+        progress.end()
     _write(run, form, explain=explain)
     return run.exit_status
 

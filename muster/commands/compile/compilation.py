@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 
 from muster.commands.compile.sources import CompileInputs
+from muster.commands.progress import Progress
 from validators import field, pipeline
 from validators.field import FieldError, FieldPath
 from validators.lint.documents import Document
@@ -50,11 +51,11 @@ class Run:
         return int(refused) | (2 if self.problems else 0)
 
 
-def run(inputs: CompileInputs, options: CompileOptions, *, minor: int) -> Run:
+def run(inputs: CompileInputs, options: CompileOptions, progress: Progress, *, minor: int) -> Run:
     """Compile all documents of known kinds; the created objects are validated as in Kubernetes 1.*minor*."""
     results: list[Result] = []
     skipped: list[Result] = []
-    for document in inputs.documents:
+    for document in progress.over(inputs.documents, len(inputs.documents), "compiling"):
         compiled = compile_object(document.content, inputs.known, options)
         if compiled is not None:
             results.append(Result(document, compiled))
@@ -66,7 +67,8 @@ def run(inputs: CompileInputs, options: CompileOptions, *, minor: int) -> Run:
     results += skipped
     results.sort(key=_order)
     settings = Settings(minor=minor, linting=True)
-    return Run(tuple(_validated(each, settings) for each in _without_duplicates(results)), problems)
+    unique = progress.over(_without_duplicates(results), len(results), "validating")
+    return Run(tuple(_validated(each, settings) for each in unique), problems)
 
 
 def _skipped(document: Document, reason: str) -> Compiled:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import click
 
+from muster.commands.progress import Progress
 from validators.lint import files
 from validators.lint.documents import Document, Manifest, Unreadable
 from workloadbuilder.adapters.shared.known_objects import Known
@@ -25,7 +26,7 @@ class CompileInputs:
     problems: tuple[str, ...] = ()
 
 
-def read_compile_inputs(paths: Sequence[str], further: Sequence[str], levels: Mapping[str, str]) -> CompileInputs:
+def read_compile_inputs(paths: Sequence[str], further: Sequence[str], levels: Mapping[str, str], progress: Progress) -> CompileInputs:
     """Return the objects at *paths*, and those at *further* to look up; *levels* are labels by the names of levels.
 
     Raises:
@@ -33,8 +34,10 @@ def read_compile_inputs(paths: Sequence[str], further: Sequence[str], levels: Ma
     """
     try:
         identities = files.identities(paths)
-        manifests = files.read_manifests(paths, sys.stdin.buffer)
-        more = files.read_manifests(further, sys.stdin.buffer, leave_out=identities)
+        sources = files.sources(paths, sys.stdin.buffer)
+        manifests = tuple(each.manifest() for each in progress.over(sources, len(identities), "reading files"))
+        sources = files.sources(further, sys.stdin.buffer, leave_out=identities)
+        more = tuple(each.manifest() for each in progress.over(sources, len(files.identities(further)), "reading --objects"))
     except files.PathError as error:
         raise click.UsageError(str(error)) from None
     looked_up = []

@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import click
 
+from muster.commands.lint import inputs
 from muster.commands.migrate import output
+from muster.commands.progress import Progress
 from validators.lint import documents, fixes, lint_files
 from validators.lint.documents import Manifest
 from validators.lint.files import Source
@@ -31,11 +33,11 @@ class Fixed:
 
 def fix(sources: Sequence[Source], known: Sequence[Manifest], settings: Settings, *, unsafe: bool) -> Fixed:
     """Apply the fixes of the findings in *sources* until none is left; unsafe ones only if *unsafe*.  Nothing is written."""
-    settings = dataclasses.replace(settings, fixes=True)
+    settings, progress = dataclasses.replace(settings, fixes=True), Progress("lint")
     contents = {each.name: each.content for each in sources}
-    manifests = {each.name: each.manifest() for each in sources}
+    manifests = {each.name: each.manifest() for each in progress.over(sources, len(sources), "parsing")}
     count = 0
-    report = lint_files.run(manifests.values(), known, settings=settings)
+    report = lint_files.run(manifests.values(), known, settings=settings, watch=inputs.validating(progress))
     for _ in range(_ROUNDS):
         chosen = _fixable(report.findings, unsafe=unsafe)
         changed = {name: _applied(contents[name], listed) for name, listed in chosen.items()}
@@ -44,7 +46,8 @@ def fix(sources: Sequence[Source], known: Sequence[Manifest], settings: Settings
         count += sum(len(listed) for listed in chosen.values())
         contents |= changed
         manifests |= {name: documents.parse(name, content) for name, content in changed.items()}
-        report = lint_files.run(manifests.values(), known, settings=settings)
+        report = lint_files.run(manifests.values(), known, settings=settings, watch=inputs.validating(progress))
+    progress.end()
     files = (File(each.name, each.path, each.content, contents[each.name]) for each in sources)
     return Fixed(tuple(each for each in files if each.changed), count, report)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -12,6 +12,7 @@ import click
 from muster.commands import options as shared
 from muster.commands.lint import configuration
 from muster.commands.options import Command
+from muster.commands.progress import Progress
 from validators.rules.base import Severity
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from validators.lint.path_patterns import PathPatterns
     from validators.rules.base import Settings
 
-_LONG_WORK = 2000
-"""Minimum number of files for which progress is printed on a terminal."""
 _FAILING = {"error": (Severity.ERROR,), "warning": (Severity.ERROR, Severity.WARNING), "never": ()}
 """Severities of findings with which the exit status is 1, by the value of ``--fail-on``."""
 NOTHING_READ = 2
@@ -115,11 +114,10 @@ def linted(
 
     before = None if against is None else old_objects.before(against, inputs.paths)
 
-    stdin, command = sys.stdin.buffer, click.get_current_context().command_path
-    if len(inputs.files) >= _LONG_WORK and sys.stderr.isatty():
-        click.echo(f"{command}: reading {len(inputs.files):,} files", err=True)
-    manifests = files.read_manifests(inputs.files, stdin)
-    known = files.read_manifests(objects, stdin, leave_out=map(files.identity, inputs.files))
+    context = click.get_current_context()
+    command, progress = context.command_path, Progress(str(context.info_name))
+    context.call_on_close(progress.end)
+    manifests, known = _read(inputs.files, objects, progress)
     if live and not inputs.paths:
         manifests = live.manifests
     elif live:
@@ -128,8 +126,14 @@ def linted(
     if not manifests and not rendered and inputs.paths:
         click.echo(f"{command}: no {', '.join(files.SUFFIXES)} file in {', '.join(inputs.paths)}", err=True)
     report = lint_files.run(
-        manifests, [*known, *(_readable(each) for part in rendered for each in part)], settings=settings, before=before, listed=listed
+        manifests,
+        [*known, *(_readable(each) for part in rendered for each in part)],
+        settings=settings,
+        before=before,
+        listed=listed,
+        watch=validating(progress),
     )
+    progress.end()
     if rendered:
         others = [_readable(each) for each in (*known, *manifests)]
         report = report.joined(lint_files.run(part, others, settings=settings, listed=listed) for part in rendered)
@@ -137,6 +141,22 @@ def linted(
         click.echo(f"{command}: {problem}", err=True)
     unread = report.has_unreadable or bool(live and live.problems)
     return manifests, dataclasses.replace(report, skipped=inputs.skipped, has_unreadable=unread)
+
+
+def _read(named: Sequence[str], objects: Sequence[str], progress: Progress) -> tuple[tuple[Manifest, ...], tuple[Manifest, ...]]:
+    """Return the parsed files *named*, and those in *objects* that are not among them."""
+    from validators.lint import files
+
+    stdin = sys.stdin.buffer
+    sources = progress.over(files.sources(named, stdin), len(named), "reading files")
+    further = files.sources(objects, stdin, leave_out=map(files.identity, named))
+    known = progress.over(further, len(objects), "reading --objects")
+    return tuple(each.manifest() for each in sources), tuple(each.manifest() for each in known)
+
+
+def validating(progress: Progress) -> Callable[[Sequence[Manifest]], Iterator[Manifest]]:
+    """Return a function that yields manifests, and prints how many are validated."""
+    return lambda manifests: progress.over(manifests, len(manifests), "validating")
 
 
 def _readable(manifest: Manifest) -> Manifest:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from muster.commands import options
+from muster.commands.progress import Progress
 from validators.versions import served
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 FORMATS = ("text", "json")
 NOTHING_READ = 2
 """Exit status if PATH has no manifest."""
-_LONG_WORK = 2000
-"""Minimum number of files for which progress is printed on a terminal."""
 
 
 @click.command(
@@ -80,12 +79,15 @@ def _migrated(paths: Sequence[str], to: str) -> Migration:
 
     try:
         inputs = files.identities(paths)
-        if len(inputs) >= _LONG_WORK and sys.stderr.isatty():
-            click.echo(f"muster migrate: reading {len(inputs):,} files", err=True)
         sources = files.sources(paths, sys.stdin.buffer)
     except files.PathError as error:
         raise click.UsageError(str(error)) from None
-    migration = migrate_files.run((migrate_files.Input(each.path, each.content, each.manifest()) for each in sources), to)
+    progress = Progress("migrate")
+    try:
+        read = progress.over(sources, len(inputs), "reading files")
+        migration = migrate_files.run((migrate_files.Input(each.path, each.content, each.manifest()) for each in read), to)
+    finally:
+        progress.end()
     if not migration.files:
         click.echo(f"muster migrate: no {', '.join(files.SUFFIXES)} file in {', '.join(paths)}", err=True)
     return migration
