@@ -224,6 +224,16 @@ def near(name: str, names: Iterable[str]) -> str:
     return f"; did you mean {' or '.join(matches)}?" if matches else ""
 
 
+def report_empty_directories(command: str, paths: Iterable[str]) -> bool:
+    """Report those of *paths* that are directories without a manifest; return whether there are any."""
+    from validators.lint import files
+
+    empty = files.empty_directories(paths)
+    if empty:
+        click.echo(f"muster {command}: no {', '.join(files.SUFFIXES)} file in {', '.join(empty)}", err=True)
+    return bool(empty)
+
+
 def refuse_unknown_rule(name: str, option: str = "--rule") -> None:
     """Raise click.BadParameter if no rule has the id *name*."""
     from validators import rules

@@ -46,4 +46,4 @@ def tree(
     inputs.print_skipped(report)
     forest = tree_report.build((part for each in manifests for part in each.parts if isinstance(part, Document)), report)
     standard_output.write(tree_report.as_json(forest) if form == "json" else tree_report.as_text(forest))
-    return inputs.exit_status(report, fail_on)
+    return inputs.exit_status(report, fail_on, paths)

@@ -88,6 +88,16 @@ def identities(paths: Sequence[str]) -> frozenset[str]:
     return frozenset(identity(file) for path in paths for file in _files(path))
 
 
+def empty_directories(paths: Iterable[str]) -> list[str]:
+    """Return those of *paths* that are directories without a manifest below them.
+
+    Raises:
+        PathError: a path does not exist.
+
+    """
+    return [path for path in paths if next(_files(path), None) is None]
+
+
 def display_name(file: str) -> str:
     """Return a file's name for messages: normalized, with ``/``, and with escapes where it is not UTF-8."""
     if file == STDIN:

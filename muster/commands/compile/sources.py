@@ -49,8 +49,7 @@ def read_compile_inputs(paths: Sequence[str], further: Sequence[str], levels: Ma
     documents = tuple(part for manifest in manifests for part in manifest.parts if isinstance(part, Document))
     known = Known((each.content for each in documents), looked_up, levels)
     problems = [line for manifest in manifests for line in _problems(manifest)]
-    if not manifests:
-        problems.append(f"no {', '.join(files.SUFFIXES)} file in {', '.join(paths)}")
+    problems += [f"no {', '.join(files.SUFFIXES)} file in {each}" for each in files.empty_directories(paths)]
     return CompileInputs(documents, known, tuple(problems))
 
 

@@ -128,7 +128,7 @@ def lint(  # noqa: PLR0913 - one parameter an option
         standard_output.write(counts.statistics(report) if statistics else text)
     for name, file in files:
         to_file(file, rendered(report, name))
-    status = inputs.exit_status(report, fail_on)
+    status = inputs.exit_status(report, fail_on, paths)
     return status | EXIT_ERRORS if diff and is_changed else status
 
 

@@ -177,6 +177,9 @@ def print_skipped(report: Report) -> None:
         click.echo(f"{command}: {number} of other tools skipped ({tools}); name a file, or use --include, to read it", err=True)
 
 
-def exit_status(report: Report, level: str) -> int:
-    """Return the exit status for the value *level* of ``--fail-on``."""
-    return report.status_if(_FAILING[level]) if report.files or report.skipped else NOTHING_READ
+def exit_status(report: Report, level: str, paths: Sequence[str]) -> int:
+    """Return the exit status for the value *level* of ``--fail-on``, and report those of *paths* that are empty directories."""
+    if not (report.files or report.skipped):
+        return NOTHING_READ
+    empty = report.files and shared.report_empty_directories(str(click.get_current_context().info_name), paths)
+    return report.status_if(_FAILING[level]) | (NOTHING_READ if empty else 0)

@@ -66,7 +66,7 @@ def migrate(*, paths: tuple[str, ...], in_place: bool, diff: bool, to: str, form
         _write(stream, _rendered(migration, form, written))
     for name, file in files:
         _to_file(file, _rendered(migration, name, written))
-    return migration.exit_status if migration.files else NOTHING_READ
+    return migration.exit_status | (NOTHING_READ if options.report_empty_directories("migrate", paths) else 0)
 
 
 def _on_standard_output(files: Sequence[tuple[str, str]]) -> bool:
@@ -88,8 +88,6 @@ def _migrated(paths: Sequence[str], to: str) -> Migration:
         migration = migrate_files.run((migrate_files.Input(each.path, each.content, each.manifest()) for each in read), to)
     finally:
         progress.end()
-    if not migration.files:
-        click.echo(f"muster migrate: no {', '.join(files.SUFFIXES)} file in {', '.join(paths)}", err=True)
     return migration
 
 

@@ -62,9 +62,11 @@ def read_cluster_input(
 
     """
     inputs = read_files(paths, progress, strict=strict or bool(further) or cluster is not None)
+    if inputs.files:
+        inputs.problems += empty_directories(paths)
     inputs.skipped += inputs.problems
     known = read_files(further, progress, leave_out=paths, into=cluster)
-    known.problems += [Problem(each, f"has no {', '.join(files.SUFFIXES)} file") for each in further if not files.identities([each])]
+    known.problems += empty_directories(further)
     inputs.stored += known.stored
     completed_input.complete(inputs, known.objects if further or cluster is not None else None, known.problems, gang, strict=strict)
     return inputs
@@ -95,6 +97,11 @@ def read_files(
     for file in named:
         _read(file, inputs, progress, strict=strict)
     return inputs
+
+
+def empty_directories(paths: Iterable[str]) -> list[Problem]:
+    """Return a problem for each of *paths* that is a directory without a file to read."""
+    return [Problem(each, f"has no {', '.join(files.SUFFIXES)} file") for each in files.empty_directories(paths)]
 
 
 def _files(paths: Iterable[str], leave_out: Iterable[str]) -> list[str]:

@@ -82,8 +82,12 @@ def topology(  # noqa: PLR0913 - one parameter an option
         inputs = known or cluster_input.read_files(objects, progress)
         progress.show("reading nodes and pods")
         snapshot = load(inputs.objects, device_topology=device_topology)
+        for each in inputs.stored:
+            each.check()
     finally:
         progress.end()
+    if inputs.files:
+        inputs.problems += cluster_input.empty_directories(objects)
     problems = _unread(inputs, snapshot.problems)
     if not len(snapshot.nodes):
         _report(problems)
