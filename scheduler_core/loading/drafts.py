@@ -16,28 +16,37 @@ from scheduler_core.model.wire import Record
 from validators.model.pod import PodWorkloadRef
 
 
-class Draft(Record, gc=False):
-    """The parts of a pod object that placement keeps."""
+class Traits(Record, gc=False):
+    """The parts of a draft that equal pods share; see the properties of ``Draft``."""
 
-    name: Name
-    form: PodForm
-    labels: Mapping[str, str]
-    node: str
-    nominated: str
     priority: int | None
     class_name: str
     policy: str | None
-    group: str
     reference: PodWorkloadRef | None
-    """Group reference of v1alpha1; None if the pod names a PodGroup."""
     scheduler: str
-    created: str
-    started: str
-    terminating: bool
     preempted: bool
     gates: tuple[str, ...]
     health: Health
-    images: Images = ()
+    images: Images
+    controller: tuple[str, str]
+    containers: Containers
+
+
+class Draft(Record, gc=False):
+    """The parts of a pod object that placement keeps."""
+
+    key: str
+    """``namespace/name``."""
+    namespace: str
+    form: PodForm
+    traits: Traits
+    labels: Mapping[str, str]
+    node: str
+    nominated: str
+    group: str
+    created: str
+    started: str
+    terminating: bool
     claims: tuple[PodClaim, ...] = ()
     """Its persistent volume claims."""
     bound_claims: tuple[BoundClaim, ...] = ()
@@ -50,10 +59,6 @@ class Draft(Record, gc=False):
     """Its inline disks, each with its field."""
     named_volumes: NamedVolumes = NO_NAMED_VOLUMES
     """Its volumes whose names matter."""
-    controller: tuple[str, str] = ("", "")
-    """See PodRecord."""
-    containers: Containers = ()
-    """Extended resources of its containers."""
     entries: tuple[PodEntry, ...] = ()
     """Its entries of ``spec.resourceClaims``."""
     device_claims: tuple[DeviceClaim, ...] = ()
@@ -61,6 +66,66 @@ class Draft(Record, gc=False):
     """See PodRecord."""
     unresolved: PodForm | None = None
     """Its form before the requirements of its claims were added; None if ``form`` is this form."""
+
+    @property
+    def name(self) -> Name:
+        """Return namespace and name."""
+        return self.namespace, self.key[len(self.namespace) + 1 :]
+
+    @property
+    def priority(self) -> int | None:
+        """Return ``spec.priority``."""
+        return self.traits.priority
+
+    @property
+    def class_name(self) -> str:
+        """Return ``spec.priorityClassName``."""
+        return self.traits.class_name
+
+    @property
+    def policy(self) -> str | None:
+        """Return ``spec.preemptionPolicy``."""
+        return self.traits.policy
+
+    @property
+    def reference(self) -> PodWorkloadRef | None:
+        """Return the group reference of v1alpha1; None if the pod names a PodGroup."""
+        return self.traits.reference
+
+    @property
+    def scheduler(self) -> str:
+        """Return the name of its scheduler."""
+        return self.traits.scheduler
+
+    @property
+    def preempted(self) -> bool:
+        """Return whether its conditions say that it is preempted."""
+        return self.traits.preempted
+
+    @property
+    def gates(self) -> tuple[str, ...]:
+        """Return its scheduling gates."""
+        return self.traits.gates
+
+    @property
+    def health(self) -> Health:
+        """Return its health."""
+        return self.traits.health
+
+    @property
+    def images(self) -> Images:
+        """Return its images."""
+        return self.traits.images
+
+    @property
+    def controller(self) -> tuple[str, str]:
+        """Return its controller, see PodRecord."""
+        return self.traits.controller
+
+    @property
+    def containers(self) -> Containers:
+        """Return the extended resources of its containers."""
+        return self.traits.containers
 
     @property
     def uses(self) -> tuple[Hashable, ...]:

@@ -34,12 +34,12 @@ class SharedTexts:
         """Return the name of a node, which all its pods share."""
         return self._nodes.setdefault(name, name)
 
-    def labels(self, labels: Mapping[str, str] | None) -> dict[str, str]:
-        """Return *labels* with shared values."""
+    def labels(self, labels: Mapping[str, str] | None, name: str) -> dict[str, str]:
+        """Return *labels* of the pod *name* with shared values; many pods have a label with their name."""
         if not labels:
             return {}
         share = self._texts.setdefault if len(self._texts) < _MOST_TEXTS else self._texts.get
-        return {key: share(value, value) for key, value in labels.items()}
+        return {key: name if value == name else share(value, value) for key, value in labels.items()}
 
 
 class EqualPods:
@@ -71,8 +71,9 @@ class EqualPods:
         if (equal := self._drafts[self._key]) is None:
             return full_name, None
         draft = copy.copy(equal)
-        draft.name, draft.node, draft.nominated = full_name, self._texts.node(node), nominated
-        draft.labels = self._texts.labels(meta.labels)
+        draft.key, draft.namespace = f"{namespace}/{name}", full_name[0]
+        draft.node, draft.nominated = self._texts.node(node), nominated
+        draft.labels = self._texts.labels(meta.labels, name)
         draft.created, draft.started = shared(meta.creation_timestamp or ""), shared(started or "")
         draft.terminating = meta.deletion_timestamp is not None
         return full_name, draft

@@ -66,8 +66,11 @@ def load_gathered(
     table = _node_table(nodes, drafts, volumes, devices, problems)
     table.score_resources(profiles.scored_resources)
     _report_levels(table, devices, tuple(device_topology), groups, problems)
+    # The records take the memory of the nodes.
+    known_nodes = [*map(_known, nodes.values())]
+    nodes.clear()
     records = Records(table, priorities, problems, profiles)
-    pods = tuple(records.record(draft) for draft in drafts)
+    pods = tuple(records.record_all(drafts))
     problems += label_case.problems(table, groups, pods)
     problems += label_suggestions.problems(table, groups, pods)
     selectors = read_selectors(kinds, problems)
@@ -81,7 +84,7 @@ def load_gathered(
         priorities=group_priorities(groups, priorities),
         desired=generated.desired,
         budgets=read_budgets(kinds["PodDisruptionBudget"], problems),
-        known=KnownObjects((*groups, *workloads.good, *classes.good, *map(_known, nodes.values()), *unusable), complete=False),
+        known=KnownObjects((*groups, *workloads.good, *classes.good, *known_nodes, *unusable), complete=False),
         problems=_in_order(problems),
         volumes=volumes,
         selectors=selectors,

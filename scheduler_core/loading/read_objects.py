@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, overload
 
 from scheduler_core.loading import object_errors
 from scheduler_core.loading.gather import Name, label, left_out, written_name
@@ -17,6 +17,7 @@ from scheduler_core.model.problem import Problem
 from validators.model.objects import CLUSTER_SCOPED
 
 T = TypeVar("T")
+K = TypeVar("K", Name, str)
 M = TypeVar("M", bound=wire.Wire)
 
 SEVERAL = "is defined several times with different content; the one that sorts first as JSON is used"
@@ -73,31 +74,44 @@ class NamedMeta(Protocol):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Each(Generic[T]):
+class Each(Generic[K, T]):
     """Usable objects of one kind by name, and the names of the unusable ones."""
 
-    good: Mapping[Name, T]
-    unusable: tuple[Name, ...]
+    good: Mapping[K, T]
+    unusable: tuple[K, ...]
 
 
-def one_each(objects: Objects, read: Callable[[GatheredObjects], tuple[Name, T]], problems: list[Problem]) -> Each[T]:
-    """Return the result of *read*, which may raise Unusable, for each object; all are of one kind.
+def _same(name: Name) -> Name:
+    return name
+
+
+@overload
+def one_each(objects: Objects, read: Callable[[GatheredObjects], tuple[Name, T]], problems: list[Problem]) -> Each[Name, T]: ...
+@overload
+def one_each(
+    objects: Objects, read: Callable[[GatheredObjects], tuple[Name, T]], problems: list[Problem], key: Callable[[Name], str]
+) -> Each[str, T]: ...
+def one_each(
+    objects: Objects, read: Callable[[GatheredObjects], tuple[Name, T]], problems: list[Problem], key: Callable[[Name], Any] = _same
+) -> Each[Any, T]:
+    """Return the result of *read*, which may raise Unusable, for each object, by the *key* of its name; all are of one kind.
 
     Of several objects of one name, the one that sorts first as JSON is used; different objects of one name are a problem.
     """
-    good: dict[Name, T] = {}
-    failed: dict[Name, Unusable] = {}
+    good: dict[Any, T] = {}
+    failed: dict[Any, Unusable] = {}
     # A list is much smaller than a dictionary, which is needed only for names that occur twice.
-    names: list[Name | None] = []
-    places: dict[Name | None, int] = {}
-    ambiguous: set[Name] = set()
+    names: list[Any] = []
+    places: dict[Any, int] = {}
+    ambiguous: set[Any] = set()
     for place, each in enumerate(objects):
         try:
-            name, value = attempt(each, read)
+            full_name, value = attempt(each, read)
         except Unusable as error:
             problems.append(Problem(each.kind, left_out(each.kind, str(error))))
             names.append(None)
             continue
+        name = key(full_name)
         names.append(name)
         if name in good or name in failed:
             places = places or {other: number for number, other in enumerate(names[:-1])}
@@ -115,9 +129,13 @@ def one_each(objects: Objects, read: Callable[[GatheredObjects], tuple[Name, T]]
         else:
             good[name] = value
     kind = objects[0].kind if objects else ""
-    problems += [Problem(label(kind, name), SEVERAL) for name in ambiguous]
-    problems += [Problem(label(kind, name), left_out(kind, str(why))) for name, why in failed.items()]
+    problems += [Problem(_label(kind, name), SEVERAL) for name in ambiguous]
+    problems += [Problem(_label(kind, name), left_out(kind, str(why))) for name, why in failed.items()]
     return Each(good, tuple(sorted(failed)))
+
+
+def _label(kind: str, name: Name | str) -> str:
+    return label(kind, name if isinstance(name, tuple) else ("", name))
 
 
 def attempt(gathered: GatheredObjects, read: Callable[[GatheredObjects], tuple[Name, T]]) -> tuple[Name, T | Unusable]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Mapping
 
-from scheduler_core.loading.drafts import Draft
+from scheduler_core.loading.container_requests import Containers
+from scheduler_core.loading.drafts import Draft, Traits
 from scheduler_core.loading.equal_pods import EqualPods, SharedTexts
 from scheduler_core.loading.gather import Name, label, left_out
 from scheduler_core.loading.gathered import GatheredObjects, Objects, Unusable
 from scheduler_core.loading.inline_disks import disks_of
 from scheduler_core.loading.pod_forms import (
     FormVolumes,
+    Images,
     PodForm,
     PodForms,
     claims_of,
@@ -36,13 +39,12 @@ _ENDED = frozenset({"Succeeded", "Failed"})
 def read_pods(objects: Objects, nodes: Mapping[str, object], volumes: VolumeObjects, problems: list[Problem]) -> tuple[list[Draft], Reader]:
     """Return the usable pods that have not finished, sorted by name, and their reader; the node of a bound pod must exist."""
     reader = Reader()
-    drafts = one_each(objects, reader.read_pod, problems).good
-    shared = _shared_claims(drafts.values())
+    drafts = [*filter(None, one_each(objects, reader.read_pod, problems, "/".join).good.values())]
+    drafts.sort(key=operator.attrgetter("key"))
+    shared = _shared_claims(drafts)
     usable = []
-    for name in sorted(drafts, key="/".join):
-        if (draft := drafts[name]) is None:
-            continue
-        draft = reader.find_volumes(draft, volumes)
+    for each in drafts:
+        draft = reader.find_volumes(each, volumes)
         if draft.node and draft.node not in nodes:
             problems.append(unknown_node(draft))
         else:
@@ -51,9 +53,9 @@ def read_pods(objects: Objects, nodes: Mapping[str, object], volumes: VolumeObje
     return [reader.resolve_claims(draft, volumes, shared) for draft in usable], reader
 
 
-def _shared_claims(drafts: Iterable[Draft | None]) -> frozenset[Name]:
+def _shared_claims(drafts: Iterable[Draft]) -> frozenset[Name]:
     """Return the claims that pods without a node use more than once."""
-    uses = Counter((each.name[0], claim.name) for each in drafts if each is not None and not each.node for claim in each.claims)
+    uses = Counter((each.name[0], claim.name) for each in drafts if not each.node for claim in each.claims)
     return frozenset(name for name, count in uses.items() if count > 1)
 
 
@@ -105,29 +107,36 @@ class Reader:
         meta, spec, status = pod.metadata, pod.spec, pod.status
         group = self.group(pod)
         return Draft(
-            name=name,
+            key="/".join(name),
+            namespace=name[0],
             form=form,
-            labels=self.texts.labels(meta.labels),
+            traits=self._traits(pod, group, images, containers),
+            labels=self.texts.labels(meta.labels, name[1]),
             node=self.texts.node(spec.node_name),
             nominated=status.nominated_node_name,
-            priority=spec.priority,
-            class_name=self.texts.shared(spec.priority_class_name),
-            policy=spec.preemption_policy,
             group=self.texts.shared(group),
-            reference=None if group else spec.workload_ref,
-            scheduler=self.texts.shared(spec.scheduler_name or DEFAULT_SCHEDULER),
             created=self.texts.shared(meta.creation_timestamp or ""),
             started=self.texts.shared(status.start_time or ""),
             terminating=meta.deletion_timestamp is not None,
+            claims=claims,
+            disks=disks,
+            entries=entries_of(pod) if spec.resource_claims else (),
+        )
+
+    def _traits(self, pod: wire.Pod, group: str, images: Images, containers: Containers) -> Traits:
+        spec, status = pod.spec, pod.status
+        return Traits(
+            priority=spec.priority,
+            class_name=self.texts.shared(spec.priority_class_name),
+            policy=spec.preemption_policy,
+            reference=None if group else spec.workload_ref,
+            scheduler=self.texts.shared(spec.scheduler_name or DEFAULT_SCHEDULER),
             preempted=any(map(_is_preemption, status.conditions or ())),
             gates=tuple(each.name for each in spec.scheduling_gates or ()),
             health=_health(status),
             images=images,
-            claims=claims,
-            controller=_controller(meta.owner_references),
-            disks=disks,
+            controller=_controller(pod.metadata.owner_references),
             containers=containers,
-            entries=entries_of(pod) if spec.resource_claims else (),
         )
 
     def find_volumes(self, draft: Draft, volumes: VolumeObjects) -> Draft:
@@ -139,7 +148,7 @@ class Reader:
         found = tuple(sorted({*_csi_volumes(volumes, draft.name[0], draft.claims), *inline}))
         if (found, single_pod) != (draft.csi_volumes, draft.single_pod):
             draft = replaced(draft, csi_volumes=found, single_pod=single_pod)
-        volumes.users.add("/".join(draft.name), draft.node, draft.uses)
+        volumes.users.add(draft.key, draft.node, draft.uses)
         return draft
 
     def resolve_claims(self, draft: Draft, volumes: VolumeObjects, shared: Container[Name] = ()) -> Draft:
@@ -150,7 +159,7 @@ class Reader:
         if not draft.claims and not draft.disks:
             return draft
         attach = volumes.attach or AttachLimits()
-        counted = attach.of_pod("/".join(draft.name), draft.node, draft.csi_volumes, volumes.users)
+        counted = attach.of_pod(draft.key, draft.node, draft.csi_volumes, volumes.users)
         named = volumes.users.named(draft.name, counted.shared, draft.single_pod, [disk for _, disk in draft.disks])
         unresolved = draft.unresolved or draft.form
         resolved = PodVolumes((), frozenset(), ()) if draft.node else volumes.of_pod(draft.name, draft.claims, shared)

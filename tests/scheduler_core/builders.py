@@ -204,7 +204,6 @@ def record(name: str, what: PodShape, *, node: int = -1, nominated: int = -1, pr
     return PodRecord(
         key=f"default/{name}",
         namespace="default",
-        name=name,
         shape=what,
         labels={},
         priority=priority,

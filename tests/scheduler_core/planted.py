@@ -61,7 +61,6 @@ def pod(
     return PodRecord(
         key=f"{namespace}/{name}",
         namespace=namespace,
-        name=name,
         shape=SHAPE,
         labels={},
         priority=priority,

@@ -74,7 +74,9 @@ def complete(
     rest = Rest(cluster.kinds)
     kept: set[Name] = set()
 
-    def is_replaced(gathered: GatheredObjects) -> bool:
+    def is_replaced(stored: GatheredObjects) -> bool:
+        # Read once: a cluster has a great many objects.
+        gathered = GatheredObjects(stored.kind, stored.api_version, stored.text)
         name = _name(gathered)
         if name in own_names and Name(*name) in expansion.origins and owners.has_other_owner(gathered):
             kept.add(Name(*name))
@@ -82,7 +84,7 @@ def complete(
         if name not in own_names and owners.owner(gathered) is None:
             return False
         if gathered.kind == "Pod":
-            rest.replaced.append(gathered)
+            rest.replaced.append(stored)
         return True
 
     remaining = [each for listed in cluster.kinds.values() for each in listed.given(is_replaced)]

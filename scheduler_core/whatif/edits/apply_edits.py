@@ -167,29 +167,7 @@ def _with_nodes(snapshot: ClusterSnapshot, objects: Objects) -> ClusterSnapshot:
 def _renumbered(pod: PodRecord, new_index: Sequence[int]) -> PodRecord:
     node = new_index[pod.node] if pod.node >= 0 else -1
     nominated = new_index[pod.nominated] if pod.nominated >= 0 else -1
-    if (node, nominated) == (pod.node, pod.nominated):
-        return pod
-    # Field by field: there are many pods, and replacing by name takes four times as long.
-    identity, scheduling = (pod.key, pod.namespace, pod.name, pod.shape, pod.labels, pod.priority), (pod.group, pod.scheduler, pod.preempts)
-    return PodRecord(
-        *identity,
-        node,
-        *scheduling,
-        pod.created,
-        pod.started,
-        pod.terminating,
-        pod.gates,
-        nominated,
-        pod.preempted,
-        pod.health,
-        pod.bound_claims,
-        pod.delayed_claims,
-        pod.picked,
-        pod.named_volumes,
-        pod.device_claims,
-        pod.held,
-        pod.controller,
-    )
+    return pod if (node, nominated) == (pod.node, pod.nominated) else replaced(pod, node=node, nominated=nominated)
 
 
 def _joined(nodes: NodeTable, more: NodeTable) -> tuple[NodeTable, list[int]]:

@@ -41,7 +41,7 @@ def shape(milli: int = 1000, memory: int = GI) -> PodShape:
 def pods(prefix: str, shapes: Sequence[PodShape], node: int = -1, priority: int = 0) -> tuple[PodRecord, ...]:
     """Return pods of these shapes, in this order."""
     return tuple(
-        PodRecord(f"d/{prefix}-{number}", "d", f"{prefix}-{number}", each, {}, priority, node, prefix, "s", True, "", "", False, (), -1)
+        PodRecord(f"d/{prefix}-{number}", "d", each, {}, priority, node, prefix, "s", True, "", "", False, (), -1)
         for number, each in enumerate(shapes)
     )
 

@@ -64,7 +64,6 @@ def pod(
     return PodRecord(
         key=f"{namespace}/{name}",
         namespace=namespace,
-        name=name,
         shape=what,
         labels=labels,
         priority=0,

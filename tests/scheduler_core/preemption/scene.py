@@ -60,7 +60,6 @@ def pod(
     record = PodRecord(
         key=f"{namespace}/{name}",
         namespace=namespace,
-        name=name,
         shape=shape(cpu, memory, ports),
         labels=labels or {},
         priority=priority,
