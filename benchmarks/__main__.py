@@ -15,6 +15,7 @@ BENCHMARKS = (
     "bench_memory",
     "bench_placement",
     "bench_load",
+    "bench_fit",
     "bench_devices",
     "bench_search",
     "bench_compile",

@@ -24,10 +24,13 @@ def render(answer: Answer, kinship: Kinship, *, colour: bool = False, every: boo
     """Return the report; with *every*, nothing is omitted and each pod is listed with its node."""
     page = Page(kinship, Paint(colour), every)
     lines: list[str] = []
-    for number, decisions in enumerate(answer.cycles()):
-        if number:
-            lines += [page.paint.bold("After the evictions:"), ""]
+    before: Sequence[Decision] = ()
+    for decisions in answer.cycles():
+        if before:
+            evicted = any(each.victims for each in before)
+            lines += [page.paint.bold("After the evictions:" if evicted else "In the next cycle:"), ""]
         lines += _cycle(decisions, page)
+        before = decisions
     lines += _rootless(answer, page)
     lines += fragmentation_lines(answer.fragments or (), page.paint)
     lines += _listed("Notes:", answer.notes, page)

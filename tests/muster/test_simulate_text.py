@@ -131,6 +131,15 @@ def test_the_cycle_after_an_eviction_is_separate():
     ]
 
 
+def test_the_cycle_for_the_pods_that_are_left_is_no_eviction():
+    first = Decision(leaf("web"), Status.SUCCESS, assignments={"default/web-0": "n1"}, groups=(told(leaf("web")),))
+    second = Decision(leaf("web"), Status.SUCCESS, assignments={"default/web-1": "n2"}, groups=(told(leaf("web")),))
+
+    lines = shown(first, second)
+    assert "In the next cycle:" in lines
+    assert "After the evictions:" not in lines
+
+
 def test_a_message_is_reported_once_in_a_tree():
     message = "minGroupCount (2) cannot be satisfied: 0 scheduled, 1 remaining"
     groups = (
