@@ -13,7 +13,7 @@ from muster.commands.simulate.own_objects import Own
 from muster.commands.simulate.pod_owners import PodOwners
 from muster.commands.simulate.stored_objects import OpenFile
 from muster.commands.simulate.what_if import whole_name
-from scheduler_core.loading.gather import gather
+from scheduler_core.loading.gather import gather, written_name
 from scheduler_core.loading.gathered import GatheredObjects, Given
 from scheduler_core.model.decision import Name
 from scheduler_core.model.problem import Problem
@@ -73,10 +73,14 @@ def complete(
     owners = PodOwners(expansion.controllers, cluster.kinds)
     rest = Rest(cluster.kinds)
     kept: set[Name] = set()
+    names = {name for _, _, name in own_names}
 
     def is_replaced(stored: GatheredObjects) -> bool:
-        # Read once: a cluster has a great many objects.
-        gathered = GatheredObjects(stored.kind, stored.api_version, stored.text)
+        # Read once, and most are excluded by their text: a cluster has a great many objects.
+        text = stored.text
+        if written_name(text)[1] not in names and not owners.mentions(text):
+            return False
+        gathered = GatheredObjects(stored.kind, stored.api_version, text)
         name = _name(gathered)
         if name in own_names and Name(*name) in expansion.origins and owners.has_other_owner(gathered):
             kept.add(Name(*name))

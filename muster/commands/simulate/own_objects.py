@@ -56,7 +56,8 @@ def restricted(answer: Answer, snapshot: ClusterSnapshot, own: Own) -> Answer:
     mine = roots(answer.decisions, own)
     decisions = tuple(each for each in answer.decisions if each.root in mine)
     decided = {pod for each in decisions for pod in each.pending}
-    groups = {pod.key: Name("PodGroup", pod.namespace, pod.group) for pod in snapshot.pods}
+    pending = {pod for pod, _ in answer.pending}
+    groups = {pod.key: Name("PodGroup", pod.namespace, pod.group) for pod in snapshot.pods if pod.key in pending}
     return dataclasses.replace(
         answer,
         decisions=decisions,

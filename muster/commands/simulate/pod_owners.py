@@ -92,10 +92,13 @@ class PodOwners:
             if self._workloads and (owner := self._by_workload(each)) is not None:
                 self._pod_groups[_namespace(each), _name(each)] = owner
 
+    def mentions(self, text: wire.Text) -> bool:
+        """Return whether the name of a controller, or of its group, is in *text*: otherwise it owns no object with that text."""
+        return self._marks is not None and self._marks.search(text) is not None
+
     def owner(self, gathered: GatheredObjects) -> Controller | None:
         """Return the controller to which an object belongs; None if it belongs to none of them."""
-        # The name of the controller, or of its group, is in the object.
-        if self._marks is None or not self._marks.search(gathered.text):
+        if not self.mentions(gathered.text):
             return None
         if gathered.kind == "Pod":
             return self._of_pod(gathered)
