@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from muster import extras
-from muster.commands.progress import Progress
 
 if TYPE_CHECKING:
     from validators.lint.documents import Document, Manifest
@@ -68,6 +67,7 @@ def read(kubeconfig: str | None, context: str | None) -> Live:
 
     """
     extras.require("cluster")
+    from muster.commands.progress import Progress
     from muster.commands.snapshot import live_cluster
     from validators.model.objects import KINDS
     from validators.versions import served

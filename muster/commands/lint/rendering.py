@@ -5,9 +5,6 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
-import shutil
-import subprocess
-import threading
 from collections.abc import Iterator, Sequence
 from typing import IO, TYPE_CHECKING
 
@@ -56,6 +53,8 @@ def tools(*, helm: bool, kustomize: bool) -> Tools:
 
 
 def _command(*candidates: tuple[str, ...], option: str) -> tuple[str, ...]:
+    import shutil  # as below
+
     for program, *arguments in candidates:
         if path := shutil.which(program):
             return (os.path.abspath(path), *arguments)  # noqa: PTH100 - links stay as written
@@ -118,6 +117,9 @@ def _output(command: Sequence[str]) -> bytes:
         RenderError: the program failed.
 
     """
+    import subprocess  # imported on demand: start-up must be fast
+    import threading
+
     environment = os.environ | dict.fromkeys(_PROXIES, _NOWHERE) | {"NO_PROXY": "", "no_proxy": "", "KUBECONFIG": os.devnull}
     environment |= {"PATH": "", "GIT_ALLOW_PROTOCOL": "none"}
     program = os.path.basename(command[0])  # noqa: PTH119 - as above
