@@ -113,7 +113,6 @@ def linted(
     from validators.lint import files, lint_files
 
     before = None if against is None else old_objects.before(against, inputs.paths)
-
     context = click.get_current_context()
     command, progress = context.command_path, Progress(str(context.info_name))
     context.call_on_close(progress.end)
@@ -125,14 +124,8 @@ def linted(
     listed = live.listed if live else frozenset[str]()
     if not manifests and not rendered and inputs.paths:
         click.echo(f"{command}: no {', '.join(files.SUFFIXES)} file in {', '.join(inputs.paths)}", err=True)
-    report = lint_files.run(
-        manifests,
-        [*known, *(_readable(each) for part in rendered for each in part)],
-        settings=settings,
-        before=before,
-        listed=listed,
-        watch=validating(progress),
-    )
+    others = [*known, *(_readable(each) for part in rendered for each in part)]
+    report = lint_files.run(manifests, others, settings=settings, before=before, listed=listed, watch=validating(progress))
     progress.end()
     if rendered:
         others = [_readable(each) for each in (*known, *manifests)]

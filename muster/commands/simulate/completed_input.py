@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from muster.commands.simulate import controllers
 from muster.commands.simulate.admission.path import Rest, admit_path, queue_notes
@@ -70,32 +70,52 @@ def complete(
     inputs.unread += [*known_problems, *cluster.problems]
     inputs.problems += inputs.unread
     inputs.notes += queue_notes(cluster.others)
-    owners = PodOwners(expansion.controllers, cluster.kinds)
-    rest = Rest(cluster.kinds)
-    kept: set[Name] = set()
     names = {name for _, _, name in own_names}
+    replaced = _Replaced(own_names, expansion, PodOwners(expansion.controllers, cluster.kinds), Rest(cluster.kinds), names=names)
+    remaining = [each for listed in cluster.kinds.values() for each in listed.given(replaced.add)]
+    expansion.rename(replaced.kept)
+    inputs.own = Own.from_names(_names(inputs.objects), path_problems, expansion.origins)
+    _admit(inputs, expansion, replaced.rest, strict=strict)
+    inputs.objects += remaining
 
-    def is_replaced(stored: GatheredObjects) -> bool:
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Replaced:
+    """Objects of the cluster that those of PATH replace.
+
+    Attributes:
+        own_names: objects of PATH.
+        expansion: what their controllers create.
+        owners: owners of the cluster's pods.
+        rest: the rest of the cluster; the replaced pods are added to it.
+        kept: names of objects of the cluster that other controllers own, and that are kept for that.
+        names: names of the objects of PATH, without kind and namespace.
+
+    """
+
+    own_names: Collection[tuple[str, str, str]]
+    expansion: Expansion
+    owners: PodOwners
+    rest: Rest
+    kept: set[Name] = dataclasses.field(default_factory=set)
+    names: Collection[str] = ()
+
+    def add(self, stored: GatheredObjects) -> bool:
+        """Return whether *stored* is replaced; a pod is added to ``rest``."""
         # Read once, and most are excluded by their text: a cluster has a great many objects.
         text = stored.text
-        if written_name(text)[1] not in names and not owners.mentions(text):
+        if written_name(text)[1] not in self.names and not self.owners.mentions(text):
             return False
         gathered = GatheredObjects(stored.kind, stored.api_version, text)
         name = _name(gathered)
-        if name in own_names and Name(*name) in expansion.origins and owners.has_other_owner(gathered):
-            kept.add(Name(*name))
+        if name in self.own_names and Name(*name) in self.expansion.origins and self.owners.has_other_owner(gathered):
+            self.kept.add(Name(*name))
             return False
-        if name not in own_names and owners.owner(gathered) is None:
+        if name not in self.own_names and self.owners.owner(gathered) is None:
             return False
         if gathered.kind == "Pod":
-            rest.replaced.append(stored)
+            self.rest.replaced.append(stored)
         return True
-
-    remaining = [each for listed in cluster.kinds.values() for each in listed.given(is_replaced)]
-    expansion.rename(kept)
-    inputs.own = Own.from_names(_names(inputs.objects), path_problems, expansion.origins)
-    _admit(inputs, expansion, rest, strict=strict)
-    inputs.objects += remaining
 
 
 def _admit(inputs: ClusterInput, expansion: Expansion, rest: Rest, *, strict: bool) -> None:
