@@ -1,4 +1,4 @@
-"""Programs written in Go that judge our files, each built once from its module: ``find(name)``.
+"""Programs written in Go that judge our files, each built once from its module: ``find(name)``; and the CRDs of other projects.
 
 A tool is a folder of ``tests/cluster/assets`` with a ``go.mod`` that names it as ``tool``, and a ``go.sum`` with the checksums of all that it is
 built of.  ``python -m tests.cluster.go_tools`` builds all of them, if Go is installed; it needs no installed package.
@@ -7,14 +7,26 @@ built of.  ``python -m tests.cluster.go_tools`` builds all of them, if Go is ins
 from __future__ import annotations
 
 import hashlib
+import json
+import os
 import re
 import shutil
+import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from tests.cluster import programs
 
 NAMES = ("helm", "kubeconform")
+CRDS = {
+    "github.com/cert-manager/cert-manager": ("deploy/crds/cert-manager.io_certificates.yaml", "deploy/crds/cert-manager.io_issuers.yaml"),
+    "github.com/prometheus-operator/prometheus-operator": (
+        "example/prometheus-operator-crd/monitoring.coreos.com_podmonitors.yaml",
+        "example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml",
+    ),
+}
+"""CustomResourceDefinitions of the kinds of which our manifests have objects, by module."""
 
 
 def find(name: str) -> Path:
@@ -40,6 +52,50 @@ def build(name: str) -> Path:
     return target
 
 
+def find_crds() -> Path:
+    """Return the folder with the files of CRDS, copied before.
+
+    Raises:
+        MissingError: they were not copied.
+
+    """
+    if (folder := _target("crds")).exists():
+        return folder
+    raise programs.MissingError("`make cluster-assets` downloads the CRDs of cert-manager and the Prometheus operator (it needs Go)")
+
+
+def build_crds() -> Path:
+    """Copy the files of CRDS from their modules into the cache unless they exist; return the folder.
+
+    Raises:
+        MissingError: Go is not installed, or the modules cannot be downloaded.
+
+    """
+    target = _target("crds")
+    if not target.exists():
+        programs.build_once(target, _copy_crds)
+    return target
+
+
+def _copy_crds(folder: Path) -> None:
+    folder.mkdir()
+    command = ["go", "mod", "download", "-json", *CRDS]
+    done = subprocess.run(command, cwd=_module("crds"), env={**os.environ, "GOFLAGS": ""}, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        raise programs.MissingError(f"go mod download in {_module('crds')} failed with exit status {done.returncode}")
+    for module in _documents(done.stdout):
+        for name in CRDS[module["Path"]]:
+            shutil.copyfile(Path(module["Dir"]) / name, folder / Path(name).name)
+
+
+def _documents(text: str) -> Iterator[dict[str, str]]:
+    """Yield the JSON documents of *text*, which follow each other."""
+    decoder, at = json.JSONDecoder(), 0
+    while text[at:].strip():
+        document, at = decoder.raw_decode(text, len(text) - len(text[at:].lstrip()))
+        yield document
+
+
 def _module(name: str) -> Path:
     return programs.MODULE / name
 
@@ -57,10 +113,12 @@ def _target(name: str) -> Path:
 
 
 def main() -> int:
-    """Build all tools, if Go is installed; 2 if one cannot be built."""
+    """Build all tools and copy the CRDs, if Go is installed; 2 if that fails."""
     try:
-        for name in NAMES if shutil.which("go") else ():
-            build(name)
+        if shutil.which("go"):
+            for name in NAMES:
+                build(name)
+            build_crds()
     except programs.MissingError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

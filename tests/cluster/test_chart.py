@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import subprocess
 
 import pytest
 
@@ -15,6 +16,13 @@ from tests.deploy import rendered
 
 OWN_KINDS = "webhooks.pods=true", "sidecar.enabled=true", rendered.ALL_MODES, "networkPolicy.enabled=true"
 """Values with which the chart has all its objects of Kubernetes' own kinds."""
+EVERYTHING = (*OWN_KINDS, "certificate.source=cert-manager", "prometheus.monitors=true", "prometheus.alerts=true")
+EXTRA_KINDS = (
+    "certificates.cert-manager.io",
+    "issuers.cert-manager.io",
+    "podmonitors.monitoring.coreos.com",
+    "prometheusrules.monitoring.coreos.com",
+)
 SYSTEM = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
 
 
@@ -75,3 +83,61 @@ def _is_accepted(api, namespace):
     except ApiError:
         return False
     return True
+
+
+@pytest.fixture(scope="module")
+def crds(plane):
+    """The kinds of cert-manager and of the Prometheus operator on the API server, in their published form."""
+    folder = str(available(go_tools.find_crds))
+    plane.kubectl("create", "-f", folder, check=True)
+    plane.kubectl("wait", "--for=condition=Established", "--timeout=60s", *(f"crd/{name}" for name in EXTRA_KINDS), check=True)
+    yield
+    plane.kubectl("delete", "-f", folder, check=True)
+
+
+def test_all_objects_of_the_chart_are_accepted_with_strict_validation(plane, crds):
+    done = rendered.template(*(part for each in EVERYTHING for part in ("--set", each)))
+
+    applied = plane.kubectl("apply", "--dry-run=server", "--validate=strict", "-f", "-", stdin=done.stdout, check=True)
+
+    assert done.stdout.count("\nkind: ") == applied.stdout.count("(server dry run)")
+    assert {"certificate", "podmonitor", "prometheusrule"} <= {line.partition(".")[0] for line in applied.stdout.splitlines()}
+
+
+def test_kubeconform_is_content_with_every_manifest(plane, crds, tmp_path):
+    """Offline, as in a pipeline of a user; the schemas are those of the API server, and a field that they do not have is an error."""
+    write_schemas(plane.kubectl("get", "--raw", "/openapi/v2", check=True).stdout, tmp_path)
+    location = f"{tmp_path}/{{{{.ResourceKind}}}}_{{{{.Group}}}}_{{{{.ResourceAPIVersion}}}}.json"
+    command = [available(lambda: go_tools.find("kubeconform")), "-strict", "-summary", "-schema-location", location]
+    skipped = ("kustomization.yaml", "values.yaml", "Chart.yaml")
+    files = [path for path in rendered.DEPLOY.rglob("*.yaml") if path.name not in skipped and "templates" not in path.parts]
+    every = rendered.template(*(part for each in EVERYTHING for part in ("--set", each))).stdout
+    (tmp_path / "chart.yaml").write_text(every, encoding="utf-8")
+
+    done = subprocess.run([*command, *map(str, files), str(tmp_path / "chart.yaml")], capture_output=True, text=True, check=False)
+    assert 0 == done.returncode, done.stdout
+    assert "Skipped: 0" in done.stdout
+
+    (tmp_path / "bad.yaml").write_text(every.replace("failurePolicy: Fail", "failurePolicie: Fail"), encoding="utf-8")
+    bad = subprocess.run([*command, str(tmp_path / "bad.yaml")], capture_output=True, text=True, check=False)
+    assert "failurePolicie" in bad.stdout
+
+
+def write_schemas(openapi, folder):
+    """Write a JSON Schema for each kind of an OpenAPI document, named KIND_GROUP_VERSION.json."""
+    definitions = json.loads(openapi)["definitions"]
+    for each in definitions.values():
+        if "properties" in each:
+            each.setdefault("additionalProperties", False)
+        for name, value in each.get("properties", {}).items():
+            if value.get("format") == "int-or-string":
+                each["properties"][name] = {"type": ["integer", "string"]}
+    for name in [name for name, each in definitions.items() if each.get("format") == "int-or-string"]:
+        definitions[name] = {"type": ["integer", "string"]}
+    (folder / "definitions.json").write_text(json.dumps({"definitions": definitions}), encoding="utf-8")
+    for name, each in definitions.items():
+        for kind in each.get("x-kubernetes-group-version-kind", ()):
+            schema = {"$ref": f"file://{folder}/definitions.json#/definitions/{name}"}
+            # kubeconform names the core group by its version.
+            path = folder / f"{kind['kind'].lower()}_{kind['group'] or kind['version']}_{kind['version']}.json"
+            path.write_text(json.dumps(schema), encoding="utf-8")
