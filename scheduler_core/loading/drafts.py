@@ -47,6 +47,8 @@ class Draft(Record, gc=False):
     created: str
     started: str
     terminating: bool
+    uid: str = ""
+    """Its uid, if it requests extended resources that devices can provide."""
     claims: tuple[PodClaim, ...] = ()
     """Its persistent volume claims."""
     bound_claims: tuple[BoundClaim, ...] = ()

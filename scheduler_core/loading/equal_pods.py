@@ -76,6 +76,7 @@ class EqualPods:
         draft.labels = self._texts.labels(meta.labels, name)
         draft.created, draft.started = shared(meta.creation_timestamp or ""), shared(started or "")
         draft.terminating = meta.deletion_timestamp is not None
+        draft.uid = meta.uid if draft.containers else ""
         return full_name, draft
 
     def remember(self, draft: Draft | None) -> None:

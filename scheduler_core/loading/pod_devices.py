@@ -100,10 +100,13 @@ class PodDevices:
             yield _Claim(-1, DeviceClaim(f"{draft.name[0]}:{label}", label, is_extended=True), label, None, draft=draft)
 
     def _need_of_extended(self, draft: Draft) -> DeviceNeed:
-        if (allocated := self._objects.extended.get(draft.name)) is not None:
-            return DeviceNeed("spec.containers", allocated=allocated)
+        claims = self._objects.extended.get(draft.name, {})
+        # A claim of a deleted pod of the same name is not its own; a pod or owner in a file can lack the uid.
+        own = [allocated for uid, allocated in claims.items() if not uid or draft.uid in ("", uid)]
+        if len(own) == 1 and own[0] is not None:
+            return DeviceNeed("spec.containers", allocated=own[0])
         # kube-scheduler deletes a claim of an earlier attempt first.
-        refusal = "cannot schedule extended resource claim" if draft.name in self._objects.extended else ""
+        refusal = "cannot schedule extended resource claim" if own else ""
         return DeviceNeed("spec.containers", extended=self._extended.find(draft.containers), refusal=refusal)
 
     def _need(self, claim: _Claim, shared: Container[str]) -> DeviceNeed:

@@ -53,6 +53,10 @@ def read_devices(kinds: Mapping[str, Objects], problems: list[Problem]) -> Devic
 
     claims = one_each(kinds["ResourceClaim"], read_known, problems).good
     templates = one_each(kinds["ResourceClaimTemplate"], read_template, problems).good
+    extended: dict[Name, dict[str, Allocation | None]] = {}
+    for name, each in claims.items():
+        if (pod := extended_owner(name[0], each)) is not None:
+            extended.setdefault(pod, {})[each.owner_uid] = None
     tainting = tuple(each for _, each in sorted(rules.items()))
     published = (published_slice(name, each, tainting) for (_, name), each in sorted(slices.items()))
     return DeviceObjects(
@@ -61,7 +65,7 @@ def read_devices(kinds: Mapping[str, Objects], problems: list[Problem]) -> Devic
         claims=claims,
         templates=templates,
         allocated={"/".join(name): each.allocation for name, each in claims.items() if each.allocation is not None},
-        extended={pod: None for name, each in claims.items() if (pod := extended_owner(name[0], each)) is not None},
+        extended=extended,
     )
 
 
@@ -80,6 +84,7 @@ def known_claim(claim: ResourceClaim, spec: ClaimSpec | str) -> KnownClaim:
         allocation=None if status.allocation is None else _allocation(status.allocation, waits=not ready),
         deleting=metadata.deletion_timestamp is not None,
         owner=("", "") if controller is None else (controller.kind, controller.name),
+        owner_uid="" if controller is None else controller.uid,
         failed=failed,
         timed=status.allocation is None or status.allocation.allocation_timestamp is not None,
         extended=metadata.annotations.extended_resource_claim == "true",

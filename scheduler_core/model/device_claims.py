@@ -87,6 +87,7 @@ class KnownClaim:
     Attributes:
         spec: its specification, or the reason why no pod can use it.
         owner: kind and name of its controller.
+        owner_uid: uid of its controller.
         failed: True if the binding of its devices failed.
         consumers: resource and name of the pods and PodGroups that it is reserved for.
 
@@ -96,6 +97,7 @@ class KnownClaim:
     allocation: Allocation | None = None
     deleting: bool = False
     owner: tuple[str, str] = ("", "")
+    owner_uid: str = ""
     failed: bool = False
     timed: bool = True
     """True if the allocation has a timestamp."""
@@ -149,8 +151,8 @@ class DeviceObjects:
         templates: specifications, or the reason why no pod can use them, by namespace and name.
         allocated: allocations of the claims, by key.
         resources: device class and its selectors, by extended resource.
-        extended: pods with a claim that an earlier attempt created for their extended resources, by namespace and name; with its
-            allocation, or None if kube-scheduler deletes it first.
+        extended: pods with a claim that an earlier attempt created for their extended resources, by namespace and name; by uid with the
+            allocation of the claim, or None if kube-scheduler deletes it first.
         usage: use of devices by ``allocated``, if it is kept.
 
     """
@@ -160,7 +162,7 @@ class DeviceObjects:
     templates: Mapping[ClaimName, ClaimSpec | str] = dataclasses.field(default_factory=dict)
     allocated: Mapping[str, Allocation] = dataclasses.field(default_factory=dict)
     resources: Mapping[str, tuple[str, tuple[str, ...]]] = dataclasses.field(default_factory=dict)
-    extended: Mapping[ClaimName, Allocation | None] = dataclasses.field(default_factory=dict)
+    extended: Mapping[ClaimName, Mapping[str, Allocation | None]] = dataclasses.field(default_factory=dict)
     usage: DeviceUsage | None = None
 
     def new_usage(self) -> DeviceUsage:

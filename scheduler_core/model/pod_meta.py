@@ -24,6 +24,7 @@ class OwnerReference(Struct, frozen=True, gc=False):
 class PodMeta(ObjectMeta, frozen=True, gc=False):
     """``metadata`` of a pod."""
 
+    uid: str = ""
     owner_references: tuple[OwnerReference, ...] | None = None
 
 

@@ -34,6 +34,7 @@ class Identified(Wire, frozen=True, gc=False):
 class MetaText(ObjectMeta, frozen=True, gc=False):
     """``metadata`` of a pod."""
 
+    uid: str = ""
     owner_references: msgspec.Raw = msgspec.Raw()
 
 

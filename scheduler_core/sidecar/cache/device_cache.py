@@ -95,7 +95,7 @@ class DeviceCache:
         self._known: dict[Name, KnownClaim] = {}
         self.slices, self.claimed = PublishedSlices(), ClaimedDevices(self._known)
         self._extended: dict[Name, set[Name]] = {}
-        self._reusable: dict[Name, Allocation | None] = {}
+        self._reusable: dict[Name, dict[str, Allocation | None]] = {}
         self._specs = ClaimSpecs(self._classes)
         self.specs: Counter[ClaimSpec] = Counter()
         self.specs_changed = False
@@ -127,9 +127,9 @@ class DeviceCache:
             if (found := self._classes.get(name)) is not None and found.spec.config:
                 yield name, _ENCODE(found.spec.config)
 
-    def claims_of_extended(self, pod: Name) -> Iterable[Name]:
-        """Return the claims that were created for the extended resources of *pod*."""
-        return sorted(self._extended.get(pod, ()))
+    def claims_of_extended(self, pod: Name, uid: str) -> Iterable[Name]:
+        """Return the claims that were created for the extended resources of *pod*, not of an earlier pod of this name."""
+        return sorted(each for each in self._extended.get(pod, ()) if self._known[each].owner_uid == uid)
 
     def resolved(self, draft: Draft, forms: PodForms) -> Draft:
         """Return *draft* with the present requirements of its claims."""
@@ -181,7 +181,7 @@ class DeviceCache:
                 change.groups.add((name[0], each.owner[1]))
             if (pod := extended_owner(name[0], each)) is not None:
                 change.pods.add(pod)
-                self._set_extended(pod, name, each if each is after else None)
+                self._set_extended(pod, name, exists=each is after)
         self._count_specs(before, after)
         change.claims.add(name)
         change.frees = before is not None and before.allocation is not None and (after is None or after.allocation != before.allocation)
@@ -198,20 +198,18 @@ class DeviceCache:
                 del self.specs[before.spec]
                 self.specs_changed = True
 
-    def _set_extended(self, pod: Name, name: Name, claim: KnownClaim | None) -> None:
-        """Add or remove (None) a claim for extended resources of *pod*; one that the sidecar has allocated is used again."""
+    def _set_extended(self, pod: Name, name: Name, *, exists: bool) -> None:
+        """Add or remove a claim for extended resources of *pod*; one that the sidecar has allocated is used again."""
         claims = self._extended.setdefault(pod, set())
-        (claims.add if claim is not None else claims.discard)(name)
+        (claims.add if exists else claims.discard)(name)
         if not claims:
             del self._extended[pod], self._reusable[pod]
             return
-        ours = claim is not None and claims == {name} and name[1] == extended_claim_name(*self._owner(name)) and not claim.failed
-        self._reusable[pod] = claim.allocation if claim is not None and ours else None
-
-    def _owner(self, claim: Name) -> tuple[str, str]:
-        """Return name and uid of the controller of a claim."""
-        owners = (each for each in self._claims[claim].metadata.owner_references or () if each.controller)
-        return next(((each.name, each.uid) for each in owners), ("", ""))
+        found = self._reusable[pod] = {}
+        for each in sorted(claims):
+            known = self._known[each]
+            ours = known.owner_uid not in found and each[1] == extended_claim_name(pod[1], known.owner_uid) and not known.failed
+            found[known.owner_uid] = known.allocation if ours else None
 
     def _set_classes(self, change: DeviceChange) -> None:
         self._specs = ClaimSpecs(self._classes)

@@ -125,7 +125,7 @@ class DeviceBinding:
                 refs = {self._consumer(user, claim) for user in users} | {user.ref for user in users}
                 if all(map(self._is_unplaced, users)) and known.users <= {ref.uid for ref in refs}:
                     consumers[Ref("ResourceClaim", *name, known.uid)] = {ref for ref in refs if ref.uid in known.users}
-            for name in self._cache.devices.claims_of_extended(pod.name) if self._is_unplaced(pod) else ():
+            for name in self._cache.devices.claims_of_extended(pod.name, pod.stamp.uid) if self._is_unplaced(pod) else ():
                 known = self._cache.devices.claims[name]
                 if not self._is_in_flight(name) and known.users <= {pod.stamp.uid}:
                     extended.append((Ref("ResourceClaim", *name, known.uid), pod.ref))

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Status
 from scheduler_core.model.wire_devices import Capacity, CapacityPolicy, CapacityRange
@@ -82,12 +83,19 @@ def test_of_two_classes_with_one_resource_the_newer_counts():
     assert {GPU: "b", f"{IMPLICIT}a": "a", f"{IMPLICIT}b": "b"} == {name: used for name, (used, _) in devices.resources.items()}
 
 
-def test_a_claim_of_an_earlier_attempt_excludes_all_nodes():
+@pytest.mark.parametrize(("uid", "excludes"), [("", True), ("p", True), ("of another pod p", False)])
+def test_a_claim_of_an_earlier_attempt_excludes_all_nodes(uid, excludes):
+    """A claim of a deleted pod of the same name does not; a pod in a file can be without a uid.  Equal pods are read alike."""
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "p", "controller": True}
     annotations = {"resource.kubernetes.io/extended-resource-claim": "true"}
     left = resource_claim("p-extended", ownerReferences=[owner], annotations=annotations)
-    decision = greedy([node("n1"), BACKED, device_slice("n1", "a"), left, extended("p")])
-    assert "cannot schedule extended resource claim" in decision.pending["default/p"]
+    pods = [extended(name) for name in ("o", "p")]
+    for each, known in zip(pods, ("o", uid), strict=True):
+        each["metadata"]["uid"] = known
+    decisions = run_cycle(load([node("n1"), BACKED, device_slice("n1", "a", "b"), left, *pods]), CycleOptions(strategy="greedy")).decisions
+    pending = {pod: why for each in decisions for pod, why in each.pending.items()}
+    assert ["default/p"][: int(excludes)] == [pod for pod, why in pending.items() if "cannot schedule extended resource claim" in why]
+    assert (2 - int(excludes)) == sum(len(each.assignments) for each in decisions)
 
 
 def counters(amount: str, name: str = "memory") -> Json:

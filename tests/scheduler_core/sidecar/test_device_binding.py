@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 
 from scheduler_core.model.scheduler_profile import SchedulerProfile
+from scheduler_core.sidecar.client.extended_claim import extended_claim_name
 from scheduler_core.sidecar.client.requests import GATE
 from scheduler_core.sidecar.writes import (
     AllocateClaim,
     AllocateExtended,
     Bind,
+    DeleteExtended,
     RecordEvent,
     ReleaseClaim,
     Ungate,
@@ -153,6 +155,19 @@ def test_claim_of_an_earlier_attempt_for_extended_resources_is_deleted():
     scene.now += 20
     scene.delete("ResourceClaim", "p-extended-resources-x")
     assert 1 == len(of(AllocateExtended, scene.writes()))
+
+
+def test_claim_for_extended_resources_of_a_deleted_pod_of_the_same_name_is_neither_used_nor_deleted():
+    scene = Scene(node("n"), device_class(extendedResourceName=RESOURCE), device_slice("n", "d", "e"), requesting())
+    annotations = {"resource.kubernetes.io/extended-resource-claim": "true"}
+    for uid in ("gone", "long gone"):
+        owner = {"kind": "Pod", "name": "p", "uid": uid, "controller": True}
+        users = {"devices": ["container-0-request-1=n/d"], "users": [uid], "nodes": only_on("n")} if uid == "gone" else {}
+        scene.put(resource_claim(extended_claim_name("p", uid), annotations=annotations, ownerReferences=[owner], **users))
+    (write,) = [each for each in scene.writes() if isinstance(each, AllocateExtended | DeleteExtended)]
+    assert isinstance(write, AllocateExtended)
+    uid = scene.server.objects["Pod", "default", "p"]["metadata"]["uid"]
+    assert (extended_claim_name("p", uid), ["e"]) == (write.claim, [each.id[2] for each in write.allocation.devices])
 
 
 @pytest.mark.parametrize("strategy", ["complete", "greedy"])

@@ -46,7 +46,11 @@ def clusters(draw: st.DrawFn) -> list[Json]:
         on = draw(st.sampled_from(["", *NODES]))
         given = {"devices": [f"gpu={on}/d"], "users": draw(st.sets(st.sampled_from(PODS))), "nodes": only_on(on)} if on else {}
         owner = draw(st.sampled_from([("", ""), ("Pod", "p1"), ("PodGroup", "g")]))
-        owners = {"ownerReferences": [{"kind": owner[0], "name": owner[1], "uid": "u", "controller": True}]} if owner[0] else {}
+        owners = (
+            {"ownerReferences": [{"kind": owner[0], "name": owner[1], "uid": draw(st.sampled_from(["", "u"])), "controller": True}]}
+            if owner[0]
+            else {}
+        )
         annotations = {"resource.kubernetes.io/extended-resource-claim": "true"} if owner[0] == "Pod" and draw(st.booleans()) else {}
         objects.append(resource_claim(each, wanted, annotations=annotations, **owners, **given))
     objects += draw(groups())
@@ -84,8 +88,13 @@ def pods(draw: st.DrawFn) -> list[Json]:
 def devices_of(snapshot: Any) -> tuple[object, ...]:
     found = snapshot.devices
     if found is None:
-        return (), {}, {}, ()
-    return ENCODER.encode(found.slices), dict(found.allocated), dict(found.resources), sorted(found.extended)
+        return (), {}, {}, {}
+    return (
+        ENCODER.encode(found.slices),
+        dict(found.allocated),
+        dict(found.resources),
+        {name: sorted(uids) for name, uids in found.extended.items()},
+    )
 
 
 @MANY
