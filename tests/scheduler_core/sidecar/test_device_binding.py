@@ -170,6 +170,14 @@ def test_claim_for_extended_resources_of_a_deleted_pod_of_the_same_name_is_neith
     assert (extended_claim_name("p", uid), ["e"]) == (write.claim, [each.id[2] for each in write.allocation.devices])
 
 
+def test_claim_that_a_deleted_pod_of_the_same_name_has_left_is_not_deleted_either_if_the_pod_is_not_placed():
+    scene = Scene(node("n"), device_class(extendedResourceName=RESOURCE), requesting())
+    annotations = {"resource.kubernetes.io/extended-resource-claim": "true"}
+    owner = {"kind": "Pod", "name": "p", "uid": "gone", "controller": True}
+    scene.put(resource_claim(extended_claim_name("p", "gone"), annotations=annotations, ownerReferences=[owner]))
+    assert [] == of(DeleteExtended, scene.writes())
+
+
 @pytest.mark.parametrize("strategy", ["complete", "greedy"])
 def test_claims_do_not_get_the_devices_of_each_other_if_a_shared_one_is_listed_first(strategy):
     """kube-scheduler 1.37.1 exchanges them."""
