@@ -11,7 +11,7 @@ from scheduler_core.cycle.device_decisions import devices_beyond_requests, with_
 from scheduler_core.cycle.device_holders import DeviceHolders
 from scheduler_core.cycle.effects import Effects, keeps_nominations
 from scheduler_core.cycle.preemptor import Preemptor, Proposal, Proving, eviction_quality
-from scheduler_core.cycle.verdicts import verdicts
+from scheduler_core.cycle.verdicts import STATE_NOT_FOUND, lacks_state, verdicts
 from scheduler_core.cycle.volume_choices import VolumeChoices
 from scheduler_core.diagnosis import Diagnosis
 from scheduler_core.exact.complete import Complete
@@ -40,6 +40,7 @@ _OVERLOOKED = (
     "kube-scheduler 1.37.1 does not evict the pods in conflict with the group: in a group preemption it overlooks anti-affinity of running"
     " pods and ReadWriteOncePod claims in use; strategy complete evicts them"
 )
+_NO_STATE = f"kube-scheduler 1.37.1 ends the attempt with an error instead: {STATE_NOT_FOUND}"
 _SPENT = "The search stopped after {} steps without a result: a placement may exist; try a larger budget"
 
 
@@ -105,6 +106,9 @@ class Decider:
             return self._placed(request, outcome, why, search)
         why = diagnosis.explain(self._greedy, request, outcome)
         self._ledger.rewind(mark)
+        if not self._options.sparing and lacks_state(request, outcome, self._greedy.state.profile):
+            outcome = dataclasses.replace(outcome, status=Status.ERROR, message=STATE_NOT_FOUND)
+            why = dataclasses.replace(why, message=f"{why.message}. {_NO_STATE}")
         return self._not_placed(request, outcome, preemption, why, search)
 
     def fitting(self, entity: Entity) -> list[tuple[PodRecord, int]] | None:

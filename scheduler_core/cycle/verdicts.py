@@ -11,6 +11,11 @@ import dataclasses
 from scheduler_core.model.decision import Domain, Name, Status
 from scheduler_core.placement.outcome import PlacementOutcome
 from scheduler_core.placement.placement_request import PlacementRequest
+from scheduler_core.plugins import dynamic_resources
+from scheduler_core.plugins.profile import Profile
+
+STATE_NOT_FOUND = 'error in "DynamicResources" PodGroupPostFilter plugins: not found'
+"""Message of kube-scheduler 1.37.1 for a group to which ``lacks_state`` applies."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -33,6 +38,20 @@ def verdicts(request: PlacementRequest, outcome: PlacementOutcome) -> list[Group
     result: list[GroupVerdict] = []
     _collect(request, outcome, None, result)
     return result
+
+
+def lacks_state(request: PlacementRequest, outcome: PlacementOutcome, profile: Profile) -> bool:
+    """Return whether kube-scheduler 1.37.1 ends the attempt to place a root with an error, although the root is only unschedulable.
+
+    Its plugin DynamicResources looks for a state that its PreFilter stores.  There is none if plugins before it refuse every pod that is
+    tried.  The plugin does not look for trees and for groups with a topology constraint.
+    """
+    entity, plugin = request.entity, dynamic_resources.NAME
+    if outcome.status is not Status.UNSCHEDULABLE or entity.name.kind != "PodGroup" or entity.key or not entity.profile.filters(plugin):
+        return False
+    # The first pod without which the minimum cannot be met is the last that is tried.
+    spare = len(entity.running) + len(entity.waiting) - entity.minimum
+    return not any(profile.reaches(plugin, pod.shape) for pod in entity.waiting[: max(spare + 1, 0)])
 
 
 def _collect(request: PlacementRequest, outcome: PlacementOutcome | None, above: GroupVerdict | None, result: list[GroupVerdict]) -> None:

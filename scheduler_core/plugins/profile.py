@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -89,6 +90,12 @@ class Profile:
         """Return the reason that excludes all nodes without a look at them (PreFilter); empty if there is none."""
         shape = self._fields.without_ignored(shape)
         return next(filter(None, (plugin.pre_filter(shape) for plugin in self._filtering(shape))), "")
+
+    def reaches(self, plugin: str, shape: PodShape) -> bool:
+        """Return whether the PreFilter of *plugin* is called: no plugin before it excludes all nodes."""
+        shape = self._fields.without_ignored(shape)
+        before = itertools.takewhile(lambda each: each.name != plugin, self._filtering(shape))
+        return len(self.nodes) > 0 and not any(each.pre_filter(shape) for each in before)
 
     def filters(self, shape: PodShape, *, last: bool | None = None) -> Filters:
         """Return the static filters that can refuse a node to *shape*, in kube-scheduler's order.

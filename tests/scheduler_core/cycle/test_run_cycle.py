@@ -79,11 +79,11 @@ def test_a_cluster_without_anything_has_nothing_to_decide():
     assert ((), (), ()) == (run([]).decisions, run([]).pending, run([]).problems)
 
 
-@pytest.mark.parametrize("key", ["", "rack"])
-def test_a_cluster_without_nodes_places_nothing(key):
+@pytest.mark.parametrize(("key", "status"), [("", Status.ERROR), ("rack", UNSCHEDULABLE)])
+def test_a_cluster_without_nodes_places_nothing(key, status):
     decision = decided([leaf("g", 1, key), *pods("g", 2)])
 
-    assert (UNSCHEDULABLE, {}) == (decision.status, placed(decision))
+    assert (status, {}) == (decision.status, placed(decision))
 
 
 TWO_ROOTS = [node("n", "2"), leaf("first", 2), *pods("first", 2), leaf("second", 2), *pods("second", 2)]

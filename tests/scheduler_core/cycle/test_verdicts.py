@@ -11,6 +11,8 @@ from scheduler_core.model.entity import Entity
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.outcome import PlacementOutcome
 from scheduler_core.placement.placement_request import PlacementRequest
+from tests.scheduler_core.builders import composite, decided, leaf, node, pod
+from tests.scheduler_core.plugins.test_volumes import claim, storage_class, using
 
 SUCCESS, UNSCHEDULABLE, UNRESOLVABLE, ERROR = Status.SUCCESS, Status.UNSCHEDULABLE, Status.UNRESOLVABLE, Status.ERROR
 
@@ -107,3 +109,54 @@ def test_who_is_overruled_has_no_domain():
     (_, below) = verdicts(tree, outcome(UNSCHEDULABLE, "too few", outcome(SUCCESS, value="r1")))
 
     assert (UNSCHEDULABLE, None) == (below.status, below.domain)
+
+
+def with_claim(name: str):
+    """Return a member of group g with a claim that does not exist."""
+    return using("c", name=name, schedulingGroup={"podGroupName": "g"})
+
+
+def large(name: str):
+    return pod(name, "g", "99")
+
+
+UNTIL_BOUND = [claim(), storage_class("Immediate")]
+WITHOUT_DEVICES = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+    "profiles": [{"plugins": {"multiPoint": {"disabled": [{"name": "DynamicResources"}]}}}],
+}
+
+
+@pytest.mark.parametrize(
+    ("objects", "status"),
+    [
+        pytest.param([leaf("g", 2), with_claim("p"), with_claim("q")], ERROR, id="a gang whose claims do not exist"),
+        pytest.param([*UNTIL_BOUND, leaf("g", 1), with_claim("p")], ERROR, id="a claim that does not wait for a pod and has no volume"),
+        pytest.param([leaf("g"), with_claim("p"), with_claim("q")], ERROR, id="a basic group"),
+        pytest.param([leaf("g", 2), with_claim("p"), large("q")], ERROR, id="kube-scheduler stops at the first pod"),
+        pytest.param([leaf("g", 1), pod("o", "g", on="n"), with_claim("p")], ERROR, id="a gang that runs, and a new pod"),
+        pytest.param([leaf("g", 1), with_claim("p"), large("q")], UNSCHEDULABLE, id="another pod is refused later"),
+        pytest.param([leaf("g", 2), large("p"), with_claim("q")], UNSCHEDULABLE, id="the first pod is refused later"),
+        pytest.param([leaf("g", 1, "zone"), with_claim("p")], UNSCHEDULABLE, id="a group with a topology constraint"),
+        pytest.param([composite("r", 1), leaf("g", 1, parent="r"), with_claim("p")], UNSCHEDULABLE, id="a tree"),
+        pytest.param([using("c")], UNSCHEDULABLE, id="a pod without a group"),
+        pytest.param([WITHOUT_DEVICES, leaf("g", 1), with_claim("p")], UNSCHEDULABLE, id="a profile without DynamicResources"),
+    ],
+)
+def test_greedy_has_the_error_of_kube_scheduler_if_no_pod_reaches_dynamic_resources(objects, status):
+    decision = decided([node("n", zone="z"), *objects], strategy="greedy")
+    text = 'error in "DynamicResources" PodGroupPostFilter plugins: not found'
+    conditions = [(each.reason, each.message) for group in decision.groups for each in group.conditions]
+
+    assert (status, status is ERROR) == (
+        decision.status,
+        f". kube-scheduler 1.37.1 ends the attempt with an error instead: {text}" in decision.message,
+    )
+    assert (("SchedulerError", text) in conditions) is (status is ERROR)
+
+
+def test_complete_reports_the_reason_without_that_error():
+    decision = decided([node("n"), leaf("g", 1), with_claim("p")], strategy="complete")
+
+    assert (UNRESOLVABLE, False) == (decision.status, "error" in decision.message)
