@@ -102,7 +102,9 @@ class DeviceBinding:
                 consumers.setdefault(write.target, set()).update(write.consumers)
         for pod, name, claim in self._claims(state.decision, state.binds):
             known = self._cache.devices.claims.get(name)
-            if known is not None and not claim.is_extended and (known.waits or known.failed) and self._is_reserved(known, pod):
+            if known is None or claim.is_extended or not (known.waits or known.failed) or not self._is_reserved(known, pod):
+                continue
+            if not any(map(self._cache.usage.node_of, self._sharing(pod, claim))):
                 consumers.setdefault(Ref("ResourceClaim", *name, known.uid), set()).add(self._consumer(pod, claim))
         extended = [
             (Ref("ResourceClaim", each.target.namespace, each.claim), each.target) for each in undone if isinstance(each, AllocateExtended)
@@ -209,8 +211,11 @@ class DeviceBinding:
 
     def _users(self, pod: LivePod, name: Name, claim: DeviceClaim) -> tuple[LivePod, ...]:
         """Return all pods that use a claim of *pod*."""
-        members = self._cache.members(pod.name[0], pod.draft.group) if claim.of_group else ()
-        return (*self._cache.usage.pods.pods_of_device_claim(name), *members)
+        return (*self._cache.usage.pods.pods_of_device_claim(name), *self._sharing(pod, claim))
+
+    def _sharing(self, pod: LivePod, claim: DeviceClaim) -> tuple[LivePod, ...]:
+        """Return the pods for which a claim of *pod* is reserved together: those of its PodGroup, if it is reserved for the PodGroup."""
+        return self._cache.members(pod.name[0], pod.draft.group) if claim.of_group else ()
 
     def _is_unplaced(self, pod: LivePod) -> bool:
         return self._our_pods.has(pod) and not self._cache.usage.node_of(pod)

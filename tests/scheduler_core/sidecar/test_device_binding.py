@@ -235,3 +235,28 @@ def test_devices_whose_binding_failed_are_released_and_reported():
     assert ["c"] == [each.target.name for each in of(ReleaseClaim, writes)]
     messages = [each.message for each in of(RecordEvent, writes)]
     assert "allocating devices failed: the devices of claim default/c could not be bound to node n; it is retried" in messages
+
+
+@pytest.mark.parametrize("strategy", ["complete", "greedy"])
+@pytest.mark.parametrize(("fails", "placed"), [(True, True), (False, True), (True, False), (False, False)])
+def test_devices_of_a_group_are_released_only_if_none_of_its_pods_has_a_node(fails, placed, strategy):
+    conditions = {"bindingConditions": ["ok"], "bindingFailureConditions": ["bad"]}
+    group = leaf("g", 1)
+    group["spec"]["resourceClaims"] = [{"name": "of", "resourceClaimName": "c"}]
+    pods = [wanting(f"g-{number}", "of=c", group="g", on="n" if placed and not number else "", **MUSTER) for number in range(2)]
+    devices = device_slice("n", device("d", **conditions))
+    scene = Scene(node("n"), device_class(), devices, resource_claim("c"), group, *pods, strategy=strategy)
+    uid = scene.server.objects["PodGroup", "default", "g"]["metadata"]["uid"]
+    claim = resource_claim("c", devices=["gpu=n/d"], users=[uid], nodes=only_on("n"), results=conditions)
+    claim["status"]["reservedFor"] = [{"resource": "podgroups", "apiGroup": "scheduling.k8s.io", "name": "g", "uid": uid}]
+    scene.put(claim)
+    assert [] == of(Bind, scene.writes())
+    if fails:
+        claim["status"]["devices"] = [
+            {"driver": "gpu.example", "pool": "n", "device": "d", "conditions": [{"type": "bad", "status": "True"}]}
+        ]
+        scene.put(claim)
+    scene.now += 2 if fails else 1000
+    writes = scene.writes()
+    assert any("allocating devices failed: " in each.message for each in of(RecordEvent, writes))
+    assert ([] if placed else ["c"]) == [each.target.name for each in of(ReleaseClaim, writes)]
