@@ -15,7 +15,11 @@ from scheduler_core.loading.gather import SELECTING_KINDS, VOLUME_KINDS
 from scheduler_core.loading.priority import NEVER
 from scheduler_core.model.namespace_selectors import needing_labels
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE, SchedulerProfile
+from scheduler_core.plugins.node_volume_limits import NodeVolumeLimits
 from scheduler_core.plugins.pod_topology_spread import spreads_by_default
+from scheduler_core.plugins.volume_binding import VolumeBinding
+from scheduler_core.plugins.volume_restrictions import VolumeRestrictions
+from scheduler_core.plugins.volume_zone import VolumeZone
 from scheduler_core.sidecar.cache.device_cache import DEVICE_KINDS
 from scheduler_core.sidecar.cache.group_cache import Key, LiveGroup
 from scheduler_core.sidecar.cache.pod_cache import LivePod
@@ -27,6 +31,8 @@ _BY_VOLUMES = (*VOLUME_KINDS, "CSINode", "CSIDriver")
 """Kinds that a pending pod with a claim or an inline disk needs."""
 _LATER_BY_VOLUMES = frozenset({"CSIStorageCapacity", "VolumeAttachment"})
 """Kinds that such a pod needs once an object of another kind requires it."""
+_READING_VOLUMES = (VolumeRestrictions.name, NodeVolumeLimits.name, VolumeBinding.name, VolumeZone.name)
+"""Plugins whose filters read the kinds about volumes."""
 _OF_TREES = frozenset({"Workload", "PriorityClass"})
 """Kinds that groups can need."""
 _BUDGETS = "PodDisruptionBudget"
@@ -61,10 +67,18 @@ class Reads:
         """Return the kinds of ``ON_DEMAND`` that an object can need."""
         kinds = _OF_TREES if self.validates or self.schedules else frozenset[str]()
         if self.schedules:
-            kinds |= ON_DEMAND - {_BUDGETS, *SELECTING_KINDS}
+            kinds |= ON_DEMAND - {_BUDGETS, *SELECTING_KINDS, *_BY_VOLUMES, *_LATER_BY_VOLUMES}
+            kinds |= self.volume_kinds()
             kinds |= frozenset(SELECTING_KINDS) if spreads_by_default(self.profile) else frozenset()
             kinds |= {_BUDGETS} if self.preempts and (self.profile.preempts_pods or self.profile.preempts_groups) else frozenset()
         return kinds
+
+    def volume_kinds(self) -> frozenset[str]:
+        """Return the kinds about volumes that the enabled plugins of the profile read."""
+        filters = self.profile.filters
+        capacities = {"CSIStorageCapacity"} if filters(VolumeBinding.name) else set[str]()
+        attachments = {"VolumeAttachment"} if filters(NodeVolumeLimits.name) else set[str]()
+        return frozenset({*_BY_VOLUMES, *capacities, *attachments}) if any(map(filters, _READING_VOLUMES)) else frozenset()
 
 
 NOTHING = Reads()
@@ -92,6 +106,7 @@ class NeededKinds:
     def __init__(self, reads: Reads, volumes: VolumeCache, report: Callable[[str], None]) -> None:
         self._reads, self._volumes, self._report = reads, volumes, report
         self._spreads = spreads_by_default(reads.profile)
+        self._volume_kinds = reads.volume_kinds()
         self._needed: set[str] = set()
         self._watched: set[str] = set()
         self._listed: set[str] = set()
@@ -163,9 +178,9 @@ class NeededKinds:
     def _add_later_kinds(self) -> None:
         volumes = self._volumes.objects
         if "CSIDriver" in self._needed and volumes.measured:
-            self._needed.add("CSIStorageCapacity")
+            self._needed |= self._volume_kinds & {"CSIStorageCapacity"}
         if "CSINode" in self._needed and volumes.attach is not None and volumes.attach.rows():
-            self._needed.add("VolumeAttachment")
+            self._needed |= self._volume_kinds & {"VolumeAttachment"}
 
     def _needs(self, pods: Iterable[LivePod], groups: Iterable[LiveGroup]) -> Iterator[tuple[str, frozenset[str]]]:
         """Yield *pods* and *groups*, each with the kinds that it needs."""
@@ -188,7 +203,7 @@ class NeededKinds:
 
     def _kinds_of_pod(self, draft: Draft) -> Iterator[str]:
         """Yield the kinds that a pending pod needs, whatever other objects there are."""
-        yield from _BY_VOLUMES if _has_volumes(draft) else ()
+        yield from self._volume_kinds.intersection(_BY_VOLUMES) if _has_volumes(draft) else ()
         if draft.entries or any(need.extended is not None for need in draft.form.devices):
             yield from DEVICE_KINDS
         elif draft.containers:

@@ -80,6 +80,14 @@ OWN_SPREAD = [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "Schedu
 LABELS = {"app": "a"}
 UNSPREAD, UNSCORED = SchedulerProfile(default_constraints=()), SchedulerProfile(weights=(("PodTopologySpread", 0),))
 NO_PREEMPTION = SchedulerProfile(preempts_pods=False)
+
+
+def without(*plugins: str) -> Reads:
+    return dataclasses.replace(PLACING, profile=SchedulerProfile(disabled=frozenset(plugins)))
+
+
+NO_VOLUME_PLUGIN = without("VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone")
+LIMITED = [using("c", priority=0), driver(), csi_node("n", {"csi.example": 1})]
 CLASSED = {"priority": 5, "priorityClassName": "high"}
 CHILD = {"parent": "root", "priority": 0}
 
@@ -146,11 +154,25 @@ def test_kinds_that_an_object_needs(each, reads, want):
             id="without default spread",
         ),
         pytest.param(Reads(validates=True), ON_DEMAND - {"Workload", "PriorityClass"}, id="validation alone"),
+        pytest.param(NO_VOLUME_PLUGIN, {"PodDisruptionBudget", *VOLUMES, "CSIStorageCapacity", "VolumeAttachment"}, id="without volumes"),
         pytest.param(NOTHING, ON_DEMAND, id="no mode that reads them"),
     ],
 )
 def test_kinds_that_modes_can_need(reads, left_out):
     assert ON_DEMAND - left_out == reads.kinds()
+
+
+@pytest.mark.parametrize(
+    ("reads", "want"),
+    [
+        pytest.param(PLACING, {*VOLUMES, "CSIStorageCapacity", "VolumeAttachment"}, id="default profile"),
+        pytest.param(without("VolumeBinding"), {*VOLUMES, "VolumeAttachment"}, id="no VolumeBinding"),
+        pytest.param(without("NodeVolumeLimits"), {*VOLUMES, "CSIStorageCapacity"}, id="no NodeVolumeLimits"),
+        pytest.param(NO_VOLUME_PLUGIN, set(), id="no plugin that reads volumes"),
+    ],
+)
+def test_kinds_about_volumes_that_a_profile_reads(reads, want):
+    assert want == needed(reads, *LIMITED)
 
 
 def test_needed_kinds_stay_needed():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from scheduler_core.model.pod_meta import CONTROLLERS
 from scheduler_core.sidecar.cache.cache import KINDS, Cache
 from scheduler_core.sidecar.cache.informers import Changed, Listed
-from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND
+from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND, Reads
 from scheduler_core.sidecar.cache.unlisted_kinds import Cause, Unlisted
 from scheduler_core.sidecar.queue.states import Gated
 from scheduler_core.sidecar.scheduling.scheduler import Scheduler
@@ -30,6 +31,7 @@ from tests.scheduler_core.sidecar.test_needed_kinds import (
     EPHEMERAL,
     EVERYTHING,
     LABELS,
+    NO_VOLUME_PLUGIN,
     PLACING,
     VOLUMES,
     controlled,
@@ -51,8 +53,11 @@ class Starting(Scene):
 
     listed: frozenset[str] = MOSTLY_NEEDED
 
+    def __init__(self, *objects: Json, reads: Reads = EVERYTHING, **options: Any) -> None:
+        super().__init__(*objects, reads=reads, **options)
+
     def restart(self) -> None:
-        self.store = Cache(reads=EVERYTHING)
+        self.store = Cache(reads=self.reads)
         for kind in KINDS:
             if kind not in ON_DEMAND - self.listed:
                 self.store.replace(kind, self.server.listed(kind), str(self.server.version))
@@ -86,6 +91,14 @@ def test_only_roots_that_need_a_kind_wait_for_it():
     assert {} == nodes_of(scene.writes())
     scene.list("StorageClass")
     assert {"p": "n2", "g-1": "n2"}.items() <= nodes_of(scene.writes()).items()
+
+
+@pytest.mark.parametrize("source", [{"persistentVolumeClaim": {"claimName": "c"}}, EPHEMERAL, DISK], ids=lambda each: list(each)[-1])
+def test_pod_with_a_volume_waits_for_no_kind_if_no_plugin_reads_volumes(source):
+    objects = [node("n1"), pod("p", volumes=[{"name": "v", **source}], **MUSTER)]
+    assert {} == nodes_of(Starting(*objects).writes())
+    reads = dataclasses.replace(EVERYTHING, profile=NO_VOLUME_PLUGIN.profile)
+    assert {"p": "n1"} == nodes_of(Starting(*objects, reads=reads, profile=reads.profile).writes())
 
 
 def test_root_is_woken_by_the_kinds_that_it_needs_and_by_no_other():
