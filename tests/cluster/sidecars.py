@@ -127,16 +127,16 @@ def sidecar(
     arguments = ["sidecar", "--kubeconfig", str(through or kubeconfig(plane)), "--probe-bind", "127.0.0.1:0", *options]
     surroundings = {**os.environ, **(environ or {})}
     process = (_forked if fork and not WHOLE else _started)(arguments, log, surroundings)
-    result = Sidecar(process, log, "")
+    result, passed = Sidecar(process, log, ""), False
     try:
         result.probes = _address(result)
         if wait:
             until(lambda: result.get("/readyz")[0] == 200, told=lambda: f"not ready: {result.get('/readyz')}\n{log.read_text()[-3000:]}")
         yield result
-    except BaseException:
-        print(log.read_text()[-6000:])
-        raise
+        passed = True
     finally:
+        if not passed:
+            print(log.read_text()[-6000:])
         if process.poll() is None:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 result.stop()
