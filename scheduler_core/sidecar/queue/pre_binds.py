@@ -18,15 +18,16 @@ class PreBindsInFlight:
 
     def __init__(self, entities: EntityQueue) -> None:
         self._entities = entities
-        self._by_object: dict[Ref, list[QueuedEntity]] = {}
+        self._by_object: dict[Ref, list[tuple[QueuedEntity, PreBindWrite]]] = {}
+        """Writes that have not ended, with the entity that sent each, in this order."""
         self._changed: dict[QueuedEntity, None] = {}
 
     def start(self, entity: QueuedEntity, state: PreBinding, now: float) -> None:
         """Record that the writes of *state* are sent."""
         entity.awaits_victims = False
         self._entities.move(entity, Event.PRE_BIND, state)
-        for target in state.writes:
-            self._by_object.setdefault(target, []).append(entity)
+        for target, write in state.writes.items():
+            self._by_object.setdefault(target, []).append((entity, write))
         self._entities.wake_at(entity, now + RECHECK_SECONDS, now)
 
     def changed(self, entity: QueuedEntity) -> None:
@@ -42,24 +43,27 @@ class PreBindsInFlight:
         return True
 
     def ended(self, write: PreBindWrite, outcome: WriteOutcome, why: str) -> bool:
-        """Record the result of *write* for all entities that wait for it: pods of several roots can share a claim.
+        """Record the result of *write* for the entity that sent it; of equal writes, for the one that sent it first.
 
-        Return False if there are none: the root no longer exists, or was replaced.
+        Return False if no entity waits for it: the root no longer exists, was replaced, or makes another attempt.
         """
-        target, awaited = write.target, False
-        for entity in self._by_object.pop(target, ()):
-            state = entity.state
-            if not isinstance(state, PreBinding) or target in state.outcomes:
-                continue
-            if state.writes.get(target) != write:
-                self._by_object.setdefault(target, []).append(entity)
-                continue
-            state.outcomes[target], awaited = outcome, True
-            if outcome is not WriteOutcome.DONE:
-                state.failures[target] = why or outcome.value
-            if len(state.outcomes) == len(state.writes):
-                self.changed(entity)
-        return awaited
+        target, sent = write.target, self._by_object.get(write.target, [])
+        number = next((number for number, (_, each) in enumerate(sent) if each == write), None)
+        if number is None:
+            return False
+        entity, own = sent.pop(number)
+        if not sent:
+            del self._by_object[target]
+        state = entity.state
+        # An earlier attempt can have sent an equal write.
+        if not isinstance(state, PreBinding) or state.writes.get(target) is not own:
+            return False
+        state.outcomes[target] = outcome
+        if outcome is not WriteOutcome.DONE:
+            state.failures[target] = why or outcome.value
+        if len(state.outcomes) == len(state.writes):
+            self.changed(entity)
+        return True
 
     def pop_changed(self, now: float) -> Iterable[tuple[QueuedEntity, PreBinding]]:
         """Return the entities that changed since the last call, once each; each is looked at again after a while."""

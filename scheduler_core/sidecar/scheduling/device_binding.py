@@ -149,9 +149,13 @@ class DeviceBinding:
             self._give_up(name, write)
         if awaited or isinstance(write, Release) or outcome not in _WRITTEN:
             return ()
+        consumers = (write.target,) if isinstance(write, AllocateExtended) else write.consumers
+        if outcome is WriteOutcome.DONE and any(map(self._is_placed, consumers)):
+            # A later attempt uses the claim, and releases it if it fails.
+            return ()
         if isinstance(write, AllocateExtended):
             return self._deleted([(Ref("ResourceClaim", *name), write.target)])
-        return self._released({write.target: set(write.consumers)})
+        return self._released({write.target: set(consumers)})
 
     def _give_up(self, name: Name, *writes: ClaimWrite) -> None:
         for write in writes:
@@ -219,6 +223,12 @@ class DeviceBinding:
 
     def _is_unplaced(self, pod: LivePod) -> bool:
         return self._our_pods.has(pod) and not self._cache.usage.node_of(pod)
+
+    def _is_placed(self, consumer: Ref) -> bool:
+        """Return whether a pod, or a pod of a PodGroup, has a node or is to get one."""
+        if consumer.kind == "Pod":
+            return (pod := self._cache.pod(consumer)) is not None and bool(self._cache.usage.node_of(pod))
+        return any(map(self._cache.usage.node_of, self._cache.members(consumer.namespace, consumer.name)))
 
     def _is_reserved(self, known: KnownClaim, pod: LivePod) -> bool:
         return not known.users.isdisjoint((pod.stamp.uid, self._group(pod).uid))

@@ -260,3 +260,24 @@ def test_devices_of_a_group_are_released_only_if_none_of_its_pods_has_a_node(fai
     writes = scene.writes()
     assert any("allocating devices failed: " in each.message for each in of(RecordEvent, writes))
     assert ([] if placed else ["c"]) == [each.target.name for each in of(ReleaseClaim, writes)]
+
+
+@pytest.mark.parametrize("outcomes", [(WriteOutcome.DONE, WriteOutcome.DONE), (WriteOutcome.REFUSED, WriteOutcome.DONE)])
+def test_equal_write_of_an_earlier_attempt_does_not_take_back_what_the_current_one_has_reserved(outcomes):
+    used = resource_claim("c", devices=["gpu=n/d"], users=["other"], nodes=only_on("n"))
+    objects = [node("n"), device_class(), device_slice("n", "d"), used, wanting("g-0", "g=c", group="g", **MUSTER)]
+    scene = Scene(*objects, leaf("g", 1))
+    before = of(AllocateClaim, scene.writes())
+    scene.delete("PodGroup", "g")
+    scene.writes()
+    scene.put(leaf("g", 1))
+    writes = [*before, *of(AllocateClaim, [*scene.writes(), *scene.wait(30)])]
+    assert (2, writes[0]) == (len(writes), writes[1])
+    uid = scene.server.objects["Pod", "default", "g-0"]["metadata"]["uid"]
+    results = []
+    for write, outcome in zip(writes, outcomes, strict=True):
+        if outcome is WriteOutcome.DONE:
+            scene.put(resource_claim("c", devices=["gpu=n/d"], users=["other", uid], nodes=only_on("n")))
+        results.append(scene.scheduler.done(write, outcome, "", scene.now))
+    assert ([], ["g-0"]) == (of(Bind, results[0]), [each.pod.name for each in of(Bind, results[1])])
+    assert [] == of(ReleaseClaim, [*results[0], *results[1], *scene.wait(30)])

@@ -24,12 +24,13 @@ def started(entities: EntityQueue, pre_binds: PreBindsInFlight, name: str, node:
     return entity
 
 
-def test_result_goes_to_each_root_that_waits_for_an_equal_write():
+def test_of_equal_writes_the_first_result_goes_to_the_root_that_sent_its_write_first():
     entities = empty()
     pre_binds = PreBindsInFlight(entities)
     one, two, other = (started(entities, pre_binds, name, node) for name, node in (("a", "n"), ("b", "n"), ("c", "m")))
-    pre_binds.ended(SelectNode(CLAIM, "n"), WriteOutcome.DONE, "")
-    assert [one, two] == [entity for entity, _ in pre_binds.pop_changed(0.0)]
+    for entity in (one, two):
+        assert pre_binds.ended(SelectNode(CLAIM, "n"), WriteOutcome.DONE, "")
+        assert [entity] == [changed for changed, _ in pre_binds.pop_changed(0.0)]
     pre_binds.ended(SelectNode(CLAIM, "m"), WriteOutcome.REFUSED, "no")
     ((entity, state),) = pre_binds.pop_changed(0.0)
     assert (other, {CLAIM: WriteOutcome.REFUSED}, {CLAIM: "no"}) == (entity, state.outcomes, state.failures)
