@@ -46,10 +46,10 @@ def first_line(mine, cluster, *options):
     return fit(mine, cluster, *options)[1].splitlines()[0]
 
 
-def ranked(kind, pods, **spec):
-    """A gang in one rack."""
+def ranked(kind, pods, key="rack", **spec):
+    """A gang in one rack, or in one domain of another topology *key*."""
     made = job(pods)
-    made["spec"]["scheduling"] = {"schedulingPolicy": {"gang": {}}, "schedulingConstraints": {"topology": [{"key": "rack"}]}}
+    made["spec"]["scheduling"] = {"schedulingPolicy": {"gang": {}}, "schedulingConstraints": {"topology": [{"key": key}]}}
     return {**made, "kind": kind, "spec": {**made["spec"], **spec}}
 
 
@@ -213,6 +213,36 @@ def test_a_gang_that_does_not_fit_in_one_domain():
     assert 0 == fit([job(3)], NODES)[0]
     line = first_line([job(3)], NODES, "--gang", "--topology", "rack")
     assert "does not fit in any rack (3 pods with 2 cpu each)" in line
+
+
+IN_ONE_RACK = "each tree of groups must be in one domain of rack"
+OWN_GANGS = {
+    "a Job": ([ranked("Job", 3)], 1, [f"its own gangs are kept; {IN_ONE_RACK}"]),
+    "a group at PATH": (
+        [gang("g", 3), *(pod(f"g-{n}", cpu="2", group="g") for n in range(3))],
+        1,
+        [f"its own gangs are kept; {IN_ONE_RACK}"],
+    ),
+    "one that fits": ([ranked("Job", 2)], 0, [f"its own gangs are kept; {IN_ONE_RACK}"]),
+    "a constraint of its own": (
+        [ranked("Job", 1, "zone")],
+        0,
+        [f"its own gangs are kept; {IN_ONE_RACK}; --topology rack replaces its topology constraint zone"],
+    ),
+    "pods without a group": ([pod(f"p{n}", cpu="2") for n in range(3)], 0, ["without a group: --gang does not combine pods at PATH"]),
+}
+
+
+@pytest.mark.parametrize(("mine", "want", "notes"), OWN_GANGS.values(), ids=OWN_GANGS)
+def test_the_requested_domain_holds_for_gangs_of_an_object(mine, want, notes):
+    status, answer = judged(mine, NODES, "--gang", "--topology", "rack")
+    assert (want, notes) == (status, [each["message"] for each in answer["notes"]])
+
+
+def test_a_constraint_without_a_gang_is_kept():
+    mine = job(3)
+    mine["spec"]["scheduling"] = {"schedulingConstraints": {"topology": [{"key": "rack"}]}}
+    assert "does not fit in any rack" in first_line([mine], NODES, "--gang")
 
 
 def test_gangs_of_an_object_are_kept():

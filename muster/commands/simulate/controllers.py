@@ -21,6 +21,7 @@ from scheduler_core.model.decision import Name
 from scheduler_core.model.pod_meta import CONTROLLERS
 from scheduler_core.model.problem import Problem
 from validators.field import FieldPath
+from validators.reports.counts import counted
 from workloadbuilder.adapters import kinds as adapted
 from workloadbuilder.adapters.compiled import Compiled, CompileOptions, compile_object
 from workloadbuilder.adapters.shared.known_objects import Known, group_of
@@ -96,8 +97,20 @@ def expand(objects: Iterable[Given], cluster: Cluster, gang: Gang | None = None)
     if manifests:
         _expand(manifests, kinds, _known(manifests, kinds, cluster), result, gang)
     if gang is not None:
-        result.objects += gangs.of_basic_groups(_parsed(kinds["PodGroup"]), [*_parsed(kinds["Pod"])], gang)
+        _request_gangs(kinds, result, gang)
     return result
+
+
+def _request_gangs(kinds: Gathered, result: Expansion, gang: Gang) -> None:
+    """Add the groups at PATH as *gang* requests; note pods that it does not concern."""
+    pods = [*_parsed(kinds["Pod"])]
+    for group, note in gangs.of_groups([*_parsed((*kinds["PodGroup"], *kinds["CompositePodGroup"]))], pods, gang):
+        result.objects.append(group)
+        if note:
+            result.notes.append(Problem(_label(group), note))
+    if alone := [each for each in pods if not gangs.is_member(each)]:
+        more = f" (and {counted(len(alone) - 1, 'more pod')})" if len(alone) > 1 else ""
+        result.notes.append(Problem(f"{_label(alone[0])}{more}", "without a group: --gang does not combine pods at PATH"))
 
 
 def _is_manifest(text: bytes) -> bool:
@@ -228,10 +241,9 @@ def _add(controller: Controller, compiled: Compiled, result: Expansion, gang: Ga
         return
     if controller.kind != "PodGroup" and all(each["kind"] != "Pod" for each in objects):
         result.notes.append(Problem(controller.label, CREATES_NO_PODS))
-    if gang is not None and not gangs.has_gang(objects):
-        objects = gangs.as_gang(controller.name, objects, gang)
-    elif gang is not None:
-        result.notes.append(Problem(controller.label, "it has gangs of its own, which --gang does not change"))
+    if gang is not None:
+        objects, notes = gangs.on_request(controller.name, objects, gang)
+        result.notes += [Problem(controller.label, each) for each in notes]
     for each in objects:
         name = identity(each)
         result.origins[with_free_name(each, controller.label) if name in result.origins else name] = controller.label
@@ -250,6 +262,11 @@ def with_free_name(pod: Content, origin: str) -> Name:
     """Rename a *pod* that is created for the object *origin*, and whose name another pod has; return its name."""
     pod["metadata"]["name"] += f"-of-{origin.partition(' ')[0].lower()}"
     return identity(pod)
+
+
+def _label(content: Content) -> str:
+    name = identity(content)
+    return label(name.kind, (name.namespace, name.name))
 
 
 def _is_uid(path: FieldPath) -> bool:

@@ -12,7 +12,12 @@ from validators.versions.served import hub_of
 
 Content = dict[str, Any]
 _GROUPS = frozenset({"Workload", "PodGroup", "CompositePodGroup"})
+_LEVELS = _GROUPS - {"Workload"}
+_MINIMUMS = {"PodGroup": "minCount", "CompositePodGroup": "minGroupCount"}
 _SUFFIX = "-gang"
+_KEPT = "it has gangs of its own, which --gang does not change"
+_Key = tuple[str, str, str]
+"""Kind, namespace and name."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -24,14 +29,26 @@ class Gang:
     def spec(self, pods: int) -> Content:
         """Return the spec of the PodGroup of *pods* pods."""
         spec: Content = {"schedulingPolicy": {"gang": {"minCount": pods}}}
-        if self.topology:
-            spec["schedulingConstraints"] = {"topology": [{"key": self.topology}]}
-        return spec
+        return spec | self.constraints()
+
+    def constraints(self) -> Content:
+        """Return the topology constraint as a part of the spec of a group; empty if there is none."""
+        return {"schedulingConstraints": {"topology": [{"key": self.topology}]}} if self.topology else {}
 
 
-def has_gang(objects: Iterable[Mapping[str, Any]]) -> bool:
-    """Return whether one of the created groups is a gang."""
-    return any("gang" in _policy(each) for each in objects if each["kind"] in _GROUPS)
+def on_request(name: str, objects: Sequence[Content], gang: Gang) -> tuple[list[Content], list[str]]:
+    """Return the created *objects* of the object *name* as *gang* requests, and notes about its own gangs and constraints."""
+    groups = [each for each in objects if each["kind"] in _LEVELS]
+    if not any("gang" in _policy(each) or _constraint(each) for each in groups):
+        return as_gang(name, objects, gang), []
+    pods = [each for each in objects if each["kind"] == "Pod"]
+    changed: list[Content] = []
+    notes: dict[str, None] = {}
+    for group, note in of_groups(groups, pods, gang):
+        changed.append(group)
+        notes |= dict.fromkeys([note] if note else [])
+    names = {_identity(each) for each in changed}
+    return [*changed, *(each for each in objects if _identity(each) not in names)], [*notes]
 
 
 def as_gang(name: str, objects: Sequence[Content], gang: Gang) -> list[Content]:
@@ -52,19 +69,69 @@ def as_gang(name: str, objects: Sequence[Content], gang: Gang) -> list[Content]:
     return [*others, group, *pods]
 
 
-def of_basic_groups(groups: Iterable[Content], pods: Sequence[Content], gang: Gang) -> Iterator[Content]:
-    """Yield the PodGroups without a gang and a parent as gangs of their *pods*."""
-    sizes = Counter(_group(each) for each in pods)
-    for each in groups:
-        spec, metadata = _section(each, "spec"), _section(each, "metadata")
-        size = sizes[str(metadata.get("namespace") or "default"), str(metadata.get("name"))]
-        if size and "gang" not in _policy(each) and not spec.get("parentCompositePodGroupName"):
-            yield {**each, "spec": {**spec, **gang.spec(size)}}
+def of_groups(groups: Sequence[Content], pods: Iterable[Content], gang: Gang) -> Iterator[tuple[Content, str]]:
+    """Yield those of *groups* that *gang* concerns, as it requests, each with a note; the note is empty if it asks for a gang only.
+
+    The groups of a tree without a gang become gangs of all their members.  Those of a tree with a gang keep their policies.  Roots
+    get the topology constraint in place of their own.
+    """
+    known = {_identity(each): each for each in groups}
+    sizes = Counter(_parent(each) for each in (*pods, *groups))
+    roots = {name: _root(name, known) for name in known}
+    own = {roots[name] for name, each in known.items() if "gang" in _policy(each)}
+    for name, each in known.items():
+        before, changed, notes = _section(each, "spec"), {}, []
+        if roots[name] in own:
+            notes = [_KEPT] if roots[name] == name else []
+        elif size := sizes[name]:
+            changed["schedulingPolicy"] = {"gang": {_MINIMUMS[name[0]]: size}}
+        if roots[name] == name and gang.topology:
+            changed |= gang.constraints()
+            notes = [f"its own gangs are kept; each tree of groups must be in one domain of {gang.topology}"] if notes else []
+            if _constraint(each) not in {"", gang.topology}:
+                notes.append(f"--topology {gang.topology} replaces its topology constraint {_constraint(each)}")
+        if sizes[name] and roots[name] is not None:
+            # A group must be equal to its template in a Workload: a changed one has no template.
+            kept = {key: value for key, value in before.items() if key != "workloadRef"} if changed else before
+            yield {**each, "spec": {**kept, **changed}}, "; ".join(notes)
 
 
-def _group(pod: Mapping[str, Any]) -> tuple[str, str]:
-    name = _section(_section(pod, "spec"), "schedulingGroup").get("podGroupName")
-    return str(_section(pod, "metadata").get("namespace") or "default"), str(name)
+def is_member(pod: Mapping[str, Any]) -> bool:
+    """Return whether *pod* names a group."""
+    return _parent(pod) is not None
+
+
+def _identity(content: Mapping[str, Any]) -> _Key:
+    metadata = _section(content, "metadata")
+    return str(content.get("kind")), str(metadata.get("namespace") or "default"), str(metadata.get("name"))
+
+
+def _parent(content: Mapping[str, Any]) -> _Key | None:
+    """Return the group of a pod, or the parent of a group."""
+    kind, namespace, _ = _identity(content)
+    spec = _section(content, "spec")
+    above = "PodGroup" if kind == "Pod" else "CompositePodGroup"
+    name = _section(spec, "schedulingGroup").get("podGroupName") if kind == "Pod" else spec.get("parentCompositePodGroupName")
+    return (above, namespace, str(name)) if name else None
+
+
+def _root(name: _Key, known: Mapping[_Key, Content]) -> _Key | None:
+    """Return the root of the group *name*; None if it is not *known*, or there is a cycle."""
+    for _ in known:
+        above = _parent(known[name])
+        if above is None:
+            return name
+        if above not in known:
+            return None
+        name = above
+    return None
+
+
+def _constraint(group: Mapping[str, Any]) -> str:
+    """Return the key of a group's topology constraint; empty if it has none."""
+    listed = _section(_section(group, "spec"), "schedulingConstraints").get("topology")
+    first = listed[0] if isinstance(listed, list) and listed else None
+    return str(first.get("key") or "") if isinstance(first, Mapping) else ""
 
 
 def _policy(group: Mapping[str, Any]) -> Mapping[str, Any]:
