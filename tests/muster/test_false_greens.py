@@ -63,6 +63,8 @@ REFUSED = {
     "a request above its limit": (written(requesting(requests={"cpu": "2"}, limits={"cpu": "1"})), 1),
     "a device without a limit": (written(requesting(requests={GPU: "1"})), 1),
     "a part of a device": (written(requesting(limits={GPU: "500m"})), 1),
+    "a device without its domain": (written(requesting(limits={"gpu": "1"})), 1),
+    "a misspelt resource": (written(requesting(requests={"mem": "1Gi"})), 1),
     "a negative request": (written(requesting(requests={"cpu": "-1"})), 2),
     "an invalid name": (written({**with_container(), "metadata": {"name": "A_b"}}), 1),
     "a namespace that does not exist": (written({**with_container(), "metadata": {"name": "p", "namespace": "nowhere"}}), 1),
@@ -91,6 +93,13 @@ REFUSED = {
         2,
     ),
 }
+
+
+WITHOUT_CONTAINERS = {
+    "a virtual machine": manifest("VirtualMachine", "kubevirt.io/v1", template={"spec": {"domain": {"cpu": {"cores": 64}}}}),
+    "a pipeline run": manifest("PipelineRun", "tekton.dev/v1", pipelineRef={"name": "build"}),
+}
+REFUSED |= {name: (written(job(1), other), 2) for name, other in WITHOUT_CONTAINERS.items()}
 
 
 @pytest.fixture(autouse=True)

@@ -18,6 +18,12 @@ _WITHOUT_TEMPLATE = frozenset(
         ("sparkoperator.k8s.io", "ScheduledSparkApplication"),
         ("sparkoperator.k8s.io", "SparkApplication"),
         ("nvidia.com", "DynamoGraphDeployment"),
+        ("flink.apache.org", "FlinkDeployment"),
+        ("kubevirt.io", "VirtualMachine"),
+        ("kubevirt.io", "VirtualMachineInstance"),
+        ("kubevirt.io", "VirtualMachineInstanceReplicaSet"),
+        ("tekton.dev", "PipelineRun"),
+        ("tekton.dev", "TaskRun"),
     }
 )
 """Kinds that create pods and need not have a pod template."""

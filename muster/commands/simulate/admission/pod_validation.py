@@ -16,6 +16,7 @@ from validators.model import quantity
 
 _HUGE = "hugepages-"
 _COMPUTE = frozenset({"cpu", "memory"})
+_STANDARD = _COMPUTE | {"ephemeral-storage"}
 
 
 def errors(pod: Content) -> Iterator[str]:
@@ -53,7 +54,9 @@ def _of_resources(resources: Mapping[str, Any], at: str) -> Iterator[str]:
 
 
 def _wrong(name: str, written: Any) -> str:
-    """Return the error of an amount; empty if it is valid, or not a quantity (the reader of the pod reports that)."""
+    """Return the error of a resource name or its amount; empty if it is valid, or not a quantity (the reader of the pod reports that)."""
+    if "/" not in name and name not in _STANDARD and not name.startswith(_HUGE):
+        return f'"{name}": must be a standard resource for containers, or have a domain, such as nvidia.com/gpu'
     amount = _exact(written)
     if amount < 0:
         return f'"{written}": must be greater than or equal to 0'
