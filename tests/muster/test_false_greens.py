@@ -60,6 +60,8 @@ REFUSED = {
     "a misspelt list of containers": (written({**with_container(), "spec": {"conatiners": [{"name": "c"}]}}), 1),
     "misspelt requests": (written(with_container(resources={"request": {"cpu": "900"}})), 1),
     "misspelt parallelism": (written({**job(1), "spec": {**job(1)["spec"], "paralellism": 90}}), 1),
+    "a version that does not exist": (written({**job(1), "apiVersion": "batch/v2"}), 1),
+    "a version that was removed": (written({**deployment(1), "apiVersion": "apps/v1beta1"}), 1),
     "a request above its limit": (written(requesting(requests={"cpu": "2"}, limits={"cpu": "1"})), 1),
     "a device without a limit": (written(requesting(requests={GPU: "1"})), 1),
     "a part of a device": (written(requesting(limits={GPU: "500m"})), 1),

@@ -21,6 +21,8 @@ from workloadbuilder.adapters.shared.known_objects import group_of
 Content = dict[str, Any]
 _KUEUE, _QUEUE = "kueue.x-k8s.io", "ClusterQueue"
 _GROUPS = ("PodGroup", "CompositePodGroup")
+_BUILT_IN = frozenset({"", "apps", "batch"})
+"""API groups of the controllers in Kubernetes; all are served as v1 only."""
 _NAMED = 4
 """Maximum number of objects that a reason names."""
 _EXISTS = (b'"uid"', b'"creationTimestamp"', b'"nodeName"')
@@ -58,7 +60,7 @@ def admit_path(expansion: Expansion, rest: Rest, *, strict: bool = False) -> Adm
         for reason in rules.admit(pod):
             reasons.setdefault(Problem(_origin(pod, expansion.origins), reason))
     for controller, manifest in zip(expansion.controllers, expansion.manifests, strict=True) if strict else ():
-        for reason in misspelt_fields.errors_of_controller(manifest):
+        for reason in (*_unserved(manifest), *misspelt_fields.errors_of_controller(manifest)):
             reasons.setdefault(Problem(controller.label, reason))
     for group in _new_groups(expansion) if strict else ():
         for reason in rules.missing(group):
@@ -81,6 +83,13 @@ def queue_notes(others: Iterable[GatheredObjects]) -> Iterator[Problem]:
         yield Problem(
             _QUEUE, f"quotas of Kueue are not considered (the cluster has {len(queues):,} {_QUEUE}{'s' if len(queues) > 1 else ''})"
         )
+
+
+def _unserved(manifest: Content) -> Iterator[str]:
+    """Yield the reason why the API server refuses the version of a built-in kind."""
+    version = str(manifest.get("apiVersion"))
+    if group_of(version) in _BUILT_IN and version.rpartition("/")[2] != "v1":
+        yield f'no matches for kind "{manifest.get("kind")}" in version "{version}": the version must be v1'
 
 
 def _new_groups(expansion: Expansion) -> Iterator[Content]:
