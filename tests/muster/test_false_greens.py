@@ -101,6 +101,11 @@ WITHOUT_CONTAINERS = {
     "a virtual machine": manifest("VirtualMachine", "kubevirt.io/v1", template={"spec": {"domain": {"cpu": {"cores": 64}}}}),
     "a pipeline run": manifest("PipelineRun", "tekton.dev/v1", pipelineRef={"name": "build"}),
 }
+REPLICATED = {"name": "workers", "template": {"spec": {**job(1)["spec"], "paralellism": 90}}}
+REFUSED["misspelt parallelism in a JobSet"] = (written(manifest("JobSet", "jobset.x-k8s.io/v1alpha2", replicatedJobs=[REPLICATED])), 1)
+WORKERS = {"groupName": "gpu", "replica": 90, "rayStartParams": {}, "template": TEMPLATE}
+RAY = manifest("RayCluster", "ray.io/v1", headGroupSpec={"rayStartParams": {}, "template": TEMPLATE}, workerGroupSpecs=[WORKERS])
+REFUSED["misspelt replicas of a RayCluster"] = (written(RAY), 1)
 REFUSED |= {name: (written(job(1), other), 2) for name, other in WITHOUT_CONTAINERS.items()}
 
 

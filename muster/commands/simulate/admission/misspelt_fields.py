@@ -148,6 +148,12 @@ _CONTROLLERS: Mapping[str, frozenset[str]] = {
     "ReplicationController": frozenset(["replicas", "minReadySeconds", "selector", "templateRef", "template"]),
 }
 """Fields of ``spec`` by kind of the controller."""
+_REPLICATED_JOB = frozenset({"name", "groupName", "template", "replicas", "dependsOn"})
+"""Fields of ``spec.replicatedJobs[]`` of a JobSet."""
+_RAY_WORKERS = frozenset(
+    {"groupName", "replicas", "minReplicas", "maxReplicas", "numOfHosts", "rayStartParams", "template", "idleTimeoutSeconds", "suspend"}
+)
+"""Fields of ``spec.workerGroupSpecs[]`` of a RayCluster."""
 _SIMILAR = 0.75
 
 
@@ -164,12 +170,18 @@ def errors_of_pod(pod: Content) -> Iterator[str]:
 
 
 def errors_of_controller(manifest: Content) -> Iterator[str]:
-    """Yield the misspelt fields of a built-in controller's own ``spec``; those of its pod template are fields of its pods."""
+    """Yield the misspelt fields of a controller's own ``spec``; those of its pod template are fields of its pods."""
     if known := _CONTROLLERS.get(str(manifest.get("kind"))):
         yield from _misspelt(section(manifest, "spec"), known, "spec")
     if manifest.get("kind") == "CronJob":
         job = section(section(section(manifest, "spec"), "jobTemplate"), "spec")
         yield from _misspelt(job, _CONTROLLERS["Job"], "spec.jobTemplate.spec")
+    for index, each in enumerate(items(section(manifest, "spec"), "replicatedJobs")):
+        at = f"spec.replicatedJobs[{index}]"
+        yield from _misspelt(each, _REPLICATED_JOB, at)
+        yield from _misspelt(section(section(each, "template"), "spec"), _CONTROLLERS["Job"], f"{at}.template.spec")
+    for index, each in enumerate(items(section(manifest, "spec"), "workerGroupSpecs")):
+        yield from _misspelt(each, _RAY_WORKERS, f"spec.workerGroupSpecs[{index}]")
 
 
 def _misspelt(given: Mapping[str, Any], known: frozenset[str], at: str) -> Iterator[str]:
