@@ -1,12 +1,13 @@
-"""``muster certs``: issue and inspect the webhook's serving certificate."""
+"""``muster certs``: issue, inspect and rotate the webhook's serving certificate."""
 
 from __future__ import annotations
 
 import dataclasses
 import datetime as dt
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,9 +15,10 @@ from certs import CA_DAYS, LEAF_DAYS
 from muster import extras
 
 if TYPE_CHECKING:
-    from certs import inspection, pair
+    from certs import inspection, pair, rotate
 
 DUE, UNREADABLE = 1, 2
+FIELD_MANAGER = "muster-certs"
 ISSUE_EXAMPLE = """\b
 Example:
   muster certs issue --out certs --name muster-webhook.muster-system.svc --name 127.0.0.1
@@ -25,11 +27,18 @@ INSPECT_EXAMPLE = """\b
 Example:
   muster certs inspect certs --name muster-webhook.muster-system.svc
 """
+ROTATE_EXAMPLE = """\b
+Example:
+  muster certs rotate --dry-run
+  muster certs rotate
+"""
+SETTLE_SECONDS, TIMEOUT_SECONDS = 10.0, 300.0
+"""Longer than the period in which servers read their files (2 s); longer than a kubelet needs to update a Secret's files (2 min)."""
 
 
-@click.group("certs", help="Issue or inspect the webhook's serving certificate.")
+@click.group("certs", help="Issue, inspect or rotate the webhook's serving certificate.")
 def command() -> None:
-    """Group of ``issue`` and ``inspect``."""
+    """Group of ``issue``, ``inspect`` and ``rotate``."""
 
 
 @command.command("issue", epilog=ISSUE_EXAMPLE)
@@ -126,3 +135,121 @@ def _as_text(report: inspection.Report) -> str:
         *(f"  due: {reason}" for reason in report.due),
     ]
     return "\n".join(lines)
+
+
+@command.command("rotate", epilog=ROTATE_EXAMPLE, context_settings={"max_content_width": 120})
+@click.option("--namespace", default="muster-system", show_default=True, help="Namespace of the Secret and of the Service.")
+@click.option("--secret", default="muster-webhook-tls", show_default=True, help="Secret with ca.crt, tls.crt, tls.key and possibly ca.key.")
+@click.option("--service", default="muster-webhook", show_default=True, help="Service of the webhooks, whose ready endpoints are observed.")
+@click.option(
+    "--configuration",
+    "configurations",
+    multiple=True,
+    default=("muster", "muster-pods"),
+    show_default=True,
+    metavar="NAME",
+    help="Validating and mutating webhook configurations, all webhooks of which get the CA (repeatable).",
+)
+@click.option(
+    "--replica", "replicas", multiple=True, metavar="HOST:PORT", help="Replica to observe, instead of the endpoints (repeatable)."
+)
+@click.option("--name", "names", multiple=True, metavar="NAME", help="Name of the new certificate (repeatable).  [default: as before]")
+@click.option("--days", default=LEAF_DAYS, show_default=True, type=click.IntRange(1, 3650), help="Validity of the certificate, in days.")
+@click.option("--force", is_flag=True, help="Renew the certificate although it is not due.")
+@click.option("--ca", is_flag=True, help="Renew the CA and the certificate, although they are not due.")
+@click.option("--dry-run", is_flag=True, help="Print the next step and the reasons for it; nothing is written.")
+@click.option(
+    "--settle",
+    default=SETTLE_SECONDS,
+    show_default=True,
+    type=click.FloatRange(0, 600),
+    metavar="SECONDS",
+    help="Time for API servers to read a new caBundle, and for all processes of a replica to load a new certificate.",
+)
+@click.option(
+    "--timeout",
+    default=TIMEOUT_SECONDS,
+    show_default=True,
+    type=click.FloatRange(0, 3600),
+    metavar="SECONDS",
+    help="Longest wait for the replicas.",
+)
+@click.option("--kubeconfig", metavar="FILE", help="Kubeconfig of the cluster.  [default: as for kubectl]")
+@click.option("--context", metavar="NAME", help="Context of the kubeconfig.  [default: the current context]")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Format of the output.")
+def rotate_command(**given: Any) -> None:
+    """Renew the certificate on a live cluster if it is due, without a failed review.
+
+    It is due in the last third of its validity, or if it cannot be used. The old and the new CA are both trusted until every replica
+    serves the new certificate. A run that was interrupted is continued by the next one.
+
+    Exit status: 0 the certificate is not due, or was renewed; 1 it is due: with --dry-run, or because not every replica served the new
+    certificate in time; 2 the cluster cannot be read or written, or the certificate is not Muster's to renew.
+    """
+    extras.require("webhooks")
+    from certs import rotation
+
+    steps: list[dict[str, str]] = []
+
+    def report(step: str, text: str) -> None:
+        steps.append({"step": step, "text": text})
+        if given["form"] == "text":
+            click.echo(f"{step}: {text}")
+
+    try:
+        due = _rotate(_rotation(given, report), report, dry_run=given["dry_run"])
+    except rotation.RotationError as error:
+        raise click.UsageError(str(error)) from None
+    if given["form"] == "json":
+        click.echo(json.dumps({"version": 1, "due": due, "steps": steps}, indent=1))
+    click.get_current_context().exit(DUE if due else 0)
+
+
+def _rotate(process: rotate.Rotation, report: rotate.Report, *, dry_run: bool) -> bool:
+    """Make the rotation, or report its next step; return True if the certificate is still due."""
+    from certs.rotation import Step
+
+    if not dry_run:
+        if not process.run():
+            return True
+        report(Step.DONE, "the certificate is not due")
+        return False
+    step, reasons = process.preview()
+    report(step, "; ".join(reasons) or "the certificate is not due")
+    return step is not Step.DONE
+
+
+def _rotation(given: Mapping[str, Any], report: rotate.Report) -> rotate.Rotation:
+    """Return the rotation of the installation that the options describe.  Raises click.UsageError."""
+    from apiserver.api import Api
+    from apiserver.connect import ConnectError, configuration
+    from certs import pair, rotate, rotation
+    from certs.cluster import Cluster, Place
+
+    _demand_names(given)
+    try:
+        names = pair.names_of(given["names"]) if given["names"] else None
+        default = pair.names_of((f"{given['service']}.{given['namespace']}.svc",))
+        api = Api(configuration(given["kubeconfig"], given["context"]), FIELD_MANAGER)
+    except pair.BadNameError as error:
+        raise click.UsageError(str(error)) from None
+    except ConnectError as error:
+        raise click.UsageError(f"there is no cluster to rotate the certificate of: {error}; give --kubeconfig or --context") from None
+    cluster = Cluster(api, Place(given["namespace"], given["secret"], given["service"], given["configurations"]))
+    order = rotation.Order(default, names, given["force"], given["ca"], given["days"])
+    addresses = (lambda: given["replicas"]) if given["replicas"] else cluster.replicas
+    return rotate.Rotation(cluster, addresses, order, rotate.Timing(given["settle"], given["timeout"]), report)
+
+
+def _demand_names(given: Mapping[str, Any]) -> None:
+    """Refuse names of objects and replicas that cannot exist; names of objects become parts of URLs."""
+    from validators import content
+
+    for option in ("namespace", "secret", "service", "configurations"):
+        for each in [given[option]] if isinstance(given[option], str) else given[option]:
+            if complaints := content.subdomain(each):
+                raise click.UsageError(f"--{option.removesuffix('s')} {each!r}: {complaints[0]}")
+    for each in given["replicas"]:
+        host, colon, port = each.rpartition(":")
+        if not (host and colon and port.isascii() and port.isdigit() and 0 < int(port) < 65536):
+            raise click.UsageError(f"--replica must be HOST:PORT: {each!r}")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 PACKAGES: dict[str, frozenset[str]] = {
     "validators": frozenset(),
-    "certs": frozenset(),
+    "certs": frozenset({"apiserver"}),
     "apiserver": frozenset(),
     "webhooks": frozenset({"validators", "apiserver"}),
     "workloadbuilder": frozenset({"validators"}),
@@ -188,6 +188,8 @@ IMPURE: dict[str, str] = {
     "webhooks/server/metrics.py": "metrics",
     "webhooks/server/tls.py": "key pairs in files",
     "certs/store.py": "key pairs in files",
+    "certs/replicas.py": "TLS handshakes and a clock",
+    "certs/rotate.py": "a clock",
     "scheduler_core/sidecar/writer/executor.py": "writes to the API server",
     "scheduler_core/sidecar/cache/informers.py": "watches the API server",
     "scheduler_core/sidecar/process/http.py": "HTTP",

@@ -1,0 +1,74 @@
+"""Leaves that replicas serve, observed by TLS handshakes.
+
+Edge: ssl and sockets.  A replica has several worker processes, and each reads the files at a time of its own.  A handshake reaches
+any of them, so a replica counts only when it has served the leaf for some time without exception.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import time
+from collections.abc import Callable, Sequence
+
+from certs import rotation
+from certs.store import CA, CERTIFICATE
+
+HANDSHAKE_SECONDS = 5.0
+_NO_CHECK_TIME = 0x200000
+"""X509_V_FLAG_NO_CHECK_TIME of OpenSSL."""
+
+Clock = Callable[[], float]
+
+
+def probe(address: str, leaf: bytes, bundle: bytes) -> str:
+    """Return the reason why the server at *address* (HOST:PORT) does not serve *leaf*; empty if it does.
+
+    A CA of *bundle* must have signed the served leaf.  Neither names nor validity are checked here: the leaf is compared whole, and
+    the clock of the API server decides on its validity, not the one of this machine.
+    """
+    host, _, port = address.rpartition(":")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.load_verify_locations(cadata=bundle.decode("ascii"))
+    context.verify_flags |= ssl.VerifyFlags(_NO_CHECK_TIME)
+    try:
+        with (
+            socket.create_connection((host.strip("[]"), int(port)), HANDSHAKE_SECONDS) as connection,
+            context.wrap_socket(connection) as secured,
+        ):
+            served = secured.getpeercert(binary_form=True)
+    except (OSError, ValueError) as error:
+        return str(error) or type(error).__name__
+    return "" if served == ssl.PEM_cert_to_DER_cert(_first(leaf)) else "serves another certificate"
+
+
+def _first(chain: bytes) -> str:
+    begin, end = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
+    text = chain.decode("ascii")
+    return text[text.index(begin) : text.index(end) + len(end)]
+
+
+class Replicas:
+    """Replicas of *addresses*, which is called for each observation, and since when each serves one leaf."""
+
+    def __init__(self, addresses: Callable[[], Sequence[str]], settle_seconds: float, clock: Clock = time.monotonic) -> None:
+        self._addresses, self._settle, self._clock = addresses, settle_seconds, clock
+        self._since: dict[str, float] = {}
+        self._leaf = b""
+        self.reasons: tuple[str, ...] = ()
+
+    def all_serve(self, state: rotation.State) -> bool:
+        """Return True if there are replicas and each has served the leaf of *state* since the settling time; else set ``reasons``."""
+        leaf, trust = state.secret[CERTIFICATE], state.secret[CA]
+        if leaf != self._leaf:
+            self._leaf, self._since = leaf, {}
+        results = {each: probe(each, leaf, trust) for each in self._addresses()}
+        now = self._clock()
+        self._since = {each: self._since.get(each, now) for each, reason in results.items() if not reason}
+        waiting = [each for each, since in self._since.items() if now - since < self._settle]
+        failed = [f"{each}: {reason}" for each, reason in results.items() if reason]
+        self.reasons = (*failed, *(f"{each}: its other processes may still serve the old certificate" for each in waiting))
+        if not results:
+            self.reasons = ("there is no ready replica",)
+        return not self.reasons

@@ -1,0 +1,172 @@
+"""One rotation on a live cluster, from the state in which it is to its end.
+
+Each round reads the state, decides the next step and makes it, so that a lost race and a failed request need no handling of their
+own: the next round decides again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import time
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from apiserver.api import TRANSPORT, ReplyError
+from certs import bundle, rotation
+from certs.cluster import Reading
+from certs.replicas import Clock, Replicas
+from certs.rotation import Changes, Order, RotationError, Step
+
+POLL_SECONDS = 1.0
+MOST_FAILURES = 10
+"""Failed requests or lost races in a row before giving up."""
+MOST_WRITES = 20
+"""Twice the writes of an unfinished rotation and a requested one; more mean that another writer undoes them."""
+CLOCK_SKEW = dt.timedelta(minutes=1)
+CONFLICT, TOO_MANY, INTERNAL = 409, 429, 500
+
+Report = Callable[[str, str], None]
+"""Called with a step and a text for people."""
+
+
+class Installation(Protocol):
+    """Reads and writes of one installation."""
+
+    def read(self) -> Reading:
+        """Return the current state."""
+
+    def write_secret(self, reading: Reading, changes: Changes) -> None:
+        """Change the data of the Secret in one write."""
+
+    def write_bundles(self, reading: Reading, change: Callable[[bytes], bytes]) -> None:
+        """Replace each caBundle by the result of *change*."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Timing:
+    """Seconds between a change of trust and the use of it, longest wait for replicas, and the clock."""
+
+    settle_seconds: float
+    timeout_seconds: float
+    pause: Callable[[float], None] = time.sleep
+    clock: Clock = time.monotonic
+
+
+class Rotation:
+    """One rotation of an installation."""
+
+    def __init__(
+        self, installation: Installation, replicas: Callable[[], Sequence[str]], order: Order, timing: Timing, report: Report
+    ) -> None:
+        self._installation, self._order, self._timing, self._report = installation, order, timing, report
+        self._replicas = Replicas(replicas, timing.settle_seconds, timing.clock)
+        self._deadline: float | None = None
+        self._skew_reported = False
+        self._writes = 0
+
+    def preview(self) -> tuple[Step, tuple[str, ...]]:
+        """Return the next step and the reasons for it; nothing is written.  Raises as ``run``."""
+        try:
+            reading = self._installation.read()
+        except (ReplyError, *TRANSPORT) as error:
+            raise _unavailable(error) from None
+        return rotation.next_step(reading.state, self._order, self._now(reading))
+
+    def run(self) -> bool:
+        """Make all steps; return False if not every replica served the new leaf in time.
+
+        Raises:
+            RotationError: the certificate must not or cannot be rotated, or requests fail again and again.
+        """
+        failures = 0
+        while True:
+            try:
+                finished = self._make_step()
+            except (ReplyError, *TRANSPORT) as error:
+                failures += 1
+                if failures > MOST_FAILURES or not _is_transient(error):
+                    raise _unavailable(error) from None
+                self._report("retry", f"a request failed and the state is read again: {error}")
+                self._timing.pause(POLL_SECONDS)
+                continue
+            failures = 0
+            if finished is not None:
+                return finished
+
+    def _make_step(self) -> bool | None:
+        """Make one step; return True at the end, False after the timeout, None if there is more to do."""
+        reading = self._installation.read()
+        now = self._now(reading)
+        state = reading.state
+        step, reasons = rotation.next_step(state, self._order, now)
+        if step is Step.OBSERVE:
+            if not self._replicas.all_serve(state):
+                return self._wait()
+            step, reasons = rotation.next_step(dataclasses.replace(state, served=True), self._order, now)
+        if step is Step.DONE:
+            return True
+        self._deadline = None
+        self._writes += 1
+        if self._writes > MOST_WRITES:
+            raise RotationError("another writer keeps changing the Secret or a caBundle: exclude both from what it applies")
+        self._write(step, reading, now)
+        self._report(step, f"{_DONE[step]}: {'; '.join(reasons)}")
+        return None
+
+    def _write(self, step: Step, reading: Reading, now: dt.datetime) -> None:
+        secret = reading.secret
+        if step is Step.STAGE:
+            self._installation.write_secret(reading, rotation.stage(secret, self._order, now))
+            self._order = dataclasses.replace(self._order, force=False, ca=False)
+        elif step is Step.SWITCH:
+            # An API server sees a changed caBundle a moment later, and a killed process does not know when it was changed.
+            self._timing.pause(self._timing.settle_seconds)
+            self._installation.write_secret(reading, rotation.switch(secret))
+            self._order = dataclasses.replace(self._order, force=False)
+        elif step is Step.FINISH:
+            self._installation.write_secret(reading, rotation.finish(secret))
+        else:
+            required = rotation.required_trust(secret)
+            added = step is Step.TRUST
+            self._installation.write_bundles(reading, lambda old: bundle.union(old, required) if added else required)
+
+    def _wait(self) -> bool | None:
+        now = self._timing.clock()
+        if self._deadline is None:
+            self._deadline = now + self._timing.timeout_seconds
+            self._report(Step.OBSERVE, "waiting until every replica serves the new certificate")
+        if now >= self._deadline:
+            reasons = "; ".join(self._replicas.reasons)
+            self._report("timeout", f"not every replica serves the new certificate: {reasons}")
+            return False
+        self._timing.pause(POLL_SECONDS)
+        return None
+
+    def _now(self, reading: Reading) -> dt.datetime:
+        """Return the time of the API server, which validates certificates; without it the time of this machine."""
+        here = dt.datetime.now(dt.UTC)
+        if reading.now is not None and abs(reading.now - here) > CLOCK_SKEW and not self._skew_reported:
+            self._skew_reported = True
+            self._report(
+                "clock", f"this machine's clock is {here:%H:%M:%S} UTC, the API server's is {reading.now:%H:%M:%S} UTC and is used"
+            )
+        return reading.now or here
+
+
+def _unavailable(error: Exception) -> RotationError:
+    return RotationError(f"the cluster cannot be read or written: {error}")
+
+
+def _is_transient(error: Exception) -> bool:
+    return not isinstance(error, ReplyError) or error.code in (CONFLICT, TOO_MANY) or error.code >= INTERNAL
+
+
+_DONE = {
+    Step.STAGE: "staged a new certificate in the Secret",
+    Step.TRUST: "every caBundle trusts the old and the new CA",
+    Step.SWITCH: "the Secret has the new certificate",
+    Step.DISTRUST: "every caBundle trusts the new CA only",
+    Step.FINISH: "removed the old CA from the Secret",
+}
+"""Text for each completed step."""
