@@ -60,6 +60,11 @@ def mixed(folder: Path, files: int, *, kinds: tuple[str, ...] = ("Workload", "Po
     return files * len(kinds)
 
 
+def scheduling(folder: Path, files: int) -> int:
+    """Write the files of ``mixed`` without documents of other kinds; return the number of documents."""
+    return mixed(folder, files, kinds=("Workload", "PodGroup", "Pod"))
+
+
 def largest(folder: Path, files: int) -> int:
     """Write *files* Workloads of the largest valid size, one in 25 of them broken; return the number of documents."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -75,13 +80,13 @@ def largest(folder: Path, files: int) -> int:
 def one_file(file: Path, documents: int) -> int:
     """Write small PodGroups, Pods of them, and ConfigMaps into one file; return the number of documents."""
     group = (
-        f"apiVersion: {VERSION}\nkind: PodGroup\nmetadata:\n  name: g-{{0:06}}\nspec:\n  schedulingPolicy:\n    gang:\n      minCount: 1\n"
+        f"apiVersion: {VERSION}\nkind: PodGroup\nmetadata:\n  name: g-{0:06}\nspec:\n  schedulingPolicy:\n    gang:\n      minCount: 1\n"
     )
     pod = (
         "apiVersion: v1\nkind: Pod\nmetadata:\n  name: p-{0:06}\n  labels:\n    app.kubernetes.io/name: training-{0:06}\n"
         "spec:\n  schedulingGroup:\n    podGroupName: g-{0:06}\n  containers:\n  - name: main\n    image: registry.example/training:1\n"
     )
-    other = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c-{0:06}\ndata:\n  level: info\n  retries: '3'\n  name: training-{0:06}\n"
+    other = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c-{0:06}\n  namespace: default\ndata:\n  level: info\n  retries: '3'\n  name: training-{0:06}\n  checkpoints: s3://training/{0:06}\n"
     with file.open("w", encoding="utf-8") as stream:
         for number in range(documents // 3):
             stream.write("---\n".join(("", *(each.format(number) for each in (group, pod, other)))))
@@ -99,7 +104,9 @@ def schemas(folder: Path) -> None:
         for key in ("apiVersion", "kind"):
             schema["properties"][key] = {"type": "string"}
         used = {each: definitions[each] for each in _used(schema, definitions)}
-        (folder / f"{kind.lower()}-{name.split('.')[1]}.json").write_text(json.dumps(schema | {"definitions": used}), encoding="utf-8")
+        group, version, _ = name.split(".")
+        suffix = version if group == "core" else f"{group}-{version}"
+        (folder / f"{kind.lower()}-{suffix}.json").write_text(json.dumps(schema | {"definitions": used}), encoding="utf-8")
 
 
 def _strict(definition: dict[str, Any]) -> dict[str, Any]:

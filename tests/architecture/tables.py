@@ -140,6 +140,8 @@ from another part of its own layer."""
 EDGES: dict[str, tuple[str, ...]] = {
     "msgspec": (
         "validators/model/*",
+        "validators/lint/object_store.py",
+        "validators/lint/batch.py",
         "scheduler_core/model/wire.py",
         "scheduler_core/model/wire_devices.py",
         "scheduler_core/model/wire_resource_claims.py",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from validators.field import FieldPath, Part
 from validators.lint.documents import Document
-from validators.lint.lint_files import subject_of
+from validators.lint.examination import subject_of
 from validators.lint.places import Entry, Place
 from validators.model.templates import COMPOSITES, LEAVES
 

@@ -13,12 +13,13 @@ import re
 from collections.abc import Iterator
 
 from validators.field import FieldPath, Part
-from validators.lint import fast_yaml
+from validators.lint import yaml_values
 from validators.lint.comments import Comment, comments_in
 from validators.lint.limits import LARGEST_FILE
 from validators.lint.places import Chunk, Fault, Lines, Place, Span
 
-_MARKER = re.compile(r"(?<![^\r\n])\ufeff?(?:---|\.\.\.)(?=[ \t\r\n]|\Z)")
+_MARKER = re.compile(r"\ufeff?(?:---|\.\.\.)(?=[ \t\r\n]|\Z)")
+_LINE_WITH_MARKER = re.compile(rf"[\r\n](?={_MARKER.pattern})")
 _DIRECTIVES = re.compile(r"(?:[ \t]*(?:#[^\r\n]*)?[\r\n]+|%[^\r\n]*[\r\n]+)*")
 _JSON_START = re.compile(r"(?:---)?[ \t\r\n]*(?=[{\[])")
 _BOM = "\ufeff"
@@ -70,6 +71,15 @@ class NotKubernetes:
     source: str = ""
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Start:
+    """Begin of a part of a file: its offset in characters, its line, and the number of its first object."""
+
+    offset: int = 0
+    line: int = 1
+    index: int = 0
+
+
 _NO_LINES = Lines("")
 _NOWHERE = Place(0, 0, 0, 0)
 
@@ -83,77 +93,59 @@ class Manifest:
     file: str
     parts: tuple[FilePart, ...]
     comments: tuple[Comment, ...] = ()
+    as_whole: bool = False
+    """True if the only part is an error of the whole file."""
 
 
-class ParsedTexts:
-    """Parsed YAML documents of one file by their text, so that a document whose text did not change is not parsed again.
-
-    It keeps only the documents of the last two versions of the file.
-    """
-
-    def __init__(self) -> None:
-        self._before: dict[str, _ParsedText] = {}
-        self._now: dict[str, _ParsedText] = {}
-
-    def begin(self) -> None:
-        """Forget the documents that the last version of the file did not have."""
-        self._before, self._now = self._now, {}
-
-    def values(self, text: str) -> list[object]:
-        """Return the documents in *text* as JSON-like values; the same objects as for the last version of the file."""
-        parsed = self._now.get(text) or self._before.get(text) or _ParsedText(text)
-        self._now[text] = parsed
-        return parsed.values
-
-    def survey(self, text: str, number: int) -> Place:
-        """Return the places of one document in *text*; *number* counts from 0."""
-        places = self._now[text].places if text in self._now else {}
-        return places.get(number) or places.setdefault(number, _survey(text, number))
-
-
-class _ParsedText:
-    """Values of one text, and the places of the documents in it for which they were needed."""
-
-    __slots__ = ("places", "values")
-
-    def __init__(self, text: str) -> None:
-        self.values = _values(text)
-        self.places: dict[int, Place] = {}
-
-
-def _values(text: str) -> list[object]:
-    """Return the documents in *text* as JSON-like values."""
-    content = fast_yaml.mapping(text)
-    if content is not None:
-        return [content]
-    from validators.lint import yaml_text  # imported on demand: most files need no library with positions, and start-up must be fast
-
-    return yaml_text.values(text)
-
-
-def _survey(text: str, number: int) -> Place:
-    """Return the places of one document in *text*; *number* counts from 0."""
-    from validators.lint import yaml_text  # as above
-
-    return yaml_text.survey(text, number)
-
-
-def parse(file: str, content: bytes, parsed: ParsedTexts | None = None) -> Manifest:
+def parse(file: str, content: bytes, parsed: yaml_values.ParsedTexts | None = None) -> Manifest:
     """Parse one file: as JSON if its name ends in ``.json``, else as YAML, which may contain JSON.
 
     *parsed* has the documents of the last version of the file; its methods are called instead of parsing them again.
     """
     if len(content) > LARGEST_FILE:
-        return Manifest(file, (Unreadable(file, 1, 1, f"must be at most {LARGEST_FILE:,} bytes; split the file"),))
+        return too_large(file)
+    text = decoded(file, content, Start())
+    if isinstance(text, Manifest):
+        return text
+    reader = _Reader(file, text, Start(), parsed)
+    return reader.read_json() if is_json(file) else reader.read_yaml()
+
+
+def parse_part(file: str, text: str, start: Start, next_line: str) -> tuple[Manifest, Start]:
+    """Parse a part of a YAML file; return its documents, and where the next part begins.
+
+    Parts must be cut where ``split`` cuts.  A part can be empty.  An error at its end is on *next_line*, the first of the next part.
+    """
+    reader = _Reader(file, text, start, None, next_line)
+    manifest = reader.read_yaml(may_be_empty=True)
+    return manifest, Start(start.offset + len(text), start.line + reader.lines.count - 1, start.index + reader.objects)
+
+
+def is_json(file: str) -> bool:
+    """Return whether a file is read as JSON."""
+    return file.lower().endswith(".json")
+
+
+def without_documents(file: str) -> NotKubernetes:
+    """Return the result for a file without documents."""
+    return NotKubernetes(file, 1, 1, "must hold a Kubernetes object; the file has no document")
+
+
+def too_large(file: str) -> Manifest:
+    """Return the result for a file that is too large."""
+    return Manifest(file, (Unreadable(file, 1, 1, f"must be at most {LARGEST_FILE:,} bytes; split the file"),), as_whole=True)
+
+
+def decoded(file: str, content: bytes, start: Start) -> str | Manifest:
+    """Return the text of *content*, which begins at *start*, or the result for a file that is not UTF-8."""
+    mark = "" if start.offset else _BOM
     try:
-        text = content.decode("utf-8").removeprefix(_BOM)
+        return content.decode("utf-8").removeprefix(mark)
     except UnicodeDecodeError as error:
-        before = content[: error.start].decode("utf-8").removeprefix(_BOM)
-        line, column = Lines(before).position(len(before))
+        before = content[: error.start].decode("utf-8").removeprefix(mark)
+        line, column = Lines(before, start.line).position(len(before))
         message = f"must be UTF-8: byte 0x{content[error.start]:02x} is invalid; save the file as UTF-8"
-        return Manifest(file, (Unreadable(file, line, column, message),))
-    reader = _Reader(file, text, parsed)
-    return reader.read_json() if file.lower().endswith(".json") else reader.read_yaml()
+        return Manifest(file, (Unreadable(file, line, column, message),), as_whole=True)
 
 
 def without_text() -> Chunk:
@@ -168,7 +160,7 @@ def split(text: str) -> Iterator[tuple[int, str]]:
     part of the document that they begin.
     """
     start = 0
-    for marker in _MARKER.finditer(text):
+    for marker in _markers(text):
         at, is_end = marker.start(), marker.group().endswith(".")
         if is_end:
             yield start, text[start:at]
@@ -181,6 +173,11 @@ def split(text: str) -> Iterator[tuple[int, str]]:
     yield start, text[start:]
 
 
+def _markers(text: str) -> Iterator[re.Match[str]]:
+    starts = [0, *(match.end() for match in _LINE_WITH_MARKER.finditer(text))]
+    return (marker for start in starts if (marker := _MARKER.match(text, start)) is not None)
+
+
 def _after_line(text: str, offset: int) -> int:
     rest = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)?").match(text, offset)
     return rest.end() if rest else len(text)
@@ -189,39 +186,41 @@ def _after_line(text: str, offset: int) -> int:
 class _Reader:
     """Reader of one text; collects its parts."""
 
-    def __init__(self, file: str, text: str, parsed: ParsedTexts | None) -> None:
+    def __init__(self, file: str, text: str, start: Start, parsed: yaml_values.ParsedTexts | None, next_line: str = "") -> None:
         self._file = file
         self._text = text
+        self._start = start
         self._parsed = parsed
-        self._lines = Lines(text)
+        self.lines = Lines(text + next_line, start.line, start.offset)
         self._parts: list[FilePart] = []
         self._comments: list[Comment] = []
-        self._objects = 0
+        self.objects = 0
 
     def read_json(self) -> Manifest:
         """Return the text as JSON; one error makes the whole text unreadable."""
         try:
             self._add_json(0, self._text)
         except Fault as fault:
-            return Manifest(self._file, (self._unreadable(fault.offset, fault.message),))
+            return Manifest(self._file, (self._unreadable(fault.offset, fault.message),), as_whole=True)
         return self._manifest()
 
-    def read_yaml(self) -> Manifest:
+    def read_yaml(self, *, may_be_empty: bool = False) -> Manifest:
         """Return the text as YAML.  A template, such as a file of a Helm chart, is unreadable as a whole."""
-        for base, text in split(self._text):
+        for within, text in split(self._text):
+            base = within + self._start.offset
             marked = len(text) - len(text.removeprefix(_BOM))
             try:
                 self._add_chunk(base + marked, text[marked:])
             except Fault as fault:
                 if "{{" in text:
                     hint = "; this looks like a template: render it first"
-                    return Manifest(self._file, (self._unreadable(base + marked + fault.offset, fault.message + hint),))
+                    return Manifest(self._file, (self._unreadable(base + marked + fault.offset, fault.message + hint),), as_whole=True)
                 self._parts.append(self._unreadable(base + marked + fault.offset, fault.message))
-        return self._manifest()
+        return self._manifest(may_be_empty=may_be_empty)
 
-    def _manifest(self) -> Manifest:
-        if not self._parts:
-            self._parts.append(NotKubernetes(self._file, 1, 1, "must hold a Kubernetes object; the file has no document"))
+    def _manifest(self, *, may_be_empty: bool = False) -> Manifest:
+        if not self._parts and not may_be_empty:
+            self._parts.append(without_documents(self._file))
         return Manifest(self._file, tuple(self._parts), tuple(self._comments))
 
     def _add_chunk(self, base: int, text: str) -> None:
@@ -230,36 +229,36 @@ class _Reader:
             with contextlib.suppress(Fault):  # not JSON: YAML in flow style begins like JSON
                 self._add_json(base + start.end(), text[start.end() :])
                 return
-        read, survey = (_values, _survey) if self._parsed is None else (self._parsed.values, self._parsed.survey)
-        values = read(text)
-        self._comments += comments_in(text, base, self._lines)
+        parser = self._parsed or yaml_values
+        values = parser.values(text)
+        self._comments += comments_in(text, base, self.lines)
         for number, value in enumerate(values):
-            self._add(value, Chunk(self._lines, base, text, functools.partial(survey, number=number)), ())
+            self._add(value, Chunk(self.lines, base, text, functools.partial(parser.survey, number=number)), ())
 
     def _add_json(self, base: int, text: str) -> None:
         from validators.lint import json_text  # imported on demand: few files are JSON, and start-up must be fast
 
         for offset, value in list(json_text.values(text)):
-            self._add(value, Chunk(self._lines, base, text, functools.partial(json_text.survey, offset=offset), is_json=True), ())
+            self._add(value, Chunk(self.lines, base, text, functools.partial(json_text.survey, offset=offset), is_json=True), ())
 
     def _add(self, value: object, chunk: Chunk, route: tuple[Part, ...]) -> None:
         if value is None and not route:
             return
         if not isinstance(value, dict) or (value.get("apiVersion") is None and value.get("kind") is None):
             span = chunk.span(route, FieldPath())
-            source = self._lines.text(span.line)
+            source = self.lines.text(span.line)
             message = "must be a Kubernetes object, with apiVersion and kind"
             self._parts.append(NotKubernetes(self._file, span.line, span.column, message, source))
         elif (items := _items(value)) is not None:
             for number, each in enumerate(items):
                 self._add(_as_item_of(value, each), chunk, (*route, "items", number))
         else:
-            self._parts.append(Document(self._file, self._objects, value, chunk, route))
-            self._objects += 1
+            self._parts.append(Document(self._file, self._start.index + self.objects, value, chunk, route))
+            self.objects += 1
 
     def _unreadable(self, offset: int, message: str) -> Unreadable:
-        line, column = self._lines.position(min(offset, len(self._text)))
-        return Unreadable(self._file, line, column, message, self._lines.text(line))
+        line, column = self.lines.position(min(offset, self._start.offset + len(self._text)))
+        return Unreadable(self._file, line, column, message, self.lines.text(line))
 
 
 def _items(value: dict[str, object]) -> list[object] | None:

@@ -20,8 +20,9 @@ except ImportError:
 
 _parse: Callable[..., object] | None = _loads
 
-_OTHER = r"\u00a0-\u2027\u202a-\ud7ff"
-"""Characters beyond ASCII that are neither controls nor line ends, nor a byte order mark."""
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+_OTHER = "\1"
+"""Stands for each character beyond ASCII, so that the patterns below are small."""
 _ANY = rf"[\x20-\x7e{_OTHER}]"
 _QUOTED = rf"'[\x20-\x26\x28-\x7e{_OTHER}]*'|\"[\x20\x21\x23-\x5b\x5d-\x7e{_OTHER}]*\""
 _FLOW_WORD = r"[A-Za-z0-9_/.][A-Za-z0-9_/.+=@-]*"
@@ -73,7 +74,10 @@ def mapping(text: str) -> dict[str, object] | None:
 
 def _is_usual(line: str) -> bool:
     """Return whether a line has a usual form, with plain scalars that have one meaning."""
-    if len(line) > _LONGEST_LINE or (match := _LINE.fullmatch(line)) is None:
+    if len(line) > _LONGEST_LINE or not line.isprintable():
+        return False
+    match = _LINE.fullmatch(line if line.isascii() else _NOT_ASCII.sub(_OTHER, line))
+    if match is None:
         return False
     key, plain, flow = match["key"], match["plain"] or match["item_plain"], match["flow"] or match["item_flow"]
     if key is not None and not _has_one_meaning(key):

@@ -7,15 +7,17 @@ does not exist raises an error.
 from __future__ import annotations
 
 import dataclasses
+import io
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import BinaryIO
 
-from validators.lint import documents
-from validators.lint.documents import Manifest, Unreadable
+from validators.lint import documents, segments
+from validators.lint.documents import Document, Manifest, Unreadable
 from validators.lint.finding import file_order
 from validators.lint.limits import LARGEST_FILE
+from validators.lint.segments import Segment
 
 SUFFIXES = (".yaml", ".yml", ".json")
 STDIN = "-"
@@ -52,8 +54,29 @@ def read_manifests(paths: Sequence[str], stdin: BinaryIO, *, leave_out: Iterable
     return tuple(source.manifest() for source in sources(paths, stdin, leave_out=leave_out))
 
 
+def manifests(paths: Sequence[str], stdin: BinaryIO, *, leave_out: Iterable[str] = ()) -> Iterator[Manifest]:
+    """Yield the parsed files at *paths* one after another, see ``listed``; a large file in parts.
+
+    Raises:
+        PathError: a path does not exist.
+
+    """
+    found = Files(listed(paths, leave_out), stdin)
+    return (manifest for number in range(len(found.names)) for _, manifest in found.segments(number))
+
+
 def sources(paths: Sequence[str], stdin: BinaryIO, *, leave_out: Iterable[str] = ()) -> Iterator[Source]:
-    """Yield the files at *paths* in bytewise order of their names, each once; a file is read when it is yielded.
+    """Yield the files at *paths*, see ``listed``; a file is read when it is yielded.
+
+    Raises:
+        PathError: a path does not exist.
+
+    """
+    return (_source(name, file, stdin) for name, file in listed(paths, leave_out))
+
+
+def listed(paths: Sequence[str], leave_out: Iterable[str] = ()) -> list[tuple[str, str]]:
+    """Return names and paths of the files at *paths* in bytewise order of their names, each once.
 
     A file in *paths* is read whatever its suffix.  In directories, files with the suffixes above are read recursively.  ``-`` is
     *stdin*.  Links are followed, but no file is read twice.  Files in *leave_out* (results of ``identity``) are not read.
@@ -69,8 +92,7 @@ def sources(paths: Sequence[str], stdin: BinaryIO, *, leave_out: Iterable[str] =
             if (same := identity(file)) not in seen:
                 seen.add(same)
                 named.append((display_name(file), file))
-    named.sort(key=lambda pair: file_order(pair[0]))
-    return (_source(name, file, stdin) for name, file in named)
+    return sorted(named, key=lambda pair: file_order(pair[0]))
 
 
 def identity(file: str) -> str:
@@ -157,6 +179,60 @@ def is_file(file: str) -> bool:
         return True
 
 
+class Files:
+    """Files in order, each of which can be read twice: as segments, and then single segments for the positions of findings."""
+
+    def __init__(self, named: Sequence[tuple[str, str]], stdin: BinaryIO) -> None:
+        self._named = named
+        # Standard input and pipes can be read only once.
+        self._sources = {number: _source(name, file, stdin) for number, (name, file) in enumerate(named) if not _is_stored(file)}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the files."""
+        return tuple(name for name, _ in self._named)
+
+    def sizes(self) -> list[int]:
+        """Return the size of each file in bytes; 0 if it cannot be read."""
+        return [
+            len(self._sources[number].content) if number in self._sources else _size(file) for number, (_, file) in enumerate(self._named)
+        ]
+
+    def segments(self, number: int) -> Iterator[tuple[Segment, Manifest]]:
+        """Yield the segments of a file, see ``segments.read``."""
+        name, file = self._named[number]
+        source = self._sources.get(number)
+        try:
+            if source is not None and source.error:
+                yield Segment(), source.manifest()
+            else:
+                with io.BytesIO(source.content) if source is not None else open(file, "rb") as stream:  # noqa: PTH123 - as above
+                    yield from segments.read(name, stream)
+        except OSError as error:
+            yield Segment(), dataclasses.replace(Source(name, file, b"", _reason(error)).manifest(), as_whole=True)
+
+    def documents(self, number: int, segment: Segment) -> dict[int, Document]:
+        """Return the objects of a segment by their number in the file; none if the file can no longer be read."""
+        name, file = self._named[number]
+        source = self._sources.get(number)
+        try:
+            with io.BytesIO(source.content) if source is not None else open(file, "rb") as stream:  # noqa: PTH123 - as above
+                return segments.documents_of(name, stream, segment)
+        except OSError:
+            return {}
+
+
+def _is_stored(file: str) -> bool:
+    return file != STDIN and not (os.path.exists(file) and not os.path.isfile(file))  # noqa: PTH110, PTH113 - as above
+
+
+def _size(file: str) -> int:
+    try:
+        return os.stat(file).st_size  # noqa: PTH116 - as above
+    except OSError:
+        return 0
+
+
 def _source(name: str, file: str, stdin: BinaryIO) -> Source:
     try:
         if file == STDIN:
@@ -165,5 +241,9 @@ def _source(name: str, file: str, stdin: BinaryIO) -> Source:
             with open(file, "rb") as stream:  # noqa: PTH123 - as above
                 content = stream.read(LARGEST_FILE + 1)
     except OSError as error:
-        return Source(name, file, b"", f"cannot be read: {(error.strerror or str(error)).lower()}")
+        return Source(name, file, b"", _reason(error))
     return Source(name, file, content)
+
+
+def _reason(error: OSError) -> str:
+    return f"cannot be read: {(error.strerror or str(error)).lower()}"

@@ -6,11 +6,12 @@ The lookups have the results of ``lookup.KnownObjects`` for the same objects in 
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable, Iterator, Sequence
-from typing import overload
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar, overload
 
 from validators.lookup import references_to_groups
 from validators.model.cluster import SYSTEM_CLASSES
+from validators.model.group import CompositePodGroup, Group, PodGroup
 from validators.model.objects import CLUSTER_SCOPED, Object, namespace_of
 
 Place = tuple[bytes, int]
@@ -20,6 +21,9 @@ Key = tuple[str, ...]
 
 The last one is whether the index has any object of that kind.
 """
+
+
+P = TypeVar("P", Place, int)
 
 
 class ObjectIndex:
@@ -81,6 +85,36 @@ class RecordingLookup:
         """Return the objects of a key with their places, and record the key."""
         self.reads.add(key)
         return self._index.objects(key)
+
+
+def related_groups(group: Group, read: Callable[[Key], Iterable[tuple[P, Object]]]) -> list[tuple[P, Group]]:
+    """Return all groups that are connected with *group* by references to parents, with their places, in order of place.
+
+    *read* returns the objects of a key with their places.
+    """
+    related: dict[P, Group] = {}
+    seen: set[Key] = set()
+    waiting = [*_neighbours(group)]
+    while waiting:
+        key = waiting.pop()
+        if key in seen:
+            continue
+        seen.add(key)
+        for place, item in read(key):
+            if isinstance(item, (PodGroup, CompositePodGroup)) and place not in related:
+                related[place] = item
+                waiting += _neighbours(item)
+    return sorted(related.items(), key=lambda each: each[0])
+
+
+def _neighbours(group: Group) -> Iterator[Key]:
+    """Yield the keys of the group itself, its parent and, for a composite, its children."""
+    namespace = namespace_of(group)
+    yield "name", group.kind, namespace, group.metadata.name
+    if parent := group.spec.parent_composite_pod_group_name:
+        yield "name", "CompositePodGroup", namespace, parent
+    if isinstance(group, CompositePodGroup) and group.metadata.name:
+        yield from (("children", kind, namespace, group.metadata.name) for kind in ("PodGroup", "CompositePodGroup"))
 
 
 class _LazyObjects(Sequence[Object]):

@@ -8,29 +8,24 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Sequence
 
 from validators import pipeline, rules
 from validators.hierarchy.tree import GroupTree
-from validators.lint import against, fixes, suppress
-from validators.lint.comments import Comment
-from validators.lint.documents import Document, Manifest, NotKubernetes, Unreadable
+from validators.lint import against, suppress
+from validators.lint.documents import Document, Manifest
+from validators.lint.examination import Examination, FirstPass, findings_of, unreadable_findings
 from validators.lint.finding import (
-    NOT_KUBERNETES,
     UNREADABLE,
-    Checked,
     Finding,
     Report,
-    Subject,
     Summary,
     file_order,
 )
-from validators.lint.places import Span
 from validators.lookup import KnownObjects
 from validators.model.group import CompositePodGroup, PodGroup
-from validators.model.objects import CLUSTER_SCOPED, Object, namespace_of
+from validators.model.objects import Object, namespace_of
 from validators.rules.base import About, Profile, Settings, Severity
-from validators.versions import served
 from validators.versions.form import Form
 
 
@@ -51,29 +46,13 @@ def run(
     """
     ordered = sorted(manifests, key=lambda each: file_order(each.file))
     lookup_only = sorted(objects, key=lambda each: file_order(each.file))
-    first = _FirstPass(settings)
+    kept = _Kept()
+    first = FirstPass(settings, kept.keep)
     for manifest in watch(ordered):
         first.read_manifest(manifest)
-    second = _SecondPass(first, [*_not_replaced(lookup_only, first), *first.objects], settings, listed)
-    findings = [*first.findings, *second.findings(before), *_unreadable(lookup_only)]
-    outcome = suppress.apply(findings, first.annotations, _comments(ordered), scope=first.scope())
-    findings = with_configured_severity(outcome.findings, settings)
-    has_unreadable = any(isinstance(part, Unreadable) for manifest in (*ordered, *lookup_only) for part in manifest.parts)
-    return _report(findings, outcome.suppressed, first, files=tuple(each.file for each in ordered), has_unreadable=has_unreadable)
-
-
-def subject_of(content: Mapping[str, object]) -> Subject:
-    """Return apiVersion, kind, namespace and name of a document; empty where they are absent or not strings."""
-    metadata = content.get("metadata")
-    fields = metadata if isinstance(metadata, dict) else {}
-    api_version, kind = _text(content.get("apiVersion")), _text(content.get("kind"))
-    cluster_scoped = kind in CLUSTER_SCOPED and served.serves(api_version.rpartition("/")[0], kind)
-    namespace = "" if cluster_scoped else _text(fields.get("namespace")) or "default"
-    return Subject(api_version, kind, namespace, _text(fields.get("name")) or _text(fields.get("generateName")))
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
+    second = _SecondPass(kept.pending, [*_not_replaced(lookup_only, kept.objects), *kept.objects], settings, listed)
+    first.examination.findings += [*second.findings(before), *unreadable_findings(lookup_only)]
+    return report_on(first.examination, tuple(each.file for each in ordered), settings)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -97,57 +76,24 @@ class Before:
         return against.matched(self.objects, [against.Placed(self.place(each.document.file), each.object) for each in after])
 
 
-class _FirstPass:
-    """Examination of each document by itself."""
+class _Kept:
+    """Objects in memory, and the documents of those to be validated."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-        self.findings: list[Finding] = []
+    def __init__(self) -> None:
         self.objects: list[Object] = []
         self.pending: list[_Pending] = []
-        self.checked: list[Checked] = []
-        self.annotations: list[suppress.Annotation] = []
-        self.documents = 0
-        self.foreign = 0
-        self._objects_skipped: set[tuple[str, int]] = set()
-        self._documents_skipped: set[tuple[str, int]] = set()
 
-    def read_manifest(self, manifest: Manifest) -> None:
-        """Examine the documents of one file."""
-        for part in manifest.parts:
-            if isinstance(part, Document):
-                self.documents += 1
-                self._examine(part)
-            else:
-                self.findings.append(finding_of_file(part))
-
-    def scope(self) -> suppress.Scope:
-        """Return the rules and documents for which unused suppressions can be reported."""
-        return scope_of(self._settings, self._objects_skipped, self._documents_skipped)
-
-    def _examine(self, document: Document) -> None:
-        examined = pipeline.examine(document.content, self._settings)
-        if examined.foreign:
-            self.foreign += 1
-            return
-        subject = subject_of(document.content)
-        self.checked.append(Checked(document.file, document.index, subject))
-        self.findings += findings_of(document, examined.violations)
-        if examined.violations:
-            self._objects_skipped.add((document.file, document.index))
-            self._documents_skipped.add((document.file, document.chunk.base))
-        if examined.object is not None:
-            self.objects.append(examined.object)
-            if not examined.violations:
-                self.pending.append(_Pending(document, examined.object, examined.form))
-        self.annotations += annotations_of(document, subject)
+    def keep(self, document: Document, examined: pipeline.Examined, item: Object) -> None:
+        self.objects.append(item)
+        if not examined.violations:
+            self.pending.append(_Pending(document, item, examined.form))
 
 
 class _SecondPass:
     """Validation of each document together with all others."""
 
-    def __init__(self, first: _FirstPass, known: list[Object], settings: Settings, listed: Container[str]) -> None:
-        self._pending = first.pending
+    def __init__(self, pending: list[_Pending], known: list[Object], settings: Settings, listed: Container[str]) -> None:
+        self._pending = pending
         self._settings = settings
         self._lookup = KnownObjects(known, complete=False, listed=listed)
         self._tree = GroupTree.build(each for each in known if isinstance(each, (PodGroup, CompositePodGroup)))
@@ -179,65 +125,9 @@ def scope_of(
     return suppress.Scope(frozenset(rules.discover()), active, objects_skipped, documents_skipped)
 
 
-def annotations_of(document: Document, subject: Subject) -> Iterator[suppress.Annotation]:
-    """Yield the annotation that suppresses findings of the document, if it has one."""
-    metadata = document.content.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    value = annotations.get(suppress.ANNOTATION) if isinstance(annotations, dict) else None
-    if isinstance(value, str):
-        span = document.span(suppress.ANNOTATION_PATH)
-        yield suppress.Annotation(document.file, document.index, subject, value, span, document.source(span.line))
-
-
-def findings_of(document: Document, violations: Iterable[pipeline.Violation]) -> list[Finding]:
-    """Return the findings for the violations of a document, with their positions in the file."""
-    findings: list[Finding] = []
-    for each in violations:
-        span = document.span(each.error.path)
-        findings.append(
-            Finding(
-                rule=each.error.origin,
-                severity=each.severity,
-                message=str(each.error),
-                type=each.error.type.value,
-                field=str(each.error.path),
-                file=document.file,
-                span=span,
-                document=subject_of(document.content),
-                index=document.index,
-                source=document.source(span.line),
-                fix=fixes.text_fix(document, each.error),
-            )
-        )
-    return findings
-
-
-def finding_of_file(part: Unreadable | NotKubernetes) -> Finding:
-    """Return the finding for a document that is unreadable or not a Kubernetes object."""
-    unreadable = isinstance(part, Unreadable)
-    return Finding(
-        rule=UNREADABLE if unreadable else NOT_KUBERNETES,
-        severity=Severity.ERROR if unreadable else Severity.WARNING,
-        message=part.message,
-        type=None,
-        field="",
-        file=part.file,
-        span=Span(part.line, part.column, part.line, max(part.column, len(part.source.rstrip()) + 1)),
-        source=part.source,
-    )
-
-
-def _unreadable(manifests: Sequence[Manifest]) -> list[Finding]:
-    return [finding_of_file(part) for manifest in manifests for part in manifest.parts if isinstance(part, Unreadable)]
-
-
-def _comments(manifests: Sequence[Manifest]) -> list[tuple[str, Comment]]:
-    return [(manifest.file, comment) for manifest in manifests for comment in manifest.comments]
-
-
-def _not_replaced(manifests: Sequence[Manifest], first: _FirstPass) -> list[Object]:
-    """Return the objects of *manifests* that the validated documents do not replace."""
-    replacing = {_name(each) for each in first.objects}
+def _not_replaced(manifests: Sequence[Manifest], validated: Sequence[Object]) -> list[Object]:
+    """Return the objects of *manifests* that the *validated* ones do not replace."""
+    replacing = {_name(each) for each in validated}
     objects: list[Object] = []
     for part in (part for manifest in manifests for part in manifest.parts):
         if isinstance(part, Document):
@@ -264,11 +154,16 @@ def with_configured_severity(findings: Iterable[Finding], settings: Settings) ->
     return sorted(remaining, key=lambda each: each.order)
 
 
-def _report(findings: list[Finding], suppressed: int, first: _FirstPass, *, files: tuple[str, ...], has_unreadable: bool) -> Report:
+def report_on(examination: Examination, files: tuple[str, ...], settings: Settings) -> Report:
+    """Return the report on *files*: suppressed findings are removed, and the others have the severity of their file."""
+    scope = scope_of(settings, {*examination.objects_skipped}, {*examination.documents_skipped})
+    outcome = suppress.apply(examination.findings, examination.annotations, examination.comments, scope=scope)
+    findings = with_configured_severity(outcome.findings, settings)
     summary = Summary(
         files=len(files),
-        documents=first.documents,
-        foreign=first.foreign,
-        suppressed=suppressed,
+        documents=examination.documents,
+        foreign=examination.foreign,
+        suppressed=outcome.suppressed,
     )
-    return Report((), summary, files, tuple(first.checked), has_unreadable=has_unreadable).with_findings(findings)
+    has_unreadable = any(each.rule == UNREADABLE for each in examination.findings)
+    return Report((), summary, files, tuple(examination.checked), has_unreadable=has_unreadable).with_findings(findings)

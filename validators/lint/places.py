@@ -63,10 +63,12 @@ class Place:
 
 
 class Lines:
-    """Lines of a text with any line ends (LF, CRLF, CR)."""
+    """Lines of a text with any line ends (LF, CRLF, CR).  The text is a file, or a part that begins at a line and an offset of it."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, first: int = 1, base: int = 0) -> None:
         self._text = text
+        self._above = first - 1
+        self._base = base
         self._last = (0, "")
         """Cache: number and text of the last requested line."""
 
@@ -78,8 +80,9 @@ class Lines:
 
     def position(self, offset: int) -> tuple[int, int]:
         """Return the line and column of an offset, both counted from 1."""
-        line = bisect.bisect_right(self._starts, offset)
-        return line, offset - self._starts[line - 1] + 1
+        within = offset - self._base
+        line = bisect.bisect_right(self._starts, within)
+        return line + self._above, within - self._starts[line - 1] + 1
 
     @property
     def count(self) -> int:
@@ -88,21 +91,22 @@ class Lines:
 
     def offset(self, line: int) -> int:
         """Return the offset of the start of a line; *line* counts from 1."""
-        return self._starts[line - 1]
+        return self._starts[line - 1 - self._above] + self._base
 
     def text(self, line: int) -> str:
         """Return one line without its line end; *line* counts from 1."""
         # A file may be one long line with thousands of findings, which share one copy of its text.
         if self._last[0] != line:
-            start = self._starts[line - 1]
-            end = self._starts[line] if line < len(self._starts) else len(self._text)
+            number = line - self._above
+            start = self._starts[number - 1]
+            end = self._starts[number] if number < len(self._starts) else len(self._text)
             self._last = line, self._text[start:end].rstrip("\r\n")
         return self._last[1]
 
     def span(self, start: int, end: int) -> Span:
         """Return the span between two offsets, cut at the end of its first line, as editors underline single lines."""
         line, column = self.position(start)
-        end = max(start, min(end, self._starts[line - 1] + len(self.text(line).rstrip())))
+        end = max(start, min(end, start - column + 1 + len(self.text(line).rstrip())))
         return Span(line, column, line, end - start + column)
 
 

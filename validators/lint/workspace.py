@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from validators import pipeline
 from validators.hierarchy.tree import GroupTree
-from validators.lint import lint_files, suppress
+from validators.lint import examination, lint_files, suppress
 from validators.lint.documents import Document, Manifest, Unreadable
 from validators.lint.finding import Finding, file_order
-from validators.lint.known_index import Key, ObjectIndex, Place, RecordingLookup
+from validators.lint.known_index import Key, ObjectIndex, Place, RecordingLookup, related_groups
 from validators.model.group import CompositePodGroup, Group, PodGroup
 from validators.model.objects import Object, namespace_of
 from validators.rules.base import Settings
@@ -93,10 +93,10 @@ class Workspace:
         findings: list[Finding] = []
         annotations: list[suppress.Annotation] = []
         for entry in current.entries:
-            findings += lint_files.findings_of(entry.document, (*entry.examined.violations, *entry.violations))
+            findings += examination.findings_of(entry.document, (*entry.examined.violations, *entry.violations))
             if not entry.examined.foreign:
-                annotations += lint_files.annotations_of(entry.document, lint_files.subject_of(entry.document.content))
-        findings += [lint_files.finding_of_file(part) for part in current.manifest.parts if not isinstance(part, Document)]
+                annotations += examination.annotations_of(entry.document, examination.subject_of(entry.document.content))
+        findings += [examination.finding_of_file(part) for part in current.manifest.parts if not isinstance(part, Document)]
         invalid = [each.document for each in current.entries if each.examined.violations]
         scope = lint_files.scope_of(
             self._settings,
@@ -188,7 +188,7 @@ class Workspace:
         """Return the tree that contains *group*."""
         if id(group) not in self._trees:
             lookup = RecordingLookup(self._index)
-            groups = _related_groups(group, lookup)
+            groups = [each for _, each in related_groups(group, lookup.read)]
             tree = _Tree(GroupTree.build(groups), frozenset())
             self._set_reads(tree, frozenset(lookup.reads))
             self._trees |= {id(each): tree for each in groups}
@@ -208,33 +208,6 @@ class Workspace:
         for key in reads - reader.reads:
             self._readers.setdefault(key, set()).add(reader)
         reader.reads = reads
-
-
-def _related_groups(group: Group, lookup: RecordingLookup) -> list[Group]:
-    """Return all groups that are connected with *group* by references to parents, in order of place."""
-    related: dict[int, tuple[Place, Group]] = {}
-    seen: set[Key] = set()
-    waiting = [*_neighbours(group)]
-    while waiting:
-        key = waiting.pop()
-        if key in seen:
-            continue
-        seen.add(key)
-        for place, item in lookup.read(key):
-            if isinstance(item, (PodGroup, CompositePodGroup)) and id(item) not in related:
-                related[id(item)] = place, item
-                waiting += _neighbours(item)
-    return [item for _, item in sorted(related.values(), key=lambda each: each[0])]
-
-
-def _neighbours(group: Group) -> Iterator[Key]:
-    """Yield the keys of the group itself, its parent and, for a composite, its children."""
-    namespace = namespace_of(group)
-    yield "name", group.kind, namespace, group.metadata.name
-    if parent := group.spec.parent_composite_pod_group_name:
-        yield "name", "CompositePodGroup", namespace, parent
-    if isinstance(group, CompositePodGroup) and group.metadata.name:
-        yield from (("children", kind, namespace, group.metadata.name) for kind in ("PodGroup", "CompositePodGroup"))
 
 
 def _objects(file: str, entries: Iterable[_Entry]) -> dict[Place, Object]:

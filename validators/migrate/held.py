@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from validators import lookup, pipeline
 from validators.field import FieldError, FieldPath
 from validators.lint.documents import Document
+from validators.lint.examination import subject_of
 from validators.lint.finding import Subject
-from validators.lint.lint_files import subject_of
 from validators.migrate import migrate_object
 from validators.migrate.change import Change, Parts, applied
 from validators.migrate.groups import Group

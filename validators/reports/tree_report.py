@@ -11,8 +11,8 @@ from validators import pipeline
 from validators.field import FieldPath
 from validators.hierarchy.tree import GroupNode, GroupTree
 from validators.lint.documents import Document
+from validators.lint.examination import subject_of
 from validators.lint.finding import Finding, Report
-from validators.lint.lint_files import subject_of
 from validators.lookup import references_to_groups
 from validators.model.controllers import Controller
 from validators.model.group import CompositePodGroup, PodGroup

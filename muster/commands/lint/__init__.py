@@ -2,6 +2,8 @@
 
 command         options, reports and exit status
 inputs          files that are read, and the report on them
+batches         the report on many files, by several processes
+processes       work that is shared by several processes
 configuration   ``.muster.yaml`` and ``pyproject.toml``: defaults of options, severities by file
 configuration_file  search for such a file, and its content
 against         ``--against``: the objects before a change

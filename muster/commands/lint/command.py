@@ -17,10 +17,16 @@ from validators.reports import counts
 from validators.reports.counts import counted
 
 if TYPE_CHECKING:
+    from muster.commands.lint.live import Live
+    from muster.commands.lint.rendering import Tools
     from validators.lint.discovery import Discovered
     from validators.lint.finding import Report
     from validators.rules.base import Settings
 
+HAVING_FIXES = ("json", "sarif")
+"""Reports that have fixes.  Names of other objects that are similar are searched for only then."""
+LISTING_OBJECTS = "junit"
+"""The report that lists the objects without findings too."""
 EXIT_ERRORS = 1
 
 
@@ -49,6 +55,7 @@ EXIT_ERRORS = 1
 @click.option("--diff", is_flag=True, help="With --fix: write no file, print the changes as a patch.")
 @click.option("--unsafe-fixes", is_flag=True, help="With --fix: also apply fixes that may not be what you want.")
 @click.option("--quiet", "-q", is_flag=True, help="Write nothing to standard output, only set the exit status.")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Number of processes.  [default: one a core, at most 4]")
 @options.no_color
 def lint(  # noqa: PLR0913 - one parameter an option
     *,
@@ -73,6 +80,7 @@ def lint(  # noqa: PLR0913 - one parameter an option
     diff: bool,
     unsafe_fixes: bool,
     quiet: bool,
+    jobs: int | None,
     no_color: bool,
     **judging: Any,
 ) -> int:
@@ -102,8 +110,8 @@ def lint(  # noqa: PLR0913 - one parameter an option
     if statistics and form != "text":
         raise click.UsageError("--statistics is for --format text: other formats have every finding")
     files = [report_output.output_of(each) for each in outputs]
-    # These formats have fixes.  Names of other objects that are similar are searched for only then.
-    settings = dataclasses.replace(settings, fixes=not {form, *(name for name, _ in files)}.isdisjoint({"json", "sarif"}))
+    forms = {form, *(name for name, _ in files)}
+    settings = dataclasses.replace(settings, fixes=not forms.isdisjoint(HAVING_FIXES))
     read, known = inputs.chosen(paths, objects, exclude, include)
     _check_fix(paths, files, fix=fix, diff=diff, unsafe=unsafe_fixes)
     _check_exclusive(paths, against, fix=fix, rendered=helm or kustomize, cluster=cluster)
@@ -115,8 +123,8 @@ def lint(  # noqa: PLR0913 - one parameter an option
         report, is_changed = _fixed(read, known, settings, diff=diff, unsafe=unsafe_fixes, quiet=quiet)
     else:
         objects_of_cluster = live.read(kubeconfig, context) if cluster else None
-        rendered_parts = list(rendering.render(read, tools))
-        (_, report), is_changed = inputs.linted(read, known, settings, against, rendered_parts, objects_of_cluster), False
+        report = _report_on(read, known, settings, against, tools, objects_of_cluster, jobs=jobs, list_objects=LISTING_OBJECTS in forms)
+        is_changed = False
         if objects_of_cluster and not paths:
             render = objects_of_cluster.as_text
     report = _without_known(report, baseline, write_baseline, settings)
@@ -130,6 +138,25 @@ def lint(  # noqa: PLR0913 - one parameter an option
         to_file(file, rendered(report, name))
     status = inputs.exit_status(report, fail_on, paths)
     return status | EXIT_ERRORS if diff and is_changed else status
+
+
+def _report_on(
+    read: Discovered,
+    known: Sequence[str],
+    settings: Settings,
+    against: str | None,
+    tools: Tools,
+    objects_of_cluster: Live | None,
+    *,
+    jobs: int | None,
+    list_objects: bool,
+) -> Report:
+    """Return the report; without other objects than those of files, by several processes and in little memory."""
+    from muster.commands.lint import batches
+
+    if against is None and not any((tools.helm, tools.kustomize, objects_of_cluster)):
+        return batches.report_on(read, known, settings, jobs=jobs, list_objects=list_objects)
+    return inputs.linted(read, known, settings, against, list(rendering.render(read, tools)), objects_of_cluster)[1]
 
 
 def _without_known(report: Report, baseline: str | None, write_baseline: str | None, settings: Settings) -> Report:

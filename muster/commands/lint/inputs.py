@@ -110,20 +110,18 @@ def linted(
 
     """
     from muster.commands.lint import against as old_objects
-    from validators.lint import files, lint_files
+    from validators.lint import lint_files
 
     before = None if against is None else old_objects.before(against, inputs.paths)
-    context = click.get_current_context()
-    command, progress = context.command_path, Progress(str(context.info_name))
-    context.call_on_close(progress.end)
+    progress = shown_progress()
     manifests, known = _read(inputs.files, objects, progress)
     if live and not inputs.paths:
         manifests = live.manifests
     elif live:
         known = (*known, *live.manifests)
     listed = live.listed if live else frozenset[str]()
-    if not manifests and not rendered and inputs.paths:
-        click.echo(f"{command}: no {', '.join(files.SUFFIXES)} file in {', '.join(inputs.paths)}", err=True)
+    if not rendered and inputs.paths:
+        warn_without_files(inputs, len(manifests))
     others = [*known, *(_readable(each) for part in rendered for each in part)]
     report = lint_files.run(manifests, others, settings=settings, before=before, listed=listed, watch=validating(progress))
     progress.end()
@@ -131,7 +129,7 @@ def linted(
         others = [_readable(each) for each in (*known, *manifests)]
         report = report.joined(lint_files.run(part, others, settings=settings, listed=listed) for part in rendered)
     for problem in live.problems if live else ():
-        click.echo(f"{command}: {problem}", err=True)
+        click.echo(f"{click.get_current_context().command_path}: {problem}", err=True)
     unread = report.has_unreadable or bool(live and live.problems)
     return manifests, dataclasses.replace(report, skipped=inputs.skipped, has_unreadable=unread)
 
@@ -147,6 +145,14 @@ def _read(named: Sequence[str], objects: Sequence[str], progress: Progress) -> t
     return tuple(each.manifest() for each in sources), tuple(each.manifest() for each in known)
 
 
+def shown_progress() -> Progress:
+    """Return the progress of this command, which is removed from the terminal at the latest when the command ends."""
+    context = click.get_current_context()
+    progress = Progress(str(context.info_name))
+    context.call_on_close(progress.end)
+    return progress
+
+
 def validating(progress: Progress) -> Callable[[Sequence[Manifest]], Iterator[Manifest]]:
     """Return a function that yields manifests, and prints how many are validated."""
     return lambda manifests: progress.over(manifests, len(manifests), "validating")
@@ -157,6 +163,15 @@ def _readable(manifest: Manifest) -> Manifest:
     from validators.lint.documents import Unreadable
 
     return dataclasses.replace(manifest, parts=tuple(part for part in manifest.parts if not isinstance(part, Unreadable)))
+
+
+def warn_without_files(inputs: Discovered, count: int) -> None:
+    """Print that there is nothing to read, if *count* is 0."""
+    from validators.lint import files
+
+    if not count:
+        command = click.get_current_context().command_path
+        click.echo(f"{command}: no {', '.join(files.SUFFIXES)} file in {', '.join(inputs.paths)}", err=True)
 
 
 def print_skipped(report: Report) -> None:

@@ -13,9 +13,10 @@ from pathlib import Path
 
 from validators.lint import discovery, documents, files
 from validators.lint.discovery import Filters
-from validators.lint.documents import Document, Manifest, ParsedTexts
+from validators.lint.documents import Document, Manifest
 from validators.lint.finding import Finding
 from validators.lint.workspace import Workspace
+from validators.lint.yaml_values import ParsedTexts
 from validators.rules.base import Settings
 
 _BATCH = 50

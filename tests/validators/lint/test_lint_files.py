@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from validators.lint import documents, lint_files
+from validators.lint import documents, examination, lint_files
 from validators.lint.finding import Report, Subject
 from validators.rules.base import Profile, Settings, Severity
 
@@ -158,7 +158,7 @@ def test_findings_are_in_the_order_of_the_file() -> None:
     ],
 )
 def test_what_an_object_says_it_is(content: dict[str, object], want: Subject) -> None:
-    assert want == lint_files.subject_of(content)
+    assert want == examination.subject_of(content)
 
 
 def test_a_suppression_of_a_rule_that_the_profile_has_not_is_not_called_unused() -> None:

@@ -12,9 +12,10 @@ from tests.sampling import sampled
 from tests.validators.lint.test_cases import CASES
 from validators import pipeline, rules
 from validators.lint import documents, lint_files
-from validators.lint.documents import ParsedTexts, Unreadable
+from validators.lint.documents import Unreadable
 from validators.lint.finding import Finding
 from validators.lint.workspace import Workspace
+from validators.lint.yaml_values import ParsedTexts
 from validators.rules.base import Settings
 
 SETTINGS = Settings(linting=True)

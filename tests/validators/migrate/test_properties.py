@@ -13,7 +13,7 @@ from tests.sampling import sampled
 from tests.validators.migrate import written_by_people as written
 from tests.validators.migrate.migrating import findings, migrate, objects_in, text_of
 from validators import pipeline
-from validators.lint.lint_files import subject_of
+from validators.lint.examination import subject_of
 from validators.migrate.change import Remove, applied
 from validators.migrate.outcome import Migration
 from validators.model.group import PodGroup

@@ -1,0 +1,126 @@
+"""The report of ``muster lint`` on files, made by one or several processes in little memory."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import gc
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from muster.commands.lint import inputs
+from validators.lint import batch, files, lint_files, object_store
+from validators.lint.batch import Gathered
+from validators.lint.files import Files
+
+if TYPE_CHECKING:
+    from muster.commands.lint.processes import FileBlobs
+    from muster.commands.progress import Progress
+    from validators.lint.discovery import Discovered
+    from validators.lint.documents import Manifest
+    from validators.lint.finding import Report
+    from validators.rules.base import Settings
+
+_LARGE = 1_000_000
+"""Bytes from which on several processes are faster than one."""
+_MOST_TASKS = 2000
+_OBJECTS_OF_A_TASK = 250
+_THRESHOLDS = (100_000, 50, 100)
+"""Thresholds of the garbage collector: documents have no cycles, so there is little to collect."""
+
+
+def report_on(found: Discovered, objects: Sequence[str], settings: Settings, *, jobs: int | None, list_objects: bool) -> Report:
+    """Return the report on the files *found*; those in *objects* are looked up only.  It does not depend on the number of *jobs*.
+
+    Raises:
+        click.ClickException: a file changed meanwhile, or a process ended early.
+
+    """
+    stdin = sys.stdin.buffer
+    progress = inputs.shown_progress()
+    read = Files(files.listed(found.files), stdin)
+    inputs.warn_without_files(found, len(read.names))
+    known = progress.over(files.manifests(objects, stdin, leave_out=map(files.identity, found.files)), len(objects), "reading --objects")
+    thresholds = gc.get_threshold()
+    gc.set_threshold(*_THRESHOLDS)
+    try:
+        with contextlib.closing(_Run(read, settings, jobs, progress, list_objects=list_objects)) as run:
+            report = run.report(known)
+    except batch.ChangedError as error:
+        raise click.ClickException(str(error)) from None
+    finally:
+        gc.set_threshold(*thresholds)
+        progress.end()
+    return dataclasses.replace(report, skipped=found.skipped)
+
+
+class _Run:
+    """Both passes over files.  Few bytes are read in this process and kept in memory."""
+
+    def __init__(self, read: Files, settings: Settings, jobs: int | None, progress: Progress, *, list_objects: bool) -> None:
+        self._files = read
+        self._settings = settings
+        self._progress = progress
+        self._list_objects = list_objects
+        sizes = read.sizes()
+        self._is_large = sum(sizes) >= _LARGE
+        self._tasks = batch.tasks(sizes, _MOST_TASKS)
+        self._count = 1
+        if self._is_large:
+            from muster.commands.lint import processes
+
+            self._count = min(jobs or processes.available(), len(self._tasks))
+        self._blobs: Sequence[object_store.MemoryBlobs | FileBlobs] = [self._new_blobs() for _ in range(self._count)]
+
+    def close(self) -> None:
+        """Delete the objects."""
+        for blobs in self._blobs:
+            blobs.close()
+
+    def report(self, known: Iterable[Manifest]) -> Report:
+        """Return the report; the objects in *known* are looked up only."""
+        looked_up = batch.examine_known(known, self._blobs[0], 0)
+        contents = self._shared(len(self._tasks), self._examine, "reading files")
+        batches = [each for content in contents for each in batch.decode_batches(content)]
+        gathered = Gathered(batches, looked_up, self._files, self._read)
+        del batches, contents
+
+        def validate(_: int, numbers: Iterator[int]) -> bytes:
+            parts = (range(each * size, min(gathered.count, (each + 1) * size)) for each in numbers)
+            return batch.encode([finding for part in parts for finding in gathered.validate(part, self._settings)])
+
+        size = max(_OBJECTS_OF_A_TASK, 1 + gathered.count // _MOST_TASKS)
+        for content in self._shared(-(-gathered.count // size), validate, "validating"):
+            gathered.examination.findings += batch.decode_findings(content)
+        return lint_files.report_on(gathered.examination, self._files.names, self._settings)
+
+    def _examine(self, process: int, numbers: Iterator[int]) -> bytes:
+        blobs = self._blobs[process]
+        batches = [
+            batch.examine(self._files, self._tasks[each], self._settings, blobs, process=process, list_objects=self._list_objects)
+            for each in numbers
+        ]
+        blobs.flush()
+        return batch.encode(batches)
+
+    def _shared(self, tasks: int, work: Callable[[int, Iterator[int]], bytes], label: str) -> list[bytes]:
+        """Return the results of *work* on the numbers below *tasks*, and show how many are done."""
+        if not self._is_large:
+            return [work(0, self._progress.over(range(tasks), tasks, label))]
+        from muster.commands.lint import processes
+
+        count = min(self._count, tasks) or 1
+        return processes.share(count, tasks, work, lambda number: self._progress.part(label, number, tasks))
+
+    def _new_blobs(self) -> object_store.MemoryBlobs | FileBlobs:
+        if not self._is_large:
+            return object_store.MemoryBlobs()
+        from muster.commands.lint import processes
+
+        return processes.FileBlobs()
+
+    def _read(self, process: int, offset: int, size: int) -> bytes:
+        return self._blobs[process].read(offset, size)

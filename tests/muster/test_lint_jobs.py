@@ -1,0 +1,153 @@
+"""``muster lint --jobs``: several processes give the report of one; they end with the command."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+import pytest
+
+from muster.commands.lint import processes
+from tests.muster.test_progress import CODE
+
+MUSTER = (sys.executable, "-m", "muster")
+FILES, OBJECTS = 120, 60
+GROUP = """\
+apiVersion: scheduling.k8s.io/v1beta1
+kind: PodGroup
+metadata:
+  name: g{0}
+spec:
+  schedulingPolicy:
+    gang:
+      minCount: {1}
+"""
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: p{0}
+spec:
+  schedulingGroup:
+    podGroupName: g{1}
+"""
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """More than 1 MB; some findings of each pass: counts of 0, and pods whose group is in no file."""
+    folder = tmp_path_factory.mktemp("corpus")
+    for file in range(FILES):
+        numbers = range(file * OBJECTS, (file + 1) * OBJECTS)
+        groups = [GROUP.format(number, 0 if number % 1000 == 5 else 1) for number in numbers]
+        pods = [POD.format(number, number * 7919 % 8000) for number in numbers]
+        (folder / f"{file:03}.yaml").write_text("---\n".join([*groups, *pods]))
+    return folder
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run([*MUSTER, "lint", *arguments], capture_output=True, check=False, stdin=subprocess.DEVNULL)
+
+
+@pytest.mark.parametrize("form", ["text", "junit"])
+def test_the_number_of_processes_makes_no_difference(corpus: Path, form: str) -> None:
+    one, *others = (run(str(corpus), "--format", form, "--jobs", str(count)) for count in (1, 2, 3))
+    assert one.returncode == 1
+    assert one.stderr == b""
+    for each in others:
+        assert (each.returncode, each.stdout, each.stderr) == (one.returncode, one.stdout, one.stderr)
+
+
+def test_findings_of_both_passes(corpus: Path) -> None:
+    report = json.loads(run(str(corpus), "--format", "json", "--jobs", "2").stdout)
+    rules = {each["rule"] for each in report["findings"]}
+    assert rules == {"gang-minimum", "scheduling-group-exists"}
+    missing = sum(number * 7919 % 8000 >= FILES * OBJECTS for number in range(FILES * OBJECTS))
+    assert report["summary"]["errors"] == missing + len(range(5, FILES * OBJECTS, 1000))
+
+
+def test_progress_is_shown_on_a_terminal_and_removed(corpus: Path) -> None:
+    terminal, error = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm"}
+    command = [sys.executable, "-c", CODE, "lint", str(corpus), "--jobs", "2"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=error, env=environment) as process:
+        os.close(error)
+        text = b""
+        try:
+            while part := os.read(terminal, 4096):
+                text += part
+        except OSError:  # the terminal is closed at the end
+            pass
+        os.close(terminal)
+    assert process.returncode == 1
+    assert b"muster lint: reading files  [" in text
+    assert b"muster lint: validating  [" in text
+    assert text.endswith(b" \r")
+
+
+@pytest.mark.parametrize("extra", [[], ["--quiet"]])
+def test_an_interrupt_ends_all_processes(corpus: Path, extra: Sequence[str]) -> None:
+    command = [*MUSTER, "lint", str(corpus), "--jobs", "3", *extra]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as process:
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        while process.poll() is None and len(children.read_text().split()) < 2:
+            time.sleep(0.005)
+        pids = children.read_text().split()
+        os.killpg(process.pid, signal.SIGINT)
+        _, error = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"Traceback" not in error
+    assert not [pid for pid in pids if Path(f"/proc/{pid}").exists()]
+
+
+@pytest.mark.parametrize("count", ["0", "-1", "many"])
+def test_a_wrong_number(count: str, tmp_path: Path) -> None:
+    done = run(str(tmp_path), "--jobs", count)
+    assert done.returncode == 2
+    assert b"--jobs" in done.stderr
+
+
+def test_each_task_is_done_once() -> None:
+    def work(process: int, numbers: object) -> bytes:
+        return json.dumps([process, list(numbers)]).encode()  # type: ignore[call-overload]
+
+    seen: list[int] = []
+    results = [json.loads(each) for each in processes.share(3, 100, work, seen.append)]
+    assert [process for process, _ in results] == [0, 1, 2]
+    assert sorted(number for _, numbers in results for number in numbers) == list(range(100))
+    assert seen == results[0][1]
+
+
+@pytest.mark.parametrize(("fault", "message"), [("error", "ValueError: wrong"), ("signal", "signal 9")])
+def test_a_process_that_ends_early(fault: str, message: str) -> None:
+    def work(process: int, _: object) -> bytes:
+        if process and fault == "error":
+            raise ValueError("wrong")
+        if process:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return b""
+
+    with pytest.raises(click.ClickException, match=rf"ended early: {message}; try --jobs 1"):
+        processes.share(2, 1, work, lambda _: None)
+
+
+def test_blobs_of_another_process() -> None:
+    blobs = [processes.FileBlobs(), processes.FileBlobs()]
+
+    def work(process: int, _: object) -> bytes:
+        offsets = [blobs[process].append(bytes([process]) * 100_000) for _ in range(30)]
+        blobs[process].flush()
+        return json.dumps(offsets).encode()
+
+    for process, offsets in enumerate(map(json.loads, processes.share(2, 1, work, lambda _: None))):
+        with contextlib.closing(blobs[process]) as written:
+            assert [written.read(offset, 100_000) for offset in offsets] == [bytes([process]) * 100_000] * 30

@@ -1,0 +1,174 @@
+"""Linting in two passes over files, with objects that are encoded: the report is that of linting all files in memory."""
+
+from __future__ import annotations
+
+import io
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.sampling import sampled
+from tests.validators.lint.test_cases import CASES
+from validators import rules
+from validators.lint import batch, examination, files, lint_files, segments
+from validators.lint.batch import Batch, ChangedError, Gathered, Task
+from validators.lint.finding import Report
+from validators.lint.object_store import MemoryBlobs
+from validators.lookup import KnownObjects
+from validators.rules.base import Settings
+
+SETTINGS = Settings(linting=True, fixes=True)
+EXAMPLES = [each.yaml for rule in rules.discover().values() for each in (*rule.good, *rule.bad)]
+GROUP = "apiVersion: scheduling.k8s.io/v1beta1\nkind: PodGroup\nmetadata:\n  name: g{}\nspec:\n  schedulingPolicy:\n    gang:\n      minCount: {}\n"
+
+
+def gathered(paths: Sequence[str], objects: Sequence[str] = (), *, of_task: int = 2) -> Gathered:
+    read = files.Files(files.listed(paths), io.BytesIO())
+    processes = [MemoryBlobs(), MemoryBlobs()]
+    batches: list[Batch] = []
+    for number, first in enumerate(range(0, len(read.names), of_task)):
+        task = Task(number, range(first, min(first + of_task, len(read.names))), 0)
+        done = batch.examine(read, task, SETTINGS, processes[number % 2], process=number % 2)
+        batches[:0] = batch.decode_batches(batch.encode([done]))  # in another order
+    known = batch.examine_known(files.manifests(objects, io.BytesIO(), leave_out=map(files.identity, paths)), processes[0], 0)
+    return Gathered(batches, known, read, lambda process, offset, size: processes[process].read(offset, size))
+
+
+def linted(paths: Sequence[str], objects: Sequence[str] = (), *, of_task: int = 2) -> Report:
+    both = gathered(paths, objects, of_task=of_task)
+    findings = [each for first in range(0, both.count, 3) for each in both.validate(range(first, min(first + 3, both.count)), SETTINGS)]
+    both.examination.findings += batch.decode_findings(batch.encode(findings))
+    return lint_files.report_on(both.examination, tuple(name for name, _ in files.listed(paths)), SETTINGS)
+
+
+def in_memory(paths: Sequence[str], objects: Sequence[str] = ()) -> Report:
+    known = files.read_manifests(objects, io.BytesIO(), leave_out=map(files.identity, paths))
+    return lint_files.run(files.read_manifests(paths, io.BytesIO()), known, settings=SETTINGS)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_cases(case: Path) -> None:
+    assert linted([str(case / "input")]) == in_memory([str(case / "input")])
+
+
+@pytest.mark.parametrize("seed", range(sampled(100)))
+def test_random_files_and_known_objects(seed: int, tmp_path: Path) -> None:
+    chance = random.Random(seed)
+    for folder, count in (("files", 6), ("known", 3)):
+        (tmp_path / folder).mkdir()
+        for number in range(count):
+            texts = chance.choices([*EXAMPLES, GROUP.format(1, 2), "{{ template }}: [", "a: 1", ""], k=chance.randrange(4))
+            (tmp_path / folder / f"{number}.yaml").write_text("\n---\n".join(texts))
+    paths, objects = [str(tmp_path / "files")], [str(tmp_path / "known")]
+    expected = in_memory(paths, objects)
+    assert linted(paths, objects) == expected
+    assert linted(paths, objects, of_task=1) == expected
+
+
+@pytest.mark.parametrize("seed", range(sampled(100)))
+def test_segments(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = random.Random(seed)
+    odd = [
+        "# only a comment\n",
+        "%YAML 1.1\n",
+        "a: [\n",
+        "{{ x }}: [",
+        "",
+        "...\n",
+        "a: '\n---\n'\n",
+        "# muster: ignore[gang-minimum] x\n",
+        '{"a": 1}\n',
+    ]
+    texts = chance.choices([*EXAMPLES[:60], *odd, GROUP.format(1, 0)], k=12)
+    end = chance.choice(("\n", "\r\n"))
+    text = chance.choice(("", "\ufeff", "---\n")) + chance.choice(("---\n", "\n---\n", "\n--- # next\n")).join(texts)
+    content = text.replace("\n", end).encode() + chance.choice((b"", b"", b"\n---\n\xff\xfe"))
+    (tmp_path / "a.yaml").write_bytes(content)
+    expected = in_memory([str(tmp_path)])
+    monkeypatch.setattr(segments, "BLOCK", chance.choice((64, 300, 1000)))
+    assert linted([str(tmp_path)]) == expected
+
+
+def test_a_large_file_is_read_in_parts(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text("---\n".join(GROUP.format(number, number % 1000) for number in range(6000)))
+    with path.open("rb") as stream:
+        parts = [(segment, len(manifest.parts)) for segment, manifest in segments.read("a.yaml", stream)]
+    assert len(parts) > 2
+    assert all(segment.size is not None and segment.size <= 2 * segments.BLOCK for segment, _ in parts)
+    assert sum(count for _, count in parts) == 6000
+    report = linted([str(path)])
+    assert report == in_memory([str(path)])
+    assert [each.span.line for each in report.findings] == [9 * number + 8 for number in range(0, 6000, 1000)]
+
+
+@pytest.mark.parametrize("ending", ["", "\n", "---", "\n---\n", "\n---\n# end"])
+def test_a_file_without_documents(ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.yaml").write_text(ending)
+    expected = in_memory([str(tmp_path)])
+    monkeypatch.setattr(segments, "BLOCK", 2)
+    assert linted([str(tmp_path)]) == expected
+
+
+def test_a_file_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.yaml").write_text("---\n".join(GROUP.format(number, 1) for number in range(20)))
+    monkeypatch.setattr(segments, "BLOCK", 200)
+    monkeypatch.setattr(segments, "LARGEST_FILE", 1000)
+    report = linted([str(tmp_path)])
+    assert [(each.rule, each.span.line) for each in report.findings] == [("unreadable", 1)]
+    assert report.summary.documents == 0
+
+
+def test_a_file_that_changes_between_the_passes(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(GROUP.format("", 1).replace("spec:\n", "spec:\n  parentCompositePodGroupName: none\n"))
+    (tmp_path / "b.yaml").write_text("apiVersion: scheduling.k8s.io/v1alpha3\nkind: CompositePodGroup\nmetadata: {name: other}\n")
+    both = gathered([str(tmp_path)])
+    path.write_text("")
+    with pytest.raises(ChangedError, match=r"a\.yaml changed while it was read"):
+        both.validate(range(both.count), SETTINGS)
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").symlink_to("nowhere")
+    assert linted([str(tmp_path)]) == in_memory([str(tmp_path)])
+    assert linted([str(tmp_path)]).has_unreadable
+
+
+def test_standard_input_is_read_twice() -> None:
+    text = GROUP.format(1, 0).encode()
+    read = files.Files(files.listed(["-"]), io.BytesIO(text))
+    ((segment, manifest),) = read.segments(0)
+    assert len(manifest.parts) == 1
+    assert list(read.documents(0, segment)) == [0]
+    assert read.sizes() == [len(text)]
+
+
+def test_the_lookup_has_the_results_of_known_objects(tmp_path: Path) -> None:
+    for number, text in enumerate(EXAMPLES):
+        (tmp_path / f"{number}.yaml").write_text(text)
+    objects = []
+    first = examination.FirstPass(SETTINGS, lambda _document, _examined, item: objects.append(item))
+    for manifest in files.read_manifests([str(tmp_path)], io.BytesIO()):
+        first.read_manifest(manifest)
+    expected, stored = KnownObjects(objects, complete=False), gathered([str(tmp_path)]).objects
+    assert [stored.object(number) for number in range(len(objects))] == objects
+    for kind in {each.kind for each in objects} | {"Nothing"}:
+        listed = expected.list_kind(kind)
+        assert (None if listed is None else list(listed)) == (None if (found := stored.list_kind(kind)) is None else list(found))
+        for namespace in ("default", "", "other"):
+            for name in {each.metadata.name for each in objects} | {"system-node-critical", "nothing"}:
+                assert expected.get(kind, namespace, name) == stored.get(kind, namespace, name)
+                assert list(expected.children(kind, namespace, name)) == list(stored.children(kind, namespace, name))
+
+
+def test_tasks() -> None:
+    sizes = [100] * 10 + [10**7] + [0] * 5
+    listed = batch.tasks(sizes, 100)
+    assert [number for each in listed for number in each.files] == list(range(len(sizes)))
+    assert [each.number for each in listed] == list(range(len(listed)))
+    assert listed[-1].bytes == sum(sizes)
+    assert len(batch.tasks([10**6] * 5000, 100)) <= 101
+    assert batch.tasks([], 100) == []

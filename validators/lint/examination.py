@@ -1,0 +1,146 @@
+"""Examination of documents, each by itself, and the findings of documents with their positions in the file."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from validators import pipeline
+from validators.lint import fixes, suppress
+from validators.lint.comments import Comment
+from validators.lint.documents import Document, Manifest, NotKubernetes, Unreadable
+from validators.lint.finding import NOT_KUBERNETES, UNREADABLE, Checked, Finding, Subject
+from validators.lint.places import Span
+from validators.model.objects import CLUSTER_SCOPED, Object
+from validators.rules.base import Settings, Severity
+from validators.versions import served
+
+
+@dataclasses.dataclass(slots=True)
+class Examination:
+    """Results of examining documents, each by itself.
+
+    Attributes:
+        objects_skipped: file and number of each object with an invalid shape.
+        documents_skipped: file and offset of each document with such an object.
+
+    """
+
+    findings: list[Finding] = dataclasses.field(default_factory=list)
+    checked: list[Checked] = dataclasses.field(default_factory=list)
+    annotations: list[suppress.Annotation] = dataclasses.field(default_factory=list)
+    comments: list[tuple[str, Comment]] = dataclasses.field(default_factory=list)
+    objects_skipped: list[tuple[str, int]] = dataclasses.field(default_factory=list)
+    documents_skipped: list[tuple[str, int]] = dataclasses.field(default_factory=list)
+    documents: int = 0
+    foreign: int = 0
+
+    def add(self, other: Examination) -> None:
+        """Add the results of *other*."""
+        for name in ("findings", "checked", "annotations", "comments", "objects_skipped", "documents_skipped"):
+            getattr(self, name).extend(getattr(other, name))
+        self.documents += other.documents
+        self.foreign += other.foreign
+
+
+class FirstPass:
+    """Examination of each document by itself; *keep* is called with each object that others can refer to."""
+
+    def __init__(self, settings: Settings, keep: Callable[[Document, pipeline.Examined, Object], None]) -> None:
+        self._settings = settings
+        self._keep = keep
+        self.examination = Examination()
+
+    def read_manifest(self, manifest: Manifest) -> None:
+        """Examine the documents of one file."""
+        results = self.examination
+        results.comments += ((manifest.file, comment) for comment in manifest.comments)
+        for part in manifest.parts:
+            if isinstance(part, Document):
+                results.documents += 1
+                self._examine(part)
+            else:
+                results.findings.append(finding_of_file(part))
+
+    def _examine(self, document: Document) -> None:
+        results = self.examination
+        examined = pipeline.examine(document.content, self._settings)
+        if examined.foreign:
+            results.foreign += 1
+            return
+        subject = subject_of(document.content)
+        results.checked.append(Checked(document.file, document.index, subject))
+        results.findings += findings_of(document, examined.violations)
+        if examined.violations:
+            results.objects_skipped.append((document.file, document.index))
+            results.documents_skipped.append((document.file, document.chunk.base))
+        if examined.object is not None:
+            self._keep(document, examined, examined.object)
+        results.annotations += annotations_of(document, subject)
+
+
+def subject_of(content: Mapping[str, object]) -> Subject:
+    """Return apiVersion, kind, namespace and name of a document; empty where they are absent or not strings."""
+    metadata = content.get("metadata")
+    fields = metadata if isinstance(metadata, dict) else {}
+    api_version, kind = _text(content.get("apiVersion")), _text(content.get("kind"))
+    cluster_scoped = kind in CLUSTER_SCOPED and served.serves(api_version.rpartition("/")[0], kind)
+    namespace = "" if cluster_scoped else _text(fields.get("namespace")) or "default"
+    return Subject(api_version, kind, namespace, _text(fields.get("name")) or _text(fields.get("generateName")))
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def annotations_of(document: Document, subject: Subject) -> Iterator[suppress.Annotation]:
+    """Yield the annotation that suppresses findings of the document, if it has one."""
+    metadata = document.content.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    value = annotations.get(suppress.ANNOTATION) if isinstance(annotations, dict) else None
+    if isinstance(value, str):
+        span = document.span(suppress.ANNOTATION_PATH)
+        yield suppress.Annotation(document.file, document.index, subject, value, span, document.source(span.line))
+
+
+def findings_of(document: Document, violations: Iterable[pipeline.Violation]) -> list[Finding]:
+    """Return the findings for the violations of a document, with their positions in the file."""
+    findings: list[Finding] = []
+    for each in violations:
+        span = document.span(each.error.path)
+        findings.append(
+            Finding(
+                rule=each.error.origin,
+                severity=each.severity,
+                message=str(each.error),
+                type=each.error.type.value,
+                field=str(each.error.path),
+                file=document.file,
+                span=span,
+                document=subject_of(document.content),
+                index=document.index,
+                source=document.source(span.line),
+                fix=fixes.text_fix(document, each.error),
+            )
+        )
+    return findings
+
+
+def finding_of_file(part: Unreadable | NotKubernetes) -> Finding:
+    """Return the finding for a document that is unreadable or not a Kubernetes object."""
+    unreadable = isinstance(part, Unreadable)
+    return Finding(
+        rule=UNREADABLE if unreadable else NOT_KUBERNETES,
+        severity=Severity.ERROR if unreadable else Severity.WARNING,
+        message=part.message,
+        type=None,
+        field="",
+        file=part.file,
+        span=Span(part.line, part.column, part.line, max(part.column, len(part.source.rstrip()) + 1)),
+        source=part.source,
+    )
+
+
+def unreadable_findings(manifests: Iterable[Manifest]) -> list[Finding]:
+    """Return the findings for what cannot be read in files that are only looked up."""
+    return [finding_of_file(part) for manifest in manifests for part in manifest.parts if isinstance(part, Unreadable)]

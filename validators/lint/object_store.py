@@ -1,0 +1,299 @@
+"""Objects of many files outside of Python's memory, and the lookup of rules in them.
+
+An object is encoded and written to ``Blobs``, for example a temporary file.  In memory, it has some numbers in arrays: about 60
+bytes.  Objects are decoded when they are looked up.
+"""
+
+from __future__ import annotations
+
+import bisect
+import dataclasses
+import functools
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Protocol, overload
+
+import msgspec
+
+from validators.field import Key
+from validators.lint import known_index
+from validators.lookup import references_to_groups
+from validators.model.cluster import SYSTEM_CLASSES
+from validators.model.controllers import Controller
+from validators.model.meta import replaced
+from validators.model.objects import CLUSTER_SCOPED, KINDS, Named, Object, namespace_of
+from validators.versions.form import Form
+from validators.versions.table import TABLE
+
+_KINDS = tuple(KINDS)
+_MODELS: tuple[type[Object], ...] = (*KINDS.values(), Controller, Named)
+_FORMS: tuple[Form, ...] = tuple(dict.fromkeys(row.form for row in TABLE))
+_HASH_BITS, _NUMBER_BITS = 40, 24
+MOST_OBJECTS = 2**_NUMBER_BITS
+_CACHED_BYTES = 2_000_000
+"""Limit for the encoded size of the objects that stay decoded."""
+
+
+class Blobs(Protocol):
+    """Bytes that are written one after another, and read again."""
+
+    def append(self, blob: bytes) -> int:
+        """Write *blob*; return its offset."""
+
+    def flush(self) -> None:
+        """Make all blobs readable."""
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Return *size* bytes at *offset*."""
+
+
+class MemoryBlobs:
+    """Blobs in memory."""
+
+    def __init__(self) -> None:
+        self._content = bytearray()
+
+    def append(self, blob: bytes) -> int:
+        """See Blobs."""
+        offset = len(self._content)
+        self._content += blob
+        return offset
+
+    def flush(self) -> None:
+        """See Blobs."""
+
+    def close(self) -> None:
+        """Forget all blobs."""
+        self._content.clear()
+
+    def read(self, offset: int, size: int) -> bytes:
+        """See Blobs."""
+        return bytes(self._content[offset : offset + size])
+
+
+_NUMBERS, _LONG_NUMBERS, _BYTES = (functools.partial(array, typecode) for typecode in "IQB")
+
+
+@dataclasses.dataclass(slots=True)
+class Columns:
+    """Objects in order, with one entry for each in each of the first columns.
+
+    Attributes:
+        segment: the segment of the object, in a list of the caller.
+        index: its number in the file.
+        offset: its offset in the blobs.
+        size: its encoded size in bytes.
+        name: hash of kind, namespace and name.
+        model: number of its type.
+        form: 0 if it need not be validated, else 1 more than the number of its form.
+        group: hash of the kind of child, namespace and name, of each group that an object refers to.
+        member: number of that object.
+
+    """
+
+    segment: array[int] = dataclasses.field(default_factory=_NUMBERS)
+    index: array[int] = dataclasses.field(default_factory=_NUMBERS)
+    offset: array[int] = dataclasses.field(default_factory=_LONG_NUMBERS)
+    size: array[int] = dataclasses.field(default_factory=_NUMBERS)
+    name: array[int] = dataclasses.field(default_factory=_LONG_NUMBERS)
+    model: array[int] = dataclasses.field(default_factory=_BYTES)
+    form: array[int] = dataclasses.field(default_factory=_BYTES)
+    group: array[int] = dataclasses.field(default_factory=_LONG_NUMBERS)
+    member: array[int] = dataclasses.field(default_factory=_NUMBERS)
+
+    def __len__(self) -> int:
+        return len(self.size)
+
+    def append(self, item: Object, blobs: Blobs, segment: int, index: int, form: Form | None) -> None:
+        """Add an object; *form* is None if it need not be validated."""
+        blob = _ENCODER.encode(item)
+        namespace = namespace_of(item)
+        for kind, group in references_to_groups(item):
+            self.group.append(_hash(kind, namespace, group))
+            self.member.append(len(self))
+        self.segment.append(segment)
+        self.index.append(index)
+        self.offset.append(blobs.append(blob))
+        self.name.append(_hash(item.kind, namespace, item.metadata.name))
+        self.model.append(_MODELS.index(type(item)))
+        self.form.append(0 if form is None else 1 + _FORMS.index(form))
+        self.size.append(len(blob))
+
+    def append_from(self, other: Columns, number: int) -> None:
+        """Add an object of *other*."""
+        members = slice(bisect.bisect_left(other.member, number), bisect.bisect_right(other.member, number))
+        self.group.extend(other.group[members])
+        self.member.extend([len(self)] * len(other.group[members]))
+        for mine, theirs in zip(self._of_objects(), other._of_objects(), strict=True):
+            mine.append(theirs[number])
+
+    def truncate(self, length: int) -> None:
+        """Forget all objects after the first *length*."""
+        for column in self._of_objects():
+            del column[length:]
+        members = bisect.bisect_left(self.member, length)
+        del self.group[members:]
+        del self.member[members:]
+
+    def extend(self, other: Columns, segments: int) -> None:
+        """Add the objects of *other*, whose segments come after *segments* others."""
+        length = len(self)
+        for mine, theirs in zip(self._of_objects(), other._of_objects(), strict=True):
+            mine.extend(theirs)
+        self.segment[length:] = array("I", (each + segments for each in other.segment))
+        self.group.extend(other.group)
+        self.member.extend(each + length for each in other.member)
+
+    def to_bytes(self) -> list[bytes]:
+        """Return all columns as bytes."""
+        return [column.tobytes() for column in (*self._of_objects(), self.group, self.member)]
+
+    @classmethod
+    def from_bytes(cls, columns: Sequence[bytes]) -> Columns:
+        """Return the columns that ``to_bytes`` wrote."""
+        created = cls()
+        for column, content in zip((*created._of_objects(), created.group, created.member), columns, strict=True):
+            column.frombytes(content)
+        return created
+
+    def _of_objects(self) -> tuple[array[int], ...]:
+        return self.segment, self.index, self.offset, self.size, self.name, self.model, self.form
+
+
+class StoredObjects:
+    """Lookup of the objects in *columns*; *read* returns the blob of an object by its number, offset and size.
+
+    The results are those of ``lookup.KnownObjects`` with the same objects in the same order.
+    """
+
+    def __init__(self, columns: Columns, read: Callable[[int, int, int], bytes]) -> None:
+        self._columns = columns
+        self._read = read
+        self._names = _sorted(columns.name)
+        self._groups = _sorted(columns.group)
+        self._cache: dict[int, Object] = {}
+        self._cached_bytes = 0
+        self._of_kind: dict[str, array[int]] = {}
+        for number, model in enumerate(columns.model):
+            kind = _KINDS[model] if model < len(_KINDS) else self.object(number).kind
+            self._of_kind.setdefault(kind, array("I")).append(number)
+
+    def object(self, number: int) -> Object:
+        """Return an object; the same one as before only while it is cached."""
+        item = self._cache.get(number)
+        if item is None:
+            size = self._columns.size[number]
+            item = self._decoded(number)
+            if self._cached_bytes > _CACHED_BYTES:
+                self._cache.clear()
+                self._cached_bytes = 0
+            self._cached_bytes += size
+            self._cache[number] = item
+        return item
+
+    def columns_without(self, is_left_out: Callable[[Object], bool]) -> Columns:
+        """Return the columns of the objects for which *is_left_out* is false."""
+        columns = Columns()
+        for number in range(len(self._columns)):
+            if not is_left_out(self.object(number)):
+                columns.append_from(self._columns, number)
+        return columns
+
+    def form(self, number: int) -> Form:
+        """Return the form of an object that is to be validated."""
+        return _FORMS[self._columns.form[number] - 1]
+
+    def named(self, kind: str, namespace: str, name: str) -> Iterator[int]:
+        """Yield the numbers of the objects of that name, in order."""
+        for number in _numbers(self._names, _hash(kind, namespace, name)):
+            item = self.object(number)
+            if item.kind == kind and namespace_of(item) == namespace and item.metadata.name == name:
+                yield number
+
+    def children_of(self, kind: str, namespace: str, name: str) -> Iterator[int]:
+        """Yield the numbers of the objects that refer to the group *name*, in order; see ``Lookup.children``."""
+        previous = -1
+        for place in _numbers(self._groups, _hash(kind, namespace, name)):
+            number = self._columns.member[place]
+            item = self.object(number)
+            if number != previous and namespace_of(item) == namespace and (kind, name) in references_to_groups(item):
+                yield number
+            previous = number
+
+    def read(self, key: known_index.Key) -> list[tuple[int, Object]]:
+        """Return the objects of a key ``name`` or ``children`` of ``known_index`` with their numbers, in order."""
+        part, kind, namespace, name = key
+        numbers = self.named(kind, namespace, name) if part == "name" else self.children_of(kind, namespace, name)
+        return [(number, self.object(number)) for number in numbers]
+
+    def get(self, kind: str, namespace: str, name: str) -> Object | None:
+        """See Lookup."""
+        number = next(self.named(kind, "" if kind in CLUSTER_SCOPED else namespace, name), None)
+        if number is not None:
+            return self.object(number)
+        return SYSTEM_CLASSES.get(name) if kind == "PriorityClass" else None
+
+    def children(self, kind: str, namespace: str, name: str) -> Sequence[Object]:
+        """See Lookup."""
+        return [self.object(number) for number in self.children_of(kind, namespace, name)] if name else ()
+
+    def list_kind(self, kind: str) -> Sequence[Object] | None:
+        """See Lookup."""
+        numbers = self._of_kind.get(kind)
+        return None if numbers is None else _Listed(numbers, self.object)
+
+    def _decoded(self, number: int) -> Object:
+        columns = self._columns
+        blob = self._read(number, columns.offset[number], columns.size[number])
+        item: Object = _DECODERS[columns.model[number]].decode(blob)
+        return _with_keys(item) if isinstance(item, Controller) else item
+
+
+class _Listed(Sequence[Object]):
+    """Objects that are decoded one at a time."""
+
+    def __init__(self, numbers: Sequence[int], decoded: Callable[[int], Object]) -> None:
+        self._numbers = numbers
+        self._decoded = decoded
+
+    @overload
+    def __getitem__(self, index: int) -> Object: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Object]: ...
+    def __getitem__(self, index: int | slice) -> Object | Sequence[Object]:
+        if isinstance(index, slice):
+            return [self._decoded(number) for number in self._numbers[index]]
+        return self._decoded(self._numbers[index])
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+
+_KEY_MARK = "\0"
+"""First character of an encoded ``Key``: a path has strings, numbers and keys."""
+_ENCODER = msgspec.msgpack.Encoder(enc_hook=lambda key: _KEY_MARK + key)
+_DECODERS: list[msgspec.msgpack.Decoder[Any]] = [msgspec.msgpack.Decoder(model) for model in _MODELS]
+
+
+def _with_keys(item: Controller) -> Controller:
+    pods = (
+        replaced(each, path=tuple(Key(part[1:]) if isinstance(part, str) and part.startswith(_KEY_MARK) else part for part in each.path))
+        for each in item.pods
+    )
+    return replaced(item, pods=tuple(pods))
+
+
+def _hash(kind: str, namespace: str, name: str) -> int:
+    """Return a hash other than 0, equal in all processes that are forked from this one."""
+    return hash((kind, namespace, name)) & (2**_HASH_BITS - 1) or 1
+
+
+def _sorted(hashes: Iterable[int]) -> array[int]:
+    return array("Q", sorted(each << _NUMBER_BITS | number for number, each in enumerate(hashes) if each))
+
+
+def _numbers(index: Sequence[int], wanted: int) -> Iterator[int]:
+    position = bisect.bisect_left(index, wanted << _NUMBER_BITS)
+    while position < len(index) and index[position] >> _NUMBER_BITS == wanted:
+        yield index[position] & (MOST_OBJECTS - 1)
+        position += 1
