@@ -16,12 +16,13 @@ import msgspec
 from validators import pipeline
 from validators.hierarchy.tree import GroupTree
 from validators.lint import examination
+from validators.lint.blobs import Blobs
 from validators.lint.documents import Document, Manifest
 from validators.lint.examination import Examination, FirstPass
 from validators.lint.files import Files
 from validators.lint.finding import Finding
 from validators.lint.known_index import related_groups
-from validators.lint.object_store import Blobs, Columns, StoredObjects
+from validators.lint.object_store import Columns, StoredObjects
 from validators.lint.segments import Segment
 from validators.model.group import CompositePodGroup, PodGroup
 from validators.model.objects import Object, namespace_of
@@ -69,10 +70,6 @@ class Batch:
     examination: Examination
     segments: list[tuple[int, Segment]]
     columns: list[bytes]
-
-
-_BATCHES = msgspec.msgpack.Decoder(list[Batch])
-_FINDINGS = msgspec.msgpack.Decoder(list[Finding])
 
 
 def examine(files: Files, task: Task, settings: Settings, blobs: Blobs, *, process: int = 0, list_objects: bool = True) -> Batch:
@@ -209,9 +206,9 @@ def encode(results: object) -> bytes:
 
 def decode_batches(content: bytes) -> list[Batch]:
     """Return the batches in *content*."""
-    return _BATCHES.decode(content)
+    return msgspec.msgpack.decode(content, type=list[Batch])
 
 
 def decode_findings(content: bytes) -> list[Finding]:
     """Return the findings in *content*."""
-    return _FINDINGS.decode(content)
+    return msgspec.msgpack.decode(content, type=list[Finding])

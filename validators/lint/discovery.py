@@ -67,7 +67,7 @@ def discover(paths: Sequence[str], filters: Filters | None = None) -> Discovered
         else:
             files.check_exists(path)
             chosen.append(path)
-    read = {files.identity(file) for file in chosen}
+    read = {files.identity(file) for file in chosen} if skipped else set()
     counted = collections.Counter(tool for file, tool in skipped.items() if file not in read)
     roots = tuple(folder for same, folder in sorted(kustomizations.items()) if same not in included)
     return Discovered(tuple(paths), tuple(chosen), counted, tuple(dict.fromkeys(charts)), roots, frozenset(included))
@@ -92,6 +92,7 @@ class _Walk:
         """The folder of each kustomization by its identity; without components."""
         self.included: set[str] = set()
         """Identities of files and folders that kustomizations include."""
+        self._identity = files.Identity()
         self.skipped: dict[str, str] = {}
         """Identity of each skipped file, with its tool."""
         self.chosen: list[str] = []
@@ -100,7 +101,7 @@ class _Walk:
             self._choose(file, chart)
 
     def _choose(self, file: str, chart: str | None) -> None:
-        same = files.identity(file)
+        same = self._identity(file)
         inside = None if chart is None else os.path.relpath(file, chart).replace(os.sep, "/")
         tool = other_tools.tool_of(os.path.basename(file), inside)  # noqa: PTH119 - as above
         if not tool and same in self._not_manifests - self._resources:

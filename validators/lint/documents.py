@@ -20,6 +20,9 @@ from validators.lint.places import Chunk, Fault, Lines, Place, Span
 
 _MARKER = re.compile(r"\ufeff?(?:---|\.\.\.)(?=[ \t\r\n]|\Z)")
 _LINE_WITH_MARKER = re.compile(rf"[\r\n](?={_MARKER.pattern})")
+_USUAL_MARKER = "\n---"
+_SEARCHED_FOR_MARKERS = ("\n...", "\r", "\ufeff")
+"""Texts with one of these can have markers other than the usual one."""
 _DIRECTIVES = re.compile(r"(?:[ \t]*(?:#[^\r\n]*)?[\r\n]+|%[^\r\n]*[\r\n]+)*")
 _JSON_START = re.compile(r"(?:---)?[ \t\r\n]*(?=[{\[])")
 _BOM = "\ufeff"
@@ -174,7 +177,15 @@ def split(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _markers(text: str) -> Iterator[re.Match[str]]:
-    starts = [0, *(match.end() for match in _LINE_WITH_MARKER.finditer(text))]
+    """Yield the markers at the starts of lines."""
+    starts = [0]
+    if any(each in text for each in _SEARCHED_FOR_MARKERS):
+        starts += (match.end() for match in _LINE_WITH_MARKER.finditer(text))
+    else:  # much faster than the search
+        at = text.find(_USUAL_MARKER)
+        while at >= 0:
+            starts.append(at + 1)
+            at = text.find(_USUAL_MARKER, at + 1)
     return (marker for start in starts if (marker := _MARKER.match(text, start)) is not None)
 
 

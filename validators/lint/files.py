@@ -87,9 +87,10 @@ def listed(paths: Sequence[str], leave_out: Iterable[str] = ()) -> list[tuple[st
     """
     seen = set(leave_out)
     named: list[tuple[str, str]] = []
+    same_file = Identity()
     for path in paths:
         for file in _files(path):
-            if (same := identity(file)) not in seen:
+            if (same := same_file(file)) not in seen:
                 seen.add(same)
                 named.append((display_name(file), file))
     return sorted(named, key=lambda pair: file_order(pair[0]))
@@ -98,6 +99,23 @@ def listed(paths: Sequence[str], leave_out: Iterable[str] = ()) -> list[tuple[st
 def identity(file: str) -> str:
     """Return a key that is equal for two names of one file."""
     return file if file == STDIN else os.path.realpath(file)
+
+
+class Identity:
+    """``identity`` of many files at one time: links to a folder are resolved once."""
+
+    def __init__(self) -> None:
+        self._folders: dict[str, str] = {}
+
+    def __call__(self, file: str) -> str:
+        """Return ``identity(file)``."""
+        folder, name = os.path.split(file)
+        if name in {"", ".", "..", STDIN}:
+            return identity(file)
+        if folder not in self._folders:
+            self._folders[folder] = os.path.realpath(folder)
+        path = os.path.join(self._folders[folder], name)  # noqa: PTH118 - as above
+        return os.path.realpath(path) if os.path.islink(path) else path  # noqa: PTH114 - as above
 
 
 def identities(paths: Sequence[str]) -> frozenset[str]:

@@ -11,12 +11,13 @@ import dataclasses
 import functools
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Protocol, overload
+from typing import overload
 
 import msgspec
 
 from validators.field import Key
 from validators.lint import known_index
+from validators.lint.blobs import Blobs
 from validators.lookup import references_to_groups
 from validators.model.cluster import SYSTEM_CLASSES
 from validators.model.controllers import Controller
@@ -30,45 +31,8 @@ _MODELS: tuple[type[Object], ...] = (*KINDS.values(), Controller, Named)
 _FORMS: tuple[Form, ...] = tuple(dict.fromkeys(row.form for row in TABLE))
 _HASH_BITS, _NUMBER_BITS = 40, 24
 MOST_OBJECTS = 2**_NUMBER_BITS
-_CACHED_BYTES = 2_000_000
+_CACHED_BYTES = 500_000
 """Limit for the encoded size of the objects that stay decoded."""
-
-
-class Blobs(Protocol):
-    """Bytes that are written one after another, and read again."""
-
-    def append(self, blob: bytes) -> int:
-        """Write *blob*; return its offset."""
-
-    def flush(self) -> None:
-        """Make all blobs readable."""
-
-    def read(self, offset: int, size: int) -> bytes:
-        """Return *size* bytes at *offset*."""
-
-
-class MemoryBlobs:
-    """Blobs in memory."""
-
-    def __init__(self) -> None:
-        self._content = bytearray()
-
-    def append(self, blob: bytes) -> int:
-        """See Blobs."""
-        offset = len(self._content)
-        self._content += blob
-        return offset
-
-    def flush(self) -> None:
-        """See Blobs."""
-
-    def close(self) -> None:
-        """Forget all blobs."""
-        self._content.clear()
-
-    def read(self, offset: int, size: int) -> bytes:
-        """See Blobs."""
-        return bytes(self._content[offset : offset + size])
 
 
 _NUMBERS, _LONG_NUMBERS, _BYTES = (functools.partial(array, typecode) for typecode in "IQB")
@@ -245,7 +209,7 @@ class StoredObjects:
     def _decoded(self, number: int) -> Object:
         columns = self._columns
         blob = self._read(number, columns.offset[number], columns.size[number])
-        item: Object = _DECODERS[columns.model[number]].decode(blob)
+        item = _decoder(columns.model[number]).decode(blob)
         return _with_keys(item) if isinstance(item, Controller) else item
 
 
@@ -272,7 +236,12 @@ class _Listed(Sequence[Object]):
 _KEY_MARK = "\0"
 """First character of an encoded ``Key``: a path has strings, numbers and keys."""
 _ENCODER = msgspec.msgpack.Encoder(enc_hook=lambda key: _KEY_MARK + key)
-_DECODERS: list[msgspec.msgpack.Decoder[Any]] = [msgspec.msgpack.Decoder(model) for model in _MODELS]
+
+
+@functools.cache
+def _decoder(model: int) -> msgspec.msgpack.Decoder[Object]:
+    # Created on demand: msgspec inspects the type, and start-up must be fast.
+    return msgspec.msgpack.Decoder(_MODELS[model])
 
 
 def _with_keys(item: Controller) -> Controller:

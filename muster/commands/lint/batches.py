@@ -7,21 +7,23 @@ import dataclasses
 import gc
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from muster.commands.lint import inputs
-from validators.lint import batch, files, lint_files, object_store
+from validators.lint import batch, files, lint_files
 from validators.lint.batch import Gathered
+from validators.lint.blobs import MemoryBlobs
 from validators.lint.files import Files
 
 if TYPE_CHECKING:
     from muster.commands.lint.processes import FileBlobs
     from muster.commands.progress import Progress
+    from validators.lint.batch import Batch
     from validators.lint.discovery import Discovered
     from validators.lint.documents import Manifest
-    from validators.lint.finding import Report
+    from validators.lint.finding import Finding, Report
     from validators.rules.base import Settings
 
 _LARGE = 1_000_000
@@ -43,7 +45,8 @@ def report_on(found: Discovered, objects: Sequence[str], settings: Settings, *, 
     progress = inputs.shown_progress()
     read = Files(files.listed(found.files), stdin)
     inputs.warn_without_files(found, len(read.names))
-    known = progress.over(files.manifests(objects, stdin, leave_out=map(files.identity, found.files)), len(objects), "reading --objects")
+    further = files.manifests(objects, stdin, leave_out=map(files.identity, found.files if objects else ()))
+    known = progress.over(further, len(objects), "reading --objects")
     thresholds = gc.get_threshold()
     gc.set_threshold(*_THRESHOLDS)
     try:
@@ -55,6 +58,9 @@ def report_on(found: Discovered, objects: Sequence[str], settings: Settings, *, 
         gc.set_threshold(*thresholds)
         progress.end()
     return dataclasses.replace(report, skipped=found.skipped)
+
+
+R = TypeVar("R", "Batch", "Finding")
 
 
 class _Run:
@@ -73,7 +79,7 @@ class _Run:
             from muster.commands.lint import processes
 
             self._count = min(jobs or processes.available(), len(self._tasks))
-        self._blobs: Sequence[object_store.MemoryBlobs | FileBlobs] = [self._new_blobs() for _ in range(self._count)]
+        self._blobs: Sequence[MemoryBlobs | FileBlobs] = [self._new_blobs() for _ in range(self._count)]
 
     def close(self) -> None:
         """Delete the objects."""
@@ -83,41 +89,44 @@ class _Run:
     def report(self, known: Iterable[Manifest]) -> Report:
         """Return the report; the objects in *known* are looked up only."""
         looked_up = batch.examine_known(known, self._blobs[0], 0)
-        contents = self._shared(len(self._tasks), self._examine, "reading files")
-        batches = [each for content in contents for each in batch.decode_batches(content)]
+        batches = self._shared("reading files", len(self._tasks), self._examine, batch.decode_batches)
         gathered = Gathered(batches, looked_up, self._files, self._read)
-        del batches, contents
+        del batches
 
-        def validate(_: int, numbers: Iterator[int]) -> bytes:
+        def validate(_: int, numbers: Iterator[int]) -> list[Finding]:
             parts = (range(each * size, min(gathered.count, (each + 1) * size)) for each in numbers)
-            return batch.encode([finding for part in parts for finding in gathered.validate(part, self._settings)])
+            return [finding for part in parts for finding in gathered.validate(part, self._settings)]
 
         size = max(_OBJECTS_OF_A_TASK, 1 + gathered.count // _MOST_TASKS)
-        for content in self._shared(-(-gathered.count // size), validate, "validating"):
-            gathered.examination.findings += batch.decode_findings(content)
+        gathered.examination.findings += self._shared("validating", -(-gathered.count // size), validate, batch.decode_findings)
         return lint_files.report_on(gathered.examination, self._files.names, self._settings)
 
-    def _examine(self, process: int, numbers: Iterator[int]) -> bytes:
+    def _examine(self, process: int, numbers: Iterator[int]) -> list[Batch]:
         blobs = self._blobs[process]
         batches = [
             batch.examine(self._files, self._tasks[each], self._settings, blobs, process=process, list_objects=self._list_objects)
             for each in numbers
         ]
         blobs.flush()
-        return batch.encode(batches)
+        return batches
 
-    def _shared(self, tasks: int, work: Callable[[int, Iterator[int]], bytes], label: str) -> list[bytes]:
+    def _shared(self, label: str, tasks: int, work: Callable[[int, Iterator[int]], list[R]], decode: Callable[[bytes], list[R]]) -> list[R]:
         """Return the results of *work* on the numbers below *tasks*, and show how many are done."""
         if not self._is_large:
-            return [work(0, self._progress.over(range(tasks), tasks, label))]
+            return work(0, self._progress.over(range(tasks), tasks, label))
         from muster.commands.lint import processes
 
         count = min(self._count, tasks) or 1
-        return processes.share(count, tasks, work, lambda number: self._progress.part(label, number, tasks))
 
-    def _new_blobs(self) -> object_store.MemoryBlobs | FileBlobs:
+        def encoded(process: int, numbers: Iterator[int]) -> bytes:
+            return batch.encode(work(process, numbers))
+
+        contents = processes.share(count, tasks, encoded, lambda number: self._progress.part(label, number, tasks))
+        return [each for content in contents for each in decode(content)]
+
+    def _new_blobs(self) -> MemoryBlobs | FileBlobs:
         if not self._is_large:
-            return object_store.MemoryBlobs()
+            return MemoryBlobs()
         from muster.commands.lint import processes
 
         return processes.FileBlobs()

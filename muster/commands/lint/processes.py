@@ -28,7 +28,7 @@ Work = Callable[[int, Iterator[int]], bytes]
 
 
 class FileBlobs:
-    """Blobs in a temporary file, which all processes can read (``validators.lint.object_store``)."""
+    """Blobs in a temporary file, which all processes can read (``validators.lint.blobs``)."""
 
     def __init__(self) -> None:
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 - it is open as long as this object

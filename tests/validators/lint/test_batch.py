@@ -14,8 +14,8 @@ from tests.validators.lint.test_cases import CASES
 from validators import rules
 from validators.lint import batch, examination, files, lint_files, segments
 from validators.lint.batch import Batch, ChangedError, Gathered, Task
+from validators.lint.blobs import MemoryBlobs
 from validators.lint.finding import Report
-from validators.lint.object_store import MemoryBlobs
 from validators.lookup import KnownObjects
 from validators.rules.base import Settings
 

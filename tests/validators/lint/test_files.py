@@ -103,3 +103,25 @@ def test_a_source_has_the_bytes_and_the_place_of_its_file(tree: Path) -> None:
 
     assert (result["b.yaml"].path, result["b.yaml"].content, result["b.yaml"].error) == ("./b.yaml", POD.encode(), "")
     assert (result["a/broken.yaml"].content, result["a/broken.yaml"].error) == (b"", "cannot be read: no such file or directory")
+
+
+def test_the_identity_of_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "a.yaml").write_text("")
+    (tmp_path / "folder").symlink_to("real")
+    (tmp_path / "real" / "link.yaml").symlink_to("../folder/a.yaml")
+    monkeypatch.chdir(tmp_path)
+    same = files.Identity()
+    names = [
+        "real/a.yaml",
+        "folder/a.yaml",
+        "folder/link.yaml",
+        "./real/../folder/a.yaml",
+        "real/..",
+        "folder/",
+        "absent/a.yaml",
+        "-",
+        "a.yaml",
+    ]
+    for name in [*names, *(str(tmp_path / each) for each in names)]:
+        assert same(name) == files.identity(name), name
