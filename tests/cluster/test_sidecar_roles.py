@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
+from tests.cluster.api import ApiError
 from tests.cluster.groups import pod_group
 from tests.cluster.kubelet import pod
 from tests.cluster.sidecars import ROOT, sidecar
@@ -17,6 +18,7 @@ ROLES = {
     for each in yaml.safe_load_all((ROOT / "deploy/sidecar/rbac.yaml").read_text())
     if each["kind"] == "ClusterRole"
 }
+POLICY = "muster-sidecar-ungate"
 TERM = {"topologyKey": "zone", "labelSelector": {}, "namespaceSelector": {"matchLabels": {"team": "other"}}}
 OURS = {"schedulerName": "muster"}
 GATED = {"schedulingGates": [{"name": GATE}]}
@@ -34,9 +36,29 @@ def pinned(api, namespace):
     api.wait_all("Pod", namespace, until=lambda pods: all(GATE in each["metadata"].get("annotations", {}) for each in pods.values()))
 
 
+def allow_marks(api, namespace):
+    """Remove the policy of other tests that only the sidecar's service account may mark pods, and wait until it has no effect."""
+    for kind in ("ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy"):
+        if api.exists(kind, POLICY):
+            api.delete(kind, POLICY)
+    marked = pod("marked", namespace)
+    marked["metadata"]["annotations"] = {GATE: "node"}
+    until(lambda: is_accepted(api, marked))
+
+
+def is_accepted(api, manifest):
+    try:
+        api.create(manifest, dryRun="All")
+    except ApiError:
+        return False
+    return True
+
+
 @pytest.mark.parametrize("modes", ["validate", "protect", "place", "place,preempt", "ungate"])
 def test_role_of_a_mode_is_enough_for_the_mode(plane, api, namespace, nodes, tmp_path, modes):
     nodes(*racks(1))
+    if modes == "ungate":
+        allow_marks(api, namespace)
     rules = [rule for name in ("", *(f"-{mode}" for mode in modes.split(","))) for rule in ROLES[f"muster-sidecar{name}"]]
     config = plane.user(f"roles-{namespace}", rules)
     with sidecar(plane, tmp_path, "--mode", modes, "--lease", "none", "--settle", "0.1", through=config, fork=True) as running:
