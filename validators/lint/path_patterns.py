@@ -33,7 +33,11 @@ class PathPatterns:
     def verdict(self, path: str, *, is_folder: bool = False) -> bool | None:
         """Return whether the absolute *path* is matched: False if the last match is negated, None without a match."""
         relative = below(path, self.base)
-        return None if relative is None else (self._folders if is_folder else self._files).check_file(relative).include
+        if relative is None:
+            return None
+        # The library compares UTF-8; a name in another encoding has bytes that are not.
+        text = os.fsencode(relative).decode("utf-8", "replace")
+        return (self._folders if is_folder else self._files).check_file(text).include
 
 
 def below(path: str, folder: str) -> str | None:

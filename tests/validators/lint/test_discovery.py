@@ -197,3 +197,10 @@ def test_a_path_that_does_not_exist_is_a_mistake() -> None:
 )
 def test_a_kustomization_of_another_shape_names_nothing(content: dict[str, object]) -> None:
     assert list(other_tools.files_of_kustomization(content)) == []
+
+
+@pytest.mark.parametrize(("ignored", "want"), [("*.tmp", ["a\udcff/x.yaml", "b\udcfe.yaml"]), ("a*/", ["b\udcfe.yaml"])])
+def test_names_that_are_not_utf_8_are_compared_with_patterns(tmp_path: Path, ignored: str, want: list[str]) -> None:
+    written({".gitignore": ignored, "a\udcff/x.yaml": GROUP, "b\udcfe.yaml": GROUP}, tmp_path)
+
+    assert names() == want
