@@ -57,7 +57,7 @@ def test_what_is_watched_may_be_watched():
 
 
 def test_what_is_written_may_be_read_by_its_name_and_nothing_else():
-    want = {("", "pods"), ("scheduling.k8s.io", "podgroups"), ("scheduling.k8s.io", "compositepodgroups")}
+    want = {("scheduling.k8s.io", "podgroups"), ("scheduling.k8s.io", "compositepodgroups")}
 
     assert want == {(group, resource) for group, resource, verb in role("muster-sidecar") if verb == "get"}
 

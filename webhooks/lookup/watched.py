@@ -22,7 +22,6 @@ from webhooks import log
 from webhooks.lookup.object_cache import Cache, CachedLookup
 from webhooks.settings import SettingError, Settings
 
-VERBS = ("get", "list", "watch")
 WATCHED = tuple(map(resource, ("Workload", "PodGroup", "CompositePodGroup", "PriorityClass", "Node")))
 PODS = resource("Pod")
 """Watched only with ``watch_pods``."""

@@ -22,7 +22,9 @@ MIN_INTERVAL_SECONDS = 5.0
 SCHEDULING = "scheduling.k8s.io"
 DEVICES = "resource.k8s.io"
 _LONGEST = 300
+_EVENTS = tuple(Permission("events", verb, "events.k8s.io") for verb in ("create", "patch"))
 _PLACE = (
+    Permission("pods", "get"),
     Permission("pods/binding", "create"),
     Permission("pods", "delete"),
     Permission("persistentvolumeclaims", "get"),
@@ -40,6 +42,7 @@ _PLACE = (
 
 The API server checks ``resourceclaims/binding`` for changes of the allocation or the reservations of a claim, from 1.36.
 """
+_UNGATE = tuple(Permission("pods", verb) for verb in ("get", "patch", "delete"))
 _GROUPS = {"PodGroup": "podgroups", "CompositePodGroup": "compositepodgroups"}
 
 
@@ -56,11 +59,8 @@ def needed_permissions(settings: Settings, kinds: frozenset[str]) -> tuple[Permi
 
 
 def _common(settings: Settings, kinds: frozenset[str]) -> Iterator[Permission]:
-    yield Permission("pods", "get")
     for resource in _resources(kinds):
         yield Permission(resource, "get", SCHEDULING)
-    for verb in ("create", "patch"):
-        yield Permission("events", verb, "events.k8s.io")
     if settings.lease is not None:
         namespace, name = settings.lease
         yield Permission("leases", "create", "coordination.k8s.io", namespace)
@@ -77,14 +77,14 @@ def _mode(mode: Mode, settings: Settings, kinds: frozenset[str]) -> Iterator[Per
         case Mode.PLACE:
             yield from _PLACE
         case Mode.UNGATE:
-            yield Permission("pods", "patch")
-            yield Permission("pods", "delete")
+            yield from _UNGATE
         case Mode.PREEMPT if settings.eviction_method is EvictionMethod.EVICT:
             yield Permission("pods/eviction", "create")
         case Mode.PREEMPT:
             yield Permission("pods", "delete")
         case Mode.VALIDATE:
             pass
+    yield from _EVENTS
     if mode is not Mode.VALIDATE:
         yield Permission("pods/status", "patch")
     for resource in _resources(kinds):
