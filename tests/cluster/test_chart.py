@@ -14,7 +14,7 @@ from tests.cluster.conftest import available
 from tests.cluster.installed import NAMESPACE, Installed, eventually, installed, pod_group, unfit_group
 from tests.deploy import rendered
 
-OWN_KINDS = "webhooks.pods=true", "sidecar.enabled=true", rendered.ALL_MODES, "networkPolicy.enabled=true"
+OWN_KINDS = "webhooks.pods=true", "sidecar.enabled=true", rendered.ALL_MODES, rendered.MONITORING
 """Values with which the chart has all its objects of Kubernetes' own kinds."""
 EVERYTHING = (*OWN_KINDS, "certificate.source=cert-manager", "prometheus.monitors=true", "prometheus.alerts=true")
 EXTRA_KINDS = (

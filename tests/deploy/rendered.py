@@ -19,6 +19,7 @@ DEPLOY = Path(__file__).parents[2] / "deploy"
 CHART = DEPLOY / "chart"
 NAMESPACE = "muster-system"
 ALL_MODES = "sidecar.modes={validate,place,ungate,preempt,protect}"
+MONITORING = "networkPolicy.metricsFrom={monitoring}"
 SECONDS = 60
 FILES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "base/rbac.yaml": ("webhooks/rbac.yaml", ()),
@@ -27,9 +28,10 @@ FILES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "base/webhooks.yaml": ("webhooks/webhooks.yaml", ()),
     "overlays/pods/webhooks.yaml": ("webhooks/pods.yaml", ("webhooks.pods=true",)),
     "components/cert-manager/certificate.yaml": ("webhooks/certificate.yaml", ("certificate.source=cert-manager",)),
-    "components/network-policy/webhooks.yaml": ("webhooks/network-policy.yaml", ("networkPolicy.enabled=true",)),
-    "components/network-policy/sidecar.yaml": ("sidecar/network-policy.yaml", ("networkPolicy.enabled=true", "sidecar.enabled=true")),
-    "components/prometheus/monitors.yaml": ("prometheus/monitors.yaml", ("prometheus.monitors=true", "sidecar.enabled=true")),
+    "base/network-policy.yaml": ("webhooks/network-policy.yaml", ()),
+    "sidecar/network-policy.yaml": ("sidecar/network-policy.yaml", ("sidecar.enabled=true",)),
+    "components/prometheus/monitors.yaml": ("prometheus/monitors.yaml", ("prometheus.monitors=true", "sidecar.enabled=true", MONITORING)),
+    "components/prometheus/network-policy.yaml": ("prometheus/network-policy.yaml", (MONITORING,)),
     "components/prometheus/alerts.yaml": ("prometheus/alerts.yaml", ("prometheus.alerts=true", "sidecar.enabled=true")),
     "sidecar/rbac.yaml": ("sidecar/rbac.yaml", ("sidecar.enabled=true", ALL_MODES)),
     "sidecar/deployment.yaml": ("sidecar/deployment.yaml", ("sidecar.enabled=true",)),

@@ -22,8 +22,7 @@ EVERYTHING = (
     rendered.ALL_MODES,
     "prometheus.monitors=true",
     "prometheus.alerts=true",
-    "networkPolicy.enabled=true",
-    "networkPolicy.metricsFrom={monitoring}",
+    rendered.MONITORING,
 )
 
 
@@ -208,17 +207,41 @@ def test_a_component_that_is_off_leaves_nothing_behind():
     assert not [key for key in objects() if "sidecar" in key[1]]
 
 
-def test_only_the_webhooks_port_and_prometheus_pass_the_network_policy():
-    found = objects(*SIDECAR, "networkPolicy.enabled=true", "networkPolicy.metricsFrom={monitoring}")
+def test_only_the_port_for_reviews_is_open():
+    found = objects(*SIDECAR)
     webhook, sidecar = (found["NetworkPolicy", f"muster-{name}"]["spec"] for name in ("webhook", "sidecar"))
 
-    assert [{"port": "webhook", "protocol": "TCP"}] == webhook["ingress"][0]["ports"]
-    assert webhook["ingress"][1:] == sidecar["ingress"]
-    (rule,) = sidecar["ingress"]
+    assert (["Ingress"], [{"ports": [{"port": "webhook", "protocol": "TCP"}]}]) == (webhook["policyTypes"], webhook["ingress"])
+    assert (["Ingress"], None) == (sidecar["policyTypes"], sidecar.get("ingress"))
+    assert ("NetworkPolicy", "muster-metrics") not in found
+    assert not [key for key in objects(*SIDECAR, "networkPolicy.enabled=false", rendered.MONITORING) if key[0] == "NetworkPolicy"]
+
+
+def test_reviews_are_accepted_from_named_addresses_only():
+    (rule,) = objects("networkPolicy.reviewsFrom={10.0.0.0/28,fd00::/64}")["NetworkPolicy", "muster-webhook"]["spec"]["ingress"]
+
+    assert ["10.0.0.0/28", "fd00::/64"] == [each["ipBlock"]["cidr"] for each in rule["from"]]
+    assert "networkPolicy/reviewsFrom/0" in helm_template("networkPolicy.reviewsFrom={api-server}").stderr.replace(".", "/")
+
+
+def test_prometheus_may_read_the_metrics_of_every_pod():
+    found = objects(*SIDECAR, rendered.MONITORING)
+    policy = found["NetworkPolicy", "muster-metrics"]["spec"]
+    (rule,) = policy["ingress"]
+    pods = [each["spec"]["template"]["metadata"]["labels"] for (kind, _), each in found.items() if kind == "Deployment"]
+    (selected,) = policy["podSelector"]["matchExpressions"]
+
     assert [{"port": "probes", "protocol": "TCP"}] == rule["ports"]
     assert ["monitoring"] == rule["from"][0]["namespaceSelector"]["matchExpressions"][0]["values"]
-    closed = objects(*SIDECAR, "networkPolicy.enabled=true")["NetworkPolicy", "muster-sidecar"]["spec"]
-    assert (["Ingress"], None) == (closed["policyTypes"], closed.get("ingress"))
+    assert sorted(selected["values"]) == sorted(each[selected["key"]] for each in pods)
+
+
+def test_monitors_that_could_read_nothing_are_an_error():
+    done = helm_template("prometheus.monitors=true")
+
+    assert 1 == done.returncode
+    assert "--set 'networkPolicy.metricsFrom={monitoring}'" in done.stderr
+    assert 0 == helm_template("prometheus.monitors=true", "networkPolicy.enabled=false").returncode
 
 
 @pytest.mark.parametrize(("values", "want"), [((), "certificate.caBundle is empty"), (("certificate.caBundle=QUE=",), "")])

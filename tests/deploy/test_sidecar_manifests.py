@@ -81,7 +81,7 @@ def test_the_mode_that_may_change_pods_is_bound_by_a_manifest_of_its_own():
     assert not any(("", "pods", "patch") in role(name) for name in bound)
     assert "ungate" not in next(each for each in CONTAINER["args"] if each.startswith("--mode="))
     (kustomization,) = documents("sidecar/kustomization.yaml")
-    assert ["rbac.yaml", "deployment.yaml"] == kustomization["resources"]
+    assert ["rbac.yaml", "deployment.yaml", "network-policy.yaml"] == kustomization["resources"]
 
 
 def test_nothing_is_given_in_bulk():

@@ -148,17 +148,3 @@ annotations:
   resources: [workloads, priorityclasses]
   verbs: [list, watch]
 {{- end }}
-
-{{- define "muster.metricsIngress" -}}
-{{- with .Values.networkPolicy.metricsFrom }}
-- from:
-    - namespaceSelector:
-        matchExpressions:
-          - key: kubernetes.io/metadata.name
-            operator: In
-            values: {{ toJson . }}
-  ports:
-    - port: probes
-      protocol: TCP
-{{- end }}
-{{- end }}
