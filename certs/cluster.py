@@ -16,6 +16,7 @@ from typing import Any
 
 from apiserver.api import JSON_PATCH, MERGE_PATCH, Api, ReplyError
 from certs.rotation import Changes, RotationError, State
+from certs.store import CERTIFICATE, KEY
 
 KINDS = ("validatingwebhookconfigurations", "mutatingwebhookconfigurations")
 MANAGED = "cert-manager.io/certificate-name"
@@ -61,11 +62,14 @@ class Reading:
 
 
 class Cluster:
-    """Objects of one installation.  Methods raise ReplyError and the exceptions of TRANSPORT."""
+    """Objects of one installation.  Methods raise ReplyError and the exceptions of TRANSPORT.
 
-    def __init__(self, api: Api, place: Place) -> None:
-        self._api, self._place = api, place
-        self._core = f"/api/v1/namespaces/{place.namespace}/secrets/{place.secret}"
+    With *create*, the Secret and the webhook configurations can be missing; the first write creates the Secret.
+    """
+
+    def __init__(self, api: Api, place: Place, *, create: bool = False) -> None:
+        self._api, self._place, self._create = api, place, create
+        self._secrets = f"/api/v1/namespaces/{place.namespace}/secrets"
 
     def read(self) -> Reading:
         """Return the current state.
@@ -73,23 +77,37 @@ class Cluster:
         Raises:
             RotationError: an object is missing, or cert-manager manages the Secret.
         """
-        secret, now = self._secret()
-        metadata = secret["metadata"]
+        where = f"{self._place.namespace}/{self._place.secret}"
+        secret, now = self._get(f"{self._secrets}/{self._place.secret}")
+        if secret is None and not self._create:
+            raise RotationError(f"there is no Secret {where}: create it with `muster certs issue`, or give --secret")
+        metadata = (secret or {}).get("metadata", {})
         if MANAGED in (metadata.get("annotations") or {}):
-            raise RotationError(f"cert-manager manages {self._place.namespace}/{self._place.secret}, and renews it: cmctl renew")
-        found = [self._configuration(kind, name) for kind in KINDS for name in self._place.configurations]
-        configurations = tuple(each for each in found if each is not None)
-        if not configurations:
+            raise RotationError(f"cert-manager manages {where}, and renews it: cmctl renew")
+        configurations = []
+        for path in (f"{_ADMISSION}/{kind}/{name}" for kind in KINDS for name in self._place.configurations):
+            content, moment = self._get(path)
+            now = now or moment
+            if content is not None:
+                configurations.append(_configuration(path, content))
+        if not configurations and not self._create:
             names = " or ".join(self._place.configurations)
             raise RotationError(f"there is no webhook configuration {names}: install the webhooks first, or give --configuration")
-        data = {name: _decoded(value) for name, value in (secret.get("data") or {}).items()}
-        return Reading(data, metadata["resourceVersion"], configurations, now)
+        data = {name: _decoded(value) for name, value in ((secret or {}).get("data") or {}).items()}
+        return Reading(data, metadata.get("resourceVersion", ""), tuple(configurations), now)
 
     def write_secret(self, reading: Reading, changes: Changes) -> None:
-        """Change the data of the Secret in one write."""
+        """Change the data of the Secret in one write, or create it if there was none."""
         data = {name: None if value is None else base64.b64encode(value).decode() for name, value in changes.items()}
-        body = {"metadata": {"resourceVersion": reading.version}, "data": data}
-        self._api.send("PATCH", self._core, json.dumps(body).encode(), content_type=MERGE_PATCH)
+        if reading.version:
+            body = {"metadata": {"resourceVersion": reading.version}, "data": data}
+            self._api.send("PATCH", f"{self._secrets}/{self._place.secret}", json.dumps(body).encode(), content_type=MERGE_PATCH)
+            return
+        # Secrets of type TLS must have these two keys.
+        given = {CERTIFICATE: "", KEY: "", **{name: value for name, value in data.items() if value is not None}}
+        metadata = {"name": self._place.secret, "labels": {"app.kubernetes.io/part-of": "muster"}}
+        created = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "kubernetes.io/tls", "data": given}
+        self._api.send("POST", self._secrets, json.dumps(created).encode())
 
     def write_bundles(self, reading: Reading, change: Callable[[bytes], bytes]) -> None:
         """Replace each caBundle by the result of *change*; configurations without a difference are not written."""
@@ -111,13 +129,13 @@ class Cluster:
         slices = json.loads(self._api.read(path, query))["items"]
         return tuple(sorted({address for each in slices for address in _ready(each)}))
 
-    def _secret(self) -> tuple[dict[str, Any], dt.datetime | None]:
+    def _get(self, path: str) -> tuple[dict[str, Any] | None, dt.datetime | None]:
+        """Return an object, None if it does not exist, and the time of the API server."""
         try:
-            response = self._api.open(self._core)
+            response = self._api.open(path)
         except ReplyError as error:
             if error.code == NOT_FOUND:
-                where = f"{self._place.namespace}/{self._place.secret}"
-                raise RotationError(f"there is no Secret {where}: create it with `muster certs issue`, or give --secret") from None
+                return None, None
             raise
         try:
             content = json.loads(response.read(LARGEST, decode_content=True))
@@ -125,16 +143,10 @@ class Cluster:
             response.release_conn()
         return content, _moment(response.headers.get("Date"))
 
-    def _configuration(self, kind: str, name: str) -> Configuration | None:
-        path = f"{_ADMISSION}/{kind}/{name}"
-        try:
-            content = json.loads(self._api.read(path))
-        except ReplyError as error:
-            if error.code == NOT_FOUND:
-                return None
-            raise
-        bundles = tuple(_decoded(each["clientConfig"].get("caBundle") or "") for each in content.get("webhooks") or ())
-        return Configuration(path, content["metadata"]["resourceVersion"], bundles)
+
+def _configuration(path: str, content: Mapping[str, Any]) -> Configuration:
+    bundles = tuple(_decoded(each["clientConfig"].get("caBundle") or "") for each in content.get("webhooks") or ())
+    return Configuration(path, content["metadata"]["resourceVersion"], bundles)
 
 
 def _ready(endpoint_slice: Mapping[str, Any]) -> list[str]:

@@ -63,7 +63,6 @@ class Rotation:
         self._replicas = Replicas(replicas, timing.settle_seconds, timing.clock)
         self._deadline: float | None = None
         self._skew_reported = False
-        self._writes = 0
 
     def preview(self) -> tuple[Step, tuple[str, ...]]:
         """Return the next step and the reasons for it; nothing is written.  Raises as ``run``."""
@@ -79,10 +78,10 @@ class Rotation:
         Raises:
             RotationError: the certificate must not or cannot be rotated, or requests fail again and again.
         """
-        failures = 0
+        failures = writes = 0
         while True:
             try:
-                finished = self._make_step()
+                step = self.advance(self._installation.read())
             except (ReplyError, *TRANSPORT) as error:
                 failures += 1
                 if failures > MOST_FAILURES or not _is_transient(error):
@@ -91,28 +90,44 @@ class Rotation:
                 self._timing.pause(POLL_SECONDS)
                 continue
             failures = 0
-            if finished is not None:
-                return finished
+            if step is Step.DONE:
+                return True
+            if step is not Step.OBSERVE:
+                writes += 1
+            elif not self._wait():
+                return False
+            if writes > MOST_WRITES:
+                raise RotationError("another writer keeps changing the Secret or a caBundle: exclude both from what it applies")
 
-    def _make_step(self) -> bool | None:
-        """Make one step; return True at the end, False after the timeout, None if there is more to do."""
-        reading = self._installation.read()
+    def advance(self, reading: Reading) -> Step:
+        """Make the next step after *reading* and return it; nothing is written for OBSERVE and DONE.
+
+        Raises:
+            RotationError: the certificate must not or cannot be rotated.
+            ReplyError and the exceptions of TRANSPORT: a request failed, or another writer was first.
+        """
         now = self._now(reading)
         state = reading.state
         step, reasons = rotation.next_step(state, self._order, now)
-        if step is Step.OBSERVE:
-            if not self._replicas.all_serve(state):
-                return self._wait()
+        if step is Step.OBSERVE and self._replicas.all_serve(state):
             step, reasons = rotation.next_step(dataclasses.replace(state, served=True), self._order, now)
-        if step is Step.DONE:
-            return True
+        if step in (Step.OBSERVE, Step.DONE):
+            return step
         self._deadline = None
-        self._writes += 1
-        if self._writes > MOST_WRITES:
-            raise RotationError("another writer keeps changing the Secret or a caBundle: exclude both from what it applies")
         self._write(step, reading, now)
         self._report(step, f"{_DONE[step]}: {'; '.join(reasons)}")
-        return None
+        return step
+
+    def overdue(self) -> str:
+        """Return the replicas that do not serve the new leaf, with reasons, after the timeout; empty before.
+
+        To be called after each OBSERVE.
+        """
+        now = self._timing.clock()
+        if self._deadline is None:
+            self._deadline = now + self._timing.timeout_seconds
+            self._report(Step.OBSERVE, "waiting until every replica serves the new certificate")
+        return "; ".join(self._replicas.reasons) if now >= self._deadline else ""
 
     def _write(self, step: Step, reading: Reading, now: dt.datetime) -> None:
         secret = reading.secret
@@ -131,17 +146,12 @@ class Rotation:
             added = step is Step.TRUST
             self._installation.write_bundles(reading, lambda old: bundle.union(old, required) if added else required)
 
-    def _wait(self) -> bool | None:
-        now = self._timing.clock()
-        if self._deadline is None:
-            self._deadline = now + self._timing.timeout_seconds
-            self._report(Step.OBSERVE, "waiting until every replica serves the new certificate")
-        if now >= self._deadline:
-            reasons = "; ".join(self._replicas.reasons)
-            self._report("timeout", f"not every replica serves the new certificate: {reasons}")
+    def _wait(self) -> bool:
+        if late := self.overdue():
+            self._report("timeout", f"not every replica serves the new certificate: {late}")
             return False
         self._timing.pause(POLL_SECONDS)
-        return None
+        return True
 
     def _now(self, reading: Reading) -> dt.datetime:
         """Return the time of the API server, which validates certificates; without it the time of this machine."""

@@ -65,6 +65,14 @@ def read(path: Path) -> bytes:
     return content
 
 
+def replace(path: Path, content: bytes, mode: int) -> None:
+    """Write *content* to *path*, which a reader sees whole or not at all.  Raises StoreError."""
+    try:
+        _replace(path, content, mode)
+    except OSError as error:
+        raise StoreError(f"cannot write {path}: {error.strerror or error}") from None
+
+
 def _replace(path: Path, content: bytes, mode: int) -> None:
     # mkstemp creates the file readable by its owner only, before it has content.
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)

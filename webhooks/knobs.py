@@ -11,6 +11,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from certs.pair import names_of
+from validators import content
 from validators.gates import Gates
 from validators.rules.base import Profile, Severity
 from validators.versions import releases
@@ -181,7 +183,22 @@ def _enforcement(text: str) -> EnforcementPolicy:
     return EnforcementPolicy(default, tuple(sorted(by_rule.items())))
 
 
+def _object_name(text: str) -> str:
+    """Read the name of an object, which becomes a part of URLs."""
+    if complaints := content.subdomain(text):
+        raise ValueError(complaints[0])
+    return text
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.replace("\n", ",").split(",") if part.strip()]
+
+
 ADDRESS = Kind(_address, "HOST:PORT")
+ADDRESSES = Kind(lambda text: tuple(str(_address(each)) for each in _listed(text)), "HOST:PORT")
+OBJECT_NAME = Kind(_object_name, "NAME")
+OBJECT_NAMES = Kind(lambda text: tuple(_object_name(each) for each in _listed(text)), "NAME,NAME")
+HOST_NAMES = Kind(lambda text: names_of(tuple(_listed(text))) if text else None, "NAME,NAME")
 MAYBE_ADDRESS = Kind(lambda text: _address(text) if text else None, "HOST:PORT")
 FILE = Kind(str, "FILE")
 NAME = Kind(str, "NAME")

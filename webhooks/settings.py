@@ -13,6 +13,7 @@ from validators.rules import base
 from validators.versions import releases
 from webhooks import enforcement as modes
 from webhooks import knobs
+from webhooks.certificate_settings import MANAGED, CertificateSettings
 from webhooks.knobs import Knob
 
 SERVERS = ("uvicorn", "gunicorn")
@@ -24,7 +25,7 @@ class SettingError(ValueError):
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(CertificateSettings):
     """Settings of the webhook server; one field for each knob, durations in seconds, sizes in bytes."""
 
     bind: Annotated[
@@ -60,14 +61,6 @@ class Settings:
     tls_key: Annotated[
         str, Knob(knobs.FILE, "", "the leaf's private key, PEM, not encrypted", "--tls-key", "Private key, PEM; reloaded when it changes.")
     ]
-    tls_poll_seconds: Annotated[
-        float,
-        Knob(
-            knobs.seconds(0.1, 60),
-            "2",
-            "period of reading both files again, which detects every kind of replacement, also of symlinks",
-        ),
-    ]
     objects: Annotated[
         tuple[str, ...],
         Knob(
@@ -93,9 +86,9 @@ class Settings:
         Knob(
             knobs.FILE,
             "",
-            "kubeconfig for --cluster; empty: as for kubectl, in a pod its service account",
+            "kubeconfig for --cluster and --certificates managed; empty: as for kubectl, in a pod its service account",
             "--kubeconfig",
-            "Kubeconfig for --cluster; default: as for kubectl, in a pod its service account.",
+            "Kubeconfig; default: as for kubectl, in a pod its service account.",
         ),
     ]
     context: Annotated[
@@ -105,7 +98,7 @@ class Settings:
             "",
             "context of the kubeconfig; empty: the current context",
             "--context",
-            "Context of the kubeconfig, for --cluster; default: the current context.",
+            "Context of the kubeconfig; default: the current context.",
         ),
     ]
     watch_pods: Annotated[
@@ -262,6 +255,8 @@ class Settings:
         settings = cls(**{knob.field: _read(knob, environ) for knob in KNOBS})
         if settings.cluster and settings.objects:
             raise SettingError(f"{label('objects')} and {label('cluster')} exclude each other: choose one")
+        if settings.certificates == MANAGED and (settings.tls_cert or settings.tls_key):
+            raise SettingError(f"{label('certificates')} and {label('tls_cert')} exclude each other: choose one")
         return settings
 
     @property
@@ -280,8 +275,12 @@ def _read(knob: Knob, environ: Mapping[str, str]) -> Any:
         raise SettingError(f"{knob.label} is {text!r}: {error}") from None
 
 
-KNOBS: tuple[Knob, ...] = tuple(dataclasses.replace(get_args(each.type)[1], field=each.name) for each in dataclasses.fields(Settings))
-"""All knobs, in the order of the documentation."""
+_LAST = {each.name for each in dataclasses.fields(CertificateSettings)}
+KNOBS: tuple[Knob, ...] = tuple(
+    dataclasses.replace(get_args(each.type)[1], field=each.name)
+    for each in sorted(dataclasses.fields(Settings), key=lambda each: each.name in _LAST)
+)
+"""All knobs, in the order of the documentation: those of the certificate last."""
 
 
 def label(field: str) -> str:

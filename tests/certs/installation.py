@@ -25,9 +25,9 @@ def days(count):
     return dt.timedelta(days=count)
 
 
-def new_secret(created=NOW, *, keep=False, ca_days=3650, leaf_days=365):
+def new_secret(created=NOW, *, keep=False, ca_days=3650, leaf_days=365, names=NAMES):
     ca = issue.authority(created, ca_days)
-    pair = issue.leaf(ca, NAMES, created, leaf_days)
+    pair = issue.leaf(ca, names, created, leaf_days)
     kept = {"ca.key": ca.key} if keep else {}
     return {"ca.crt": pair.ca, "tls.crt": pair.certificate, "tls.key": pair.key, **kept}
 
@@ -47,7 +47,7 @@ class FakeInstallation:
         self.bundles = [[secret.get("ca.crt", b"")] * 2, [secret.get("ca.crt", b"")]]
         self.version, self.seconds, self.log = 1, 0.0, []
         self.serving = {f"10.0.0.{each}:9443": (secret.get("tls.crt", b""), 0.0) for each in (1, 2, 3)}
-        self.kill_after = None
+        self.kill_after = self.kill_before = None
         self.failures = []
         self.broken = not bundle.certificates(secret.get("ca.crt", b""))
 
@@ -70,6 +70,10 @@ class FakeInstallation:
         self.version += 1
 
     def _begin(self, reading):
+        if self.kill_before is not None:
+            self.kill_before -= 1
+            if self.kill_before < 0:
+                raise KilledError
         if self.failures:
             raise self.failures.pop(0)
         if reading.version != str(self.version):
@@ -93,7 +97,7 @@ class FakeInstallation:
         self.seconds += seconds
         for number, (address, (leaf, since)) in enumerate(self.serving.items()):
             new = self.secret.get("tls.crt", b"")
-            if leaf != new and self.seconds - since >= self.lag * (number + 1):
+            if new and leaf != new and self.seconds - since >= self.lag * (number + 1):
                 self.serving[address] = new, self.seconds
         self.check()
 

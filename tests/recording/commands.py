@@ -68,7 +68,15 @@ MISTAKES = (
     "serve --bind nonsense",
     "serve --workers 0",
     "sidecar --mode nonsense",
+    "serve --certificates x",
+    "serve --certificates managed --tls-cert x",
+    "serve --certificates managed --kubeconfig nowhere",
     "certs inspect nowhere",
+    "certs rotate --days 0",
+    "certs rotate --kubeconfig nowhere",
+    "certs rotate --namespace a/b",
+    "certs rotate --replica x",
+    "certs rotate --name a_b",
     "schema nonsense",
 )
 SIMULATE = (
@@ -103,7 +111,9 @@ def answer(line: str, stdin: str | None = None) -> str:
 
 def items(_part: str) -> Iterator[tuple[str, str]]:
     """Yield name and text of each answer."""
-    yield from _named("help", ["--help", *(f"{each} --help" for each in COMMANDS), "certs issue --help", "certs inspect --help"])
+    yield from _named(
+        "help", ["--help", *(f"{each} --help" for each in COMMANDS), *(f"certs {each} --help" for each in ("issue", "inspect", "rotate"))]
+    )
     yield from _named("mistakes", MISTAKES)
     yield from _lint()
     yield from _review()

@@ -64,7 +64,8 @@ class Running:
         self.authority = issue.authority(dt.datetime.now(dt.UTC))
         store.write(directory, new_pair(self.authority))
         addresses = ["--bind", "127.0.0.1:0", "--probe-bind", "127.0.0.1:0"]
-        arguments = [*addresses, "--tls-cert", str(directory / "tls.crt"), "--tls-key", str(directory / "tls.key"), *options]
+        files = ["--tls-cert", str(directory / "tls.crt"), "--tls-key", str(directory / "tls.key")]
+        arguments = [*addresses, *([] if "--certificates" in options else files), *options]
         temporary = directory / "temporary"
         temporary.mkdir(exist_ok=True)
         # A master that is killed leaves its metrics behind.

@@ -242,6 +242,9 @@ def test_mistakes_are_one_line_and_exit_code_2(tmp_path):
             "there is no rule 'nonsense'": [*good, "--rule", "nonsense=off"],
             "there is no feature gate 'X'": [*good, "--gates", "X=true"],
             "exclude each other": [*good, "--cluster", "--objects", "x"],
+            "(MUSTER_CERTIFICATES) and --tls-cert (MUSTER_TLS_CERT) exclude each other": [*good, "--certificates", "managed"],
+            "there is no cluster to keep the certificate in": ["--certificates", "managed", "--kubeconfig", "/nowhere"],
+            "must be one of files, managed": ["--certificates", "x"],
         }
         for want, options in cases.items():
             ended = forked.run(["serve", "--bind", "127.0.0.1:0", *options], tmp_path)

@@ -56,6 +56,12 @@ def test_each_knob_has_a_field_a_default_that_can_be_read_and_a_reason():
         ("MUSTER_RULES", ("a=off", "a=off, b=error"), ("a", "a=on", "=off"), "ID=error"),
         ("MUSTER_ENFORCEMENT", ("audit", "warn, a=deny", "a=audit\nb=warn"), ("a", "a=off", "=deny", "deny=x"), "deny, warn or audit"),
         ("MUSTER_GATES", ("CompositePodGroup=false",), ("CompositePodGroup", "CompositePodGroup=1"), "NAME=true"),
+        ("MUSTER_CERTIFICATES", ("files", "managed"), ("auto",), "one of files, managed"),
+        ("MUSTER_CERTIFICATE_SECRET", ("a.b",), ("A", "a/b", "../x"), "a lowercase RFC 1123 subdomain"),
+        ("MUSTER_CERTIFICATE_CONFIGURATIONS", ("a", "a, b"), ("a,B",), "a lowercase RFC 1123 subdomain"),
+        ("MUSTER_CERTIFICATE_NAMES", ("a.b.svc, 127.0.0.1",), ("a_b",), "must be a DNS name"),
+        ("MUSTER_CERTIFICATE_REPLICAS", ("a:1, [::1]:2",), ("a",), "HOST:PORT"),
+        ("MUSTER_CERTIFICATE_DAYS", ("1",), ("0",), "a whole number from 1 to 3650"),
         ("MUSTER_FINALIZERS", ("none", "all"), ("some",), "one of none, podgroup, all"),
     ],
 )

@@ -6,6 +6,7 @@ both.  Imports the other packages of ``webhooks``; only ``muster`` imports it.
 routes        Flask application: URL routes, admission reviews, probes, HTTP errors
 metrics       metrics, and one log line for each review
 tls           the serving key pair, from files that are replaced while the server runs
+certificates  the thread that keeps a managed certificate
 application   ASGI application: receives a whole request, then runs the Flask application in a thread
 lifespan      startup, checks and shutdown of a worker process
 connection    limits on connections that uvicorn lacks

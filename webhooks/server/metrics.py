@@ -103,6 +103,36 @@ class Telemetry:
             registry=registry,
         )
 
+        self._add_rotation_metrics(registry)
+
+    def _add_rotation_metrics(self, registry: prometheus_client.CollectorRegistry) -> None:
+        self._steps = prometheus_client.Counter(
+            "muster_certificate_rotation_steps",
+            "Steps of rotations of the managed certificate that this replica has made.",
+            ("step",),
+            registry=registry,
+        )
+        self._failures = prometheus_client.Counter(
+            "muster_certificate_failures",
+            "Failed attempts to read or renew the managed certificate, by reason; counted again while the failure lasts.",
+            ("reason",),
+            registry=registry,
+        )
+        self._leader = prometheus_client.Gauge(
+            "muster_certificate_leader",
+            "1 if this replica renews the managed certificate.",
+            ("certificate",),
+            registry=registry,
+            multiprocess_mode="livesum",
+        )
+        self._offset = prometheus_client.Gauge(
+            "muster_certificate_clock_offset_seconds",
+            "Time of the API server minus that of this machine, with a managed certificate.",
+            ("certificate",),
+            registry=registry,
+            multiprocess_mode="livemostrecent",
+        )
+
     def described(self) -> list[tuple[str, tuple[str, ...], str]]:
         """Return name, labels and help of every metric, by name."""
         rows = []
@@ -169,6 +199,22 @@ class Telemetry:
         self._expiry.labels("leaf").set(leaf)
         if ca is not None:
             self._expiry.labels("ca").set(ca)
+
+    def rotation_step(self, step: str) -> None:
+        """Count a step of a rotation."""
+        self._steps.labels(step).inc()
+
+    def certificate_failure(self, reason: str) -> None:
+        """Count a failed attempt to read or renew the managed certificate."""
+        self._failures.labels(reason).inc()
+
+    def certificate_leader(self, *, leading: bool) -> None:
+        """Set whether this replica renews the managed certificate."""
+        self._leader.labels("managed").set(leading)
+
+    def clock_offset(self, seconds: float) -> None:
+        """Set the time of the API server minus that of this machine."""
+        self._offset.labels("managed").set(seconds)
 
     def reloaded(self, *, taken: bool) -> None:
         """Count a new key pair; *taken* is False if the old one stays in use."""

@@ -26,14 +26,17 @@ from typing import TYPE_CHECKING, Any
 
 from gunicorn.app.base import BaseApplication
 
+from certs.store import StoreError
 from webhooks import log
+from webhooks.certificate_settings import MANAGED
 from webhooks.knobs import Address
 from webhooks.lookup.source import Source
 from webhooks.server import tls
-from webhooks.settings import Settings
+from webhooks.settings import SettingError, Settings
 
 if TYPE_CHECKING:
     from webhooks.server.application import Application
+    from webhooks.server.certificates import Managed
     from webhooks.server.worker import CreateApp, Worker
 
 METRICS_DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
@@ -51,9 +54,15 @@ class Server(BaseApplication):  # type: ignore[misc] # gunicorn ships no types
     worker: Worker
 
     def __init__(
-        self, settings: Settings, live: tls.LivePair, source: Source, listeners: Sequence[socket.socket], create_app: CreateApp
+        self,
+        settings: Settings,
+        live: tls.LivePair,
+        source: Source,
+        listeners: Sequence[socket.socket],
+        create_app: CreateApp,
+        managed: Managed | None,
     ) -> None:
-        self._settings, self._live, self._source, self._create_app = settings, live, source, create_app
+        self._settings, self._live, self._source, self._create_app, self._managed = settings, live, source, create_app, managed
         self._addresses = [str(Address(*each.getsockname()[:2])) for each in listeners]
         # Gunicorn duplicates the descriptor and closes the original.
         self._descriptor, self._probes = listeners[0].detach(), listeners[1:]
@@ -75,7 +84,13 @@ class Server(BaseApplication):  # type: ignore[misc] # gunicorn ships no types
         # Uvicorn warns about each malformed request; these are counted by a metric instead.
         logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
         self.worker = Worker(
-            self._settings, self._live, self._source, self._create_app, parent=self._pid, draining=lambda: self._draining[0] != 0
+            self._settings,
+            self._live,
+            self._source,
+            self._create_app,
+            parent=self._pid,
+            draining=lambda: self._draining[0] != 0,
+            managed=self._managed,
         )
         for probe in self._probes:
             threading.Thread(target=_serve_probes, args=(self.worker.application, probe), name="probes", daemon=True).start()
@@ -93,8 +108,8 @@ class Server(BaseApplication):  # type: ignore[misc] # gunicorn ships no types
             "timeout": int(settings.stuck_seconds),
             # Timeout of the master.  It is longer than that of the workers (see _worker_forked), which notice a stop a second later.
             "graceful_timeout": int(settings.stop_seconds) + 3,
-            "certfile": settings.tls_cert,
-            "keyfile": settings.tls_key,
+            "certfile": self._live.files[0],
+            "keyfile": self._live.files[1],
             "ssl_context": lambda _config, _default: self._live.context(),
             "asgi_lifespan": "on",
             # The API server connects directly, so no header may change the client's address or the scheme.
@@ -215,14 +230,6 @@ def serve(settings: Settings, source: Source, create_app: CreateApp | None = Non
     Raises:
         StartError: the key pair or an address cannot be used; nothing has been served.
     """
-    if not settings.tls_cert or not settings.tls_key:
-        raise StartError("--tls-cert and --tls-key must be given: the API server calls webhooks over TLS only")
-    try:
-        live = tls.LivePair(settings.tls_cert, settings.tls_key, settings.tls_poll_seconds)
-    except tls.PairError as error:
-        raise StartError(str(error)) from None
-    addresses = [settings.bind, *([settings.probe_bind] if settings.probe_bind else [])]
-    sockets = [listen(each, settings.backlog) for each in addresses]
     # Until gunicorn handles signals, SIGTERM must run the clean-up below.
     signal.signal(signal.SIGTERM, _stop_early)
     # The name is chosen before the directory is created, so that it is removed whenever SIGTERM arrives.
@@ -230,11 +237,15 @@ def serve(settings: Settings, source: Source, create_app: CreateApp | None = Non
     master = os.getpid()
     try:
         _make_metrics_directory(directory)
+        managed = _managed(settings, directory)
+        live = _live_pair(settings, managed)
+        addresses = [settings.bind, *([settings.probe_bind] if settings.probe_bind else [])]
+        sockets = [listen(each, settings.backlog) for each in addresses]
         # Imported once here, not in each worker, and after the variable is set: prometheus_client reads it at import.
         from webhooks.server import routes
 
         routes.warm_up(settings)
-        server = Server(settings, live, source, sockets, create_app or routes.create_app)
+        server = Server(settings, live, source, sockets, create_app or routes.create_app, managed)
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)
         _hold_stops_at_fork()
         # Objects that exist now are permanent.  A review's objects are freed by reference count; only errors make cycles.
@@ -247,6 +258,31 @@ def serve(settings: Settings, source: Source, create_app: CreateApp | None = Non
     finally:
         if os.getpid() == master:
             shutil.rmtree(directory, ignore_errors=True)
+
+
+def _managed(settings: Settings, directory: Path) -> Managed | None:
+    """Return the certificate in *directory* that the replicas manage, if the settings say so.  Raises StartError."""
+    if settings.certificates != MANAGED:
+        if not settings.tls_cert or not settings.tls_key:
+            raise StartError(
+                "--tls-cert and --tls-key must be given, or --certificates managed: the API server calls webhooks over TLS only"
+            )
+        return None
+    from webhooks.server.certificates import Managed
+
+    try:
+        return Managed(settings, directory / "certificate")
+    except (SettingError, StoreError, OSError) as error:
+        raise StartError(str(error)) from None
+
+
+def _live_pair(settings: Settings, managed: Managed | None) -> tls.LivePair:
+    """Return the key pair to serve.  Raises StartError."""
+    files = (settings.tls_cert, settings.tls_key) if managed is None else managed.files
+    try:
+        return tls.LivePair(*files, settings.tls_poll_seconds)
+    except tls.PairError as error:
+        raise StartError(str(error)) from None
 
 
 def _stop_early(_number: int, _frame: FrameType | None) -> None:

@@ -12,6 +12,7 @@ import ssl
 from pathlib import Path
 
 from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
 
 LARGEST = 1024 * 1024
 """Limit for a certificate or key file, in bytes."""
@@ -23,9 +24,10 @@ class PairError(ValueError):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Pair:
-    """Verified key pair: its context, and the expiry of leaf and CA in seconds since the epoch."""
+    """Verified key pair: its context, the leaf as PEM, and the expiry of leaf and CA in seconds since the epoch."""
 
     context: ssl.SSLContext
+    leaf: bytes
     leaf_expires: float
     ca_expires: float | None
     digest: bytes
@@ -46,6 +48,7 @@ def load(cert: str, key: str) -> Pair:
     ca = certificates[-1] if len(certificates) > 1 else _ca_file(cert)
     return Pair(
         context,
+        certificates[0].public_bytes(Encoding.PEM),
         _expiry(certificates[0]),
         None if ca is None else _expiry(ca),
         hashlib.sha256(chain + b"\0" + secret).digest(),
@@ -58,6 +61,7 @@ class LivePair:
     def __init__(self, cert: str, key: str, poll_seconds: float) -> None:
         """Load the first pair.  Raises PairError."""
         self._cert, self._key, self._poll = cert, key, poll_seconds
+        self.files = cert, key
         self._due = 0.0
         self._error = ""
         self.pair = load(cert, key)
@@ -84,12 +88,19 @@ class LivePair:
             if self._digest() == self.pair.digest:
                 self._error = ""
                 return ""
-            self.pair = load(self._cert, self._key)
+            self.pair = self._load()
         except PairError as error:
             previous, self._error = self._error, str(error)
             return "" if previous == self._error else self._error
         self._error = ""
         return RELOADED
+
+    def _load(self) -> Pair:
+        """Load the files, a second time if they were replaced between two reads.  Raises PairError."""
+        try:
+            return load(self._cert, self._key)
+        except PairError:
+            return load(self._cert, self._key)
 
     @property
     def error(self) -> str:

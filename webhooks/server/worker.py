@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from webhooks import log
 from webhooks.lookup.source import Source
@@ -13,6 +13,9 @@ from webhooks.server.application import Application
 from webhooks.server.lifespan import Lifespan
 from webhooks.server.metrics import Telemetry
 from webhooks.settings import Settings
+
+if TYPE_CHECKING:
+    from webhooks.server.certificates import Managed
 
 CreateApp = Callable[..., Callable[..., Iterable[bytes]]]
 """Creates the WSGI application from settings, lookup, telemetry and ``unready``; see ``webhooks.server.routes.create_app``."""
@@ -30,11 +33,14 @@ class Worker:
         *,
         parent: int,
         draining: Callable[[], bool],
+        managed: Managed | None = None,
     ) -> None:
-        self._live, self._source, self._draining = live, source, draining
+        self._live, self._source, self._draining, self._managed = live, source, draining, managed
         self._lines = log.Batch()
         self.telemetry = Telemetry(self._lines.write)
         self._set_expiry()
+        if managed is not None:
+            managed.start(self.telemetry)
         wsgi: Any = create_app(settings, source.start(), self.telemetry, self.unready)
         lifespan = Lifespan(settings.stuck_seconds, parent=parent, tick=self.tick)
         self.application = Application(wsgi, settings, self.telemetry, lifespan, draining)
@@ -56,10 +62,13 @@ class Worker:
         reasons = []
         if self._draining():
             reasons.append("draining: about to stop")
-        if self._live.pair.leaf_expires <= time.time():
+        offset = 0.0 if self._managed is None else self._managed.clock_offset()
+        if self._live.pair.leaf_expires <= time.time() + offset:
             reasons.append(f"the serving certificate expired at {log.stamp(self._live.pair.leaf_expires)}")
         if self._live.unreadable:
             reasons.append(self._live.error)
+        if self._managed is not None and (reason := self._managed.untrusted(self._live.pair.leaf)):
+            reasons.append(reason)
         return [*reasons, *self._source.unsynced()]
 
     def _set_expiry(self) -> None:

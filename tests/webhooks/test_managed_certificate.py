@@ -1,0 +1,162 @@
+"""`muster serve --certificates managed` against a scripted API server; tests/cluster has the real one."""
+
+import base64
+import contextlib
+import datetime as dt
+import json
+import os
+import signal
+import subprocess
+import threading
+
+import pytest
+
+from tests.apiserver.fake import serving
+from tests.certs.installation import new_secret
+from tests.certs.test_rotation_cluster import kubeconfig
+from tests.webhooks.running import running, until
+
+SECRETS = "/api/v1/namespaces/muster-system/secrets"
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/muster-system/leases"
+VALIDATING = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/muster"
+KNOBS = {
+    "MUSTER_CERTIFICATE_POLL_SECONDS": "1",
+    "MUSTER_CERTIFICATE_SETTLE_SECONDS": "0",
+    "MUSTER_CERTIFICATE_NAMES": "localhost,127.0.0.1",
+    # Nothing listens there, so that no replica is observed to serve the new leaf.
+    "MUSTER_CERTIFICATE_REPLICAS": "127.0.0.1:1",
+}
+
+
+class Objects:
+    """API server with the objects of one installation, by path; patches are merged, JSON patches of caBundles applied."""
+
+    def __init__(self, **objects):
+        self.by_path, self.version, self.lock, self.broken = objects, 1, threading.Lock(), False
+
+    def answer(self, method, url, body):
+        path = url.partition("?")[0]
+        with self.lock:
+            if self.broken:
+                return 503, {}, {"kind": "Status", "code": 503, "message": "unavailable"}
+            if method == "GET":
+                there = self.by_path.get(path)
+                return (200, {}, there) if there else (404, {}, {"kind": "Status", "code": 404, "message": "not found"})
+            self.version += 1
+            if method == "POST":
+                content = json.loads(body)
+                path = f"{path}/{content['metadata']['name']}"
+                self.by_path[path] = content
+            else:
+                self._patch(self.by_path[path], json.loads(body))
+            self.by_path[path]["metadata"]["resourceVersion"] = str(self.version)
+            return 200, {}, self.by_path[path]
+
+    def _patch(self, there, body):
+        if isinstance(body, list):
+            for each in body:
+                if each["path"].startswith("/webhooks/"):
+                    there["webhooks"][int(each["path"].split("/")[2])]["clientConfig"]["caBundle"] = each["value"]
+            return
+        for name in ("spec", "data"):
+            merged = {**there.get(name, {}), **body.get(name, {})}
+            there[name] = {key: value for key, value in merged.items() if value is not None}
+
+    def secret(self):
+        data = self.by_path[f"{SECRETS}/muster-webhook-tls"]["data"]
+        return {name: base64.b64decode(value) for name, value in data.items()}
+
+
+def configuration():
+    return {"metadata": {"name": "muster", "resourceVersion": "1"}, "webhooks": [{"name": "a", "clientConfig": {}}]}
+
+
+def secret_object(data):
+    encoded = {name: base64.b64encode(value).decode() for name, value in data.items()}
+    return {"metadata": {"name": "muster-webhook-tls", "resourceVersion": "1"}, "data": encoded}
+
+
+@contextlib.contextmanager
+def managed(tmp_path, objects, *options, **knobs):
+    with (
+        serving(objects.answer) as (_, api),
+        running(
+            tmp_path / "server",
+            "--certificates",
+            "managed",
+            "--kubeconfig",
+            str(kubeconfig(tmp_path, api.host)),
+            *options,
+            **{**KNOBS, **knobs},
+        ) as server,
+    ):
+        yield server
+
+
+def reasons(server):
+    return json.loads(server.probe("/readyz")[1]).get("reasons", [])
+
+
+def failures(server):
+    return {line["failure"]: line["reason"] for line in server.lines if "failure" in line}
+
+
+@pytest.mark.parametrize("library", ["uvicorn", "gunicorn"])
+def test_the_first_start(tmp_path, library):
+    objects = Objects(**{VALIDATING: configuration()})
+    with managed(tmp_path, objects, MUSTER_SERVER=library) as server:
+        assert until(lambda: server.probe("/readyz")[0] == 200), server.lines
+        secret = objects.secret()
+        server.authority = type("Authority", (), {"certificate": secret["ca.crt"]})
+        assert 200 == server.post()[0]
+        steps = [line["step"] for line in server.lines if "step" in line]
+
+        assert ["stage", "trust", "switch"] == steps[:3]
+        assert 1.0 == server.figure("muster_certificate_leader")
+        assert 1.0 <= server.figure("muster_certificate_failures_total")
+    assert "PRIVATE" not in json.dumps(server.lines)
+
+
+def test_until_the_cluster_answers_it_is_not_ready_but_alive(tmp_path):
+    objects = Objects(**{VALIDATING: configuration()})
+    objects.broken = True
+    with managed(tmp_path, objects, "--workers", "1") as server:
+        assert until(lambda: "request" in failures(server))
+        assert (200, 503) == (server.probe("/healthz")[0], server.probe("/readyz")[0])
+        assert ["the Secret with the serving certificate has not been read yet"] == reasons(server)
+        assert until(lambda: server.figure("muster_certificate_failures_total") >= 2)
+        assert 1 == sum(line.get("failure") == "request" for line in server.lines)
+
+        objects.broken = False
+        assert until(lambda: server.probe("/readyz")[0] == 200)
+        objects.broken = True
+        assert until(lambda: sum(line.get("failure") == "request" for line in server.lines) == 2)
+        assert 200 == server.probe("/readyz")[0]
+
+
+def test_it_is_ready_only_while_every_ca_bundle_trusts_it(tmp_path):
+    data = new_secret(dt.datetime.now(dt.UTC))
+    held = {"metadata": {"name": "muster-webhook", "resourceVersion": "1"}, "spec": {"holderIdentity": "b", "leaseDurationSeconds": 999}}
+    paths = {VALIDATING: configuration(), f"{SECRETS}/muster-webhook-tls": secret_object(data), f"{LEASES}/muster-webhook": held}
+    with managed(tmp_path, Objects(**paths), "--workers", "1") as server:
+        want = "not every caBundle has the CA of the serving certificate"
+        assert until(lambda: reasons(server) == [want])
+        paths[VALIDATING]["webhooks"][0]["clientConfig"]["caBundle"] = base64.b64encode(data["ca.crt"]).decode()
+        assert until(lambda: server.probe("/readyz")[0] == 200)
+        assert "0.0" == str(server.figure("muster_certificate_leader"))
+
+
+def test_a_worker_that_dies_is_followed_by_another_and_no_key_is_left_behind(tmp_path):
+    objects = Objects(**{VALIDATING: configuration()})
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    with managed(tmp_path, objects, "--workers", "1", TMPDIR=str(scratch)) as server:
+        assert until(lambda: server.probe("/readyz")[0] == 200)
+        (worker,) = subprocess.run(["pgrep", "-P", str(server.process.pid)], capture_output=True, text=True, check=True).stdout.split()
+        os.kill(int(worker), signal.SIGKILL)
+        objects.by_path[VALIDATING]["webhooks"][0]["clientConfig"] = {}
+
+        assert until(lambda: objects.by_path[VALIDATING]["webhooks"][0]["clientConfig"])
+        assert until(lambda: server.figure("muster_certificate_leader") == 1.0)
+        assert [] != list(scratch.rglob("tls.key"))
+    assert [] == list(scratch.rglob("tls.key"))

@@ -1,0 +1,160 @@
+"""Certificate that the replicas manage: one thread in one worker process of each replica runs the controller of ``certs``.
+
+The worker that has the lock of the replica's directory runs it.  The kernel releases the lock at the end of a process, so that
+another worker continues.  All workers serve the files that the controller writes.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import fcntl
+import socket
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from apiserver.api import Api
+from apiserver.connect import ConnectError, configuration
+from apiserver.election import Election
+from apiserver.lease import Lease
+from certs import published
+from certs.cluster import Cluster, Place
+from certs.controller import Controller
+from certs.pair import Names, names_of
+from certs.rotate import Rotation, Timing
+from certs.rotation import Order, Step
+from webhooks import log
+from webhooks.server.metrics import Telemetry
+from webhooks.settings import SettingError, Settings
+
+FIELD_MANAGER = "muster-certs"
+OBSERVE_SECONDS = 300.0
+"""Time after which a replica without the new certificate is a failure; a kubelet needs up to two minutes to start a container."""
+LOCK_SECONDS = 1.0
+_LEVELS = {"race": "info", "secret": "warning"}
+LOCK = "lock"
+
+
+class Managed:
+    """Certificate of this replica, in a directory that all its workers share."""
+
+    def __init__(self, settings: Settings, directory: Path) -> None:
+        """Prepare the directory, with a pair that nobody trusts.
+
+        Raises:
+            SettingError: there is no usable kubeconfig and no pod's service account.
+            StoreError: the directory cannot be written.
+        """
+        self._settings, self._directory = settings, directory
+        try:
+            self._connection = configuration(settings.kubeconfig or None, settings.context or None)
+        except ConnectError as error:
+            raise SettingError(
+                f"--certificates managed: there is no cluster to keep the certificate in: {error}; give --kubeconfig or --context"
+            ) from None
+        directory.mkdir(0o700)
+        self._published = published.Published(directory)
+        self._published.write_placeholder(self._names, dt.datetime.now(dt.UTC))
+        # All workers have one identity: only one of them is a candidate, and the next one continues its term.
+        self._identity = f"{socket.gethostname()}_{directory.parent.name}"
+
+    @property
+    def files(self) -> tuple[str, str]:
+        """Return the paths of certificate and key."""
+        return self._published.files
+
+    def untrusted(self, leaf: bytes) -> str:
+        """Return the reason why the API server does not trust *leaf*; empty if it does."""
+        return published.untrusted(leaf, published.read_status(self._directory), dt.datetime.now(dt.UTC))
+
+    def clock_offset(self) -> float:
+        """Return the time of the API server minus that of this machine, in seconds."""
+        status = published.read_status(self._directory)
+        return 0.0 if status is None else status.clock_offset
+
+    def start(self, telemetry: Telemetry) -> None:
+        """Start the thread; called in each worker after the fork."""
+        threading.Thread(target=self._run, args=(telemetry,), name="certificate", daemon=True).start()
+
+    def _run(self, telemetry: Telemetry) -> None:
+        lock = (self._directory / LOCK).open("wb")
+        while not _locked(lock):
+            time.sleep(LOCK_SECONDS)
+        report = Report(telemetry)
+        api = Api(self._connection, FIELD_MANAGER)
+        lease = Lease(api, self._settings.certificate_namespace, self._settings.certificate_lease, Election(self._identity), report.lease)
+        lease.start()
+        controller = self._controller(api, lease.leading, report)
+        while True:
+            time.sleep(_guarded(controller, report, self._settings.certificate_poll_seconds))
+
+    def _controller(self, api: Api, leading: Callable[[], bool], report: Report) -> Controller:
+        given = self._settings
+        place = Place(given.certificate_namespace, given.certificate_secret, given.certificate_service, given.certificate_configurations)
+        cluster = Cluster(api, place, create=True)
+        addresses = (lambda: given.certificate_replicas) if given.certificate_replicas else cluster.replicas
+        order = Order(self._names, self._names, days=given.certificate_days)
+        timing = Timing(given.certificate_settle_seconds, OBSERVE_SECONDS)
+        rotation = Rotation(cluster, addresses, order, timing, report.step)
+        return Controller(cluster, rotation, self._published, leading, report, given.certificate_poll_seconds)
+
+    @property
+    def _names(self) -> Names:
+        given = self._settings
+        return given.certificate_names or names_of((f"{given.certificate_service}.{given.certificate_namespace}.svc",))
+
+
+class Report:
+    """Metrics and log lines of the controller; a failure that lasts is logged once, and counted at each tick."""
+
+    def __init__(self, telemetry: Telemetry) -> None:
+        self._telemetry = telemetry
+        self._logged: dict[str, str] = {}
+
+    def step(self, step: str, text: str) -> None:
+        """Log a report of the rotation, and count it if it is a step."""
+        self._logged.clear()
+        if step in tuple(Step):
+            self._telemetry.rotation_step(step)
+        log.write("warning" if step == "clock" else "info", "rotation", {"step": step, "message": text})
+
+    def lease(self, level: str, text: str) -> None:
+        """Log a change of the leader."""
+        log.write(level, "lease", {"message": text})
+
+    def leads(self, *, leading: bool) -> None:
+        """See certs.controller.Observer."""
+        # Called after the cluster was read and the files were written.
+        for reason in ("request", "files"):
+            self._logged.pop(reason, None)
+        self._telemetry.certificate_leader(leading=leading)
+
+    def clock(self, offset: float) -> None:
+        """See certs.controller.Observer."""
+        self._telemetry.clock_offset(offset)
+
+    def failed(self, reason: str, text: str) -> None:
+        """See certs.controller.Observer."""
+        self._telemetry.certificate_failure(reason)
+        if self._logged.get(reason) != text:
+            self._logged[reason] = text
+            log.write(_LEVELS.get(reason, "error"), "rotation", {"failure": reason, "reason": text})
+
+
+def _guarded(controller: Controller, report: Report, otherwise: float) -> float:
+    """Return the seconds until the next tick; a bug must not end the thread."""
+    try:
+        return controller.tick()
+    except Exception as error:  # noqa: BLE001 - the certificate is renewed in the next months by nobody else
+        report.failed("bug", f"{type(error).__name__}: {error}")
+        return otherwise
+
+
+def _locked(file: Any) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
