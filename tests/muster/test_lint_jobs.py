@@ -17,10 +17,12 @@ import click
 import pytest
 
 from muster.commands.lint import processes
+from tests import forked
 from tests.muster.test_progress import CODE
 
 MUSTER = (sys.executable, "-m", "muster")
-FILES, OBJECTS = 120, 60
+FILES, OBJECTS, NAMES = 80, 60, 5000
+"""More than 1 MB, which several processes share; a few pods refer to groups of higher numbers, which do not exist."""
 GROUP = """\
 apiVersion: scheduling.k8s.io/v1beta1
 kind: PodGroup
@@ -44,25 +46,25 @@ spec:
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """More than 1 MB; some findings of each pass: counts of 0, and pods whose group is in no file."""
+    """Some findings of each pass: counts of 0, and pods whose group is in no file."""
     folder = tmp_path_factory.mktemp("corpus")
     for file in range(FILES):
         numbers = range(file * OBJECTS, (file + 1) * OBJECTS)
         groups = [GROUP.format(number, 0 if number % 1000 == 5 else 1) for number in numbers]
-        pods = [POD.format(number, number * 7919 % 8000) for number in numbers]
+        pods = [POD.format(number, number * 7919 % NAMES) for number in numbers]
         (folder / f"{file:03}.yaml").write_text("---\n".join([*groups, *pods]))
     return folder
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([*MUSTER, "lint", *arguments], capture_output=True, check=False, stdin=subprocess.DEVNULL)
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return forked.run(["lint", *arguments], Path.cwd())
 
 
 @pytest.mark.parametrize("form", ["text", "junit"])
 def test_the_number_of_processes_makes_no_difference(corpus: Path, form: str) -> None:
     one, *others = (run(str(corpus), "--format", form, "--jobs", str(count)) for count in (1, 2, 3))
     assert one.returncode == 1
-    assert one.stderr == b""
+    assert one.stderr == ""
     for each in others:
         assert (each.returncode, each.stdout, each.stderr) == (one.returncode, one.stdout, one.stderr)
 
@@ -71,7 +73,7 @@ def test_findings_of_both_passes(corpus: Path) -> None:
     report = json.loads(run(str(corpus), "--format", "json", "--jobs", "2").stdout)
     rules = {each["rule"] for each in report["findings"]}
     assert rules == {"gang-minimum", "scheduling-group-exists"}
-    missing = sum(number * 7919 % 8000 >= FILES * OBJECTS for number in range(FILES * OBJECTS))
+    missing = sum(number * 7919 % NAMES >= FILES * OBJECTS for number in range(FILES * OBJECTS))
     assert report["summary"]["errors"] == missing + len(range(5, FILES * OBJECTS, 1000))
 
 
@@ -113,7 +115,7 @@ def test_an_interrupt_ends_all_processes(corpus: Path, extra: Sequence[str]) -> 
 def test_a_wrong_number(count: str, tmp_path: Path) -> None:
     done = run(str(tmp_path), "--jobs", count)
     assert done.returncode == 2
-    assert b"--jobs" in done.stderr
+    assert "--jobs" in done.stderr
 
 
 def test_each_task_is_done_once() -> None:

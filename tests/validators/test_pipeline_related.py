@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
+
+import pytest
 
 from tests.validators.judging import composite, manifest, pod_group, reported_errors
 from validators import pipeline
 from validators.gates import Gates
 from validators.lookup import KnownObjects
-from validators.rules.base import Profile, Settings
+from validators.model.objects import Object
+from validators.rules.base import Operation, Profile, Settings
 
 
 def known(*manifests: dict[str, Any]) -> KnownObjects:
@@ -161,3 +165,34 @@ def test_a_root_that_comes_late_must_not_join_two_workloads() -> None:
     below = [composite("one", "root"), composite("two", "root", workloadRef={"workloadName": "other", "templateName": "t"})]
 
     assert ("error", "tree-one-workload", "spec.workloadRef.workloadName") in reported_errors(composite("root"), lookup=known(*below))
+
+
+class Counted(KnownObjects):
+    """Lookup that counts the objects that are read from its lists."""
+
+    read = 0
+
+    def list_kind(self, kind: str) -> Any:
+        return self._each(kind)
+
+    def _each(self, kind: str) -> Iterator[Object]:
+        for each in super().list_kind(kind) or ():
+            self.read += 1
+            yield each
+
+
+@pytest.mark.parametrize(("count", "similar", "read"), [(500, "g7", 1500), (501, None, 501)])
+def test_a_similar_name_is_searched_among_500_and_no_more_are_read(count: int, similar: str | None, read: int) -> None:
+    """Otherwise thousands of wrong references in a file with thousands of objects take minutes."""
+    namespaces = ["default"] * count + ["other"] * 1000
+    groups = [pod_group(f"g{number}") for number, _ in enumerate(namespaces)]
+    for each, namespace in zip(groups, namespaces, strict=True):
+        each["metadata"]["namespace"] = namespace
+    lookup = Counted([item for each in groups if (item := pipeline.decode_for_lookup(each))], complete=True)
+    pod = manifest("Pod", "p", {"schedulingGroup": {"podGroupName": "gg7"}})
+
+    (violation,) = pipeline.validate("Pod", pod, None, Operation.CREATE, settings=Settings(fixes=True), lookup=lookup)
+
+    assert violation.error.origin == "scheduling-group-exists"
+    assert (violation.error.fix and violation.error.fix.value) == similar
+    assert lookup.read == read

@@ -101,9 +101,21 @@ def missing(context: Context, path: FieldPath, kind: str, name: str, detail: str
     error = field.not_found(path, name, detail)
     if not context.settings.fixes:
         return error
+    names = _names(context, kind)
+    return error if names is None else dataclasses.replace(error, fix=unsafe(field.nearest(name, names)))
+
+
+def _names(context: Context, kind: str) -> set[str] | None:
+    """Return the names of the objects of *kind* in the namespace; None if there are more than ``_MOST_NAMES``."""
     namespace = "" if kind in CLUSTER_SCOPED else context.namespace
-    names = {each.metadata.name for each in context.lookup.list_kind(kind) or () if namespace_of(each) == namespace}
-    return dataclasses.replace(error, fix=unsafe(field.nearest(name, names))) if len(names) <= _MOST_NAMES else error
+    names: set[str] = set()
+    for each in context.lookup.list_kind(kind) or ():
+        if namespace_of(each) == namespace:
+            names.add(each.metadata.name)
+            # Thousands of objects are not read for each of thousands of errors.
+            if len(names) > _MOST_NAMES:
+                return None
+    return names
 
 
 def unsafe(fix: Fix | None) -> Fix | None:
