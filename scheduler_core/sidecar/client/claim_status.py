@@ -36,15 +36,18 @@ def claim_outcome(
         return (WriteOutcome.DONE, "") if released else None
     if allocation is not None and not _has_devices(allocation, write.allocation):
         return WriteOutcome.REFUSED, "it got allocated elsewhere in the meantime"
-    if allocation is not None and reserved.issuperset(each.uid for each in write.consumers):
+    is_reserved = reserved.issuperset(each.uid for each in write.consumers)
+    if allocation is not None and is_reserved and not needs_finalizer(write, content):
         return WriteOutcome.DONE, ""
     return (WriteOutcome.REFUSED, "it is being deleted") if terminating else None
 
 
 def needs_finalizer(write: AllocateClaim | ReleaseClaim, content: Mapping[str, Json]) -> bool:
-    """Return whether the finalizer must be added before the claim is allocated."""
-    is_allocated = (content.get("status") or {}).get("allocation") is not None
-    return isinstance(write, AllocateClaim) and not is_allocated and FINALIZER not in (content["metadata"].get("finalizers") or ())
+    """Return whether the finalizer must be added before the claim is allocated or reserved.
+
+    An allocated claim lacks it if the process was killed while it deleted the claim.
+    """
+    return isinstance(write, AllocateClaim) and FINALIZER not in (content["metadata"].get("finalizers") or ())
 
 
 def changed_claim(write: AllocateClaim | ReleaseClaim, content: Mapping[str, Json], now: str) -> dict[str, Json]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 from collections import Counter
@@ -9,12 +10,14 @@ from typing import Any
 
 from scheduler_core.loading.load import load
 from scheduler_core.model import selectors
-from scheduler_core.sidecar.client import claim_status, extended_claim
-from scheduler_core.sidecar.client.errors import outcome_from_object
-from scheduler_core.sidecar.writes import AllocateClaim, AllocateExtended, Bind, DeleteExtended, Ref, ReleaseClaim, Write, WriteOutcome
-from tests.scheduler_core.sidecar.histories import Json, raw
+from scheduler_core.sidecar.client import claim_status
+from scheduler_core.sidecar.writer.claim_writer import ClaimWriter
+from scheduler_core.sidecar.writes import AllocateClaim, AllocateExtended, Bind, DeleteExtended, ReleaseClaim, Write, WriteOutcome
+from tests.scheduler_core.sidecar.claim_requests import MOST_REQUESTS, PATHS, ClaimRequests, LostResponseError
+from tests.scheduler_core.sidecar.histories import Json
 from tests.scheduler_core.sidecar.world import World
 
+ClaimWrites = AllocateClaim | ReleaseClaim | AllocateExtended | DeleteExtended
 CLAIM, TEMPLATE = "ResourceClaim", "ResourceClaimTemplate"
 MOST_CONSUMERS = 256
 NOW = "2026-08-02T00:00:00Z"
@@ -27,61 +30,39 @@ class DeviceWorld(World):
     """Whether the resourceclaim controller runs."""
     drives = True
     """Whether drivers report binding conditions."""
+    killed_at = -1
+    """Requests about claims until the process is killed; -1 for no kill."""
+    requested = 0
+    """Requests about claims so far."""
+    refused = ""
+    """Start of the names of claims and pods for which no devices are allocated; empty for none."""
     failing: frozenset[str] = frozenset()
     """Devices (``pool/device``) that report a failed binding."""
 
-    def carry_out(self, write: Write) -> WriteOutcome:
-        if isinstance(write, AllocateExtended):
-            return self.allocate_extended(write)
-        if isinstance(write, DeleteExtended):
-            return self.delete_extended(write)
-        if not isinstance(write, AllocateClaim | ReleaseClaim):
-            outcome = super().carry_out(write)
-            if isinstance(write, Bind) and outcome is WriteOutcome.DONE:
-                self.check_bound(write)
-            return outcome
-        found = self.find(write.target)
-        if (known := outcome_from_object(write, found)) is not None:
-            return known[0]
-        assert found is not None
-        if claim_status.needs_finalizer(write, found):
-            found["metadata"].setdefault("finalizers", []).append(claim_status.FINALIZER)
-        changed = json.loads(json.dumps(claim_status.changed_claim(write, found, NOW)))
-        self.check_claim(found, changed)
-        self.server.put(changed)
-        self.check_devices()
-        return WriteOutcome.DONE
+    def start(self) -> None:
+        super().start()
+        self.requests = ClaimRequests(self)
+        self.writer = ClaimWriter(PATHS, self.requests, lambda: NOW)
 
-    def allocate_extended(self, write: AllocateExtended) -> WriteOutcome:
-        pod, name = self.find(write.target), (CLAIM, write.target.namespace, write.claim)
-        if (known := outcome_from_object(write, pod)) is not None:
-            return known[0]
-        assert pod is not None
-        if name not in self.server.objects:
-            self.server.put(extended_claim.new_claim(write, "resource.k8s.io/v1"))
-        elif not extended_claim.is_usable(write, self.server.objects[name]):
+    def carry_out(self, write: Write) -> WriteOutcome:
+        if isinstance(write, AllocateClaim | AllocateExtended) and self.refused and write.target.name.startswith(self.refused):
             return WriteOutcome.REFUSED
-        outcome = self.carry_out(AllocateClaim(Ref(*name), write.allocation, (write.target,)))
-        if outcome is WriteOutcome.DONE:
-            changed = copy.deepcopy(self.server.objects["Pod", pod["metadata"]["namespace"], pod["metadata"]["name"]])
-            changed["status"] = {**(changed.get("status") or {}), **extended_claim.pod_status(write, pod)}
-            self.server.put(changed)
+        if isinstance(write, ClaimWrites):
+            return self.writer.execute(write)[0]
+        outcome = super().carry_out(write)
+        if isinstance(write, Bind) and outcome is WriteOutcome.DONE:
+            self.check_bound(write)
         return outcome
 
-    def delete_extended(self, write: DeleteExtended) -> WriteOutcome:
-        found, pod = self.find(write.target), self.find(write.pod)
-        if (known := outcome_from_object(write, found)) is not None:
-            return known[0]
-        assert pod is None or not pod["spec"].get("nodeName"), "the claim of a bound pod is deleted"
-        self.server.delete((CLAIM, write.target.namespace, write.target.name))
-        return WriteOutcome.DONE
-
-    def returned(self, write: Write) -> None:
-        target = Ref(CLAIM, write.target.namespace, write.claim) if isinstance(write, AllocateExtended) else None
-        if isinstance(write, AllocateClaim | ReleaseClaim):
-            target = write.target
-        if target is not None and (found := self.find(target)) is not None:
-            self.store.apply(CLAIM, "MODIFIED", raw(found))
+    def lose(self, write: Write) -> None:
+        """Some requests of a write are carried out, and the response to the last one is lost."""
+        if not isinstance(write, ClaimWrites):
+            super().lose(write)
+            return
+        self.requests.until_lost = self.luck.chance.randint(0, MOST_REQUESTS)
+        with contextlib.suppress(LostResponseError):
+            self.carry_out(write)
+        self.requests.until_lost = -1
 
     def check_claim(self, before: Json, after: Json) -> None:
         """What the API server demands of a change of a claim's status."""
@@ -91,7 +72,7 @@ class DeviceWorld(World):
         assert new.get("allocation") or not new.get("reservedFor")
         uids = [each["uid"] for each in new.get("reservedFor") or ()]
         assert len(uids) == len(set(uids)) <= MOST_CONSUMERS
-        assert claim_status.FINALIZER in after["metadata"].get("finalizers", []) or not new.get("allocation")
+        assert claim_status.FINALIZER in after["metadata"].get("finalizers", []) or old.get("allocation") or not new.get("allocation")
         if allocation := new.get("allocation"):
             assert allocation["allocationTimestamp"]
             names = {each["name"] for each in after["spec"]["devices"]["requests"]}
@@ -122,6 +103,7 @@ class DeviceWorld(World):
             on = each["spec"].get("nodeName") or assigned.get(name[2])
             for claim in self.claims_of(each) if on else ():
                 assert allocated(claim), f"{write.pod.name} is bound before {claim['metadata']['name']} is allocated"
+                assert claim_status.FINALIZER in claim["metadata"].get("finalizers", []), f"{claim['metadata']['name']} can be deleted"
                 users = {user["uid"] for user in claim["status"].get("reservedFor") or ()}
                 uids = {each["metadata"]["uid"], self.group_uid(each)}
                 assert users & uids, f"{claim['metadata']['name']} is not reserved for {name[2]}"

@@ -8,7 +8,7 @@ import pytest
 
 from scheduler_core.model.devices import Allocation, GivenDevice
 from scheduler_core.model.wire import NodeSelector, NodeSelectorTerm, Requirement
-from scheduler_core.sidecar.client.claim_status import changed_claim, claim_outcome, needs_finalizer
+from scheduler_core.sidecar.client.claim_status import FINALIZER, changed_claim, claim_outcome, needs_finalizer
 from scheduler_core.sidecar.writes import AllocateClaim, Ref, ReleaseClaim, WriteOutcome
 
 CLAIM = Ref("ResourceClaim", "default", "c", "u")
@@ -45,7 +45,8 @@ def allocation_of(write, content):
     [
         pytest.param(allocate(), claim(), None, id="free"),
         pytest.param(allocate(), claim(allocation=OURS), None, id="allocated, not reserved"),
-        pytest.param(allocate(), claim(allocation=OURS, users="1"), WriteOutcome.DONE, id="carried out"),
+        pytest.param(allocate(), claim(allocation=OURS, users="1", finalizers=[FINALIZER]), WriteOutcome.DONE, id="carried out"),
+        pytest.param(allocate(), claim(allocation=OURS, users="1"), None, id="reserved, not protected from deletion"),
         pytest.param(allocate(consumers=(POD, OTHER)), claim(allocation=OURS, users="1"), None, id="reserved for one of two"),
         pytest.param(
             allocate(), claim(allocation=allocated_to(("gpu", "drv", "pool", "d1")), users="1"), WriteOutcome.REFUSED, id="other devices"
@@ -66,10 +67,10 @@ def test_claim_that_is_being_deleted_is_not_allocated_but_released():
     assert claim_outcome(ReleaseClaim(CLAIM, (POD,)), claim(allocation=OURS, users="1"), terminating=True) is None
 
 
-def test_finalizer_is_added_only_before_an_allocation():
+def test_finalizer_is_added_before_an_allocation_or_reservation():
     assert needs_finalizer(allocate(), claim())
-    assert not needs_finalizer(allocate(), claim(finalizers=["resource.kubernetes.io/delete-protection"]))
-    assert not needs_finalizer(allocate(), claim(allocation=OURS))
+    assert not needs_finalizer(allocate(), claim(finalizers=[FINALIZER]))
+    assert needs_finalizer(allocate(), claim(allocation=OURS))
     assert not needs_finalizer(ReleaseClaim(CLAIM, (POD,)), claim())
 
 

@@ -10,14 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler_core.sidecar.writes import AllocateClaim, AllocateExtended, ReleaseClaim
+from scheduler_core.sidecar.writes import AllocateClaim, AllocateExtended, DeleteExtended, ReleaseClaim
+from tests.sampling import every
 from tests.scheduler_core.builders import leaf, node, pod, racks
 from tests.scheduler_core.plugins.device_objects import device, device_class, device_slice, request, resource_claim, template, wanting
 from tests.scheduler_core.sidecar.device_world import DeviceWorld, allocated
 from tests.scheduler_core.sidecar.gangs import is_complete, partial
 from tests.scheduler_core.sidecar.histories import Json
 from tests.scheduler_core.sidecar.test_crashes import MANY, lived, options
-from tests.scheduler_core.sidecar.world import Luck
+from tests.scheduler_core.sidecar.world import CrashError, Luck
 
 
 def world_of(objects: list[Json], luck: Luck, strategy: str = "complete") -> DeviceWorld:
@@ -162,3 +163,64 @@ def test_gang_that_is_not_complete_any_more_after_a_crash_holds_no_devices():
     world.server.delete(("Pod", "default", "g-1"))
     world.run(600)
     assert [] == held_for_nobody(world)
+
+
+ATTACHED = {"bindsToNode": True, "bindingConditions": ["ok"], "bindingFailureConditions": ["bad"]}
+BROKEN = frozenset(f"{rack}-{number}/d0" for rack in "ab" for number in range(3))
+
+
+def with_devices(objects: list[Json], **content: Any) -> list[Json]:
+    """*objects* with fields of the devices that a node has."""
+    slices = [each["spec"] for each in objects if each["kind"] == "ResourceSlice" and "nodeName" in each["spec"]]
+    for each in slices:
+        each["devices"] = [{**one, **content} for one in each["devices"]]
+    return objects
+
+
+def group_gang() -> list[Json]:
+    """A gang whose PodGroup has a claim, beside those of its pods."""
+    group = leaf("g", 3, "rack")
+    group["spec"]["resourceClaims"] = [{"name": "of", "resourceClaimTemplateName": "fabric"}]
+    fabric = device_slice(None, device("f0", {"x/y": 1}), pool="fabric", allNodes=True)
+    wanted = {"fabric": '"x" in device.attributes', "own": '!("x" in device.attributes)'}
+    templates = [template(name, request(selectors=[{"cel": {"expression": text}}])) for name, text in wanted.items()]
+    return [*cluster(), fabric, *templates, group, *members("g", 3, "of:fabric", "g:own")]
+
+
+GANGS: dict[str, tuple[Callable[[], list[Json]], set[type]]] = {
+    "claims of pods": (gang, {AllocateClaim, ReleaseClaim}),
+    "claims of a PodGroup and of pods": (group_gang, {AllocateClaim, ReleaseClaim}),
+    "extended resources": (extended_gang, {AllocateExtended, DeleteExtended}),
+}
+"""Objects, and the kinds of writes about claims if devices cannot be allocated or attached at first."""
+
+
+def lived_with_trouble(name: str, trouble: str, strategy: str, killed_at: int) -> DeviceWorld:
+    """A world in which a gang gets no devices until some were taken back; its process is killed before request *killed_at* about claims."""
+    make, kinds = GANGS[name]
+    attached = trouble == "broken devices"
+    world = world_of(with_devices(make(), **(ATTACHED if attached else {})), Luck(random.Random(0)), strategy)
+    world.killed_at = killed_at
+    world.failing, world.refused = (BROKEN, "") if attached else (frozenset(), "g-1")
+    try:
+        run_until(world, lambda: kinds <= {type(each) for each in world.written})
+        world.failing, world.refused = frozenset(), ""
+        world.run(60)
+    except CrashError:
+        world.failing, world.refused = frozenset(), ""
+        world.start()
+        world.run(60)
+    return world
+
+
+@pytest.mark.parametrize("strategy", ["complete", "greedy"])
+@pytest.mark.parametrize("trouble", ["broken devices", "a refused allocation"])
+@pytest.mark.parametrize("name", GANGS)
+def test_each_request_about_claims_can_be_the_last_one_of_a_process(name, trouble, strategy):
+    """Allocations, releases and deletions: after each single request, the next process leaves no device to nobody, and none to two."""
+    requests = lived_with_trouble(name, trouble, strategy, -1).requested
+    for killed_at in every(2, range(requests)):
+        world = lived_with_trouble(name, trouble, strategy, killed_at)
+        assert world.killed_at < 0
+        assert is_complete(world.server.objects, world.server.objects["PodGroup", "default", "g"]), killed_at
+        assert ({1}, []) == (set(world.bound.values()), held_for_nobody(world)), killed_at

@@ -155,16 +155,17 @@ class World:
         outcome = WriteOutcome.DONE
         if self.luck.fails and self.luck.chance.randrange(self.luck.fails) == 0:
             outcome = self.luck.chance.choice([WriteOutcome.REFUSED, WriteOutcome.FAILED, WriteOutcome.FAILED, WriteOutcome.DROPPED])
-        if outcome is WriteOutcome.DONE or (outcome is WriteOutcome.FAILED and self.luck.chance.random() < 0.5):
-            real = self.carry_out(write)
-            if outcome is WriteOutcome.DONE:
-                outcome = real
-                self.returned(write)
+        if outcome is WriteOutcome.DONE:
+            outcome = self.carry_out(write)
+        elif outcome is WriteOutcome.FAILED:
+            self.lose(write)
         self.written.append(write)
         self.queue += self.scheduler.done(write, outcome, "so it is", self.now)
 
-    def returned(self, write: Write) -> None:
-        """The response to a write that was carried out."""
+    def lose(self, write: Write) -> None:
+        """Carry out a write whose response is lost, or do not."""
+        if self.luck.chance.random() < 0.5:
+            self.carry_out(write)
 
     def find(self, ref: Ref) -> Json | None:
         found = self.server.objects.get((ref.kind, ref.namespace, ref.name))
