@@ -158,7 +158,6 @@ EDGES: dict[str, tuple[str, ...]] = {
     "lsprotocol": ("muster/commands/lsp/*",),
     "pathspec": ("validators/lint/path_patterns.py",),
     "yaml": ("validators/lint/yaml_events.py", "muster/render/yaml_text.py"),
-    "yaml_rs": ("validators/lint/fast_yaml.py",),
     "flask": ("webhooks/server/routes.py", "scheduler_core/sidecar/process/http.py"),
     "werkzeug": ("webhooks/server/routes.py",),
     "uvicorn": ("webhooks/server/process.py", "webhooks/server/connection.py", "scheduler_core/sidecar/process/http.py"),

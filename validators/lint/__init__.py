@@ -1,6 +1,6 @@
 """Linter: reads manifests, validates all documents together, and removes suppressed findings.
 
-``documents`` parses the bytes of one file; ``yaml_values`` chooses between ``fast_yaml`` and ``yaml_text``, which has positions.
+``documents`` parses the bytes of one file; ``yaml_values`` chooses between ``fast_yaml``, with its ``usual_lines``, and ``yaml_text``.
 ``examination`` validates each document by itself, ``lint_files`` all documents together in memory.  ``batch`` does the same for many
 files in little memory: ``segments`` reads files in parts, ``object_store`` has the objects, as ``blobs``.  ``suppress`` removes the findings that
 annotations and comments hide, ``finding`` has the results.  ``workspace`` lints files that change, as in an editor, with the

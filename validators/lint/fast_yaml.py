@@ -1,108 +1,204 @@
-"""YAML documents in the usual layout of manifests to values without positions, many times as fast as ``yaml_text``.
+"""YAML documents in the usual layout of manifests to values and to places, many times as fast as ``yaml_text``.
 
-The library, yaml-rs, is optional.  It parses YAML 1.2, ``yaml_text`` YAML 1.1 as kubectl does; they differ in scalars such as
-``on`` and ``0o17`` and in details of the grammar.  So a document is parsed here only if each of its lines has one of a few
-simple forms, in which both agree: at most one key, and a value that ends on its line.  ``mapping`` returns None for all other
-documents and for errors; the caller then calls ``yaml_text``.  Lines repeat within and between documents: a line is checked once.
+A document has this layout if each of its lines has one of the forms of ``usual_lines``: then only the indents decide which
+mapping or list a line belongs to.  Both functions return None for all other documents, and for errors; the caller then calls
+``yaml_text``, whose results are equal.  Lines repeat within and between documents: a line is read once.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+import itertools
+from collections.abc import Iterable
+from typing import Any
 
+from validators.lint import usual_lines
 from validators.lint.limits import MOST_NODES
+from validators.lint.places import Entry, Place
+from validators.lint.usual_lines import Columns, Form
 
-try:
-    from yaml_rs import loads as _loads
-except ImportError:
-    _loads = None  # type: ignore[assignment]
-
-_parse: Callable[..., object] | None = _loads
-
-_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
-_OTHER = "\1"
-"""Stands for each character beyond ASCII, so that the patterns below are small."""
-_ANY = rf"[\x20-\x7e{_OTHER}]"
-_QUOTED = rf"'[\x20-\x26\x28-\x7e{_OTHER}]*'|\"[\x20\x21\x23-\x5b\x5d-\x7e{_OTHER}]*\""
-_FLOW_WORD = r"[A-Za-z0-9_/.][A-Za-z0-9_/.+=@-]*"
-_FLOW = rf"[\[{{](?:{_QUOTED}|[A-Za-z0-9_/.+=@:, \[\]{{}}-])*[\]}}]"
-_PLAIN = r"(?:[A-Za-z0-9_/.]|-[A-Za-z0-9_/.=-])(?:[A-Za-z0-9_/.+=@%$()<>,;|!?&*^'\"\\\[\]{}~-]|:(?=[A-Za-z0-9_/.+=@%$-])| +(?=[^ #:]))*"
-_KEY = rf"(?P<key>[A-Za-z_.][A-Za-z0-9_./-]{{0,250}})|{_QUOTED}"
-_VALUE = rf"(?:(?P<plain>{_PLAIN})|{_QUOTED}|(?P<flow>{_FLOW}))"
-_LINE = re.compile(
-    rf" {{0,60}}(?:(?:- ){{0,5}}(?:{_KEY}):(?: +{_VALUE})?|(?:- ){{1,5}}{_VALUE.replace('P<', 'P<item_')})?(?: *| +#{_ANY}*)|---"
-)
-_IN_FLOW = re.compile(rf"({_QUOTED})|({_FLOW_WORD})")
-_FLOW_ITEM = rf"(?:\0|{_FLOW_WORD})"
-_FLOW_ENTRY = rf"(?:\0|[A-Za-z_.][A-Za-z0-9_/.-]*): {_FLOW_ITEM}"
-_INNERMOST = re.compile(rf"\[(?:{_FLOW_ITEM}(?:, ?{_FLOW_ITEM})*)?\]|\{{(?:{_FLOW_ENTRY}(?:, ?{_FLOW_ENTRY})*)?\}}")
-"""List or mapping in flow style without another one inside; \\0 is an item."""
-_DEEPEST_FLOW = 8
-_LONGEST_LINE = 1000
-"""Parsers limit the length of keys to 1024 characters."""
-
-_WORDS = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"])
-"""Words with a value of their own in a version of YAML, in lower case."""
-_BOOLEANS = frozenset(["true", "True", "TRUE", "false", "False", "FALSE"])
-_SAME_VALUE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})|-?(?:0|[1-9][0-9]{0,9})\.[0-9]{0,9}[1-9]|[0-9]+(?:\.[0-9]+){2,}", re.ASCII)
-"""Plain scalars with the same value in all versions: integers, fractions; and versions or addresses, which are strings."""
-_LIKE_A_NUMBER = re.compile(r"[-+]?(?:0[xob][0-9a-f_]*|(?=.*[0-9])[0-9_.]*(?:e[-+0-9_.]*)?|\.(?:inf|nan))", re.ASCII | re.IGNORECASE)
-
-_known: set[str] = {""}
+_Line = tuple[int, int, int, str, Any, Columns]
+"""``usual_lines.Line`` as a plain tuple, which is faster to unpack."""
+_known: dict[str, _Line] = {}
 _MOST_KNOWN = 20_000
+_OPEN, _FLOW_ENTRY, _ITEM = int(Form.OPEN), int(Form.FLOW_ENTRY), int(Form.ITEM)  # plain numbers are faster to compare
+_FLOW = {Form.FLOW_ENTRY, Form.FLOW_ITEM}
+_NEXT_LIST, _NEXT_MAPPING = 4, 3
+"""Levels from a list to the list or mapping that is its item on the same line: the item is indented by two."""
 
 
 def mapping(text: str) -> dict[str, object] | None:
     """Return the document in *text* if it is a mapping in the usual layout; its value equals that of ``yaml_text.values``.  Else None."""
-    if _parse is None or len(text) > MOST_NODES:
+    lines = _lines(text)
+    return None if lines is None else _built(lines)
+
+
+def _lines(text: str) -> list[_Line] | None:
+    """Return the lines of a document; None if one of them has no usual form."""
+    if len(text) > MOST_NODES:
         return None
     if "\r" in text:
         text = text.replace("\r\n", "\n")
-    new = set(text.split("\n")) - _known
-    if not all(map(_is_usual, new)):
-        return None
+    texts = text.removeprefix("---\n").split("\n")
+    try:
+        return [_known[each] for each in texts]
+    except KeyError:
+        return _read(texts)
+
+
+def _read(texts: list[str]) -> list[_Line] | None:
     if len(_known) > _MOST_KNOWN:
         _known.clear()
-    _known.update(new)
-    try:
-        content = _parse(text, parse_datetime=False)
-    except ValueError:
+    lines: list[_Line] = []
+    for each in texts:
+        line = _known.get(each)
+        if line is None:
+            read = usual_lines.read(each)
+            if read is None:
+                return None
+            line = _known[each] = (*read,)
+        lines.append(line)
+    return lines
+
+
+def _built(lines: list[_Line]) -> dict[str, object] | None:  # noqa: C901, PLR0912 - without calls: all lines of all files go through it
+    """Return the value of a document; None if it is no mapping, a line belongs to no mapping or list, or a key occurs twice."""
+    root: dict[str, object] = {}
+    current: Any = root
+    at = next((line[0] for line in lines if line[0] >= 0), 1)
+    if at % 2:  # a list, or nothing
         return None
-    return content if type(content) is dict else None
+    outer: list[tuple[Any, int]] = [(None, -1)]
+    opened = None
+    for level, dashes, form, key, value, _ in lines:
+        if level != at:
+            if level < 0:
+                continue
+            if level > at:
+                if opened is None:
+                    return None
+                outer.append((current, at))
+                current[opened] = current = [] if dashes else {}
+                at = level
+            else:
+                while level < at:
+                    current, at = outer.pop()
+                if level != at:
+                    return None
+        opened = None
+        if dashes:
+            for _ in range(1, dashes):
+                outer.append((current, at))
+                current.append(current := [])
+                at += _NEXT_LIST
+            if form >= _ITEM:
+                current.append(value if form == _ITEM else _copy(value))
+                continue
+            outer.append((current, at))
+            current.append(current := {})
+            at += _NEXT_MAPPING
+        if key in current:
+            return None
+        if form == _OPEN:
+            opened = key
+        current[key] = _copy(value) if form == _FLOW_ENTRY else value
+    return root
 
 
-def _is_usual(line: str) -> bool:
-    """Return whether a line has a usual form, with plain scalars that have one meaning."""
-    if len(line) > _LONGEST_LINE or not line.isprintable():
-        return False
-    match = _LINE.fullmatch(line if line.isascii() else _NOT_ASCII.sub(_OTHER, line))
-    if match is None:
-        return False
-    key, plain, flow = match["key"], match["plain"] or match["item_plain"], match["flow"] or match["item_flow"]
-    if key is not None and not _has_one_meaning(key):
-        return False
-    if plain is not None and plain not in _BOOLEANS and not _has_one_meaning(plain):
-        return False
-    return flow is None or _is_usual_flow(flow)
+def _copy(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _copy(each) for key, each in value.items()}
+    return [_copy(each) for each in value] if isinstance(value, list) else value
 
 
-def _is_usual_flow(text: str) -> bool:
-    """Return whether lists and mappings in flow style are complete, and their words have one meaning."""
-    words: list[str] = []
+def survey(text: str) -> Place | None:
+    """Return the places of the document in *text*, equal to those of ``yaml_text.survey``; None if ``mapping`` returns None.
 
-    def collect(match: re.Match[str]) -> str:
-        words.append(match[2] or "")
-        return "\0" if match[1] else match[2]
+    It is also None if the document has a list or mapping in flow style that is not empty.
+    """
+    lines = _lines(text)
+    if lines is None or _built(lines) is None or any(form in _FLOW and value for _, _, form, _, value, _ in lines):
+        return None
+    offsets = itertools.accumulate((len(each) + 1 for each in text.split("\n")), initial=0)
+    if text.startswith("---"):
+        next(offsets)
+    return _Survey(len(text)).run(lines, offsets)
 
-    text = _IN_FLOW.sub(collect, text)
-    for _ in range(_DEEPEST_FLOW):
-        text = _INNERMOST.sub("\0", text)
-    return text == "\0" and all(not each or _has_one_meaning(each) for each in words)
+
+class _Open:
+    """Mapping or list that is being read."""
+
+    __slots__ = ("entry", "first", "inside", "level", "listed", "start")
+
+    def __init__(self, level: int, start: int) -> None:
+        self.level = level
+        self.start = start
+        self.inside: dict[str, Entry] = {}
+        self.listed: list[Place] = []
+        self.first: tuple[int, int] | None = None
+        self.entry: tuple[str, int, int] | None = None
+        """Key without a value yet: its text and offsets."""
+
+    def open_entry(self, key: str, start: int, end: int) -> None:
+        self.first = self.first or (start, end)
+        self.entry = key, start, end
+
+    def add(self, place: Place) -> None:
+        if self.entry is None:
+            self.listed.append(place)
+        else:
+            key, start, end = self.entry
+            self.inside[key] = Entry(start, end, place)
+            self.entry = None
+
+    def end_entry(self) -> None:
+        """Give an open entry the empty value after its colon."""
+        if self.entry is not None:
+            after = self.entry[2] + 1
+            self.add(Place(after, after, after, after))
+
+    def place(self, end: int) -> Place:
+        self.end_entry()
+        if self.first is None:
+            return Place(self.start, end, self.start, end, tuple(self.listed))
+        return Place(self.start, end, *self.first, self.inside)
 
 
-def _has_one_meaning(plain: str) -> bool:
-    """Return whether a plain scalar other than a boolean has the same value in all versions of YAML."""
-    if _SAME_VALUE.fullmatch(plain):
-        return True
-    return plain.lower() not in _WORDS and _LIKE_A_NUMBER.fullmatch(plain) is None
+class _Survey:
+    """Places of a document in the usual layout, whose text has *end* characters."""
+
+    def __init__(self, end: int) -> None:
+        self._end = end
+        self._stack: list[_Open] = []
+
+    def run(self, lines: Iterable[_Line], offsets: Iterable[int]) -> Place:
+        for line, offset in zip(lines, offsets, strict=False):
+            if line[0] >= 0:
+                self._add(line, offset)
+        while len(self._stack) > 1:
+            self._close(self._end)
+        return self._stack[0].place(self._end)
+
+    def _add(self, line: _Line, offset: int) -> None:
+        level, dashes, form, key, value, columns = line
+        start, stack = offset + level // 2, self._stack
+        while stack and stack[-1].level > level:
+            self._close(start)
+        if stack and stack[-1].level == level:
+            stack[-1].end_entry()
+        else:
+            stack.append(_Open(level, start))
+        for number in range(1, dashes):
+            stack.append(_Open(stack[-1].level + _NEXT_LIST, start + 2 * number))
+        if form < _ITEM:
+            start += 2 * dashes
+            if dashes:
+                stack.append(_Open(stack[-1].level + _NEXT_MAPPING, start))
+            stack[-1].open_entry(key, start, offset + columns.key_end)
+        if form != _OPEN:
+            start, end = offset + columns.value, offset + columns.value_end
+            inside: dict[str, Entry] | tuple[Place, ...] | None = () if isinstance(value, list) else None
+            stack[-1].add(Place(start, end, start, end, {} if isinstance(value, dict) else inside))
+
+    def _close(self, end: int) -> None:
+        place = self._stack.pop().place(end)
+        self._stack[-1].add(place)

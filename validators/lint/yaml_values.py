@@ -11,13 +11,16 @@ def values(text: str) -> list[object]:
     content = fast_yaml.mapping(text)
     if content is not None:
         return [content]
-    from validators.lint import yaml_text  # imported on demand: most files need no library with positions, and start-up must be fast
+    from validators.lint import yaml_text  # imported on demand: most files are in the usual layout, and start-up must be fast
 
     return yaml_text.values(text)
 
 
 def survey(text: str, number: int) -> Place:
     """Return the places of one document in *text*; *number* counts from 0."""
+    place = fast_yaml.survey(text)
+    if place is not None:
+        return place
     from validators.lint import yaml_text  # as above
 
     return yaml_text.survey(text, number)

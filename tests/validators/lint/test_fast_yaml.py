@@ -1,4 +1,4 @@
-"""Documents in the usual layout: what ``fast_yaml`` returns is what ``yaml_text`` returns; else it returns None."""
+"""Documents in the usual layout: values and places of ``fast_yaml`` are those of ``yaml_text``; else it returns None."""
 
 from __future__ import annotations
 
@@ -91,6 +91,8 @@ def check(text: str) -> bool:
         raise AssertionError(f"{text!r} has an error: {fault.message}") from None
     # Types and order are compared too: repr distinguishes 1, 1.0 and True.
     assert repr(slow) == repr([fast]), text
+    places = fast_yaml.survey(text)
+    assert places is None or repr(places) == repr(yaml_text.survey(text)), text
     return True
 
 
@@ -144,7 +146,7 @@ def test_any_scalars(scalar: str, frame: str, before: str) -> None:
             "a: 0x1F",
             "true: 1",
         ),
-        *("a: [b\n]", "a: [b]c", "a: [b,, c]", "a: {b}", "a: [b: c]", "a: [[[[[[[[[[b]]]]]]]]]]", "a: ['b'c]", "a: {b: }", "a: [ b ]"),
+        *("a: [b\n]", "a: [b]c", "a: [b,, c]", "a: {b}", "a: [b: c]", "a: [[[[[[[[[[b]]]]]]]]]]", "a: ['b'c]", "a: {b: }", "a: [ b ]", "a: {b: c, b: d}"),
         *(
             "a: &x 1\nb: *x",
             "a: !!str 1",
@@ -185,6 +187,7 @@ def test_left_to_the_parser_with_positions(text: str) -> None:
         ("a: '1'\nb: \"on\"\nc: 'é'", {"a": "1", "b": "on", "c": "é"}),
         ("a: 10.0.0.1\nb: 16Gi\nc: b:c\nd: -m\ne: x & y # z", {"a": "10.0.0.1", "b": "16Gi", "c": "b:c", "d": "-m", "e": "x & y"}),
         ("---\na:\n- b: 1\n  c:\n  - - d\n", {"a": [{"b": 1, "c": [["d"]]}]}),
+        ("# head\n  a:\n#\n    b: [1, {c: 'd'}, x]\n    # e\n  f:\n", {"a": {"b": [1, {"c": "d"}, "x"]}, "f": None}),
         (
             "a: [b, 'c', 1]\nd: {e: f}\ng: []\nh: {}\r\ni: 2024-01-01\r\n",
             {"a": ["b", "c", 1], "d": {"e": "f"}, "g": [], "h": {}, "i": "2024-01-01"},
@@ -194,13 +197,6 @@ def test_left_to_the_parser_with_positions(text: str) -> None:
 def test_values(text: str, value: object) -> None:
     assert fast_yaml.mapping(text) == value
     assert check(text)
-
-
-def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fast_yaml, "_parse", None)
-    assert fast_yaml.mapping("a: 1") is None
-    (part,) = documents.parse("f.yaml", b"apiVersion: v1\nkind: Pod\n").parts
-    assert isinstance(part, documents.Document)
 
 
 def test_the_known_lines_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
