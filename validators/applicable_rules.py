@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from validators import rules
-from validators.rules.base import Operation, Profile, Rule, Settings, Severity, no_check
+from validators.rules.base import About, Operation, Profile, Rule, Settings, Severity, no_check
 from validators.versions.form import Form
 
 
@@ -13,6 +13,13 @@ from validators.versions.form import Form
 def rules_for_object(kind: str, form: Form, operation: Operation, subresource: str, settings: Settings, traits: int) -> tuple[Rule, ...]:
     """Return the rules that apply to an object with *traits* (see validators.model.traits), in order of id."""
     return tuple(rule for rule in rules_for_request(kind, form, operation, subresource, settings) if rule.relevant_traits & traits)
+
+
+@functools.lru_cache(maxsize=1024)
+def rules_for_document(kind: str, form: Form, settings: Settings, traits: int, *, shape: bool) -> tuple[Rule, ...]:
+    """Return the rules about the shape of a document, or the other rules, that apply to a document with *traits*."""
+    rules = rules_for_object(kind, form, Operation.CREATE, "", settings, traits)
+    return tuple(rule for rule in rules if (rule.about is About.SHAPE) is shape)
 
 
 @functools.lru_cache(maxsize=256)

@@ -21,7 +21,7 @@ from validators.model.controllers import Controller, RawTemplate, raw_templates
 from validators.model.decode import Json, Source, WrongShapeError
 from validators.model.meta import ObjectMeta
 from validators.model.objects import KINDS, Named, Object
-from validators.rules.base import About, Context, Operation, Rule, Settings, Severity
+from validators.rules.base import Context, Operation, Rule, Settings, Severity
 from validators.versions import served
 from validators.versions.form import HUB, Form
 
@@ -118,12 +118,13 @@ def examine(content: Mapping[str, Json], settings: Settings) -> Examined:
 def validate_document(
     new: Object, settings: Settings, *, lookup: Lookup, tree: GroupTree | None = None, form: Form = HUB
 ) -> tuple[Violation, ...]:
-    """Return the violations of a document whose shape is valid, in order of field path."""
+    """Return the violations of a document that ``examine`` has returned without violations, in order of field path."""
     typed, _, dropped = _as_stored(new, None, settings, fill_in=False)
+    # With dropped fields, the shape is another one, and the tree contains the object as written.
+    context = Context(typed, None, Operation.CREATE, settings=settings, lookup=lookup, tree=tree if typed is new else None, form=form)
+    applicable = applicable_rules.rules_for_document(new.kind, form, settings, context.traits, shape=False)
     if typed is not new:
-        tree = None  # it contains the object as written
-    context = Context(typed, None, Operation.CREATE, settings=settings, lookup=lookup, tree=tree, form=form)
-    applicable = applicable_rules.rules_for_object(new.kind, form, Operation.CREATE, "", settings, context.traits)
+        applicable = applicable_rules.rules_for_object(new.kind, form, Operation.CREATE, "", settings, context.traits)
     return _in_order([*_gate_warnings(dropped, settings), *_run(applicable, context)], form)
 
 
@@ -193,9 +194,9 @@ def _examine_shape(kind: str, api_version: str, content: Json, settings: Setting
     except WrongShapeError:
         return Examined(None, _with_severity(errors, settings), form=form)
     context = Context(typed, None, Operation.CREATE, settings=settings, lookup=lookup.NOTHING, form=form)
-    applicable = applicable_rules.rules_for_object(kind, form, Operation.CREATE, "", settings, context.traits)
+    applicable = applicable_rules.rules_for_document(kind, form, settings, context.traits, shape=True)
     removed, reported = {path.parts for path in wrong}, {(error.path, error.origin) for error in errors}
-    for each in _run((rule for rule in applicable if rule.about is About.SHAPE), context):
+    for each in _run(applicable, context):
         path = form.written(each.error.path)
         # A value that was removed for its type is not reported as missing too.
         if (path, each.error.origin) not in reported and not _within(path, removed):
@@ -210,8 +211,8 @@ def _examine_controller(kind: str, content: Mapping[str, Json], templates: Seque
     pods, errors = pod_templates.decoded(templates)
     controller = Controller(kind, named.metadata, pods)
     context = Context(controller, None, Operation.CREATE, settings=settings, lookup=lookup.NOTHING)
-    applicable = applicable_rules.rules_for_object(kind, HUB, Operation.CREATE, "", settings, traits.ANY)
-    errors += [each.error for each in _run((rule for rule in applicable if rule.about is About.SHAPE), context)]
+    applicable = applicable_rules.rules_for_document(kind, HUB, settings, traits.ANY, shape=True)
+    errors += [each.error for each in _run(applicable, context)]
     violations = _with_severity(errors, settings)
     return Examined(named if violations else controller, violations)
 

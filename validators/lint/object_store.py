@@ -33,6 +33,10 @@ _HASH_BITS, _NUMBER_BITS = 40, 24
 MOST_OBJECTS = 2**_NUMBER_BITS
 _CACHED_BYTES = 500_000
 """Limit for the encoded size of the objects that stay decoded."""
+_CACHED_RESULTS = 2000
+_FEW = 16
+_Name = tuple[str, str, str]
+"""Kind, namespace, name."""
 
 
 _NUMBERS, _LONG_NUMBERS, _BYTES = (functools.partial(array, typecode) for typecode in "IQB")
@@ -137,6 +141,9 @@ class StoredObjects:
         self._groups = _sorted(columns.group)
         self._cache: dict[int, Object] = {}
         self._cached_bytes = 0
+        self._got: dict[_Name, Object | None] = {}
+        self._children: dict[_Name, Sequence[Object]] = {}
+        """Caches of results: several rules look up the same objects."""
         self._of_kind: dict[str, array[int]] = {}
         for number, model in enumerate(columns.model):
             kind = _KINDS[model] if model < len(_KINDS) else self.object(number).kind
@@ -149,8 +156,7 @@ class StoredObjects:
             size = self._columns.size[number]
             item = self._decoded(number)
             if self._cached_bytes > _CACHED_BYTES:
-                self._cache.clear()
-                self._cached_bytes = 0
+                self._forget()
             self._cached_bytes += size
             self._cache[number] = item
         return item
@@ -192,14 +198,37 @@ class StoredObjects:
 
     def get(self, kind: str, namespace: str, name: str) -> Object | None:
         """See Lookup."""
-        number = next(self.named(kind, "" if kind in CLUSTER_SCOPED else namespace, name), None)
-        if number is not None:
-            return self.object(number)
-        return SYSTEM_CLASSES.get(name) if kind == "PriorityClass" else None
+        key = kind, namespace, name
+        try:
+            return self._got[key]
+        except KeyError:
+            if len(self._got) > _CACHED_RESULTS:
+                self._forget()
+            number = next(self.named(kind, "" if kind in CLUSTER_SCOPED else namespace, name), None)
+            item = None if number is None else self.object(number)
+            if item is None and kind == "PriorityClass":
+                item = SYSTEM_CLASSES.get(name)
+            self._got[key] = item
+            return item
 
     def children(self, kind: str, namespace: str, name: str) -> Sequence[Object]:
         """See Lookup."""
-        return [self.object(number) for number in self.children_of(kind, namespace, name)] if name else ()
+        key = kind, namespace, name
+        try:
+            return self._children[key]
+        except KeyError:
+            numbers = array("I", self.children_of(kind, namespace, name)) if name else ()
+            # Many objects are decoded one at a time: a rule may need only the first.
+            few = [self.object(number) for number in numbers] if len(numbers) <= _FEW else None
+            if len(self._children) > _CACHED_RESULTS:
+                self._forget()
+            self._children[key] = listed = _Listed(numbers, self.object) if few is None else few
+            return listed
+
+    def _forget(self) -> None:
+        for cache in (self._cache, self._got, self._children):
+            cache.clear()
+        self._cached_bytes = 0
 
     def list_kind(self, kind: str) -> Sequence[Object] | None:
         """See Lookup."""

@@ -39,6 +39,7 @@ _WORDS = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null",
 _BOOLEANS = frozenset(["true", "True", "TRUE", "false", "False", "FALSE"])
 _SAME_VALUE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})|-?(?:0|[1-9][0-9]{0,9})\.[0-9]{0,9}[1-9]|[0-9]+(?:\.[0-9]+){2,}", re.ASCII)
 """Plain scalars with the same value in all versions: integers, fractions; and versions or addresses, which are strings."""
+_NUMBER_STARTS = frozenset("-+.0123456789_eE")
 _LIKE_A_NUMBER = re.compile(r"[-+]?(?:0[xob][0-9a-f_]*|(?=.*[0-9])[0-9_.]*(?:e[-+0-9_.]*)?|\.(?:inf|nan))", re.ASCII | re.IGNORECASE)
 
 
@@ -163,6 +164,8 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _has_one_meaning(plain: str, allowed: Collection[str]) -> bool:
     """Return whether a plain scalar has the same value in all versions of YAML, or is *allowed*, or empty."""
-    if not plain or plain in allowed or _SAME_VALUE.fullmatch(plain):
+    if not plain or plain in allowed:
         return True
-    return plain.lower() not in _WORDS and _LIKE_A_NUMBER.fullmatch(plain) is None
+    if plain.lower() in _WORDS:
+        return False
+    return plain[0] not in _NUMBER_STARTS or _SAME_VALUE.fullmatch(plain) is not None or _LIKE_A_NUMBER.fullmatch(plain) is None

@@ -37,7 +37,7 @@ def _metadata(context: Context) -> Iterator[FieldError]:
     if context.settings.linting and served.serves(SCHEDULING, context.new.kind):
         # At admission the API server has validated these itself.
         for name, keys in (("labels", metadata.labels), ("annotations", metadata.annotations)):
-            for key in sorted(keys or ()):
+            for key in sorted(keys) if keys and not content.all_label_keys(keys) else ():
                 yield from (field.invalid(path.join((name, Key(key))), key, text) for text in content.label_key(key))
     if metadata.generate_name:
         for text in content.subdomain(content.mask_trailing_dash(metadata.generate_name), unit="characters"):
@@ -59,11 +59,13 @@ def _always(text: str) -> Callable[[str], list[str]]:
 
 def _references(new: PodGroup | CompositePodGroup) -> Iterator[FieldError]:
     parent, reference = new.spec.parent_composite_pod_group_name, new.spec.workload_ref
-    if parent is not None:
+    if parent is not None and content.subdomain(parent):
         yield from checks.messages(SPEC / "parentCompositePodGroupName", parent, content.subdomain)
-    if reference is not None and reference.workload_name:
+    if reference is None:
+        return
+    if reference.workload_name and content.subdomain(reference.workload_name):
         yield from checks.messages(SPEC.join(("workloadRef", "workloadName")), reference.workload_name, content.subdomain)
-    if reference is not None and reference.template_name:
+    if reference.template_name and content.label(reference.template_name):
         yield from checks.messages(SPEC.join(("workloadRef", "templateName")), reference.template_name, content.label)
 
 
@@ -81,10 +83,10 @@ def _shapes(context: Context) -> Iterator[FieldError]:
 
 def _pod(context: Context) -> Iterator[FieldError]:
     pod, path = context.pod_spec, context.pod_path
-    if pod.scheduling_group is not None and pod.scheduling_group.pod_group_name is not None:
-        group = path.join(("schedulingGroup", "podGroupName"))
-        yield from checks.messages(group, pod.scheduling_group.pod_group_name, _long_name)
-    if pod.priority_class_name:
+    group = pod.scheduling_group.pod_group_name if pod.scheduling_group is not None else None
+    if group is not None and content.subdomain(group):
+        yield from checks.messages(path.join(("schedulingGroup", "podGroupName")), group, _long_name)
+    if pod.priority_class_name and content.subdomain(pod.priority_class_name):
         yield from checks.messages(path / "priorityClassName", pod.priority_class_name, _long_name)
     reference = pod.workload_ref
     if reference is not None and context.settings.minor <= LAST_WITH_WORKLOAD_REF:
