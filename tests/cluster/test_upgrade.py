@@ -12,7 +12,7 @@ import tarfile
 
 import pytest
 
-from tests.cluster.groups import LABEL, SCHEDULED, composite, condition_of, conditions, pod_group
+from tests.cluster.groups import LABEL, composite, condition_of, pod_group
 from tests.cluster.sidecars import NAMESPACE, ROOT, sidecar
 from tests.cluster.take_effect import priority_classes
 from tests.cluster.test_sidecar_place import bound, ours, places, racks, scheduled
