@@ -19,15 +19,11 @@ class CompiledSelectors:
     """Selectors, compiled when the first object with one is validated."""
 
     def compile_error(self, expression: str) -> str:
-        """Return the error of the API server for *expression*; empty if it is valid."""
-        from scheduler_core.cel.selector import CompileError, compile_selector
+        """Return the error of the API server for a new object with *expression*; empty if it is valid."""
+        from scheduler_core.cel.selector import creation_error
 
-        try:
-            compile_selector(expression)
-        except CompileError as error:
-            # The other lines repeat the expression and mark the column, which the message has too.
-            return "; ".join(line for line in str(error).splitlines() if not line.startswith(" | "))
-        return ""
+        # The other lines repeat the expression and mark the column, which the message has too.
+        return "; ".join(line for line in creation_error(expression).splitlines() if not line.startswith(" | "))
 
     def evaluation_error(self, expressions: Sequence[str], slices: Sequence[ResourceSlice]) -> str:
         """Return the error of the first device of *slices* for which one of *expressions* cannot be evaluated; empty if there is none.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from scheduler_core.cel import nodes, static_types
-from scheduler_core.cel.declarations import DEVICE, FIELDS, Overload, functions
+from scheduler_core.cel.declarations import DEVICE, LATER_FUNCTIONS, Overload, device_fields, functions
 from scheduler_core.cel.static_types import BOOL, DYN, ERROR, INT, STRING, Substitutions, Type, list_of, map_of
 from scheduler_core.cel.values import UInt
 
@@ -42,9 +42,13 @@ class Checked:
     errors: list[str] = field(default_factory=list)
 
 
-def check(parsed: nodes.Parsed) -> Checked:
-    """Return the types of all nodes, and the errors in the format of the API server."""
-    checker = _Checker(parsed)
+def check(parsed: nodes.Parsed, attribute: Type = DYN) -> Checked:
+    """Return the types of all nodes, and the errors in the format of the API server.
+
+    *attribute* is the type of attributes: DYN in stored expressions, and ANY in those of new objects, without the functions of later
+    versions.
+    """
+    checker = _Checker(parsed, attribute)
     checker.visit(parsed.root)
     checked = checker.checked
     for node_id, found in checked.types.items():
@@ -53,8 +57,9 @@ def check(parsed: nodes.Parsed) -> Checked:
 
 
 class _Checker:
-    def __init__(self, parsed: nodes.Parsed) -> None:
-        self.parsed = parsed
+    def __init__(self, parsed: nodes.Parsed, attribute: Type) -> None:
+        self.parsed, self.fields = parsed, device_fields(attribute)
+        self.without = frozenset[str]() if attribute == DYN else LATER_FUNCTIONS
         self.checked = Checked()
         self.substitutions = Substitutions()
         self.variables: list[dict[str, Type]] = [{"device": DEVICE}]
@@ -127,14 +132,14 @@ class _Checker:
             case "map":
                 found = target.params[1]
             case "struct" if target == DEVICE:
-                found = FIELDS.get(name) or self._error(node, f"undefined field '{name}'")
+                found = self.fields.get(name) or self._error(node, f"undefined field '{name}'")
             case "struct":
                 found = self._error(node, f"unexpected failed resolution of '{target}'")
             case "param":
                 self._assignable(DYN, target)
                 found = DYN
             case kind:
-                if kind not in {"dyn", "error"}:
+                if kind not in {*static_types.WILDCARDS, "error"}:
                     self._error(node, f"type '{target}' does not support field selection")
                 found = DYN
         return static_types.optional_of(found) if wrapped or optional else found
@@ -165,7 +170,7 @@ class _Checker:
         self, node: nodes.Call, name: str, operands: tuple[nodes.Node, ...], arguments: list[Type], *, member: bool = False
     ) -> Type:
         overloads = functions().get(name.removeprefix("."))
-        if overloads is None:
+        if overloads is None or name in self.without:
             return self._undeclared(node, name)
         if name in {"_&&_", "_||_"}:
             self.checked.overloads[node.id] = (overloads[0].id,)
@@ -184,7 +189,7 @@ class _Checker:
             fitting.append(overload.id)
             if result is None:
                 result = fitted
-            elif result not in (DYN, fitted):
+            elif result.kind not in static_types.WILDCARDS and result != fitted:
                 result = DYN
         if result is None:
             return self._error(node, f"found no matching overload for '{name}' applied to '{self._signature(arguments, member=member)}'")
@@ -218,7 +223,7 @@ class _Checker:
 
     def _optional(self, node: nodes.Node, found: Type) -> Type:
         inner, wrapped = _unwrapped(found)
-        if not wrapped and inner.kind != "dyn":
+        if not wrapped and inner.kind not in static_types.WILDCARDS:
             self._mismatch(node, static_types.optional_of(inner), inner)
         return inner
 

@@ -9,17 +9,12 @@ import functools
 from typing import NamedTuple
 
 from scheduler_core.cel import static_types
-from scheduler_core.cel.static_types import BOOL, DYN, STRING, Type, map_of
+from scheduler_core.cel.static_types import BOOL, STRING, Type, map_of
 
 QUANTITY = Type("struct", "kubernetes.Quantity")
 DEVICE = Type("struct", "kubernetes.DRADevice")
-FIELDS = {
-    "driver": STRING,
-    "allowMultipleAllocations": BOOL,
-    "attributes": map_of(STRING, map_of(STRING, DYN)),
-    "capacity": map_of(STRING, map_of(STRING, QUANTITY)),
-}
-"""Fields of ``device``.  An attribute is dyn, because its type is that of the device's value."""
+LATER_FUNCTIONS = frozenset({"includes"})
+"""Functions that only stored expressions can call, because the feature gate DRAListTypeAttributes is off."""
 
 _COMPARABLE = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
 _NUMBERS = {"int64": "int", "uint64": "uint", "double": "double"}
@@ -209,6 +204,16 @@ uint double_to_uint64 (double) -> uint
 uint int64_to_uint64 (int) -> uint
 uint string_to_uint64 (string) -> uint
 """
+
+
+def device_fields(attribute: Type) -> dict[str, Type]:
+    """Return the fields of ``device``; *attribute* is the type of an attribute, which is known only from the value of the device."""
+    return {
+        "driver": STRING,
+        "allowMultipleAllocations": BOOL,
+        "attributes": map_of(STRING, map_of(STRING, attribute)),
+        "capacity": map_of(STRING, map_of(STRING, QUANTITY)),
+    }
 
 
 class Overload(NamedTuple):

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 
 from scheduler_core.cel import quantities, versions
 from scheduler_core.cel.attributes import Run
-from scheduler_core.cel.checker import check
+from scheduler_core.cel.checker import Checked, check
+from scheduler_core.cel.nodes import Parsed
 from scheduler_core.cel.plan import PlanFault, plan
 from scheduler_core.cel.reads import Path, paths
 from scheduler_core.cel.scope import CostExceeded, Scope
+from scheduler_core.cel.static_types import ANY, BOOL, DYN, Type
 from scheduler_core.cel.syntax import SyntaxFault, parse
 from scheduler_core.cel.validation import violations
 from scheduler_core.cel.values import Err, Fault, Map, OptionalValue, Value, type_name
@@ -32,6 +34,10 @@ class SelectorError(Exception):
 
 class CompileError(SelectorError):
     """The expression is not valid."""
+
+
+class UnreadableError(CompileError):
+    """The expression is nested deeper than the parser can read, though Kubernetes can."""
 
 
 class EvaluationError(SelectorError):
@@ -120,26 +126,52 @@ def compile_selector(expression: str) -> Selector:
     return _compiled(expression)
 
 
+def creation_error(expression: str) -> str:
+    """Return why the API server refuses a new object with *expression*; empty if it does not, or if only this parser cannot read it.
+
+    kube-scheduler compiles the expressions of stored objects with fewer restrictions.
+    """
+    try:
+        _program(expression, ANY)
+    except UnreadableError:
+        return ""
+    except CompileError as error:
+        return str(error)
+    return ""
+
+
 @functools.lru_cache(maxsize=1024)
 def _compiled(expression: str) -> Selector:
+    parsed, run = _program(expression, DYN)
+    return Selector(expression, paths(parsed.root), run)
+
+
+def _program(expression: str, attribute: Type) -> tuple[Parsed, Run]:
+    """Return the parsed expression and its evaluation; *attribute* is the type of attributes."""
+    parsed, checked = _checked(expression, attribute)
+    try:
+        return parsed, plan(parsed.root, checked)
+    except PlanFault as error:
+        raise CompileError(f"program instantiation failed: {error}") from None
+
+
+def _checked(expression: str, attribute: Type) -> tuple[Parsed, Checked]:
+    """Return the parsed expression and its types."""
     try:
         if len(expression.encode()) > MOST_BYTES:
             raise CompileError(f"Too long: may not be more than {MOST_BYTES} bytes")
         parsed = parse(expression)
     except (SyntaxFault, UnicodeEncodeError) as error:
-        raise CompileError(f"compilation failed: {error}") from None
-    checked = check(parsed)
+        fault = UnreadableError if "recursion limit exceeded" in str(error) else CompileError
+        raise fault(f"compilation failed: {error}") from None
+    checked = check(parsed, attribute)
     errors = checked.errors or violations(parsed, checked)
     if errors:
         raise CompileError("compilation failed: " + "\n".join(errors))
     result = checked.types[parsed.root.id]
-    if result.name not in {"bool", "dyn"}:
+    if result not in (BOOL, attribute):
         raise CompileError(f"must evaluate to bool or the unknown type, not {'null_type' if result.kind == 'null' else result}")
-    try:
-        run = plan(parsed.root, checked)
-    except PlanFault as error:
-        raise CompileError(f"program instantiation failed: {error}") from None
-    return Selector(expression, paths(parsed.root), run)
+    return parsed, checked
 
 
 def _qualified(name: str, driver: str) -> tuple[str, str]:

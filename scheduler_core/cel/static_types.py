@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Type(NamedTuple):
-    """A type; *kind* is ``primitive``, ``dyn``, ``null``, ``list``, ``map``, ``type``, ``opaque``, ``struct``, ``param`` or ``error``."""
+    """A type; *kind* is ``primitive``, ``dyn``, ``any``, ``null``, ``list``, ``map``, ``type``, ``opaque``, ``struct``, ``param`` or ``error``."""
 
     kind: str
     name: str
@@ -23,6 +23,10 @@ BOOL, BYTES, DOUBLE, INT, STRING, UINT, TIMESTAMP, DURATION = (
     for name in ("bool", "bytes", "double", "int", "string", "uint", "google.protobuf.Timestamp", "google.protobuf.Duration")
 )
 DYN, NULL, ERROR = Type("dyn", "dyn"), Type("null", "null"), Type("error", "!error!")
+ANY = Type("any", "any")
+"""Like dyn, but a comprehension cannot range over it."""
+WILDCARDS = frozenset({"dyn", "any"})
+"""Kinds of types that agree with every type."""
 _SHORT = {"timestamp": TIMESTAMP, "duration": DURATION, "dyn": DYN, "null": NULL}
 _PRIMITIVE = {each.name: each for each in (BOOL, BYTES, DOUBLE, INT, STRING, UINT)}
 _OPAQUE = frozenset({"net.IP", "net.CIDR"})
@@ -107,7 +111,7 @@ class Substitutions(dict[str, Type]):
                 return valid
         if left.kind == "param":
             return self._substitute(right, left)[0]
-        if {left.kind, right.kind} & {"dyn", "error"}:
+        if {left.kind, right.kind} & {*WILDCARDS, "error"}:
             return True
         if left.kind == "null" or right.kind == "null":
             other = right if left.kind == "null" else left
@@ -152,9 +156,9 @@ def most_general(left: Type, right: Type) -> Type:
 
 
 def _less_specific(left: Type, right: Type) -> bool:
-    if left.kind in {"dyn", "param"}:
+    if left.kind in {*WILDCARDS, "param"}:
         return True
-    if right.kind in {"dyn", "param"} or left.kind != right.kind:
+    if right.kind in {*WILDCARDS, "param"} or left.kind != right.kind:
         return False
     if left.kind == "type":
         return True

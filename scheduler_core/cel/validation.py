@@ -126,7 +126,8 @@ def _wrong_argument(checked: Checked, node: nodes.Node, letter: str) -> tuple[in
     names, message = known
     found = checked.types[node.id]
     if found.kind != "dyn" and found.name not in names:
-        return node.id, f"error during formatting: {message}, was given {'null_type' if found.kind == 'null' else found.name}"
+        name = {"null": "null_type", "any": "google.protobuf.Any"}.get(found.kind, found.name)
+        return node.id, f"error during formatting: {message}, was given {name}"
     if letter == "s" and isinstance(node, (nodes.ListLiteral, nodes.MapLiteral)):
         return next(filter(None, (_wrong_argument(checked, each, letter) for each in nodes.children(node))), None)
     return None

@@ -11,6 +11,7 @@ import (
 	"os"
 
 	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apiserver/pkg/cel/environment"
 	"k8s.io/dynamic-resource-allocation/cel"
 )
 
@@ -26,11 +27,13 @@ type query struct {
 	Device     device `json:"device"`
 }
 
+// answer is that of a stored expression; creationError is that of a new one.
 type answer struct {
 	Matches         *bool   `json:"matches,omitempty"`
 	CompileError    string  `json:"compileError,omitempty"`
 	EvaluationError string  `json:"evaluationError,omitempty"`
 	Cost            *uint64 `json:"cost,omitempty"`
+	CreationError   string  `json:"creationError,omitempty"`
 }
 
 func main() {
@@ -43,14 +46,36 @@ func main() {
 	compiler := cel.GetCompiler(cel.Features{EnableConsumableCapacity: true})
 	answers := make([]answer, 0, len(queries))
 	for _, each := range queries {
-		answers = append(answers, evaluate(func() cel.CompilationResult {
+		found := evaluate(func() cel.CompilationResult {
 			return compiler.CompileCELExpression(each.Expression, cel.Options{DisableCostEstimation: true})
-		}, each.Device))
+		}, each.Device)
+		found.CreationError = validate(func() cel.CompilationResult {
+			newExpression := environment.NewExpressions
+			return compiler.CompileCELExpression(each.Expression, cel.Options{EnvType: &newExpression})
+		})
+		answers = append(answers, found)
 	}
 	if err := json.NewEncoder(os.Stdout).Encode(answers); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+// validate returns the error of the API server for a new object, as in pkg/apis/resource/validation.
+func validate(compile func() cel.CompilationResult) (text string) {
+	defer func() {
+		if failure := recover(); failure != nil {
+			text = fmt.Sprintf("panic: %v", failure)
+		}
+	}()
+	compiled := compile()
+	if compiled.Error != nil {
+		return compiled.Error.Detail
+	}
+	if compiled.MaxCost > resourceapi.CELSelectorExpressionMaxCost {
+		return "too complex, exceeds cost limit"
+	}
+	return ""
 }
 
 func evaluate(compile func() cel.CompilationResult, input device) (result answer) {
