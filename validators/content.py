@@ -12,12 +12,15 @@ from collections.abc import Iterable, Sequence
 _LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
 _KEY_NAME = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_C_IDENTIFIER = r"[A-Za-z_][A-Za-z0-9_]*"
 _CONDITION_REASON = r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?"
 
 _is_label = re.compile(_LABEL, re.ASCII).fullmatch
 _are_labels = re.compile(r"(?>[a-z0-9](?:[-a-z0-9]{0,62}+(?<=[a-z0-9]))?\n)*", re.ASCII).fullmatch
 _is_subdomain = re.compile(_SUBDOMAIN, re.ASCII).fullmatch
 _is_key_name = re.compile(_KEY_NAME, re.ASCII).fullmatch
+_is_subdomain_caseless = re.compile(_SUBDOMAIN, re.ASCII | re.IGNORECASE).fullmatch
+_is_c_identifier = re.compile(_C_IDENTIFIER, re.ASCII).fullmatch
 _is_condition_reason = re.compile(_CONDITION_REASON, re.ASCII).fullmatch
 
 _MAX_MATCHED_ONE_BY_ONE = 64
@@ -39,6 +42,18 @@ _SUBDOMAIN_TEXT = (
 _KEY_NAME_TEXT = (
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character "
     f"(e.g. 'MyName', or 'my.name', or '123-abc', regex used for validation is '{_KEY_NAME}')"
+)
+_LABEL_VALUE_TEXT = (
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
+    f"alphanumeric character (e.g. 'MyValue', or 'my_value', or '12345', regex used for validation is '({_KEY_NAME})?')"
+)
+_CASELESS_TEXT = (
+    "an RFC 1123 subdomain must consist of alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character "
+    f"(e.g. 'Example.com', regex used for validation is '{_SUBDOMAIN}')"
+)
+_C_IDENTIFIER_TEXT = (
+    "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_' "
+    f"(e.g. 'my_name', or 'MY_NAME', or 'MyName', regex used for validation is '{_C_IDENTIFIER}')"
 )
 _REASON_TEXT = (
     "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric characters or "
@@ -75,6 +90,16 @@ def subdomain(value: str, *, unit: str = "bytes") -> list[str]:
     if not _is_subdomain(value):
         messages.append(_SUBDOMAIN_TEXT)
     return messages or _cache(value, _valid_subdomains)
+
+
+def subdomain_caseless(value: str) -> list[str]:
+    """Return error messages unless *value* is a DNS subdomain of at most 253 characters, in which capitals are allowed."""
+    return [*_too_long(value, 253, "characters"), *([] if _is_subdomain_caseless(value) else [_CASELESS_TEXT])]
+
+
+def c_identifier(value: str) -> list[str]:
+    """Return error messages unless *value* is an identifier of C."""
+    return [] if _is_c_identifier(value) else [_C_IDENTIFIER_TEXT]
 
 
 def all_subdomains(values: Iterable[str]) -> bool:
@@ -120,7 +145,7 @@ def label_value(value: str) -> list[str]:
     """Return error messages unless *value* is a label value: empty, or a name of at most 63 bytes."""
     messages = _too_long(value, 63)
     if value and not _is_key_name(value):
-        messages.append(f"a valid label must be an empty string or {_KEY_NAME_TEXT.removeprefix('must ')}")
+        messages.append(_LABEL_VALUE_TEXT)
     return messages
 
 

@@ -231,9 +231,9 @@ def _is_slip(one: str, other: str) -> bool:
     return is_exchanged or (len(left) < 2 and len(right) < 2 and not any(each.isdigit() for each in left + right))
 
 
-def too_long(path: FieldPath, limit: int) -> FieldError:
-    """Return an error for a text of more than *limit* bytes; the text itself is not shown."""
-    return FieldError(ErrorType.TOO_LONG, path, "", f"may not be more than {limit} bytes")
+def too_long(path: FieldPath, limit: int, unit: str = "bytes") -> FieldError:
+    """Return an error for a text of more than *limit* bytes, or another *unit*; the text itself is not shown."""
+    return FieldError(ErrorType.TOO_LONG, path, "", f"may not be more than {limit} {unit}")
 
 
 def too_many(path: FieldPath, count: int, limit: int) -> FieldError:

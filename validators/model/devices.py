@@ -6,13 +6,18 @@ The structs have the fields of v1.  v1beta1 has the fields of an exact request i
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 
 from validators.field import FieldPath
 from validators.model.meta import Int64, ObjectMeta, Struct
 from validators.model.quantity import Amount
+
+MAX_IN_CLAIM = 32
+"""Maximum number of requests, constraints, configurations and selectors in one list of a claim."""
+MAX_ALTERNATIVES = 8
+"""Maximum number of alternatives of a request."""
 
 
 class CelSelector(Struct, frozen=True, gc=False):
@@ -27,6 +32,15 @@ class DeviceSelector(Struct, frozen=True, gc=False):
     cel: CelSelector | None = None
 
 
+class DeviceToleration(Struct, frozen=True, gc=False):
+    """Taints of devices that a request tolerates."""
+
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+
+
 class DeviceSubRequest(Struct, frozen=True, gc=False):
     """Alternative of a request, or (without a name) an exact request."""
 
@@ -35,6 +49,7 @@ class DeviceSubRequest(Struct, frozen=True, gc=False):
     selectors: tuple[DeviceSelector, ...] | None = None
     allocation_mode: str = ""
     count: Int64 = 0
+    tolerations: tuple[DeviceToleration, ...] | None = None
 
 
 class DeviceRequest(DeviceSubRequest, frozen=True, gc=False):
@@ -50,20 +65,30 @@ class DeviceRequest(DeviceSubRequest, frozen=True, gc=False):
         elif self.first_available:
             for index, each in enumerate(self.first_available):
                 yield path.join(("firstAvailable", index)), each
-        elif self.device_class_name:
+        elif self.device_class_name or self.selectors or self.allocation_mode or self.count or self.tolerations:
             yield path, self
 
 
 class DeviceConstraint(Struct, frozen=True, gc=False):
-    """Constraint between the devices of a claim."""
+    """Constraint between the devices of a claim.  Union: ``match_attribute`` or ``distinct_attribute``."""
 
     requests: tuple[str, ...] | None = None
+    match_attribute: str | None = None
+    distinct_attribute: str | None = None
+
+
+class OpaqueConfiguration(Struct, frozen=True, gc=False):
+    """Parameters for a driver."""
+
+    driver: str = ""
+    parameters: Any = None
 
 
 class DeviceClaimConfiguration(Struct, frozen=True, gc=False):
     """Configuration for the devices of some requests."""
 
     requests: tuple[str, ...] | None = None
+    opaque: OpaqueConfiguration | None = None
 
 
 class DeviceClaim(Struct, frozen=True, gc=False):

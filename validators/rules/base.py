@@ -17,10 +17,13 @@ from validators.gates import COMPOSITE, Gates
 from validators.hierarchy.tree import GroupNode, GroupTree
 from validators.model import controllers, traits
 from validators.model.devices import (
+    MAX_ALTERNATIVES,
+    MAX_IN_CLAIM,
     DeviceClaim,
     DeviceClass,
     DeviceResourceClaim,
     DeviceSelector,
+    DeviceSubRequest,
     ResourceClaimTemplate,
     ResourceSlice,
 )
@@ -266,11 +269,7 @@ class Context:
 
     @property
     def device_claim(self) -> tuple[FieldPath, DeviceClaim]:
-        """The requested devices of a claim or of a template of claims, with their path.
-
-        Raises:
-            TypeError: the object is neither.
-        """
+        """The requested devices of a claim or of a template of claims, with their path.  Raises TypeError for another object."""
         if isinstance(self.new, DeviceResourceClaim):
             return FieldPath("spec", "devices"), self.new.spec.devices
         if isinstance(self.new, ResourceClaimTemplate):
@@ -278,15 +277,22 @@ class Context:
         raise TypeError(f"a {self.new.kind} is no claim")
 
     @property
-    def device_selectors(self) -> Iterator[tuple[FieldPath, DeviceSelector]]:
-        """The selectors of a claim, of a template of claims or of a DeviceClass, each with its path."""
+    def device_requests(self) -> Iterator[tuple[FieldPath, DeviceSubRequest]]:
+        """The exact requests and alternatives of a claim or of a template of claims, each with its path; none of a list that is too long."""
+        path, devices = self.device_claim
+        requests = devices.requests or ()
+        for index, each in enumerate(requests if len(requests) <= MAX_IN_CLAIM else ()):
+            if len(each.first_available or ()) <= MAX_ALTERNATIVES:
+                yield from each.alternatives(path.join(("requests", index)))
+
+    @property
+    def device_selectors(self) -> Iterator[tuple[FieldPath, tuple[DeviceSelector, ...]]]:
+        """The lists of selectors of a claim, of a template of claims or of a DeviceClass, each with its path."""
         if isinstance(self.new, DeviceClass):
             owners = [(FieldPath("spec"), self.new.spec.selectors)]
         else:
-            path, devices = self.device_claim
-            requests = enumerate(devices.requests or ())
-            owners = [(at, each.selectors) for index, one in requests for at, each in one.alternatives(path.join(("requests", index)))]
-        return ((at.join(("selectors", index)), each) for at, listed in owners for index, each in enumerate(listed or ()))
+            owners = [(path, each.selectors) for path, each in self.device_requests]
+        return ((path / "selectors", listed) for path, listed in owners if listed)
 
 
 def no_check(_: Context) -> Iterable[FieldError]:

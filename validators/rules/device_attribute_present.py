@@ -19,25 +19,24 @@ def check(context: Context) -> Iterator[FieldError]:
     if isinstance(context.new, DeviceClass):
         yield from _failing(context, selectors, slices)
         return
-    path, devices = context.device_claim
-    for index, request in enumerate(devices.requests or ()):
-        for at, each in request.alternatives(path.join(("requests", index))):
-            known = context.lookup.get("DeviceClass", "", each.device_class_name)
-            of_class = _expressions(known.spec.selectors or ()) if isinstance(known, DeviceClass) else []
-            own = _expressions(each.selectors or ())
-            for number, expression in enumerate(own):
-                if error := selectors.evaluation_error([*of_class, *own[: number + 1]], slices):
-                    yield field.invalid(at.join(("selectors", number, "cel", "expression")), expression, _detail(error))
-                    break
+    for at, each in context.device_requests:
+        known = context.lookup.get("DeviceClass", "", each.device_class_name)
+        of_class = _expressions(known.spec.selectors or ()) if isinstance(known, DeviceClass) else []
+        own = _expressions(each.selectors or ())
+        for number, expression in enumerate(own):
+            if error := selectors.evaluation_error([*of_class, *own[: number + 1]], slices):
+                yield field.invalid(at.join(("selectors", number, "cel", "expression")), expression, _detail(error))
+                break
 
 
 def _failing(context: Context, selectors: DeviceSelectors, slices: Sequence[ResourceSlice]) -> Iterator[FieldError]:
     before: list[str] = []
-    for path, selector in context.device_selectors:
-        before += _expressions([selector])
-        if error := selectors.evaluation_error(before, slices):
-            yield field.invalid(path.join(("cel", "expression")), before[-1], _detail(error))
-            return
+    for path, listed in context.device_selectors:
+        for index, selector in enumerate(listed):
+            before += _expressions([selector])
+            if error := selectors.evaluation_error(before, slices):
+                yield field.invalid(path.join((index, "cel", "expression")), before[-1], _detail(error))
+                return
 
 
 def _expressions(selectors: Sequence[DeviceSelector]) -> list[str]:

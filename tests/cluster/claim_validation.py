@@ -1,0 +1,60 @@
+"""Cases of the validation of claims to devices (``tests/cases/claim-validation.json``): each is answered by a real API server.
+
+``python -m tests.cluster.claim_validation`` records the answers anew.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.cluster.api import Api, ApiError
+from tests.cluster.conftest import new_namespace
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.options import Options
+
+CASES = Path(__file__).parent.parent / "cases" / "claim-validation.json"
+INVALID = 422
+
+
+def read() -> list[dict[str, Any]]:
+    """Return the cases: a name, ``devices`` of a claim, and the errors of the API server: field, type and message each."""
+    cases: list[dict[str, Any]] = json.loads(CASES.read_text(encoding="utf-8"))
+    return cases
+
+
+def claim(devices: Any, kind: str = "ResourceClaim", namespace: str = "default") -> dict[str, Any]:
+    """Return a claim, or a template of claims, with *devices*."""
+    spec = {"devices": devices}
+    whole = spec if kind == "ResourceClaim" else {"spec": spec}
+    return {"apiVersion": "resource.k8s.io/v1", "kind": kind, "metadata": {"name": "c", "namespace": namespace}, "spec": whole}
+
+
+def errors(api: Api, namespace: str, devices: Any, kind: str = "ResourceClaim") -> list[list[str]]:
+    """Return the errors of the API server, in order of field."""
+    # Compact, as clients in Go send it: the size of parameters counts.
+    body = json.dumps(claim(devices, kind, namespace), separators=(",", ":"), ensure_ascii=False)
+    path = f"/apis/resource.k8s.io/v1/namespaces/{namespace}/{kind.lower()}s"
+    try:
+        api.send("POST", path, body.encode(), query={"dryRun": "All"})
+    except ApiError as error:
+        if error.code != INVALID:
+            raise
+        return sorted(list(each) for each in error.causes)
+    return []
+
+
+def main() -> int:
+    """Record the answers of a control plane."""
+    cases = read()
+    with ControlPlane(Options()) as plane, new_namespace(plane.api) as namespace:
+        for case in cases:
+            case["errors"] = errors(plane.api, namespace, case["devices"])
+    CASES.write_text("[\n" + ",\n".join(json.dumps(each, ensure_ascii=False) for each in cases) + "\n]\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

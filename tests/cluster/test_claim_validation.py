@@ -1,0 +1,21 @@
+"""The recorded errors of claims to devices are those of this API server, for claims and for templates of claims."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.cluster import claim_validation
+
+CASES = claim_validation.read()
+AT_ONCE = 8
+
+
+@pytest.mark.parametrize(("kind", "before"), [("ResourceClaim", "spec."), ("ResourceClaimTemplate", "spec.spec.")])
+def test_recorded_errors_are_those_of_the_api_server(api, namespace, kind, before):
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        answers = [*threads.map(lambda case: claim_validation.errors(api, namespace, case["devices"], kind), CASES)]
+    expected = [[[field.replace("spec.", before, 1), *others] for field, *others in case["errors"]] for case in CASES]
+    names = [case["name"] for case in CASES]
+    assert dict(zip(names, expected, strict=True)) == dict(zip(names, answers, strict=True))

@@ -1,0 +1,40 @@
+"""Profile ``upstream`` reports of claims to devices exactly what the API server refuses: errors recorded from a real one."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from muster.commands.device_selectors import CompiledSelectors
+from tests.cluster.claim_validation import claim, read
+from validators import pipeline
+from validators.rules.base import Operation, Profile, Settings
+
+CASES = read()
+SETTINGS = Settings(profile=Profile.UPSTREAM, linting=True, selectors=CompiledSelectors())
+
+
+def reported(devices: Any, kind: str) -> list[tuple[str, str, str]]:
+    found = pipeline.validate(kind, json.dumps(claim(devices, kind)).encode(), None, Operation.CREATE, settings=SETTINGS)
+    return sorted((str(each.error.path), str(each.error.type), words(each.error.detail)) for each in found)
+
+
+def words(text: str) -> str:
+    """Return *text* in one line, without the copies of the expression below each of its errors."""
+    lines = [line for line in text.splitlines() if not line.startswith(" | ")]
+    return " ".join("; ".join(lines).split())
+
+
+@pytest.mark.parametrize("case", CASES, ids=[each["name"].replace(" ", "-") for each in CASES])
+def test_errors_are_those_of_the_api_server(case: dict[str, Any]) -> None:
+    expected = sorted((field, type_, words(message)) for field, type_, message in case["errors"])
+    found = reported(case["devices"], "ResourceClaim")
+    assert [each[:2] for each in found] == [each[:2] for each in expected]
+    for (_, type_, detail), (_, _, message) in zip(found, expected, strict=True):
+        # The parser of expressions has other words, and a whole request is not shown as a value.
+        if type_ != "FieldValueDuplicate" and "Syntax error" not in detail:
+            assert message.endswith(detail)
+    of_template = [(field.replace("spec.", "spec.spec.", 1), *others) for field, *others in found]
+    assert of_template == reported(case["devices"], "ResourceClaimTemplate")

@@ -1,0 +1,75 @@
+"""A constraint of a claim names one attribute of devices, with the domain of the attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from validators import content, field
+from validators.field import FieldError, FieldPath
+from validators.model.devices import MAX_IN_CLAIM
+from validators.rules import checks
+from validators.rules.base import CLAIMS, Context, Example, Rule
+
+_LONGEST_DOMAIN, _LONGEST_NAME = 63, 32
+_ONE_OF = 'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set'
+"""Text of the API server, also if no field is set."""
+
+
+def check(context: Context) -> Iterator[FieldError]:
+    """Yield errors at constraints without an attribute, and at names of attributes."""
+    path, devices = context.device_claim
+    constraints = devices.constraints or ()
+    for index, each in enumerate(constraints if len(constraints) <= MAX_IN_CLAIM else ()):
+        at = path.join(("constraints", index))
+        for name, attribute in (("matchAttribute", each.match_attribute), ("distinctAttribute", each.distinct_attribute)):
+            if attribute is not None:
+                yield from _qualified_name(at / name, attribute)
+        if each.match_attribute is None and each.distinct_attribute is None:
+            yield field.required(at, _ONE_OF)
+
+
+def _qualified_name(path: FieldPath, attribute: str) -> Iterator[FieldError]:
+    """Yield the errors of ``domain/name``.  Like the API server, accept a text with several slashes, which no attribute can have."""
+    domain, *names = attribute.split("/")
+    if not names:
+        yield from _identifier(path, attribute)
+        yield field.invalid(path, attribute, "a fully qualified name must be a domain and a name separated by a slash")
+    elif len(names) == 1:
+        if len(domain.encode()) > _LONGEST_DOMAIN:
+            yield field.too_long(path, _LONGEST_DOMAIN)
+        found = [f"prefix: {each}" for each in content.subdomain(domain, unit="characters")] if domain else ["prefix must not be empty"]
+        for each in found:
+            yield field.invalid(path, domain, each)
+        yield from _identifier(path, names[0]) if names[0] else [field.invalid(path, "", "name must not be empty")]
+
+
+def _identifier(path: FieldPath, name: str) -> Iterator[FieldError]:
+    if len(name.encode()) > _LONGEST_NAME:
+        yield field.too_long(path, _LONGEST_NAME)
+    yield from checks.messages(path, name, content.c_identifier)
+
+
+_CLAIM = """\
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpus-of-one-domain}
+spec:
+  devices:
+    requests:
+    - {name: gpu, exactly: {deviceClassName: gpu.example.com, count: 2}}
+    constraints:
+    - matchAttribute: gpu.example.com/domain
+"""
+
+RULE = Rule(
+    id="constraint-attributes",
+    kinds=CLAIMS,
+    why="A selector may name an attribute without the domain of its driver, but a constraint may not: the API server refuses the claim.",
+    source="Kubernetes 1.37.1, validation of ResourceClaim",
+    check=check,
+    good=(Example(_CLAIM),),
+    bad=(
+        Example(_CLAIM.replace("gpu.example.com/domain", "domain"), at=("spec.devices.constraints[0].matchAttribute",)),
+        Example(_CLAIM.replace("matchAttribute: gpu.example.com/domain", "requests: [gpu]"), at=("spec.devices.constraints[0]",)),
+    ),
+)
