@@ -48,7 +48,7 @@ class Draft(Record, gc=False):
     started: str
     terminating: bool
     uid: str = ""
-    """Its uid, if it requests extended resources that devices can provide."""
+    """Its uid, if it has claims to devices or requests extended resources that devices can provide."""
     claims: tuple[PodClaim, ...] = ()
     """Its persistent volume claims."""
     bound_claims: tuple[BoundClaim, ...] = ()

@@ -33,8 +33,8 @@ class _Claim:
     template: Name = ("", "")
     draft: Draft | None = None
     """The pod, for its extended resources."""
-    users: frozenset[tuple[str, str]] = frozenset()
-    """The pod and its PodGroup, as a claim is reserved for them."""
+    reserved: bool = False
+    """Whether it is reserved for the pod or its PodGroup."""
 
 
 def group_entries(groups: Iterable[PodGroup]) -> dict[Name, dict[PodEntry, str | None]]:
@@ -115,7 +115,7 @@ class PodDevices:
         field = f"spec.resourceClaims[{claim.index}]"
         if claim.known is not None and claim.known.allocation is not None:
             known = claim.known
-            untimed = not known.timed and not claim.users.intersection(known.consumers)
+            untimed = not known.timed and not claim.reserved
             return DeviceNeed(field, allocated=known.allocation, unavailable=known.failed, untimed=untimed)
         written = self._objects.templates[claim.template] if claim.known is None else claim.known.spec
         spec, refusal = spec_of(written)
@@ -150,13 +150,21 @@ class PodDevices:
             raise _HeldError(f'could not find ResourceClaim "{key}"')
         if known.deleting:
             raise _HeldError(f'resourceclaim "{name}" is being deleted')
-        users = frozenset({("pods", draft.name[1]), ("podgroups", draft.group)})
-        return _Claim(index, DeviceClaim(key, label, of_group), name, known, users=users)
+        return _Claim(index, DeviceClaim(key, label, of_group), name, known, reserved=_is_reserved(known, draft))
 
     def _check_owner(self, draft: Draft, claim: _Claim) -> None:
-        owner = claim.known.owner if claim.known is not None else ("", "")
-        namespace, pod = draft.name
-        if owner == ("Pod", pod) or (draft.group and owner == ("PodGroup", draft.group)):
+        """Raise _HeldError if a claim from a template was created for another pod, or an earlier one of the same name."""
+        known, (namespace, pod) = claim.known, draft.name
+        if known is None or (draft.group and known.owner == ("PodGroup", draft.group)):
+            return
+        if known.owner[0] == "Pod" and (known.owner_uid == draft.uid if known.owner_uid and draft.uid else known.owner[1] == pod):
             return
         why = f"neither Pod nor PodGroup {draft.group} is the owner" if draft.group else "Pod is not owner"
         raise _HeldError(f"ResourceClaim {namespace}/{claim.name} was not created for Pod {namespace}/{pod} ({why})")
+
+
+def _is_reserved(known: KnownClaim, draft: Draft) -> bool:
+    """Return whether a claim is reserved for a pod, by uid, or for its PodGroup, by name as in kube-scheduler; files can lack uids."""
+    users = known.users - {""}
+    of_pod = draft.uid in users if draft.uid and users else ("pods", draft.name[1]) in known.consumers
+    return of_pod or ("podgroups", draft.group) in known.consumers

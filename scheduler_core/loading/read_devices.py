@@ -83,15 +83,20 @@ def known_claim(claim: ResourceClaim, spec: ClaimSpec | str) -> KnownClaim:
         spec=spec,
         allocation=None if status.allocation is None else _allocation(status.allocation, waits=not ready),
         deleting=metadata.deletion_timestamp is not None,
-        owner=("", "") if controller is None else (controller.kind, controller.name),
+        owner=("", "") if controller is None else (_kind(controller.kind, controller.api_version.rpartition("/")[0]), controller.name),
         owner_uid="" if controller is None else controller.uid,
         failed=failed,
         timed=status.allocation is None or status.allocation.allocation_timestamp is not None,
         extended=metadata.annotations.extended_resource_claim == "true",
         uid=metadata.uid,
         users=frozenset(each.uid for each in status.reserved_for or ()),
-        consumers=tuple((each.resource, each.name) for each in status.reserved_for or ()),
+        consumers=tuple((_kind(each.resource, each.api_group), each.name) for each in status.reserved_for or ()),
     )
+
+
+def _kind(name: str, group: str) -> str:
+    """Return the *name* of a kind or resource; with its API *group* if it is a PodGroup of another one."""
+    return f"{name}.{group}" if name in ("PodGroup", "podgroups") and group not in ("", "scheduling.k8s.io") else name
 
 
 def read_device_class(gathered: GatheredObjects) -> tuple[Name, DeviceClass]:

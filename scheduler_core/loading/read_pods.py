@@ -118,7 +118,7 @@ class Reader:
             created=self.texts.shared(meta.creation_timestamp or ""),
             started=self.texts.shared(status.start_time or ""),
             terminating=meta.deletion_timestamp is not None,
-            uid=meta.uid if containers else "",
+            uid=meta.uid if containers or spec.resource_claims else "",
             claims=claims,
             disks=disks,
             entries=entries_of(pod) if spec.resource_claims else (),

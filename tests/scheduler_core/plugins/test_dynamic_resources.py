@@ -357,14 +357,52 @@ def test_a_pod_without_its_claim_waits(objects, reason):
     assert {"p": "n1"} == placed(greedy([*BASE, *objects], ignore=frozenset({"spec.resourceClaims"})))
 
 
-@pytest.mark.parametrize(("owner", "fits"), [("p", True), ("q", False)])
-def test_a_generated_claim_belongs_to_its_pod(owner, fits):
-    reference = {"apiVersion": "v1", "kind": "Pod", "name": owner, "uid": owner, "controller": True}
+@pytest.mark.parametrize(
+    ("owner", "uid", "fits"),
+    [("p", "p", True), ("q", "q", False), ("p", "uid of an earlier pod", False), ("p", "", True)],
+)
+def test_a_generated_claim_belongs_to_its_pod(owner, uid, fits):
+    """As in kube-scheduler, the uid counts; a file can lack it."""
+    reference = {"apiVersion": "v1", "kind": "Pod", "name": owner, "uid": uid, "controller": True}
     pending = wanting()
     pending["status"] = {"resourceClaimStatuses": [{"name": "g", "resourceClaimName": "p-g-1"}]}
     decision = greedy([*BASE, device_slice("n1", "a"), resource_claim("p-g-1", ownerReferences=[reference]), pending])
     assert (Status.SUCCESS if fits else Status.WAIT) is decision.status
     assert ("ResourceClaim default/p-g-1 was not created for Pod default/p (Pod is not owner)" in str(decision.pending)) != fits
+
+
+@pytest.mark.parametrize(
+    ("kind", "group", "fits"),
+    [
+        ("PodGroup", "scheduling.k8s.io/v1beta1", True),
+        ("PodGroup", "scheduling.k8s.io/v1alpha3", True),
+        ("PodGroup", "scheduling.x-k8s.io/v1alpha1", False),
+        ("Pod", "v1", False),
+    ],
+)
+def test_a_claim_generated_for_a_group_belongs_to_the_pods_that_name_the_group(kind, group, fits):
+    """As in kube-scheduler, the name counts, because pods do not know the uid of their group."""
+    reference = {"apiVersion": group, "kind": kind, "name": "g", "uid": "any", "controller": True}
+    of_group = leaf("g", 1, resourceClaims=[{"name": "x", "resourceClaimTemplateName": "one"}])
+    of_group["status"] = {"resourceClaimStatuses": [{"name": "x", "resourceClaimName": "g-x-1"}]}
+    objects = [
+        *BASE,
+        device_slice("n1", "a"),
+        of_group,
+        resource_claim("g-x-1", ownerReferences=[reference]),
+        wanting("p", "x:one", group="g"),
+    ]
+    decision = greedy(objects)
+    assert (Status.SUCCESS if fits else Status.WAIT) is decision.status
+    assert ("(neither Pod nor PodGroup g is the owner)" in str(decision.pending)) != fits
+
+
+@pytest.mark.parametrize(("uid", "status"), [("uid of an earlier pod", Status.ERROR), ("p", Status.SUCCESS), ("", Status.SUCCESS)])
+def test_a_reservation_for_an_earlier_pod_of_the_same_name_is_not_one_for_the_pod(uid, status):
+    claim = resource_claim("c", devices=["gpu=n1/a"], users=["p"])
+    claim["status"]["reservedFor"][0]["uid"] = uid
+    del claim["status"]["allocation"]["allocationTimestamp"]
+    assert status is greedy([*BASE, claim, wanting("p", "x=c")]).status
 
 
 def test_an_entry_for_which_no_claim_is_needed_counts_nothing():

@@ -150,7 +150,13 @@ class DeviceWorld(World):
                     continue
                 if (created := self.of_group(each, entry["name"])) is None:
                     created = f"{name[2]}-{entry['name']}-{each['metadata']['uid'].rpartition('-')[2]}"
-                    owner = {"kind": name[0], "name": name[2], "uid": each["metadata"]["uid"], "controller": True, "apiVersion": "v1"}
+                    owner = {
+                        "kind": name[0],
+                        "name": name[2],
+                        "uid": each["metadata"]["uid"],
+                        "controller": True,
+                        "apiVersion": each["apiVersion"],
+                    }
                     metadata = {"name": created, "namespace": name[1], "ownerReferences": [owner]}
                     spec = self.server.objects[TEMPLATE, name[1], template]["spec"]["spec"]
                     self.server.put({"apiVersion": "resource.k8s.io/v1", "kind": CLAIM, "metadata": metadata, "spec": spec})
