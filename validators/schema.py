@@ -1,6 +1,7 @@
 """Validation of JSON against the schemas of the kinds: field errors with the ids of the ``schema-*`` rules.
 
-The JSON Schemas are in ``schemas/`` under the names of ``versions.served.schema_of``.  They describe only the shape.
+The JSON Schemas are in ``schemas/`` under the names of ``versions.served.schema_of``.  They describe only the shape.  A name with a
+colon is that of a kind in a file of several kinds.
 """
 
 from __future__ import annotations
@@ -18,12 +19,20 @@ import jsonschema_rs
 
 from validators import field, synonyms
 from validators.field import FieldError, FieldPath, Fix, Key, Repair
-from validators.model import decode
+from validators.model import decode, quantity
 from validators.model.decode import Json
 
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})", re.ASCII)
+_QUANTITY = "must be a quantity, such as 2, 500m or 1Gi"
 _FREE_MAPS = frozenset({"labels", "annotations"})
-_TYPE_NAMES = {"integer": "an integer", "string": "a string", "boolean": "true or false", "object": "a mapping", "array": "a list"}
+_TYPE_NAMES = {
+    "integer": "an integer",
+    "number": "a number",
+    "string": "a string",
+    "boolean": "true or false",
+    "object": "a mapping",
+    "array": "a list",
+}
 
 
 def check(name: str, content: Json) -> list[FieldError]:
@@ -72,9 +81,26 @@ def _remove(value: Json, parts: tuple[Any, ...]) -> None:
 
 
 @functools.cache
+def stored(name: str) -> Json:
+    """Return the file of a schema."""
+    return json.loads(pkgutil.get_data("validators", f"schemas/{name}.json") or b"")
+
+
+@functools.cache
 def _validator(name: str) -> tuple[Json, Any]:
-    schema = json.loads(pkgutil.get_data("validators", f"schemas/{name}.json") or b"")
-    return schema, jsonschema_rs.validator_for(schema)
+    file, _, kind = name.partition(":")
+    schema = stored(file)
+    if kind:
+        schema = {**schema["kinds"][kind], "$defs": schema["$defs"]}
+    return schema, jsonschema_rs.validator_for(schema, formats={"quantity": _is_quantity}, validate_formats=True)
+
+
+def _is_quantity(value: str) -> bool:
+    try:
+        quantity.exact(value)
+    except ValueError:
+        return False
+    return True
 
 
 def _errors(schema: Json, failure: Any) -> Iterator[FieldError]:
@@ -93,6 +119,8 @@ def _errors(schema: Json, failure: Any) -> Iterator[FieldError]:
         side, beyond = ("at most", "more") if name == "maximum" else ("at least", "less")
         detail = f"must be {side} {failure.kind.limit}: {beyond} does not fit into this field's type"
         yield _with_rule("schema-limit", field.invalid(path, failure.instance, detail))
+    elif name == "format":
+        yield _with_rule("schema-format", field.invalid(path, failure.instance, _QUANTITY))
     elif name == "type":
         types = " or ".join(_TYPE_NAMES.get(each, each) for each in failure.kind.types)
         error = field.type_invalid(path, failure.instance, f"must be {types}")

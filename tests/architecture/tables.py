@@ -26,7 +26,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"lookup", "synonyms"}),
         frozenset({"hierarchy"}),
         frozenset({"rules", "defaults", "schema"}),
-        frozenset({"applicable_rules", "document_head", "pod_templates"}),
+        frozenset({"applicable_rules", "built_in", "document_head", "pod_templates"}),
         frozenset({"pipeline"}),
         frozenset({"lint"}),
         frozenset({"reports"}),

@@ -116,9 +116,14 @@ def test_nothing_that_was_not_judged_fits(mine, want):
     assert want == fit(mine, NODES)[0]
 
 
+def template(cpu):
+    container = {"name": "m", "image": "i", "resources": {"requests": {"cpu": cpu}}}
+    return {"spec": {"restartPolicy": "Never", "containers": [container]}}
+
+
 def test_a_search_that_spends_its_budget_is_undecided():
     cluster = [node("n1", rack="a"), node("n2", rack="a"), node("n3", rack="b"), *(pod(f"low-{on}", on=on, **LOW) for on in ("n1", "n2"))]
-    mine = ranked("Job", 3, template={"spec": {"containers": [{"name": "m", "resources": {"requests": {"cpu": "4"}}}]}})
+    mine = ranked("Job", 3, template=template("4"))
 
     assert "does-not-fit" == judged([mine], cluster)[1]["verdict"]
     status, answer = judged([mine], cluster, "--budget", "1")
@@ -313,6 +318,11 @@ def composite(name):
     return manifest("CompositePodGroup", "scheduling.k8s.io/v1alpha3", name, schedulingPolicy={"gang": {"minGroupCount": 1}})
 
 
+def on_node(name):
+    spec = {**TEMPLATE["spec"], "nodeName": name}
+    return manifest("ReplicaSet", replicas=40, selector={"matchLabels": {"app": "x"}}, template={**TEMPLATE, "spec": spec})
+
+
 UNJUDGED = {
     "a group without pods": ([gang("g", 9)], ["PodGroup default/g: it has no pods, or they have ended: it is not judged"]),
     "a composite without groups": ([composite("c")], ["CompositePodGroup default/c: it has no pods, or they have ended: it is not judged"]),
@@ -321,7 +331,7 @@ UNJUDGED = {
         ["PodGroup default/v: it has no pods, or they have ended: it is not judged"],
     ),
     "new pods with a node name": (
-        [manifest("ReplicaSet", replicas=40, template={"spec": {**TEMPLATE["spec"], "nodeName": "n1"}})],
+        [on_node("n1")],
         ["ReplicaSet default/web: its pod template sets nodeName, so its pods are not scheduled: they are not judged"],
     ),
     "a pod that is defined several times": (

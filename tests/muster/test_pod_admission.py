@@ -13,7 +13,7 @@ from muster import cli
 from muster.commands.simulate.admission.admit import Rules, quota_shortages
 from scheduler_core.loading.gather import gather
 from tests.muster.simulated import node, pod
-from tests.muster.test_simulate_controllers import TEMPLATE, deployment, job, owned
+from tests.muster.test_simulate_controllers import RUN_ONCE, deployment, job, owned
 
 CASES = json.loads((Path(__file__).parent.parent / "cases" / "pod-admission.json").read_text(encoding="utf-8"))
 NODES = [node("n1", cpu="8"), node("n2", cpu="8")]
@@ -108,7 +108,10 @@ def test_quotas_of_other_namespaces_do_not_count():
 
 
 def test_extended_resources_and_limits_have_their_names():
-    spec = {"containers": [{"name": "m", "resources": {"limits": {"nvidia.com/gpu": "4", "memory": "8Gi"}}}]}
+    spec = {
+        "restartPolicy": "Never",
+        "containers": [{"name": "m", "image": "i", "resources": {"limits": {"nvidia.com/gpu": "4", "memory": "8Gi"}}}],
+    }
     mine = {**job(4), "spec": {**job(4)["spec"], "template": {"spec": spec}}}
     hard = {"requests.nvidia.com/gpu": "12", "limits.memory": "16Gi"}
     _, answer = fit([mine], [*NODES, quota(dict.fromkeys(hard, "0"), **hard)])
@@ -118,7 +121,7 @@ def test_extended_resources_and_limits_have_their_names():
 
 def test_defaults_of_a_limit_range_are_requests():
     bare = job(4)
-    bare["spec"]["template"] = {"spec": {"containers": [{"name": "main"}]}}
+    bare["spec"]["template"] = {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "i"}]}}
     assert 0 == fit([bare], NODES)[0]
     status, answer = fit([bare], [*NODES, limit_range(defaultRequest={"cpu": "6"})])
     assert (1, [], True) == (status, answer["refused"], "6 cpu" in json.dumps(answer["decisions"]))
@@ -126,7 +129,7 @@ def test_defaults_of_a_limit_range_are_requests():
 
 def test_pods_at_path_get_defaults_too():
     bare = {**pod("p"), "metadata": {"name": "p", "namespace": "default"}}
-    bare["spec"]["containers"] = [{"name": "main"}]
+    bare["spec"]["containers"] = [{"name": "main", "image": "i"}]
     assert 1 == fit([bare], [*NODES, limit_range(defaultRequest={"cpu": "9"})])[0]
     existing = {**bare, "metadata": {**bare["metadata"], "creationTimestamp": "2026-01-01T00:00:00Z"}}
     assert 0 == fit([existing], [*NODES, limit_range(defaultRequest={"cpu": "9"})])[0]
@@ -149,7 +152,7 @@ def test_a_request_above_the_default_limit_is_invalid():
 
 def test_the_overhead_of_a_runtime_counts():
     runtime = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "kata"}, "handler": "kata"}
-    mine = {**job(2), "spec": {**job(2)["spec"], "template": {"spec": {**TEMPLATE["spec"], "runtimeClassName": "kata"}}}}
+    mine = {**job(2), "spec": {**job(2)["spec"], "template": {"spec": {**RUN_ONCE["spec"], "runtimeClassName": "kata"}}}}
     heavy = {**runtime, "overhead": {"podFixed": {"cpu": "7"}}}
     assert [0, 0, 1] == [fit([mine], [*NODES, *more])[0] for more in ([], [runtime], [heavy])]
     _, answer = fit([mine], [*NODES, {**runtime, "metadata": {"name": "other"}}])
@@ -198,5 +201,5 @@ def test_a_snapshot_has_the_objects_that_admission_reads(folder):
     ids=["spec", "status", "amounts", "limits", "runtime", "no metadata"],
 )
 def test_odd_objects_do_not_fail(odd):
-    mine = {**job(1), "spec": {**job(1)["spec"], "template": {"spec": {**TEMPLATE["spec"], "runtimeClassName": "kata"}}}}
+    mine = {**job(1), "spec": {**job(1)["spec"], "template": {"spec": {**RUN_ONCE["spec"], "runtimeClassName": "kata"}}}}
     assert fit([mine], [*NODES, odd])[0] in {0, 1}

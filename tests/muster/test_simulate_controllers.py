@@ -11,7 +11,12 @@ from muster import cli
 from tests.muster.simulated import gang, node, pod
 
 NODES = [node("n1", rack="a"), node("n2", rack="b")]
-TEMPLATE = {"metadata": {"labels": {"app": "x"}}, "spec": {"containers": [{"name": "main", "resources": {"requests": {"cpu": "2"}}}]}}
+TEMPLATE = {
+    "metadata": {"labels": {"app": "x"}},
+    "spec": {"containers": [{"name": "main", "image": "i", "resources": {"requests": {"cpu": "2"}}}]},
+}
+RUN_ONCE = {**TEMPLATE, "spec": {**TEMPLATE["spec"], "restartPolicy": "Never"}}
+"""Template of Jobs."""
 
 
 def manifest(kind="Deployment", version="apps/v1", name="web", metadata=None, **spec):
@@ -23,7 +28,7 @@ def deployment(replicas=2, **more):
 
 
 def job(pods=2, name="train", **more):
-    return manifest("Job", "batch/v1", name, parallelism=pods, completions=pods, template=TEMPLATE, **more)
+    return manifest("Job", "batch/v1", name, parallelism=pods, completions=pods, template=RUN_ONCE, **more)
 
 
 def owned(name, kind, owner, on="n1", labels=None, group="", cpu="2"):

@@ -132,6 +132,8 @@ def _read(file: str, inputs: ClusterInput, progress: Progress, *, strict: bool) 
     except OSError as error:
         inputs.problems.append(Problem(name, f"cannot be read: {(error.strerror or str(error)).lower()}"))
         return
+    if strict and len(content) <= LARGEST_FILE:
+        inputs.texts[name] = content
     if content.lstrip(_BLANK).startswith(_BEGINS_AS_JSON) and _take_json(name, content, inputs, strict=strict):
         return
     _take_manifest(name, content, inputs)

@@ -10,6 +10,7 @@ from muster.commands.simulate.admission.path import Rest, admit_path, queue_note
 from muster.commands.simulate.controllers import Cluster, Expansion
 from muster.commands.simulate.gangs import Gang
 from muster.commands.simulate.own_objects import Own
+from muster.commands.simulate.places import Places
 from muster.commands.simulate.pod_owners import PodOwners
 from muster.commands.simulate.stored_objects import OpenFile
 from muster.commands.simulate.what_if import whole_name
@@ -38,6 +39,13 @@ class ClusterInput:
     """Losses of converted controllers' objects, and objects that are assumed to create no pods."""
     stored: list[OpenFile] = dataclasses.field(default_factory=list)
     """Files in which texts of objects are."""
+    texts: dict[str, bytes] = dataclasses.field(default_factory=dict)
+    """Content of the files, if positions in them may be needed."""
+
+    @property
+    def places(self) -> Places:
+        """Return the positions of objects in the files."""
+        return Places(self.texts)
 
 
 def complete(
@@ -55,7 +63,7 @@ def complete(
     objects of the cluster are known, and new pods that the API server refuses are reported.
     """
     cluster = Cluster.from_sources(known or ())
-    expansion = controllers.expand(inputs.objects, cluster, gang)
+    expansion = controllers.expand(inputs.objects, cluster, gang, inputs.places if strict else None)
     # Sorted once: a cluster has a great many objects.
     inputs.objects = [each for listed in expansion.kinds.values() for each in listed.given()]
     _replace(inputs, expansion.objects)
@@ -120,7 +128,7 @@ class _Replaced:
 
 def _admit(inputs: ClusterInput, expansion: Expansion, rest: Rest, *, strict: bool) -> None:
     """Change the new pods at PATH as admission does, and report those that would be refused."""
-    admitted = admit_path(expansion, rest, strict=strict)
+    admitted = admit_path(expansion, rest, inputs.places if strict else None)
     _replace(inputs, admitted.changed)
     inputs.refused += admitted.refused
 

@@ -7,11 +7,13 @@ skipped, with the reason; the answer is then not about all of PATH.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import functools
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from muster.commands.simulate import gangs
+from muster.commands.simulate import gangs, not_judged
 from muster.commands.simulate.gangs import Gang
+from muster.commands.simulate.places import Places
 from muster.commands.simulate.pod_owners import Controller, PodOwners
 from scheduler_core.loading.gather import gather, label, written_name
 from scheduler_core.loading.gathered import GatheredObjects, Given, ObjectList, Objects, Unusable
@@ -84,10 +86,11 @@ class Expansion:
                 self.origins[with_free_name(each, origin)] = origin
 
 
-def expand(objects: Iterable[Given], cluster: Cluster, gang: Gang | None = None) -> Expansion:
+def expand(objects: Iterable[Given], cluster: Cluster, gang: Gang | None = None, places: Places | None = None) -> Expansion:
     """Return the objects that controllers create for those of *objects*; *cluster* has further objects to look up.
 
-    With *gang*, the pods of an object that has no gang are one; Basic PodGroups among *objects* become gangs too.
+    With *gang*, the pods of an object that has no gang are one; Basic PodGroups among *objects* become gangs too.  With *places*, of
+    *objects*, those with unknown fields are skipped too.
     """
     others = ObjectList()
     kinds, problems = gather(objects, others)
@@ -95,7 +98,7 @@ def expand(objects: Iterable[Given], cluster: Cluster, gang: Gang | None = None)
     result = Expansion(kinds=kinds, skipped=problems)
     manifests = [content for each in (*others, *controllers) if (content := _read(each, result)) is not None]
     if manifests:
-        _expand(manifests, kinds, _known(manifests, kinds, cluster), result, gang)
+        _expand(manifests, kinds, _known(manifests, kinds, cluster), result, gang, places)
     if gang is not None:
         _request_gangs(kinds, result, gang)
     return result
@@ -150,7 +153,9 @@ def _parsed(listed: Iterable[GatheredObjects]) -> Iterator[Content]:
             continue
 
 
-def _expand(manifests: Sequence[Content], kinds: Gathered, known: Known, result: Expansion, gang: Gang | None) -> None:
+def _expand(
+    manifests: Sequence[Content], kinds: Gathered, known: Known, result: Expansion, gang: Gang | None, places: Places | None
+) -> None:
     manifests = [*_once(manifests, result)]
     read = {_controller(each) for each in manifests if adapted.adapter(each["apiVersion"], each["kind"]) is not None}
     owners = PodOwners(read, kinds)
@@ -168,8 +173,10 @@ def _expand(manifests: Sequence[Content], kinds: Gathered, known: Known, result:
                 result.notes.append(Problem(controller.label, reason))
         elif _is_finished(content):
             result.notes.append(Problem(controller.label, HAS_ENDED))
+        elif reason := not_judged.managed_elsewhere(content) or (not_judged.unknown_fields(content) if places is not None else ""):
+            result.skipped.append(Problem(controller.label, f"{reason}{_NOT_SIMULATED}"))
         elif controller not in present:
-            _add(controller, compiled, result, gang)
+            _add(controller, compiled, result, gang, functools.partial(places.place, content) if places is not None else None)
             result.controllers.append(controller)
             result.manifests.append(content)
 
@@ -218,9 +225,13 @@ def _is_finished(content: Content) -> bool:
     return any(True for _ in ended) or status.get("jobDeploymentStatus") in {"Complete", "Failed"}
 
 
-def _add(controller: Controller, compiled: Compiled, result: Expansion, gang: Gang | None) -> None:
+def _add(
+    controller: Controller, compiled: Compiled, result: Expansion, gang: Gang | None, place: Callable[[FieldPath], str] | None
+) -> None:
     if compiled.errors:
         texts = [f"{each.path}: {each}" if each.path.parts else str(each) for each in compiled.errors]
+        if place is not None and (at := place(compiled.errors[0].path)):
+            texts[-1] += f" ({at})"
         result.skipped.append(Problem(controller.label, f"{'; '.join(texts)}{_NOT_SIMULATED}"))
         return
     if not compiled.owner.name:

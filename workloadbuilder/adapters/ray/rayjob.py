@@ -16,18 +16,8 @@ from workloadbuilder.adapters.shared.pod_sets import PodSet
 
 _BY_JOB = "K8sJobMode"
 _WITHOUT_POD = frozenset({"HTTPMode", "InteractiveMode", "SidecarMode"})
-_DEFAULT_SUBMITTER = {
-    "spec": {
-        "restartPolicy": "Never",
-        "containers": [
-            {
-                "name": "ray-job-submitter",
-                "resources": {"requests": {"cpu": "500m", "memory": "200Mi"}, "limits": {"cpu": "1", "memory": "1Gi"}},
-            }
-        ],
-    }
-}
-"""Pod of the submitter if the RayJob has no template for it."""
+_RESOURCES = {"requests": {"cpu": "500m", "memory": "200Mi"}, "limits": {"cpu": "1", "memory": "1Gi"}}
+"""Resources of the submitter if the RayJob has no template for it."""
 
 
 def adapt(manifest: Json, known: Known) -> Reading:  # noqa: ARG001 - signature of adapters
@@ -54,5 +44,13 @@ def adapt(manifest: Json, known: Known) -> Reading:  # noqa: ARG001 - signature 
 
 def _submitter(spec: Fields, name: str) -> PodSet:
     given = spec.mapping("submitterPodTemplate")
-    template = given if given.given else Fields(_DEFAULT_SUBMITTER, given.path, given.errors)
+    template = given if given.given else Fields(_default_submitter(spec), given.path, given.errors)
     return PodSet(pod_template.read_pod_template(template), name, 1, {"job-name": name}, owner=raycluster.job_owner(name))
+
+
+def _default_submitter(spec: Fields) -> Json:
+    """Return the pod template of the submitter if the RayJob has none: its image is that of the head."""
+    head = spec.mapping("rayClusterSpec").mapping("headGroupSpec").mapping("template").mapping("spec")
+    image = next((each.text("image") for each in head.each_item("containers")), "")
+    container = {"name": "ray-job-submitter", "image": image, "resources": _RESOURCES}
+    return {"spec": {"restartPolicy": "Never", "containers": [container]}}

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from muster.commands.simulate.admission import limit_ranges, misspelt_fields, pod_defaults, pod_validation, quotas
+from muster.commands.simulate.admission import limit_ranges, pod_defaults, quotas, validation
 from muster.commands.simulate.admission.limit_ranges import section
 from scheduler_core.loading.gathered import GatheredObjects, Objects, Unusable
 from validators.model.cluster import SYSTEM_CLASSES
@@ -77,11 +77,7 @@ class Rules:
         pod_defaults.set_class(pod, self.default_class)
         refusals += pod_defaults.set_runtime(pod, self.runtimes)
         if not refusals and self.strict:
-            refusals = (
-                [*misspelt_fields.errors_of_pod(pod)]
-                or [*pod_validation.errors(pod)]
-                or [*pod_defaults.unfounded_overhead(pod, self.runtimes)]
-            )
+            refusals = [*map(validation.described, validation.errors_of_pod(pod))] or [*pod_defaults.unfounded_overhead(pod, self.runtimes)]
         return refusals or [*limit_ranges.violations(pod, ranges)]
 
     def missing(self, content: Content) -> Iterator[str]:

@@ -7,22 +7,22 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from muster.commands.simulate.admission import misspelt_fields
+from muster.commands.simulate.admission import validation
 from muster.commands.simulate.admission.admit import Rules, namespace_of, parsed, quota_shortages
 from muster.commands.simulate.admission.limit_ranges import section
 from muster.commands.simulate.controllers import Expansion
+from muster.commands.simulate.places import Places
 from muster.commands.simulate.what_if import whole_name
 from scheduler_core.loading.gather import label
 from scheduler_core.loading.gathered import GatheredObjects, Objects
 from scheduler_core.model.decision import Name
 from scheduler_core.model.problem import Problem
+from validators.field import FieldPath
 from workloadbuilder.adapters.shared.known_objects import group_of
 
 Content = dict[str, Any]
 _KUEUE, _QUEUE = "kueue.x-k8s.io", "ClusterQueue"
 _GROUPS = ("PodGroup", "CompositePodGroup")
-_BUILT_IN = frozenset({"", "apps", "batch"})
-"""API groups of the controllers in Kubernetes; all are served as v1 only."""
 _NAMED = 4
 """Maximum number of objects that a reason names."""
 _EXISTS = (b'"uid"', b'"creationTimestamp"', b'"nodeName"')
@@ -45,8 +45,12 @@ class Admitted:
     refused: list[Problem] = dataclasses.field(default_factory=list)
 
 
-def admit_path(expansion: Expansion, rest: Rest, *, strict: bool = False) -> Admitted:
-    """Admit the new pods of *expansion*, which are changed in place, and those at PATH; *strict* as for ``Rules``."""
+def admit_path(expansion: Expansion, rest: Rest, places: Places | None = None) -> Admitted:
+    """Admit the new pods of *expansion*, which are changed in place, and those at PATH.
+
+    With *places*, of the objects at PATH, ``Rules`` are strict, and the objects are validated too.
+    """
+    strict = places is not None
     rules = Rules.from_objects((expansion.kinds, rest.kinds), strict=strict)
     result = Admitted()
     if not rules:
@@ -55,13 +59,14 @@ def admit_path(expansion: Expansion, rest: Rest, *, strict: bool = False) -> Adm
     if strict or rules.limits or rules.quotas or rules.runtimes:
         result.changed += _new_objects(expansion.kinds["Pod"])
     pods = [*created, *result.changed]
-    reasons: dict[Problem, None] = {}
+    reasons: dict[Problem, None] = dict.fromkeys(_of_manifests(expansion, places)) if places is not None else {}
+    invalid = {each.object for each in reasons}
     for pod in pods:
-        for reason in rules.admit(pod):
-            reasons.setdefault(Problem(_origin(pod, expansion.origins), reason))
-    for controller, manifest in zip(expansion.controllers, expansion.manifests, strict=True) if strict else ():
-        for reason in (*_unserved(manifest), *misspelt_fields.errors_of_controller(manifest)):
-            reasons.setdefault(Problem(controller.label, reason))
+        origin = _origin(pod, expansion.origins)
+        # The template of these pods has the same errors.
+        for reason in rules.admit(pod) if origin not in invalid else ():
+            at = places.place(pod, FieldPath("spec")) if places is not None and origin.startswith("Pod ") else ""
+            reasons.setdefault(Problem(origin, f"{reason} ({at})" if at else reason))
     for group in _new_groups(expansion) if strict else ():
         for reason in rules.missing(group):
             reasons.setdefault(Problem(_origin(group, expansion.origins), reason))
@@ -85,11 +90,12 @@ def queue_notes(others: Iterable[GatheredObjects]) -> Iterator[Problem]:
         )
 
 
-def _unserved(manifest: Content) -> Iterator[str]:
-    """Yield the reason why the API server refuses the version of a built-in kind."""
-    version = str(manifest.get("apiVersion"))
-    if group_of(version) in _BUILT_IN and version.rpartition("/")[2] != "v1":
-        yield f'no matches for kind "{manifest.get("kind")}" in version "{version}": the version must be v1'
+def _of_manifests(expansion: Expansion, places: Places) -> Iterator[Problem]:
+    """Yield the errors of the controllers' objects at PATH, with their positions."""
+    for controller, manifest in zip(expansion.controllers, expansion.manifests, strict=True):
+        for error in validation.errors_of_controller(manifest):
+            at = places.place(manifest, error.path)
+            yield Problem(controller.label, f"{validation.described(error)} ({at})" if at else validation.described(error))
 
 
 def _new_groups(expansion: Expansion) -> Iterator[Content]:
@@ -101,19 +107,24 @@ def _new_groups(expansion: Expansion) -> Iterator[Content]:
 def _new_objects(objects: Iterable[GatheredObjects]) -> Iterator[Content]:
     """Yield those of the objects at PATH that the cluster does not have yet."""
     for each in objects:
-        if (
-            not any(field in bytes(each.text) for field in _EXISTS)
-            and (content := parsed(each)) is not None
-            and isinstance(content.get("spec"), dict)
-        ):
+        if _is_new(each) and (content := parsed(each)) is not None and isinstance(content.get("spec"), dict):
             yield content
+
+
+def _is_new(gathered: GatheredObjects) -> bool:
+    """Return whether the API server has not created an object yet; manifests can have the same fields without values."""
+    if not any(field in bytes(gathered.text) for field in _EXISTS):
+        return True
+    content = parsed(gathered) or {}
+    metadata = section(content, "metadata")
+    return not (metadata.get("uid") or metadata.get("creationTimestamp") or section(content, "spec").get("nodeName"))
 
 
 def _running(expansion: Expansion, rest: Rest) -> Iterator[GatheredObjects]:
     """Yield the pods of the cluster and of PATH that are not new or replaced."""
     replaced = {whole_name(each) for each in rest.replaced}
     yield from (each for each in rest.kinds["Pod"] if whole_name(each) not in replaced)
-    yield from (each for each in expansion.kinds["Pod"] if any(field in bytes(each.text) for field in _EXISTS))
+    yield from (each for each in expansion.kinds["Pod"] if not _is_new(each))
 
 
 def _origin(pod: Content, origins: Mapping[Name, str]) -> str:

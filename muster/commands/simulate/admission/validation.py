@@ -1,0 +1,64 @@
+"""Validation of new objects as the API server does: version, fields, and values; in its words."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+
+from muster.commands.simulate.admission.limit_ranges import Content, section
+from scheduler_core.model import wire
+from validators.built_in import names, objects, shapes
+from validators.field import ErrorType, FieldError, FieldPath
+from validators.model import decode
+from workloadbuilder.adapters.shared.known_objects import group_of
+
+_UNKNOWN = "schema-unknown-field"
+_UNSERVED = "unserved"
+_SUGGESTION = "; did you mean "
+_CACHED = 256
+_BUILT_IN = frozenset({"", "apps", "batch"})
+
+
+def errors_of_controller(manifest: Content) -> list[FieldError]:
+    """Return the errors of a controller's object; the versions of a kind that nobody serves are one."""
+    api_version, kind = str(manifest.get("apiVersion")), str(manifest.get("kind"))
+    versions = shapes.versions_of(group_of(api_version), kind)
+    if versions and api_version.rpartition("/")[2] not in versions:
+        return [_unserved(api_version, kind, versions)]
+    return objects.errors(manifest)
+
+
+def unknown_fields(manifest: Content) -> list[FieldError]:
+    """Return the fields of a custom kind that have no similar known field: they can be those of a later version."""
+    if group_of(str(manifest.get("apiVersion"))) in _BUILT_IN:
+        return []
+    return [each for each in objects.errors(manifest) if each.origin == _UNKNOWN and _SUGGESTION not in each.detail]
+
+
+def errors_of_pod(pod: Content) -> Iterator[FieldError]:
+    """Yield the errors of a new pod."""
+    yield from names.metadata(section(pod, "metadata"), FieldPath("metadata"))
+    yield from _errors_of_spec(wire.ENCODER.encode(pod.get("spec")))
+
+
+def described(error: FieldError) -> str:
+    """Return an error in the words of the API server, with a similar field if there is one."""
+    if error.origin == _UNSERVED:
+        return error.detail
+    if error.origin != _UNKNOWN:
+        return f"{error.path}: {error}" if error.path.parts else str(error)
+    _, found, suggestion = error.detail.partition(_SUGGESTION)
+    return f'strict decoding error: unknown field "{error.path}"' + f"{found}{suggestion}".replace("'", '"')
+
+
+def _unserved(api_version: str, kind: str, versions: tuple[str, ...]) -> FieldError:
+    served = " or ".join(versions)
+    text = f'no matches for kind "{kind}" in version "{api_version}": the version must be {served}'
+    return FieldError(ErrorType.NOT_SUPPORTED, FieldPath("apiVersion"), api_version, text, _UNSERVED)
+
+
+@functools.lru_cache(maxsize=_CACHED)
+def _errors_of_spec(text: bytes) -> tuple[FieldError, ...]:
+    """Return the errors of the specification of a pod as JSON: most pods of an object have the same."""
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "pod"}, "spec": decode.parse(text)}
+    return tuple(objects.errors(pod))

@@ -1,0 +1,46 @@
+"""Reasons why an object that an adapter reads is not judged: other controllers create its pods, or its fields are not known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from muster.commands.simulate.admission import validation
+from validators.built_in import shapes
+from validators.built_in.parts import section, text
+from workloadbuilder.adapters.shared.known_objects import group_of
+
+_MANAGERS = frozenset(
+    {
+        "jobset.sigs.k8s.io/jobset-controller",
+        "kubeflow.org/mpi-operator",
+        "kubeflow.org/training-operator",
+        "kubernetes.io/job-controller",
+        "ray.io/kuberay-operator",
+        "trainer.kubeflow.org/trainjob-controller",
+    }
+)
+"""Values of ``managedBy`` that name the controller which creates the pods in this cluster."""
+_HOLDERS = ((), ("runPolicy",), ("jobTemplate", "spec"), ("rayClusterSpec",))
+"""Parts of ``spec`` that can have ``managedBy``."""
+
+
+def managed_elsewhere(manifest: Mapping[str, Any]) -> str:
+    """Return the reason if another controller than the usual one creates the pods; empty if not."""
+    for holder in _HOLDERS:
+        manager = text(section(manifest, "spec", *holder), "managedBy")
+        if manager and manager not in _MANAGERS:
+            path = ".".join(("spec", *holder, "managedBy"))
+            return f"{path} is {manager}: that controller creates the pods, in this cluster or in another one; remove the field to judge them here"
+    return ""
+
+
+def unknown_fields(manifest: Mapping[str, Any]) -> str:
+    """Return the reason if an object has fields that its project did not have when its schema was recorded; empty if not."""
+    errors = validation.unknown_fields(dict(manifest))
+    if not errors:
+        return ""
+    fields = ", ".join(str(each.path) for each in errors)
+    return (
+        f"{fields}: not in {shapes.source_of(group_of(str(manifest.get('apiVersion'))))}, so its pods are not known; remove or correct it"
+    )

@@ -1,0 +1,129 @@
+"""Validation of built-in kinds, compared with recorded answers of a real API server; and of pod templates in other kinds."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+from tests.cluster.manifest_verdicts import MANIFESTS, recorded
+from tests.validators.mutants import mutants
+from tests.validators.whole_objects import OBJECTS, template
+from validators.built_in import objects, shapes
+from validators.built_in.cron import schedule_error
+
+ANSWERS = recorded()
+
+
+def paths(manifest):
+    return [str(each.path) for each in objects.errors(copy.deepcopy(manifest))]
+
+
+@pytest.mark.parametrize("name", MANIFESTS)
+def test_verdicts_and_fields_are_those_of_the_api_server(name):
+    mine, theirs = paths(MANIFESTS[name]), ANSWERS[name]
+    assert bool(mine) == bool(theirs)
+    if theirs and " " not in theirs[0]:
+        assert mine[0].split(".")[:2] == theirs[0].split(".")[:2]
+
+
+def test_the_table_has_valid_and_invalid_manifests():
+    assert MANIFESTS.keys() == ANSWERS.keys()
+    assert (12, 100) <= (sum(not each for each in ANSWERS.values()), sum(bool(each) for each in ANSWERS.values()))
+
+
+@pytest.mark.parametrize("base", OBJECTS, ids=[each["kind"] for each in OBJECTS])
+def test_whole_objects_are_valid_and_no_change_of_them_fails(base):
+    assert paths(base) == []
+    for _, changed in [*mutants(base)][::7]:
+        objects.errors(changed)
+
+
+def job_set(**job):
+    spec = {"replicatedJobs": [{"name": "w", "template": {"spec": {"template": template("Never"), **job}}}]}
+    return {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "x"}, "spec": spec}
+
+
+def leader_worker_set(policy):
+    spec = {"leaderWorkerTemplate": {"size": 2, "workerTemplate": template(policy)}}
+    return {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet", "metadata": {"name": "x"}, "spec": spec}
+
+
+def ray(**pod):
+    workers = {"groupName": "w", "replicas": 1, "minReplicas": 0, "maxReplicas": 2, "rayStartParams": {}, "template": template("")}
+    workers["template"]["spec"] |= pod
+    spec = {"headGroupSpec": {"rayStartParams": {}, "template": template("")}, "workerGroupSpecs": [workers]}
+    return {"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": {"name": "x"}, "spec": spec}
+
+
+JOBS = "spec.replicatedJobs[0].template.spec."
+WORKER = "spec.workerGroupSpecs[0].template.spec."
+OTHERS = {
+    "a JobSet": (job_set(), []),
+    "a JobSet whose pods restart": (job_set(template=template("Always")), [f"{JOBS}template.spec.restartPolicy"]),
+    "an Indexed Job of a JobSet": (job_set(parallelism=2), [f"{JOBS}completions"]),
+    "a misspelt field of a Job of a JobSet": (job_set(paralelism=2), [f"{JOBS}paralelism"]),
+    "a LeaderWorkerSet": (leader_worker_set(""), []),
+    "a LeaderWorkerSet whose pods end": (leader_worker_set("Never"), ["spec.leaderWorkerTemplate.workerTemplate.spec.restartPolicy"]),
+    "a RayCluster": (ray(), []),
+    "workers without an image": (ray(containers=[{"name": "a"}], volumes=[]), [f"{WORKER}containers[0].image"]),
+    "workers with a misspelt selector": (ray(nodeSelecter={}), [f"{WORKER}nodeSelecter"]),
+}
+
+
+@pytest.mark.parametrize(("manifest", "want"), OTHERS.values(), ids=OTHERS)
+def test_pod_templates_of_other_kinds_are_those_of_the_api_server(manifest, want):
+    assert want == paths(manifest)
+
+
+def test_claims_of_a_leader_worker_set_are_volumes():
+    made = leader_worker_set("")
+    pod = made["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]
+    pod["containers"][0]["volumeMounts"] = [{"name": "models", "mountPath": "/models"}]
+    want = ["spec.leaderWorkerTemplate.workerTemplate.spec.containers[0].volumeMounts[0].name"]
+    assert want == paths(made)
+    claim = {"metadata": {"name": "models"}, "spec": {"accessModes": ["ReadWriteOnce"]}}
+    made["spec"]["leaderWorkerTemplate"]["volumeClaimTemplates"] = [claim]
+    assert [] == paths(made)
+
+
+VERSIONS = {
+    ("", "Pod"): ("v1",),
+    ("batch", "Job"): ("v1",),
+    ("kubeflow.org", "MPIJob"): ("v1", "v2beta1"),
+    ("kubeflow.org", "PyTorchJob"): ("v1",),
+    ("ray.io", "RayCluster"): ("v1", "v1alpha1"),
+    ("jobset.x-k8s.io", "JobSet"): ("v1alpha2",),
+    ("example.com", "Job"): (),
+}
+
+
+@pytest.mark.parametrize(("kind", "want"), VERSIONS.items(), ids="/".join)
+def test_served_versions(kind, want):
+    assert want == shapes.versions_of(*kind)
+
+
+def test_objects_of_unknown_kinds_have_no_errors():
+    assert [] == objects.errors({"apiVersion": "example.com/v1", "kind": "Job", "metadata": 3})
+
+
+SCHEDULES = {
+    "*/5 0-6/2 1,15 jan-mar sun": True,
+    "? ? ? ? ?": True,
+    "@daily": True,
+    "@every 1h": True,
+    "@dayly": False,
+    "0 3 * *": False,
+    "0 24 * * *": False,
+    "0 3 0 * *": False,
+    "5-1 * * * *": False,
+    "*/0 * * * *": False,
+    "0 3 * * 7": False,
+    "0 3 * * monday": False,
+    "1-2-3 * * * *": False,
+}
+
+
+@pytest.mark.parametrize(("schedule", "valid"), SCHEDULES.items())
+def test_schedules(schedule, valid):
+    assert valid == (not schedule_error(schedule))

@@ -1,0 +1,46 @@
+"""Names, labels and annotations of objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from validators import content, field
+from validators.built_in.parts import Content, formatted, section, text
+from validators.field import FieldError, FieldPath
+
+Format = Callable[[str], list[str]]
+_MOST_ANNOTATIONS = 256 * 1024
+"""Bytes of all annotations of an object."""
+
+
+def metadata(given: Content, at: FieldPath, name_format: Format = content.subdomain) -> Iterator[FieldError]:
+    """Yield the errors of the metadata of an object whose name has *name_format*."""
+    name, prefix = text(given, "name"), text(given, "generateName")
+    if prefix:
+        yield from formatted(prefix, at / "generateName", name_format(content.mask_trailing_dash(prefix)))
+    if not name and not prefix:
+        yield field.required(at / "name", "name or generateName is required")
+    elif name:
+        yield from formatted(name, at / "name", name_format(name))
+    if namespace := text(given, "namespace"):
+        yield from formatted(namespace, at / "namespace", content.label(namespace))
+    yield from labels(section(given, "labels"), at / "labels")
+    yield from annotation_keys(section(given, "annotations"), at / "annotations")
+
+
+def labels(given: Content, at: FieldPath) -> Iterator[FieldError]:
+    """Yield the errors of labels, or of a node selector: keys and values."""
+    for key, value in given.items():
+        yield from formatted(key, at, content.label_key(key))
+        if isinstance(value, str):
+            yield from formatted(value, at, content.label_value(value))
+
+
+def annotation_keys(given: Content, at: FieldPath) -> Iterator[FieldError]:
+    """Yield the errors of annotations: keys, and the size of all."""
+    size = 0
+    for key, value in given.items():
+        yield from formatted(key, at, content.label_key(key.lower()))
+        size += len(key.encode()) + len(str(value).encode())
+    if size > _MOST_ANNOTATIONS:
+        yield FieldError(field.ErrorType.TOO_LONG, at, "", f"may not be more than {_MOST_ANNOTATIONS} bytes")

@@ -1,0 +1,100 @@
+"""Validation of whole objects that create pods: their shape, then their values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from validators import content, field
+from validators.built_in import apps, jobs, names, pod_spec, shapes
+from validators.built_in.parts import Content, items, section, text
+from validators.field import FieldError, FieldPath
+from validators.model import decode
+from validators.model.decode import Json
+
+_SPEC, _METADATA = FieldPath("spec"), FieldPath("metadata")
+
+
+def _pod(manifest: Content) -> Iterator[FieldError]:
+    return pod_spec.pod_spec(section(manifest, "spec"), _SPEC)
+
+
+def _templates(manifest: Content) -> Iterator[FieldError]:
+    """Yield the errors of all pod templates of an object, which have volumes for all claims of the object."""
+    claims = [text(section(each, "metadata"), "name") for listed in _CLAIMS for each in _found(manifest, listed)]
+    for at, spec in _pod_specs(manifest, FieldPath()):
+        yield from pod_spec.pod_spec(apps.with_volumes(spec, claims), at)
+
+
+def _job_set(manifest: Content) -> Iterator[FieldError]:
+    """Yield the errors of the Jobs that a JobSet creates, after the defaults of its webhook."""
+    claims = [text(section(each, "metadata"), "name") for each in _found(manifest, "templates")]
+    for path, each in items(section(manifest, "spec"), "replicatedJobs", _SPEC):
+        job = {"completionMode": "Indexed", **section(each, "template", "spec")}
+        template = section(job, "template")
+        pod = apps.with_volumes({"restartPolicy": "OnFailure", **section(template, "spec")}, claims)
+        yield from jobs.job_spec({**job, "template": {**template, "spec": pod}}, path.join(("template", "spec")))
+
+
+def _leader_worker_set(manifest: Content) -> Iterator[FieldError]:
+    """Yield the errors of the pod templates of a LeaderWorkerSet, whose pods are those of StatefulSets."""
+    yield from _templates(manifest)
+    for at, spec in _pod_specs(manifest, FieldPath()):
+        if (policy := text(spec, "restartPolicy")) not in {"", "Always"}:
+            yield field.not_supported(at / "restartPolicy", policy, ("Always",))
+
+
+_VALIDATORS: Mapping[tuple[str, str], Callable[[Content], Iterator[FieldError]]] = {
+    ("v1", "Pod"): _pod,
+    ("v1", "ReplicationController"): apps.replication_controller,
+    **{("apps/v1", kind): apps.controller for kind in ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet")},
+    ("batch/v1", "Job"): jobs.job,
+    ("batch/v1", "CronJob"): jobs.cron_job,
+    ("jobset.x-k8s.io/v1alpha2", "JobSet"): _job_set,
+    ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"): _leader_worker_set,
+}
+
+
+def errors(manifest: Json) -> list[FieldError]:
+    """Return the errors of an object, each once, in order; of an object with another shape, only those of the shape.
+
+    Pod templates in objects of other projects are validated as those of the API server.  Objects without a schema have no errors.
+    """
+    api_version, kind = str(manifest.get("apiVersion")), str(manifest.get("kind"))
+    group, _, version = api_version.rpartition("/")
+    if version not in shapes.versions_of(group, kind):
+        return []
+    plain = decode.plain(manifest)
+    if found := shapes.errors(api_version, kind, plain):
+        return found
+    validate = _VALIDATORS.get((api_version, kind), _templates)
+    name_format = content.label if kind == "StatefulSet" else content.subdomain
+    unique: list[FieldError] = []
+    for each in (*names.metadata(section(plain, "metadata"), _METADATA, name_format), *validate(plain)):
+        if each not in unique:
+            unique.append(each)
+    return unique
+
+
+_CLAIMS = ("volumeClaimTemplates", "templates")
+"""Lists of claims that controllers add to the pods as volumes: of LeaderWorkerSets, and of the policies of JobSets."""
+
+
+def _found(value: object, name: str) -> Iterator[Content]:
+    """Yield the objects in all lists *name* of a value."""
+    for each in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
+        yield from _found(each, name)
+    listed = value.get(name) if isinstance(value, Mapping) else None
+    yield from (each for each in listed if isinstance(each, Mapping)) if isinstance(listed, list) else ()
+
+
+def _pod_specs(value: object, at: FieldPath) -> Iterator[tuple[FieldPath, Content]]:
+    """Yield the specifications of pods in a value with their paths: all mappings with containers."""
+    if isinstance(value, Mapping):
+        if isinstance(value.get("containers"), list):
+            yield at, value
+            return
+        for name, each in value.items():
+            yield from _pod_specs(each, at / name)
+    elif isinstance(value, list):
+        for index, each in enumerate(value):
+            yield from _pod_specs(each, at / index)

@@ -1,0 +1,72 @@
+"""Probes and lifecycle handlers of containers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from validators import content, field
+from validators.built_in.parts import Content, formatted, needed, not_negative, number, port, section
+from validators.field import FieldError, FieldPath
+
+_HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
+_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+_NUMBERS = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
+
+
+def probes(container: Content, at: FieldPath) -> Iterator[FieldError]:
+    """Yield the errors of the probes and lifecycle handlers of a container that can have them."""
+    for kind in _PROBES:
+        if container.get(kind) is None:
+            continue
+        probe, path = section(container, kind), at / kind
+        yield from _handler(probe, path)
+        yield from not_negative(probe, path, *_NUMBERS)
+        if kind != "readinessProbe" and number(probe, "successThreshold", 1) not in (0, 1):
+            yield field.invalid(path / "successThreshold", probe["successThreshold"], "must be 1")
+        grace = probe.get("terminationGracePeriodSeconds")
+        if kind == "readinessProbe" and grace is not None:
+            yield field.invalid(path / "terminationGracePeriodSeconds", grace, "must not be set for readinessProbes")
+        elif isinstance(grace, int) and grace <= 0:
+            yield field.invalid(path / "terminationGracePeriodSeconds", grace, "must be greater than 0")
+    for kind in ("postStart", "preStop"):
+        handler = section(container, "lifecycle")
+        if handler.get(kind) is not None:
+            yield from _handler(section(handler, kind), at.join(("lifecycle", kind)))
+
+
+def without_probes(container: Content, at: FieldPath) -> Iterator[FieldError]:
+    """Yield an error for each probe of an init container, which ends before others start."""
+    for kind in ("lifecycle", *_PROBES):
+        if container.get(kind) is not None:
+            yield field.forbidden(at / kind, "may not be set for init containers without restartPolicy=Always")
+
+
+def _handler(given: Content, at: FieldPath) -> Iterator[FieldError]:
+    kinds = [each for each in _HANDLERS if given.get(each) is not None]
+    if not kinds:
+        yield field.required(at, "must specify a handler type")
+    for extra in kinds[1:]:
+        yield field.forbidden(at / extra, "may not specify more than 1 handler type")
+    for kind in kinds[:1]:
+        action, path = section(given, kind), at / kind
+        if kind == "exec" and not action.get("command"):
+            yield field.required(path / "command")
+        if kind in {"httpGet", "tcpSocket", "grpc"}:
+            yield from needed(action, path, "port")
+            yield from port(action.get("port"), path / "port")
+            if isinstance(named := action.get("port"), str) and named:
+                yield from formatted(named, path / "port", port_name(named))
+        if kind == "httpGet" and action.get("scheme") not in (None, "", "HTTP", "HTTPS"):
+            yield field.not_supported(path / "scheme", action["scheme"], ("HTTP", "HTTPS"))
+
+
+def port_name(value: str) -> list[str]:
+    """Return error messages unless *value* is the name of a port: at most 15 bytes, with a letter, without two hyphens in a row."""
+    if content.label(value) or len(value) > _LONGEST_PORT_NAME:
+        return ["must be no more than 15 characters, and must contain only alphanumeric characters (a-z, 0-9), and hyphens ('-')"]
+    if not any(each.isalpha() for each in value):
+        return ["must contain at least one letter (a-z)"]
+    return ["must not contain consecutive hyphens"] if "--" in value else []
+
+
+_LONGEST_PORT_NAME = 15
