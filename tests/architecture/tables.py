@@ -141,6 +141,7 @@ from another part of its own layer."""
 EDGES: dict[str, tuple[str, ...]] = {
     "msgspec": (
         "validators/model/*",
+        "validators/lint/object_columns.py",
         "validators/lint/object_store.py",
         "validators/lint/batch.py",
         "scheduler_core/model/wire.py",

@@ -22,7 +22,8 @@ from validators.lint.examination import Examination, FirstPass
 from validators.lint.files import Files
 from validators.lint.finding import Finding
 from validators.lint.known_index import related_groups
-from validators.lint.object_store import Columns, StoredObjects
+from validators.lint.object_columns import NOWHERE, Columns, Origin
+from validators.lint.object_store import StoredObjects
 from validators.lint.segments import Segment
 from validators.model.group import CompositePodGroup, PodGroup
 from validators.model.objects import Object, namespace_of
@@ -79,7 +80,7 @@ def examine(files: Files, task: Task, settings: Settings, blobs: Blobs, *, proce
 
     def keep(document: Document, examined: pipeline.Examined, item: Object) -> None:
         form = None if examined.violations else examined.form
-        columns.append(item, blobs, len(segments) - 1, document.index, form)
+        columns.append(item, blobs, Origin(len(segments) - 1, document.chunk.part, document.index), form)
 
     results = Examination()
     for number in task.files:
@@ -107,7 +108,7 @@ def examine_known(manifests: Iterable[Manifest], blobs: Blobs, process: int) -> 
         for part in manifest.parts:
             item = pipeline.decode_for_lookup(part.content) if isinstance(part, Document) else None
             if item is not None:
-                columns.append(item, blobs, 0, 0, None)
+                columns.append(item, blobs, NOWHERE, None)
     return Batch(0, process, results, [], columns.to_bytes())
 
 
@@ -142,7 +143,7 @@ class Gathered:
         violations: dict[int, list[tuple[int, Sequence[pipeline.Violation]]]] = {}
         for number, listed in self._violations(numbers, settings):
             if listed:
-                violations.setdefault(self._columns.segment[number], []).append((self._columns.index[number], listed))
+                violations.setdefault(self._columns.segment[number], []).append((number, listed))
         return [finding for segment in violations for finding in self._findings(segment, violations[segment])]
 
     def _violations(self, numbers: range, settings: Settings) -> Iterator[tuple[int, Sequence[pipeline.Violation]]]:
@@ -165,10 +166,12 @@ class Gathered:
             for place, each in members:
                 yield place, pipeline.validate_document(each, settings, lookup=objects, tree=tree, form=objects.form(place))
 
-    def _findings(self, segment: int, violations: Iterable[tuple[int, Sequence[pipeline.Violation]]]) -> Iterator[Finding]:
+    def _findings(self, segment: int, violations: Sequence[tuple[int, Sequence[pipeline.Violation]]]) -> Iterator[Finding]:
         number, part = self._segments[segment]
-        documents = self._files.documents(number, part)
-        for index, listed in violations:
+        columns = self._columns
+        documents = self._files.documents(number, part, {columns.part[each]: columns.first[each] for each, _ in violations})
+        for each, listed in violations:
+            index = columns.index[each]
             if index not in documents:
                 raise ChangedError(f"{self._files.names[number]} changed while it was read; lint it again")
             yield from examination.findings_of(documents[index], listed)

@@ -10,20 +10,14 @@ import contextlib
 import dataclasses
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Mapping
 
 from validators.field import FieldPath, Part
-from validators.lint import yaml_values
+from validators.lint import yaml_stream, yaml_values
 from validators.lint.comments import Comment, comments_in
 from validators.lint.limits import LARGEST_FILE
-from validators.lint.places import Chunk, Fault, Lines, Place, Span
+from validators.lint.places import Chunk, Fault, Lines, Place, Span, StreamPart
 
-_MARKER = re.compile(r"\ufeff?(?:---|\.\.\.)(?=[ \t\r\n]|\Z)")
-_LINE_WITH_MARKER = re.compile(rf"[\r\n](?={_MARKER.pattern})")
-_USUAL_MARKER = "\n---"
-_SEARCHED_FOR_MARKERS = ("\n...", "\r", "\ufeff")
-"""Texts with one of these can have markers other than the usual one."""
-_DIRECTIVES = re.compile(r"(?:[ \t]*(?:#[^\r\n]*)?[\r\n]+|%[^\r\n]*[\r\n]+)*")
 _JSON_START = re.compile(r"(?:---)?[ \t\r\n]*(?=[{\[])")
 _BOM = "\ufeff"
 
@@ -117,11 +111,21 @@ def parse(file: str, content: bytes, parsed: yaml_values.ParsedTexts | None = No
 def parse_part(file: str, text: str, start: Start, next_line: str) -> tuple[Manifest, Start]:
     """Parse a part of a YAML file; return its documents, and where the next part begins.
 
-    Parts must be cut where ``split`` cuts.  A part can be empty.  An error at its end is on *next_line*, the first of the next part.
+    Parts must be cut where ``yaml_stream.split`` cuts.  A part can be empty.  An error at its end is on *next_line*, the first of the next part.
     """
     reader = _Reader(file, text, start, None, next_line)
     manifest = reader.read_yaml(may_be_empty=True)
     return manifest, Start(start.offset + len(text), start.line + reader.lines.count - 1, start.index + reader.objects)
+
+
+def objects_in(file: str, text: str, start: Start, parts: Mapping[int, int]) -> dict[int, Document]:
+    """Return the objects of some *parts* of a file, by their number in the file; *text* begins at *start*.
+
+    *parts* has the offset of each StreamPart with the number of its first object.
+    """
+    reader = _Reader(file, text, start, None)
+    manifest = reader.read_json() if is_json(file) else reader.read_yaml(only=parts)
+    return {part.index: part for part in manifest.parts if isinstance(part, Document)}
 
 
 def is_json(file: str) -> bool:
@@ -156,44 +160,6 @@ def without_text() -> Chunk:
     return Chunk(_NO_LINES, 0, "", lambda _: _NOWHERE)
 
 
-def split(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the documents of a YAML stream with their offsets, including empty ones: split at ``---`` and after ``...``.
-
-    Either marker at the start of a line ends a document, even inside a value.  A ``---``, and the directives before it, are
-    part of the document that they begin.
-    """
-    start = 0
-    for marker in _markers(text):
-        at, is_end = marker.start(), marker.group().endswith(".")
-        if is_end:
-            yield start, text[start:at]
-            start = _after_line(text, marker.end())
-        elif at > start:
-            head = _DIRECTIVES.match(text, start, at)
-            if head is None or head.end() != at or "%" not in head.group():
-                yield start, text[start:at]
-                start = at
-    yield start, text[start:]
-
-
-def _markers(text: str) -> Iterator[re.Match[str]]:
-    """Yield the markers at the starts of lines."""
-    starts = [0]
-    if any(each in text for each in _SEARCHED_FOR_MARKERS):
-        starts += (match.end() for match in _LINE_WITH_MARKER.finditer(text))
-    else:  # much faster than the search
-        at = text.find(_USUAL_MARKER)
-        while at >= 0:
-            starts.append(at + 1)
-            at = text.find(_USUAL_MARKER, at + 1)
-    return (marker for start in starts if (marker := _MARKER.match(text, start)) is not None)
-
-
-def _after_line(text: str, offset: int) -> int:
-    rest = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)?").match(text, offset)
-    return rest.end() if rest else len(text)
-
-
 class _Reader:
     """Reader of one text; collects its parts."""
 
@@ -206,6 +172,7 @@ class _Reader:
         self._parts: list[FilePart] = []
         self._comments: list[Comment] = []
         self.objects = 0
+        self._part = StreamPart(start.offset, start.index)
 
     def read_json(self) -> Manifest:
         """Return the text as JSON; one error makes the whole text unreadable."""
@@ -215,18 +182,26 @@ class _Reader:
             return Manifest(self._file, (self._unreadable(fault.offset, fault.message),), as_whole=True)
         return self._manifest()
 
-    def read_yaml(self, *, may_be_empty: bool = False) -> Manifest:
-        """Return the text as YAML.  A template, such as a file of a Helm chart, is unreadable as a whole."""
-        for within, text in split(self._text):
-            base = within + self._start.offset
+    def read_yaml(self, *, may_be_empty: bool = False, only: Mapping[int, int] | None = None) -> Manifest:
+        """Return the text as YAML.  A template, such as a file of a Helm chart, is unreadable as a whole.
+
+        With *only*, return the parts at these offsets, with the numbers of their first objects.
+        """
+        for within, text in yaml_stream.split(self._text):
             marked = len(text) - len(text.removeprefix(_BOM))
+            base = within + self._start.offset + marked
+            if only is not None:
+                if base not in only:
+                    continue
+                self.objects = only[base] - self._start.index
+            self._part = StreamPart(base, self._start.index + self.objects)
             try:
-                self._add_chunk(base + marked, text[marked:])
+                self._add_chunk(base, text[marked:])
             except Fault as fault:
                 if "{{" in text:
                     hint = "; this looks like a template: render it first"
-                    return Manifest(self._file, (self._unreadable(base + marked + fault.offset, fault.message + hint),), as_whole=True)
-                self._parts.append(self._unreadable(base + marked + fault.offset, fault.message))
+                    return Manifest(self._file, (self._unreadable(base + fault.offset, fault.message + hint),), as_whole=True)
+                self._parts.append(self._unreadable(base + fault.offset, fault.message))
         return self._manifest(may_be_empty=may_be_empty)
 
     def _manifest(self, *, may_be_empty: bool = False) -> Manifest:
@@ -244,13 +219,14 @@ class _Reader:
         values = parser.values(text)
         self._comments += comments_in(text, base, self.lines)
         for number, value in enumerate(values):
-            self._add(value, Chunk(self.lines, base, text, functools.partial(parser.survey, number=number)), ())
+            self._add(value, Chunk(self.lines, base, text, functools.partial(parser.survey, number=number), part=self._part), ())
 
     def _add_json(self, base: int, text: str) -> None:
         from validators.lint import json_text  # imported on demand: few files are JSON, and start-up must be fast
 
         for offset, value in list(json_text.values(text)):
-            self._add(value, Chunk(self.lines, base, text, functools.partial(json_text.survey, offset=offset), is_json=True), ())
+            survey = functools.partial(json_text.survey, offset=offset)
+            self._add(value, Chunk(self.lines, base, text, survey, part=self._part, is_json=True), ())
 
     def _add(self, value: object, chunk: Chunk, route: tuple[Part, ...]) -> None:
         if value is None and not route:

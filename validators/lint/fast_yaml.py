@@ -20,7 +20,7 @@ _Line = tuple[int, int, int, str, Any, Columns]
 """``usual_lines.Line`` as a plain tuple, which is faster to unpack."""
 _known: dict[str, _Line] = {}
 _MOST_KNOWN = 20_000
-_OPEN, _FLOW_ENTRY, _ITEM = int(Form.OPEN), int(Form.FLOW_ENTRY), int(Form.ITEM)  # plain numbers are faster to compare
+_OPEN, _FLOW_ENTRY, _ITEM = Form.OPEN, Form.FLOW_ENTRY, Form.ITEM
 _FLOW = {Form.FLOW_ENTRY, Form.FLOW_ITEM}
 _NEXT_LIST, _NEXT_MAPPING = 4, 3
 """Levels from a list to the list or mapping that is its item on the same line: the item is indented by two."""
@@ -46,18 +46,16 @@ def _lines(text: str) -> list[_Line] | None:
 
 
 def _read(texts: list[str]) -> list[_Line] | None:
-    if len(_known) > _MOST_KNOWN:
-        _known.clear()
-    lines: list[_Line] = []
-    for each in texts:
-        line = _known.get(each)
+    global _known  # noqa: PLW0603 - a cache
+    known = _known
+    if len(known) > _MOST_KNOWN:
+        _known = known = {}  # another thread may be reading the old one
+    for each in set(texts).difference(known):
+        line = usual_lines.read(each)
         if line is None:
-            read = usual_lines.read(each)
-            if read is None:
-                return None
-            line = _known[each] = (*read,)
-        lines.append(line)
-    return lines
+            return None
+        known[each] = (*line,)
+    return [known[each] for each in texts]
 
 
 def _built(lines: list[_Line]) -> dict[str, object] | None:  # noqa: C901, PLR0912 - without calls: all lines of all files go through it

@@ -10,7 +10,7 @@ import dataclasses
 import io
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import BinaryIO
 
 from validators.lint import documents, segments
@@ -229,13 +229,13 @@ class Files:
         except OSError as error:
             yield Segment(), dataclasses.replace(Source(name, file, b"", _reason(error)).manifest(), as_whole=True)
 
-    def documents(self, number: int, segment: Segment) -> dict[int, Document]:
-        """Return the objects of a segment by their number in the file; none if the file can no longer be read."""
+    def documents(self, number: int, segment: Segment, parts: Mapping[int, int]) -> dict[int, Document]:
+        """Return the objects of these *parts* of a segment, see ``segments.documents_of``; none if the file can no longer be read."""
         name, file = self._named[number]
         source = self._sources.get(number)
         try:
             with io.BytesIO(source.content) if source is not None else open(file, "rb") as stream:  # noqa: PTH123 - as above
-                return segments.documents_of(name, stream, segment)
+                return segments.documents_of(name, stream, segment, parts)
         except OSError:
             return {}
 

@@ -1,13 +1,11 @@
 """Objects of many files outside of Python's memory, and the lookup of rules in them.
 
-An object is encoded and written to ``Blobs``, for example a temporary file.  In memory, it has some numbers in arrays: about 60
-bytes.  Objects are decoded when they are looked up.
+Objects are in blobs, for example in a temporary file, and their ``Columns`` in memory.  They are decoded when they are looked up.
 """
 
 from __future__ import annotations
 
 import bisect
-import dataclasses
 import functools
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,19 +15,16 @@ import msgspec
 
 from validators.field import Key
 from validators.lint import known_index
-from validators.lint.blobs import Blobs
+from validators.lint.object_columns import FORMS, HASH_BITS, KEY_MARK, MODELS, Columns, hashed
 from validators.lookup import references_to_groups
 from validators.model.cluster import SYSTEM_CLASSES
 from validators.model.controllers import Controller
 from validators.model.meta import replaced
-from validators.model.objects import CLUSTER_SCOPED, KINDS, Named, Object, namespace_of
+from validators.model.objects import CLUSTER_SCOPED, KINDS, Object, namespace_of
 from validators.versions.form import Form
-from validators.versions.table import TABLE
 
 _KINDS = tuple(KINDS)
-_MODELS: tuple[type[Object], ...] = (*KINDS.values(), Controller, Named)
-_FORMS: tuple[Form, ...] = tuple(dict.fromkeys(row.form for row in TABLE))
-_HASH_BITS, _NUMBER_BITS = 40, 24
+_NUMBER_BITS = 64 - HASH_BITS
 MOST_OBJECTS = 2**_NUMBER_BITS
 _CACHED_BYTES = 500_000
 """Limit for the encoded size of the objects that stay decoded."""
@@ -37,95 +32,6 @@ _CACHED_RESULTS = 2000
 _FEW = 16
 _Name = tuple[str, str, str]
 """Kind, namespace, name."""
-
-
-_NUMBERS, _LONG_NUMBERS, _BYTES = (functools.partial(array, typecode) for typecode in "IQB")
-
-
-@dataclasses.dataclass(slots=True)
-class Columns:
-    """Objects in order, with one entry for each in each of the first columns.
-
-    Attributes:
-        segment: the segment of the object, in a list of the caller.
-        index: its number in the file.
-        offset: its offset in the blobs.
-        size: its encoded size in bytes.
-        name: hash of kind, namespace and name.
-        model: number of its type.
-        form: 0 if it need not be validated, else 1 more than the number of its form.
-        group: hash of the kind of child, namespace and name, of each group that an object refers to.
-        member: number of that object.
-
-    """
-
-    segment: array[int] = dataclasses.field(default_factory=_NUMBERS)
-    index: array[int] = dataclasses.field(default_factory=_NUMBERS)
-    offset: array[int] = dataclasses.field(default_factory=_LONG_NUMBERS)
-    size: array[int] = dataclasses.field(default_factory=_NUMBERS)
-    name: array[int] = dataclasses.field(default_factory=_LONG_NUMBERS)
-    model: array[int] = dataclasses.field(default_factory=_BYTES)
-    form: array[int] = dataclasses.field(default_factory=_BYTES)
-    group: array[int] = dataclasses.field(default_factory=_LONG_NUMBERS)
-    member: array[int] = dataclasses.field(default_factory=_NUMBERS)
-
-    def __len__(self) -> int:
-        return len(self.size)
-
-    def append(self, item: Object, blobs: Blobs, segment: int, index: int, form: Form | None) -> None:
-        """Add an object; *form* is None if it need not be validated."""
-        blob = _ENCODER.encode(item)
-        namespace = namespace_of(item)
-        for kind, group in references_to_groups(item):
-            self.group.append(_hash(kind, namespace, group))
-            self.member.append(len(self))
-        self.segment.append(segment)
-        self.index.append(index)
-        self.offset.append(blobs.append(blob))
-        self.name.append(_hash(item.kind, namespace, item.metadata.name))
-        self.model.append(_MODELS.index(type(item)))
-        self.form.append(0 if form is None else 1 + _FORMS.index(form))
-        self.size.append(len(blob))
-
-    def append_from(self, other: Columns, number: int) -> None:
-        """Add an object of *other*."""
-        members = slice(bisect.bisect_left(other.member, number), bisect.bisect_right(other.member, number))
-        self.group.extend(other.group[members])
-        self.member.extend([len(self)] * len(other.group[members]))
-        for mine, theirs in zip(self._of_objects(), other._of_objects(), strict=True):
-            mine.append(theirs[number])
-
-    def truncate(self, length: int) -> None:
-        """Forget all objects after the first *length*."""
-        for column in self._of_objects():
-            del column[length:]
-        members = bisect.bisect_left(self.member, length)
-        del self.group[members:]
-        del self.member[members:]
-
-    def extend(self, other: Columns, segments: int) -> None:
-        """Add the objects of *other*, whose segments come after *segments* others."""
-        length = len(self)
-        for mine, theirs in zip(self._of_objects(), other._of_objects(), strict=True):
-            mine.extend(theirs)
-        self.segment[length:] = array("I", (each + segments for each in other.segment))
-        self.group.extend(other.group)
-        self.member.extend(each + length for each in other.member)
-
-    def to_bytes(self) -> list[bytes]:
-        """Return all columns as bytes."""
-        return [column.tobytes() for column in (*self._of_objects(), self.group, self.member)]
-
-    @classmethod
-    def from_bytes(cls, columns: Sequence[bytes]) -> Columns:
-        """Return the columns that ``to_bytes`` wrote."""
-        created = cls()
-        for column, content in zip((*created._of_objects(), created.group, created.member), columns, strict=True):
-            column.frombytes(content)
-        return created
-
-    def _of_objects(self) -> tuple[array[int], ...]:
-        return self.segment, self.index, self.offset, self.size, self.name, self.model, self.form
 
 
 class StoredObjects:
@@ -171,11 +77,11 @@ class StoredObjects:
 
     def form(self, number: int) -> Form:
         """Return the form of an object that is to be validated."""
-        return _FORMS[self._columns.form[number] - 1]
+        return FORMS[self._columns.form[number] - 1]
 
     def named(self, kind: str, namespace: str, name: str) -> Iterator[int]:
         """Yield the numbers of the objects of that name, in order."""
-        for number in _numbers(self._names, _hash(kind, namespace, name)):
+        for number in _numbers(self._names, hashed(kind, namespace, name)):
             item = self.object(number)
             if item.kind == kind and namespace_of(item) == namespace and item.metadata.name == name:
                 yield number
@@ -183,7 +89,7 @@ class StoredObjects:
     def children_of(self, kind: str, namespace: str, name: str) -> Iterator[int]:
         """Yield the numbers of the objects that refer to the group *name*, in order; see ``Lookup.children``."""
         previous = -1
-        for place in _numbers(self._groups, _hash(kind, namespace, name)):
+        for place in _numbers(self._groups, hashed(kind, namespace, name)):
             number = self._columns.member[place]
             item = self.object(number)
             if number != previous and namespace_of(item) == namespace and (kind, name) in references_to_groups(item):
@@ -262,28 +168,18 @@ class _Listed(Sequence[Object]):
         return len(self._numbers)
 
 
-_KEY_MARK = "\0"
-"""First character of an encoded ``Key``: a path has strings, numbers and keys."""
-_ENCODER = msgspec.msgpack.Encoder(enc_hook=lambda key: _KEY_MARK + key)
-
-
 @functools.cache
 def _decoder(model: int) -> msgspec.msgpack.Decoder[Object]:
     # Created on demand: msgspec inspects the type, and start-up must be fast.
-    return msgspec.msgpack.Decoder(_MODELS[model])
+    return msgspec.msgpack.Decoder(MODELS[model])
 
 
 def _with_keys(item: Controller) -> Controller:
     pods = (
-        replaced(each, path=tuple(Key(part[1:]) if isinstance(part, str) and part.startswith(_KEY_MARK) else part for part in each.path))
+        replaced(each, path=tuple(Key(part[1:]) if isinstance(part, str) and part.startswith(KEY_MARK) else part for part in each.path))
         for each in item.pods
     )
     return replaced(item, pods=tuple(pods))
-
-
-def _hash(kind: str, namespace: str, name: str) -> int:
-    """Return a hash other than 0, equal in all processes that are forked from this one."""
-    return hash((kind, namespace, name)) & (2**_HASH_BITS - 1) or 1
 
 
 def _sorted(hashes: Iterable[int]) -> array[int]:

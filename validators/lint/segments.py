@@ -1,6 +1,6 @@
 """Files in segments: a large YAML file is read and parsed a part at a time, so that only a part is in memory.
 
-A segment ends where ``documents.split`` ends a document.  A file of JSON, and a file of one block, is one segment.
+A segment ends where ``yaml_stream.split`` ends a document.  A file of JSON, and a file of one block, is one segment.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import BinaryIO
 
 from validators.lint import documents
@@ -73,16 +73,12 @@ def _parts(name: str, blocks: Iterable[_Block]) -> Iterator[tuple[Segment, Manif
         yield Segment(), Manifest(name, (documents.without_documents(name),))
 
 
-def documents_of(name: str, stream: BinaryIO, segment: Segment) -> dict[int, Document]:
-    """Return the objects of one segment of a file, by their number in the file."""
-    if segment.size is None:
-        manifest = documents.parse(name, stream.read(LARGEST_FILE + 1))
-    else:
-        stream.seek(segment.offset)
-        text = documents.decoded(name, stream.read(segment.size), segment.start)
-        next_line = _first_line(stream.readline())
-        manifest = text if isinstance(text, Manifest) else documents.parse_part(name, text, segment.start, next_line)[0]
-    return {part.index: part for part in manifest.parts if isinstance(part, Document)}
+def documents_of(name: str, stream: BinaryIO, segment: Segment, parts: Mapping[int, int]) -> dict[int, Document]:
+    """Return the objects of these *parts* of a segment by their number in the file, see ``documents.objects_in``."""
+    stream.seek(segment.offset)
+    content = stream.read(LARGEST_FILE + 1 if segment.size is None else segment.size)
+    text = documents.decoded(name, content, segment.start) if len(content) <= LARGEST_FILE else ""
+    return documents.objects_in(name, text, segment.start, parts) if isinstance(text, str) else {}
 
 
 def _blocks(stream: BinaryIO) -> Iterator[_Block]:

@@ -6,10 +6,9 @@ that mean the same in all of them, whatever the lines around them, if these are 
 
 from __future__ import annotations
 
-import enum
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from validators.lint import scalars
@@ -43,11 +42,11 @@ _NUMBER_STARTS = frozenset("-+.0123456789_eE")
 _LIKE_A_NUMBER = re.compile(r"[-+]?(?:0[xob][0-9a-f_]*|(?=.*[0-9])[0-9_.]*(?:e[-+0-9_.]*)?|\.(?:inf|nan))", re.ASCII | re.IGNORECASE)
 
 
-class Form(enum.IntEnum):
-    """Form of a line, after its dashes."""
+class Form:
+    """Form of a line, after its dashes.  The numbers are plain ones, which are faster to compare than those of an Enum."""
 
     ENTRY = 0
-    """Key and scalar.  The only one that is false."""
+    """Key and scalar."""
     OPEN = 1
     """Key without a value."""
     FLOW_ENTRY = 2
@@ -56,6 +55,10 @@ class Form(enum.IntEnum):
     """Scalar that is an item of a list."""
     FLOW_ITEM = 4
     """List or mapping in flow style that is an item of a list."""
+
+
+_SCALAR, _FLOW_STYLE = (Form.ITEM, Form.ENTRY), (Form.FLOW_ITEM, Form.FLOW_ENTRY)
+"""Forms without a key and with one."""
 
 
 class Columns(NamedTuple):
@@ -87,7 +90,7 @@ class Line(NamedTuple):
     columns: Columns
 
 
-_EMPTY = Line(-1, 0, int(Form.OPEN), "", None, Columns(0, 0, 0))
+_EMPTY = Line(-1, 0, Form.OPEN, "", None, Columns(0, 0, 0))
 
 
 def read(text: str) -> Line | None:
@@ -95,38 +98,37 @@ def read(text: str) -> Line | None:
     match = _matched(text)
     if match is None:
         return None
-    key, quoted_key, plain = (_part(text, match, name) for name in ("key", "quoted_key", "plain"))
-    if not _has_one_meaning(key, ()) or not _has_one_meaning(plain, _BOOLEANS):
+    groups: Sequence[str | None] = match.groups()
+    if not text.isascii():
+        groups = [None if start < 0 else text[start:end] for start, end in match.regs[1:]]
+    before, key, quoted_key, written, plain, quoted, flow = groups
+    dashes = len(before or "") // 2
+    if not dashes and not key and not quoted_key:
+        return None if written else _EMPTY
+    if (key and not _has_one_meaning(key)) or (plain and plain not in _BOOLEANS and not _has_one_meaning(plain)):
         return None
-    dashes = len(match["dashes"] or "") // 2
-    key_end = match.end("key" if key else "quoted_key")
-    start, end = match.span("value")
-    if key_end < 0 and not dashes:
-        return _EMPTY if start < 0 else None
+    has_key = bool(key or quoted_key)
     value: object = None
-    if start < 0:
-        if key_end < 0:
-            return None
-        form, start, end = Form.OPEN, key_end + 1, key_end + 1  # after the colon
-    elif match["flow"]:
-        form, value = Form.FLOW_ITEM if key_end < 0 else Form.FLOW_ENTRY, _flow_value(text[start:end])
-        if value is None:
-            return None
+    key_end = match.end(2 if key else 3)
+    start, end = match.span(4)
+    if plain:
+        form, value = _SCALAR[has_key], scalars.plain(plain)
+    elif quoted:
+        form, value = _SCALAR[has_key], quoted[1:-1]
+    elif flow:
+        form, value = _FLOW_STYLE[has_key], _flow_value(flow)
     else:
-        form, value = Form.ITEM if key_end < 0 else Form.ENTRY, scalars.plain(plain) if plain else text[start + 1 : end - 1]
-    level = 2 * match.start("dashes") + (1 if dashes else 0)
-    return Line(level, dashes, int(form), key or quoted_key[1:-1], value, Columns(key_end, start, end))
+        form, start, end = Form.OPEN, key_end + 1, key_end + 1  # after the colon
+    if (flow and value is None) or (form == Form.OPEN and not has_key):
+        return None
+    level = 2 * match.start(1) + (1 if dashes else 0)
+    return Line(level, dashes, form, key or (quoted_key or "")[1:-1], value, Columns(key_end, start, end))
 
 
 def _matched(text: str) -> re.Match[str] | None:
     if len(text) > _LONGEST_LINE or not text.isprintable():
         return None
     return _LINE.fullmatch(text if text.isascii() else _NOT_ASCII.sub(_OTHER, text))
-
-
-def _part(text: str, match: re.Match[str], name: str) -> str:
-    start, end = match.span(name)
-    return text[start:end] if start >= 0 else ""
 
 
 def _flow_value(text: str) -> list[object] | dict[str, object] | None:
@@ -142,7 +144,7 @@ def _flow_value(text: str) -> list[object] | dict[str, object] | None:
     rest = _IN_FLOW.sub(collect, text)
     for _ in range(_DEEPEST_FLOW):
         rest = _INNERMOST.sub("\0", rest)
-    if rest != "\0" or not all(_has_one_meaning(each, ()) for each in words):
+    if rest != "\0" or not all(not each or _has_one_meaning(each) for each in words):
         return None
     try:
         value: list[object] | dict[str, object] = json.loads(_IN_FLOW.sub(_as_json, text), object_pairs_hook=_unique)
@@ -162,10 +164,8 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return members
 
 
-def _has_one_meaning(plain: str, allowed: Collection[str]) -> bool:
-    """Return whether a plain scalar has the same value in all versions of YAML, or is *allowed*, or empty."""
-    if not plain or plain in allowed:
-        return True
+def _has_one_meaning(plain: str) -> bool:
+    """Return whether a plain scalar other than a boolean has the same value in all versions of YAML."""
     if plain.lower() in _WORDS:
         return False
     return plain[0] not in _NUMBER_STARTS or _SAME_VALUE.fullmatch(plain) is not None or _LIKE_A_NUMBER.fullmatch(plain) is None

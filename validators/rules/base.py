@@ -165,6 +165,9 @@ class Settings:
     selectors: DeviceSelectors | None = None
     """Compiler of selectors of devices; None: they are not compiled."""
 
+    def __hash__(self) -> int:
+        return hash((self.profile, self.minor))  # a cache has one or few settings, and hashes them for each object
+
 
 class Context:
     """Input of a rule: the object, the old object, and a lookup of other objects."""

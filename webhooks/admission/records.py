@@ -58,7 +58,7 @@ def _is_yaml(text: bytes, *, named: bool) -> bool:
 
 def _of_yaml(text: bytes) -> Iterator[Record]:
     """Yield the documents of a YAML stream, and the items of a document that is a list."""
-    from validators.lint import documents, yaml_text
+    from validators.lint import yaml_stream, yaml_text
     from validators.lint.places import Fault, Lines
 
     try:
@@ -67,7 +67,7 @@ def _of_yaml(text: bytes) -> Iterator[Record]:
         yield Record(b"", text.count(b"\n", 0, error.start) + 1, error="not YAML: must be UTF-8")
         return
     lines = Lines(whole)
-    for base, part in documents.split(whole):
+    for base, part in yaml_stream.split(whole):
         begin = re.compile(r"(?:---[ \t]*|[ \t]*(?:#[^\r\n]*)?(?:\r\n|\r|\n))*").match(part)
         line = lines.position(base + (begin.end() if begin else 0))[0]
         try:

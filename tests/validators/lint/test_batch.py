@@ -142,7 +142,8 @@ def test_standard_input_is_read_twice() -> None:
     read = files.Files(files.listed(["-"]), io.BytesIO(text))
     ((segment, manifest),) = read.segments(0)
     assert len(manifest.parts) == 1
-    assert list(read.documents(0, segment)) == [0]
+    assert list(read.documents(0, segment, {0: 0})) == [0]
+    assert not read.documents(0, segment, {})
     assert read.sizes() == [len(text)]
 
 

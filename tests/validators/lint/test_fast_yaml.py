@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.sampling import every
 from tests.validators.lint.test_cases import CASES
 from validators import rules
-from validators.lint import documents, fast_yaml, yaml_text
+from validators.lint import fast_yaml, yaml_stream, yaml_text
 from validators.lint.places import Fault
 
 EXAMPLES = [each.yaml for rule in rules.discover().values() for each in (*rule.good, *rule.bad)]
@@ -114,12 +114,12 @@ def test_layouts_of_three_lines() -> None:
 
 @pytest.mark.parametrize("text", [*EXAMPLES, *MANIFESTS])
 def test_manifests(text: str) -> None:
-    for _, document in documents.split(text):
+    for _, document in yaml_stream.split(text):
         check(document)
 
 
 def test_most_examples_of_the_rules_are_in_the_usual_layout() -> None:
-    parts = [document for text in EXAMPLES for _, document in documents.split(text)]
+    parts = [document for text in EXAMPLES for _, document in yaml_stream.split(text)]
     assert sum(map(check, parts)) > 0.8 * len(parts)
 
 

@@ -1,0 +1,140 @@
+"""Objects of many files outside of Python's memory: encoded in ``Blobs``, with some numbers in arrays, about 70 bytes for each."""
+
+from __future__ import annotations
+
+import bisect
+import dataclasses
+import functools
+from array import array
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from validators.lint.blobs import Blobs
+from validators.lint.places import StreamPart
+from validators.lookup import references_to_groups
+from validators.model.controllers import Controller
+from validators.model.objects import KINDS, Named, Object, namespace_of
+from validators.versions.form import Form
+from validators.versions.table import TABLE
+
+MODELS: tuple[type[Object], ...] = (*KINDS.values(), Controller, Named)
+FORMS: tuple[Form, ...] = tuple(dict.fromkeys(row.form for row in TABLE))
+_MODEL_NUMBERS = {model: number for number, model in enumerate(MODELS)}
+_FORM_NUMBERS = {form: number for number, form in enumerate(FORMS, 1)}
+HASH_BITS = 40
+KEY_MARK = "\0"
+"""First character of an encoded ``Key``: a path has strings, numbers and keys."""
+_ENCODER = msgspec.msgpack.Encoder(enc_hook=lambda key: KEY_MARK + key)
+
+_NUMBERS, _LONG_NUMBERS, _BYTES = (functools.partial(array, typecode) for typecode in "IQB")
+
+
+class Origin(NamedTuple):
+    """Place of an object in the files: segment, in a list of the caller; part; and number in the file."""
+
+    segment: int
+    part: StreamPart
+    number: int
+
+
+NOWHERE = Origin(0, StreamPart(0, 0), 0)
+"""Origin of objects that are only looked up."""
+
+
+@dataclasses.dataclass(slots=True)
+class Columns:
+    """Objects in order, with one entry for each in each of the first columns.
+
+    Attributes:
+        segment: the segment of the object, in a list of the caller.
+        part: offset of the part of the file that has it.
+        first: number in the file of the first object of that part.
+        index: its number in the file.
+        offset: its offset in the blobs.
+        size: its encoded size in bytes.
+        name: hash of kind, namespace and name.
+        model: number of its type.
+        form: 0 if it need not be validated, else 1 more than the number of its form.
+        group: hash of the kind of child, namespace and name, of each group that an object refers to.
+        member: number of that object.
+
+    """
+
+    segment: array[int] = dataclasses.field(default_factory=_NUMBERS)
+    part: array[int] = dataclasses.field(default_factory=_NUMBERS)
+    first: array[int] = dataclasses.field(default_factory=_NUMBERS)
+    index: array[int] = dataclasses.field(default_factory=_NUMBERS)
+    offset: array[int] = dataclasses.field(default_factory=_LONG_NUMBERS)
+    size: array[int] = dataclasses.field(default_factory=_NUMBERS)
+    name: array[int] = dataclasses.field(default_factory=_LONG_NUMBERS)
+    model: array[int] = dataclasses.field(default_factory=_BYTES)
+    form: array[int] = dataclasses.field(default_factory=_BYTES)
+    group: array[int] = dataclasses.field(default_factory=_LONG_NUMBERS)
+    member: array[int] = dataclasses.field(default_factory=_NUMBERS)
+
+    def __len__(self) -> int:
+        return len(self.size)
+
+    def append(self, item: Object, blobs: Blobs, origin: Origin, form: Form | None) -> None:
+        """Add an object; *form* is None if it need not be validated."""
+        blob = _ENCODER.encode(item)
+        namespace = namespace_of(item)
+        for kind, group in references_to_groups(item):
+            self.group.append(hashed(kind, namespace, group))
+            self.member.append(len(self))
+        self.segment.append(origin.segment)
+        self.part.append(origin.part.offset)
+        self.first.append(origin.part.first)
+        self.index.append(origin.number)
+        self.offset.append(blobs.append(blob))
+        self.name.append(hashed(item.kind, namespace, item.metadata.name))
+        self.model.append(_MODEL_NUMBERS[type(item)])
+        self.form.append(0 if form is None else _FORM_NUMBERS[form])
+        self.size.append(len(blob))
+
+    def append_from(self, other: Columns, number: int) -> None:
+        """Add an object of *other*."""
+        members = slice(bisect.bisect_left(other.member, number), bisect.bisect_right(other.member, number))
+        self.group.extend(other.group[members])
+        self.member.extend([len(self)] * len(other.group[members]))
+        for mine, theirs in zip(self._of_objects(), other._of_objects(), strict=True):
+            mine.append(theirs[number])
+
+    def truncate(self, length: int) -> None:
+        """Forget all objects after the first *length*."""
+        for column in self._of_objects():
+            del column[length:]
+        members = bisect.bisect_left(self.member, length)
+        del self.group[members:]
+        del self.member[members:]
+
+    def extend(self, other: Columns, segments: int) -> None:
+        """Add the objects of *other*, whose segments come after *segments* others."""
+        length = len(self)
+        for mine, theirs in zip(self._of_objects(), other._of_objects(), strict=True):
+            mine.extend(theirs)
+        self.segment[length:] = array("I", (each + segments for each in other.segment))
+        self.group.extend(other.group)
+        self.member.extend(each + length for each in other.member)
+
+    def to_bytes(self) -> list[bytes]:
+        """Return all columns as bytes."""
+        return [column.tobytes() for column in (*self._of_objects(), self.group, self.member)]
+
+    @classmethod
+    def from_bytes(cls, columns: Sequence[bytes]) -> Columns:
+        """Return the columns that ``to_bytes`` wrote."""
+        created = cls()
+        for column, content in zip((*created._of_objects(), created.group, created.member), columns, strict=True):
+            column.frombytes(content)
+        return created
+
+    def _of_objects(self) -> tuple[array[int], ...]:
+        return self.segment, self.part, self.first, self.index, self.offset, self.size, self.name, self.model, self.form
+
+
+def hashed(kind: str, namespace: str, name: str) -> int:
+    """Return a hash other than 0, equal in all processes that are forked from this one."""
+    return hash((kind, namespace, name)) & (2**HASH_BITS - 1) or 1
