@@ -1,6 +1,6 @@
 """Key pair of the Secret as files for the processes of one replica, and the trust of the API server in it.
 
-Edge: files.  A version of the files is a directory, and the link ``current`` is renamed to the next one, so that a reader never
+Edge: files, and a clock.  A version of the files is a directory, and the link ``current`` is renamed to the next one, so that a reader never
 sees certificate and key of two pairs.
 """
 
@@ -11,6 +11,7 @@ import datetime as dt
 import hashlib
 import json
 import shutil
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -29,13 +30,13 @@ class Status:
     """Last reading of the cluster.
 
     Attributes:
-        published: True once the files have had a pair of the Secret.
+        published: monotonic time in seconds at which the files first had a pair of the Secret; None before.
         trust: CAs that the caBundle of every webhook has, PEM; None if there are no webhooks.
         clock_offset: time of the API server minus that of this machine, in seconds.
 
     """
 
-    published: bool
+    published: float | None
     trust: str | None
     clock_offset: float
 
@@ -63,14 +64,16 @@ class Published:
 
         Returns the reason why the Secret has no pair that can be served; the files stay as they are then.  Raises StoreError.
         """
-        published = self._status is not None and self._status.published
+        published = self._status.published if self._status is not None else None
         reason = unusable(reading.secret, here)
         content = tuple(reading.secret.get(name, b"") for name in (CA, CERTIFICATE, KEY))
         if not reason and content != self._content:
             self._write(Pair(*content))
             self._content = content
         offset = round((reading.now - here).total_seconds()) if reading.now is not None else 0
-        status = Status(published or not reason, _common_trust(reading), offset)
+        if published is None and not reason:
+            published = time.monotonic()
+        status = Status(published, _common_trust(reading), offset)
         if status != self._status:
             store.replace(self._directory / STATUS, json.dumps(dataclasses.asdict(status)).encode(), store.PRIVATE)
             self._status = status
@@ -101,15 +104,18 @@ def read_status(directory: Path) -> Status | None:
         return None
 
 
-def untrusted(leaf: bytes, status: Status | None, here: dt.datetime) -> str:
-    """Return the reason why the API server does not trust *leaf*; empty if it does, or if no webhook exists.
+def untrusted(leaf: bytes, status: Status | None, here: dt.datetime, load_seconds: float) -> str:
+    """Return the reason why the API server does not trust what this replica serves; empty if it does, or if no webhook exists.
 
-    *here* is the time of this machine.
+    *leaf* is that of this process.  All processes have loaded the files *load_seconds* after they were written.  *here* is the time
+    of this machine.
     """
     if status is None:
         return "the Secret with the serving certificate has not been read yet"
-    if not status.published:
+    if status.published is None:
         return "the Secret has no serving certificate yet"
+    if time.monotonic() - status.published < load_seconds:
+        return "not all processes of this replica have loaded the serving certificate yet"
     if status.trust is None:
         return ""
     if not (ca := bundle.signer(leaf, status.trust.encode())):

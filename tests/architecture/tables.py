@@ -194,7 +194,7 @@ IMPURE: dict[str, str] = {
     "certs/replicas.py": "TLS handshakes and a clock",
     "certs/rotate.py": "a clock",
     "certs/controller.py": "a clock",
-    "certs/published.py": "key pairs in files",
+    "certs/published.py": "key pairs in files, and a clock",
     "scheduler_core/sidecar/writer/executor.py": "writes to the API server",
     "scheduler_core/sidecar/cache/informers.py": "watches the API server",
     "scheduler_core/sidecar/process/http.py": "HTTP",

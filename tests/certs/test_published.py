@@ -88,8 +88,8 @@ def test_a_server_that_reads_while_the_files_are_replaced_reads_them_again(tmp_p
     ("leaf", "status", "here", "want"),
     [
         pytest.param(SECRET, None, NOW, "has not been read yet", id="nothing read"),
-        pytest.param(OTHER, Status(published=False, trust=None, clock_offset=0), NOW, "no serving certificate yet", id="first start"),
-        pytest.param(SECRET, Status(published=True, trust=None, clock_offset=0), NOW, "", id="no webhook"),
+        pytest.param(OTHER, Status(published=None, trust=None, clock_offset=0), NOW, "no serving certificate yet", id="first start"),
+        pytest.param(SECRET, Status(published=0.0, trust=None, clock_offset=0), NOW, "", id="no webhook"),
         pytest.param(SECRET, SECRET, NOW, "", id="trusted"),
         pytest.param(OTHER, SECRET, NOW, "not every caBundle has the CA", id="another CA"),
         pytest.param(SECRET, {"ca.crt": b""}, NOW, "not every caBundle has the CA", id="empty caBundle"),
@@ -98,7 +98,7 @@ def test_a_server_that_reads_while_the_files_are_replaced_reads_them_again(tmp_p
         ),
         pytest.param(
             SECRET,
-            Status(published=True, trust=SECRET["ca.crt"].decode(), clock_offset=-days(3651).total_seconds()),
+            Status(published=0.0, trust=SECRET["ca.crt"].decode(), clock_offset=-days(3651).total_seconds()),
             NOW + days(3651),
             "",
             id="this clock is ten years ahead",
@@ -107,11 +107,22 @@ def test_a_server_that_reads_while_the_files_are_replaced_reads_them_again(tmp_p
 )
 def test_reasons_why_a_leaf_is_not_trusted(leaf, status, here, want):
     if isinstance(status, dict):
-        status = Status(published=True, trust=status["ca.crt"].decode(), clock_offset=0)
-    reason = published.untrusted(leaf["tls.crt"], status, here)
+        status = Status(published=0.0, trust=status["ca.crt"].decode(), clock_offset=0)
+    reason = published.untrusted(leaf["tls.crt"], status, here, 3.0)
 
     assert want in reason
     assert bool(want) == bool(reason)
+
+
+def test_a_replica_is_not_trusted_before_all_of_its_processes_have_loaded_the_files(tmp_path):
+    files = Published(tmp_path)
+    files.update(reading(SECRET, SECRET["ca.crt"]), NOW)
+    status = published.read_status(tmp_path)
+
+    assert "not all processes" in published.untrusted(SECRET["tls.crt"], status, NOW, 600.0)
+    assert "" == published.untrusted(SECRET["tls.crt"], status, NOW, 0.0)
+    files.update(reading(OTHER, SECRET["ca.crt"]), NOW)
+    assert status == published.read_status(tmp_path), "later files need no pause, as the old ones are trusted too"
 
 
 def test_only_a_ca_that_every_webhook_has_is_trusted(tmp_path):

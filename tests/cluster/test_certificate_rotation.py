@@ -14,7 +14,7 @@ from tests.cluster.api import Api, ApiError
 from tests.cluster.installed import ACCOUNT, CONFIGURATIONS, DEPLOY, NAMESPACE, eventually, installed, muster, pod_group, unfit_group
 from tests.cluster.take_effect import await_rights
 
-PAGE = (DEPLOY.parent / "docs" / "operate" / "webhooks.md").read_text(encoding="utf-8")
+PAGE = (DEPLOY.parent / "docs" / "operate" / "certificates.md").read_text(encoding="utf-8")
 SECRET = "muster-webhook-tls"
 POLL_SECONDS = 0.05
 
@@ -89,7 +89,7 @@ def reviewed(api, namespace):
 
 def granted(plane, api):
     """Apply the roles of the page, bind them to the webhooks' account, and return its kubeconfig."""
-    section = PAGE.partition("## Renew the certificate\n")[2].partition("\n## ")[0]
+    section = PAGE.partition("## muster certs rotate\n")[2].partition("\n## ")[0]
     (block,) = (each for each in re.findall(r"```yaml\n(.*?)```", section, re.DOTALL) if "kind: ClusterRole\n" in each)
     manifests = list(yaml.safe_load_all(block))
     plane.kubectl("apply", "-f", "-", stdin=block, check=True)

@@ -31,7 +31,7 @@ class OfChart(Installed):
 
     def manifests(self):
         bundle = base64.b64encode((self.certificates / "ca.crt").read_bytes()).decode()
-        flags = [part for each in (f"certificate.caBundle={bundle}", *OWN_KINDS) for part in ("--set", each)]
+        flags = [part for each in (f"certificate.caBundle={bundle}", "certificate.source=secret", *OWN_KINDS) for part in ("--set", each)]
         done = rendered.template(*flags)
         assert 0 == done.returncode, done.stderr
         return f"{json.dumps(SYSTEM)}\n---\n{done.stdout}"

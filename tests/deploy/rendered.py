@@ -23,7 +23,8 @@ MONITORING = "networkPolicy.metricsFrom={monitoring}"
 SECONDS = 60
 FILES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "base/rbac.yaml": ("webhooks/rbac.yaml", ()),
-    "base/deployment.yaml": ("webhooks/deployment.yaml", ()),
+    "base/deployment.yaml": ("webhooks/deployment.yaml", ("certificate.source=secret",)),
+    "components/managed-certificate/rbac.yaml": ("webhooks/certificate-rbac.yaml", ()),
     "base/service.yaml": ("webhooks/service.yaml", ()),
     "base/webhooks.yaml": ("webhooks/webhooks.yaml", ()),
     "overlays/pods/webhooks.yaml": ("webhooks/pods.yaml", ("webhooks.pods=true",)),

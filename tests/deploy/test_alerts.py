@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -27,6 +28,10 @@ FIRING = {
         {"kind": "leaf"},
     ),
     "MusterCertificateRejected": ({'muster_certificate_reloads_total{outcome="kept-old"}': "0 0 1x50"}, 5, {"outcome": "kept-old"}),
+    "MusterCertificateNotRenewed": ({'muster_certificate_failures_total{reason="request"}': "0 0+12x12 144x40"}, 14, {"reason": "request"}),
+    "MusterCertificateWithoutLeader": ({"muster_certificate_leader": "0x9 1x30"}, 7, {}),
+    "MusterCertificateContested": ({'muster_certificate_rotation_steps_total{step="trust"}': "0 0+6x10 60x90"}, 12, {}),
+    "MusterClockSkew": ({"muster_certificate_clock_offset_seconds": "-300x15 1x30"}, 12, {}),
     "MusterReviewsSlow": (
         {BUCKET + '"1.0"}': "0x20 0+60x60", BUCKET + '"2.5"}': "0+60x20 1200+60x60", BUCKET + '"+Inf"}': "0+60x80"},
         15,
@@ -36,7 +41,9 @@ FIRING = {
     "MusterSidecarWithoutLeader": ({"muster_leader": "0x9 1x30"}, 5, {}),
     "MusterSidecarTwoLeaders": ({'muster_leader{pod="a"}': "1x40", 'muster_leader{pod="b"}': "1x9 0x31"}, 5, {}),
 }
-"""Of each alert: series with a value a minute, a minute at which it fires, and its labels.  It is resolved in minute 35 at the latest."""
+RESOLVED = {"MusterCertificateContested": 80}
+"""Of each alert: series with a value a minute, a minute at which it fires, and its labels.  It is resolved in minute 35 at the latest,
+or in that of RESOLVED."""
 
 
 def program(name):
@@ -67,7 +74,7 @@ def test_an_alert_fires_and_resolves(alert, tmp_path):
                         "input_series": series(samples),
                         "alert_rule_test": [
                             {"eval_time": f"{minute}m", "alertname": alert, "exp_alerts": [fires]},
-                            *({"eval_time": f"{at}m", "alertname": alert, "exp_alerts": []} for at in (*silent, 35)),
+                            *({"eval_time": f"{at}m", "alertname": alert, "exp_alerts": []} for at in (*silent, RESOLVED.get(alert, 35))),
                         ],
                     }
                 ],
@@ -82,7 +89,7 @@ def test_an_alert_fires_and_resolves(alert, tmp_path):
 
 def annotations(rule, labels):
     """Return the annotations with their templates filled in."""
-    return {key: text.replace("{{ $labels.kind }}", labels.get("kind", "")) for key, text in rule["annotations"].items()}
+    return {key: re.sub(r"{{ \$labels\.(\w+) }}", lambda found: labels[found[1]], text) for key, text in rule["annotations"].items()}
 
 
 def test_every_metric_of_an_alert_exists():

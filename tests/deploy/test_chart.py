@@ -9,7 +9,7 @@ import subprocess
 import pytest
 import yaml
 
-from tests.cluster import go_tools
+from tests.cluster import go_tools, programs
 from tests.cluster.conftest import available
 from tests.deploy import rendered
 
@@ -140,6 +140,39 @@ def test_cert_manager_writes_the_ca_of_the_certificate_that_the_server_reads():
     assert all("caBundle" not in entry["clientConfig"] for kind in CONFIGURATIONS for entry in found[kind, "muster"]["webhooks"])
 
 
+def test_replicas_manage_the_certificate_unless_another_source_is_chosen():
+    values = ("certificate.secretName=mine", "webhooks.pods=true")
+    found = objects(*values)
+    spec, own = container("muster-webhook", *values)
+    (role,) = (each for (kind, name), each in found.items() if (kind, name) == ("Role", "muster-webhook-certificate"))
+
+    assert "--certificates=managed" in own["args"]
+    assert not [each for each in own["args"] if each.startswith("--tls")]
+    assert {"MUSTER_CERTIFICATE_NAMESPACE": "muster-system", "MUSTER_CERTIFICATE_SECRET": "mine"}.items() <= {
+        each["name"]: each["value"] for each in own["env"]
+    }.items()
+    assert ["scratch"] == [each["name"] for each in spec["volumes"]] == [each["name"] for each in own["volumeMounts"]]
+    assert [["mine"], ["muster-webhook"]] == [each["resourceNames"] for each in role["rules"] if "resourceNames" in each]
+    for source in ("secret", "cert-manager"):
+        others = objects(f"certificate.source={source}")
+        assert ("Role", "muster-webhook-certificate") not in others
+        assert ("ClusterRole", "muster-webhook-certificate") not in others
+
+
+def test_the_overlay_with_managed_certificates_is_the_chart():
+    kubectl = available(lambda: programs.find().path("kubectl"))
+    built = subprocess.run([kubectl, "kustomize", rendered.DEPLOY / "overlays/managed"], capture_output=True, text=True, check=True).stdout
+    found = {(each["kind"], each["metadata"]["name"]): each for each in yaml.safe_load_all(built)}
+    want = objects()
+
+    (own,) = found["Deployment", "muster-webhook"]["spec"]["template"]["spec"]["containers"]
+    (other,) = want["Deployment", "muster-webhook"]["spec"]["template"]["spec"]["containers"]
+    for each in (own, other):
+        each["env"].sort(key=lambda variable: variable["name"])
+    assert found.pop(("Namespace", "muster-system"))
+    assert want == found
+
+
 def test_an_issuer_of_the_user_replaces_that_of_the_chart():
     values = ("certificate.source=cert-manager", "certificate.certManager.issuerRef.name=ours")
     found = objects(*values, "certificate.certManager.issuerRef.kind=ClusterIssuer")
@@ -220,7 +253,13 @@ def test_only_the_port_for_reviews_is_open():
 def test_reviews_are_accepted_from_named_addresses_only():
     (rule,) = objects("networkPolicy.reviewsFrom={10.0.0.0/28,fd00::/64}")["NetworkPolicy", "muster-webhook"]["spec"]["ingress"]
 
-    assert ["10.0.0.0/28", "fd00::/64"] == [each["ipBlock"]["cidr"] for each in rule["from"]]
+    *addresses, replicas = rule["from"]
+    assert ["10.0.0.0/28", "fd00::/64"] == [each["ipBlock"]["cidr"] for each in addresses]
+    assert {"podSelector": {"matchLabels": {"app.kubernetes.io/name": "muster-webhook"}}} == replicas
+    (others,) = objects("networkPolicy.reviewsFrom={10.0.0.0/28}", "certificate.source=secret")["NetworkPolicy", "muster-webhook"]["spec"][
+        "ingress"
+    ]
+    assert [{"ipBlock": {"cidr": "10.0.0.0/28"}}] == others["from"]
     assert "networkPolicy/reviewsFrom/0" in helm_template("networkPolicy.reviewsFrom={api-server}").stderr.replace(".", "/")
 
 
@@ -244,7 +283,14 @@ def test_monitors_that_could_read_nothing_are_an_error():
     assert 0 == helm_template("prometheus.monitors=true", "networkPolicy.enabled=false").returncode
 
 
-@pytest.mark.parametrize(("values", "want"), [((), "certificate.caBundle is empty"), (("certificate.caBundle=QUE=",), "")])
+@pytest.mark.parametrize(
+    ("values", "want"),
+    [
+        (("certificate.source=secret",), "certificate.caBundle is empty"),
+        (("certificate.source=secret", "certificate.caBundle=QUE="), ""),
+        ((), "The replicas create the certificate in the Secret muster-webhook-tls"),
+    ],
+)
 def test_the_notes_say_what_is_missing(helm, values, want):
     flags = [part for each in values for part in ("--set", each)]
     command = [helm, "install", "muster", rendered.CHART, "--namespace", rendered.NAMESPACE, "--dry-run=client", *flags]
@@ -252,7 +298,7 @@ def test_the_notes_say_what_is_missing(helm, values, want):
 
     assert 0 == done.returncode, done.stderr
     assert want in done.stdout
-    assert bool(want) == ("caBundle is empty" in done.stdout)
+    assert ("empty" in want) == ("caBundle is empty" in done.stdout)
 
 
 def test_the_chart_has_the_version_of_the_program():

@@ -8,10 +8,13 @@ import os
 import signal
 import subprocess
 import threading
+from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.apiserver.fake import serving
+from tests.apiserver.rights import Right, right_of, target_of
 from tests.certs.installation import new_secret
 from tests.certs.test_rotation_cluster import kubeconfig
 from tests.webhooks.running import running, until
@@ -19,6 +22,8 @@ from tests.webhooks.running import running, until
 SECRETS = "/api/v1/namespaces/muster-system/secrets"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/muster-system/leases"
 VALIDATING = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/muster"
+ROLES = Path(__file__).parents[2] / "deploy/components/managed-certificate/rbac.yaml"
+NAMES = ("muster", "muster-pods")
 KNOBS = {
     "MUSTER_CERTIFICATE_POLL_SECONDS": "1",
     "MUSTER_CERTIFICATE_SETTLE_SECONDS": "0",
@@ -33,10 +38,12 @@ class Objects:
 
     def __init__(self, **objects):
         self.by_path, self.version, self.lock, self.broken = objects, 1, threading.Lock(), False
+        self.requests = []
 
     def answer(self, method, url, body):
         path = url.partition("?")[0]
         with self.lock:
+            self.requests.append((method, url))
             if self.broken:
                 return 503, {}, {"kind": "Status", "code": 503, "message": "unavailable"}
             if method == "GET":
@@ -160,3 +167,28 @@ def test_a_worker_that_dies_is_followed_by_another_and_no_key_is_left_behind(tmp
         assert until(lambda: server.figure("muster_certificate_leader") == 1.0)
         assert [] != list(scratch.rglob("tls.key"))
     assert [] == list(scratch.rglob("tls.key"))
+
+
+def test_the_roles_grant_what_is_requested_and_no_more(tmp_path):
+    roles = [each for each in yaml.safe_load_all(ROLES.read_text(encoding="utf-8")) if "rules" in each]
+    rules = [rule for each in roles for rule in each["rules"]]
+    granted = {
+        (Right(group, resource, verb), name)
+        for rule in rules
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+        for name in rule.get("resourceNames", [""])
+    }
+    path = VALIDATING.rpartition("/")[0]
+    configurations = {f"{each}/{name}": configuration() for each in (path, path.replace("validating", "mutating")) for name in NAMES}
+    endpoints = {"/apis/discovery.k8s.io/v1/namespaces/muster-system/endpointslices": {"items": []}}
+    objects = Objects(**configurations, **endpoints)
+    with managed(tmp_path, objects, "--workers", "1", MUSTER_CERTIFICATE_REPLICAS=""):
+
+        def used():
+            return {(right_of(*each), target_of(each[1]).name) for each in [*objects.requests]}
+
+        assert until(lambda: granted <= used()), granted - used()
+        assert granted == used()
+    assert ["muster-system"] == [each["metadata"]["namespace"] for each in roles if each["kind"] == "Role"]

@@ -33,6 +33,8 @@ FIELD_MANAGER = "muster-certs"
 OBSERVE_SECONDS = 300.0
 """Time after which a replica without the new certificate is a failure; a kubelet needs up to two minutes to start a container."""
 LOCK_SECONDS = 1.0
+LOAD_SECONDS = 1.0
+"""Time in which a process loads files that it has found to be changed, with a margin."""
 _LEVELS = {"race": "info", "secret": "warning"}
 LOCK = "lock"
 
@@ -67,7 +69,8 @@ class Managed:
 
     def untrusted(self, leaf: bytes) -> str:
         """Return the reason why the API server does not trust *leaf*; empty if it does."""
-        return published.untrusted(leaf, published.read_status(self._directory), dt.datetime.now(dt.UTC))
+        load_seconds = self._settings.tls_poll_seconds + LOAD_SECONDS
+        return published.untrusted(leaf, published.read_status(self._directory), dt.datetime.now(dt.UTC), load_seconds)
 
     def clock_offset(self) -> float:
         """Return the time of the API server minus that of this machine, in seconds."""
