@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from muster import extras
 from validators.model import quantity
-from validators.model.devices import DeviceAttribute, DeviceContent, ResourceSlice
-from validators.rules.base import DeviceSelectors
+from validators.model.devices import DeviceAttribute, DeviceContent, DeviceSelectors, ResourceSlice
 
 if TYPE_CHECKING:
     from scheduler_core.cel.selector import AttributeValue, Device

@@ -5,8 +5,8 @@ The structs have the fields of v1.  v1beta1 has the fields of an exact request i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, ClassVar
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, Protocol
 
 import msgspec
 
@@ -215,3 +215,13 @@ class ResourceSlice(Struct, frozen=True, gc=False):
     metadata: ObjectMeta = ObjectMeta()
     spec: ResourceSliceSpec = ResourceSliceSpec()
     kind: ClassVar[str] = "ResourceSlice"
+
+
+class DeviceSelectors(Protocol):
+    """Compiler of selectors of devices, in the Common Expression Language."""
+
+    def compile_error(self, expression: str) -> str:
+        """Return the error of the API server for *expression*; empty if it is valid."""
+
+    def evaluation_error(self, expressions: Sequence[str], slices: Sequence[ResourceSlice]) -> str:
+        """Return the error of a device of *slices* for which *expressions*, in order, cannot be evaluated; empty if there is none."""

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterable, Iterator
 
 from validators import lookup as lookups
 from validators.field import FieldError, FieldPath
@@ -23,9 +22,9 @@ from validators.model.devices import (
     DeviceClass,
     DeviceResourceClaim,
     DeviceSelector,
+    DeviceSelectors,
     DeviceSubRequest,
     ResourceClaimTemplate,
-    ResourceSlice,
 )
 from validators.model.group import CompositePodGroup, Group, PodGroup
 from validators.model.objects import Object, namespace_of
@@ -86,16 +85,6 @@ POD_TEMPLATES = PODS | controllers.KINDS | {"JobSet"}
 """Kinds with pods or pod templates: the input of ``Context.pods``."""
 CLAIMS = frozenset({"ResourceClaim", "ResourceClaimTemplate"})
 """Kinds that request devices."""
-
-
-class DeviceSelectors(Protocol):
-    """Compiler of selectors of devices, in the Common Expression Language."""
-
-    def compile_error(self, expression: str) -> str:
-        """Return the error of the API server for *expression*; empty if it is valid."""
-
-    def evaluation_error(self, expressions: Sequence[str], slices: Sequence[ResourceSlice]) -> str:
-        """Return the error of a device of *slices* for which *expressions*, in order, cannot be evaluated; empty if there is none."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

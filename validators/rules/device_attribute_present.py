@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from validators import field
 from validators.field import FieldError
-from validators.model.devices import DeviceClass, DeviceSelector, ResourceSlice
-from validators.rules.base import CLAIMS, About, Context, DeviceSelectors, Example, Profile, Rule, Severity
+from validators.model.devices import DeviceClass, DeviceSelector, DeviceSelectors, ResourceSlice
+from validators.rules.base import CLAIMS, About, Context, Example, Profile, Rule, Severity
 
 
 def check(context: Context) -> Iterator[FieldError]:
