@@ -10,12 +10,11 @@ import time
 import pytest
 
 from certs import bundle
-from tests.cluster.installed import CONFIGURATIONS, NAMESPACE, eventually, muster
-from tests.cluster.replicas import SECRET, Reviews, managed
+from tests.cluster.installed import ACCOUNT, CONFIGURATIONS, NAMESPACE, eventually, muster
+from tests.cluster.replicas import LEASES, SECRET, Reviews, managed
 from tests.sampling import WHOLE
 
 REQUESTS = 5000 if WHOLE else 300
-STEPS = ("stage", "trust", "switch", "observe", "distrust", "finish")
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +41,8 @@ def running(created):
 
 def settled(created):
     """Return true if no rotation is under way, and Secret and caBundles agree."""
+    if not created.api.exists("Secret", SECRET, NAMESPACE):
+        return False
     secret = created.secret()
     own = secret.get("ca.crt", b"")
     return {"ca.crt", "tls.crt", "tls.key"} == set(secret) and {own} == created.bundles() and len(bundle.certificates(own)) == 1
@@ -60,34 +61,34 @@ def test_the_first_start_creates_the_certificate_once(replicas):
 
 
 def test_no_review_fails_while_the_ca_is_replaced(plane, namespace, replicas):
-    before = replicas.secret()
-    kubeconfig = plane.kubeconfig
-    with Reviews(kubeconfig, namespace) as reviews:
+    before, rotations = replicas.secret(), 1
+    with Reviews(plane.kubeconfig, namespace) as reviews:
         reviews.await_count(10)
         replicas.api.delete("Secret", SECRET, NAMESPACE)
-        assert eventually(lambda: replicas.api.exists("Secret", SECRET, NAMESPACE) and settled(replicas)), replicas.secret().keys()
-        deleted = replicas.secret()
-        if WHOLE:
-            _rotate_more(replicas, reviews)
-        reviews.await_count(REQUESTS)
-    print(f"{reviews.count} requests during rotations")
+        assert eventually(lambda: settled(replicas)), replicas.secret().keys()
+        after = replicas.secret()
+        while reviews.count < REQUESTS and not reviews.errors:
+            _rotate(replicas, rotations)
+            rotations += 1
+        reviews.await_count(reviews.count + 50)
+    print(f"{reviews.count} requests during {rotations} rotations")
 
     assert [] == reviews.errors
-    assert not {*before.values()} & {*deleted.values()}
+    assert not {*before.values()} & {*after.values()}
     assert not any(each.logged("stopping") for each in running(replicas))
 
 
-def _rotate_more(created, reviews):
-    """Rotate by the command beside the controllers, and with the leader killed after each step."""
-    addresses = [f"--replica=127.0.0.1:{each.port}" for each in running(created)]
-    done = muster("certs", "rotate", "--ca", "--settle=5", f"--kubeconfig={created.plane.kubeconfig}", *addresses)
-    assert 0 == done.returncode, done.stdout + done.stderr
-    assert eventually(lambda: settled(created))
-    for _ in range(3):
-        count = reviews.count
+def _rotate(created, number):
+    """Rotate by the command beside the controllers, or by the controllers, the leader of which loses its Lease meanwhile."""
+    if number % 2:
+        addresses = [f"--replica=127.0.0.1:{each.port}" for each in running(created)]
+        done = muster("certs", "rotate", "--ca", "--settle=2", f"--kubeconfig={created.plane.kubeconfig}", *addresses)
+        assert 0 == done.returncode, done.stdout + done.stderr
+    else:
         created.api.delete("Secret", SECRET, NAMESPACE)
-        assert eventually(lambda: created.api.exists("Secret", SECRET, NAMESPACE) and settled(created))
-        reviews.await_count(count + REQUESTS // 5)
+        time.sleep(number % 5)
+        created.api.send("DELETE", f"{LEASES}/{ACCOUNT}")
+    assert eventually(lambda: settled(created))
 
 
 def test_a_ca_bundle_that_is_emptied_is_restored(replicas):
@@ -133,12 +134,14 @@ def test_another_worker_continues_when_a_worker_dies(replicas):
 
 def test_no_review_fails_during_a_rolling_update(plane, namespace, replicas):
     with Reviews(plane.kubeconfig, namespace) as reviews:
-        for each in running(replicas)[: None if WHOLE else 1]:
+        updates = 0
+        while updates == 0 or (reviews.count < REQUESTS and not reviews.errors):
             (new,) = replicas.start()
             replicas.await_ready(new)
-            replicas.delete(each)
-        reviews.await_count(REQUESTS)
-    print(f"{reviews.count} requests during a rolling update")
+            replicas.delete(running(replicas)[0])
+            updates += 1
+        reviews.await_count(reviews.count + 50)
+    print(f"{reviews.count} requests while {updates} replicas were replaced")
 
     assert [] == reviews.errors
     assert eventually(lambda: settled(replicas))

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from apiserver.api import Api
 from apiserver.connect import ConnectError, configuration
@@ -25,9 +25,13 @@ from certs.controller import Controller
 from certs.pair import Names, names_of
 from certs.rotate import Rotation, Timing
 from certs.rotation import Order, Step
+from certs.store import StoreError
 from webhooks import log
-from webhooks.server.metrics import Telemetry
 from webhooks.settings import SettingError, Settings
+
+if TYPE_CHECKING:
+    # Not at run time: this module is imported before the directory of the metrics exists, which prometheus_client reads at import.
+    from webhooks.server.metrics import Telemetry
 
 FIELD_MANAGER = "muster-certs"
 OBSERVE_SECONDS = 300.0
@@ -42,29 +46,34 @@ LOCK = "lock"
 class Managed:
     """Certificate of this replica, in a directory that all its workers share."""
 
-    def __init__(self, settings: Settings, directory: Path) -> None:
-        """Prepare the directory, with a pair that nobody trusts.
+    def __init__(self, settings: Settings) -> None:
+        """Read the address and the credentials of the cluster.
 
         Raises:
             SettingError: there is no usable kubeconfig and no pod's service account.
-            StoreError: the directory cannot be written.
         """
-        self._settings, self._directory = settings, directory
+        self._settings = settings
         try:
             self._connection = configuration(settings.kubeconfig or None, settings.context or None)
         except ConnectError as error:
             raise SettingError(
                 f"--certificates managed: there is no cluster to keep the certificate in: {error}; give --kubeconfig or --context"
             ) from None
-        directory.mkdir(0o700)
-        self._published = published.Published(directory)
-        self._published.write_placeholder(self._names, dt.datetime.now(dt.UTC))
+
+    def prepare(self, directory: Path) -> tuple[str, str]:
+        """Create *directory* with a pair that nobody trusts; return the paths of certificate and key.
+
+        Raises:
+            SettingError: the directory cannot be written.
+        """
+        self._directory, self._published = directory, published.Published(directory)
         # All workers have one identity: only one of them is a candidate, and the next one continues its term.
         self._identity = f"{socket.gethostname()}_{directory.parent.name}"
-
-    @property
-    def files(self) -> tuple[str, str]:
-        """Return the paths of certificate and key."""
+        try:
+            directory.mkdir(0o700)
+            self._published.write_placeholder(self._names, dt.datetime.now(dt.UTC))
+        except (StoreError, OSError) as error:
+            raise SettingError(f"--certificates managed: {error}") from None
         return self._published.files
 
     def untrusted(self, leaf: bytes) -> str:

@@ -19,20 +19,19 @@ import socket
 import sys
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from gunicorn.app.base import BaseApplication
 
-from certs.store import StoreError
 from webhooks import log
 from webhooks.certificate_settings import MANAGED
 from webhooks.knobs import Address
 from webhooks.lookup.source import Source
 from webhooks.server import tls
-from webhooks.settings import SettingError, Settings
+from webhooks.settings import Settings
 
 if TYPE_CHECKING:
     from webhooks.server.application import Application
@@ -229,7 +228,11 @@ def serve(settings: Settings, source: Source, create_app: CreateApp | None = Non
 
     Raises:
         StartError: the key pair or an address cannot be used; nothing has been served.
+        SettingError: there is no cluster to keep a managed certificate in.
     """
+    certificate = _certificate(settings)
+    addresses = [settings.bind, *([settings.probe_bind] if settings.probe_bind else [])]
+    sockets = [listen(each, settings.backlog) for each in addresses]
     # Until gunicorn handles signals, SIGTERM must run the clean-up below.
     signal.signal(signal.SIGTERM, _stop_early)
     # The name is chosen before the directory is created, so that it is removed whenever SIGTERM arrives.
@@ -237,10 +240,7 @@ def serve(settings: Settings, source: Source, create_app: CreateApp | None = Non
     master = os.getpid()
     try:
         _make_metrics_directory(directory)
-        managed = _managed(settings, directory)
-        live = _live_pair(settings, managed)
-        addresses = [settings.bind, *([settings.probe_bind] if settings.probe_bind else [])]
-        sockets = [listen(each, settings.backlog) for each in addresses]
+        live, managed = certificate(directory)
         # Imported once here, not in each worker, and after the variable is set: prometheus_client reads it at import.
         from webhooks.server import routes
 
@@ -260,25 +260,21 @@ def serve(settings: Settings, source: Source, create_app: CreateApp | None = Non
             shutil.rmtree(directory, ignore_errors=True)
 
 
-def _managed(settings: Settings, directory: Path) -> Managed | None:
-    """Return the certificate in *directory* that the replicas manage, if the settings say so.  Raises StartError."""
-    if settings.certificates != MANAGED:
-        if not settings.tls_cert or not settings.tls_key:
-            raise StartError(
-                "--tls-cert and --tls-key must be given, or --certificates managed: the API server calls webhooks over TLS only"
-            )
-        return None
-    from webhooks.server.certificates import Managed
+def _certificate(settings: Settings) -> Callable[[Path], tuple[tls.LivePair, Managed | None]]:
+    """Return the function that loads the key pair, in a directory if the replicas manage it.  Raises StartError and SettingError."""
+    if settings.certificates == MANAGED:
+        from webhooks.server.certificates import Managed
 
-    try:
-        return Managed(settings, directory / "certificate")
-    except (SettingError, StoreError, OSError) as error:
-        raise StartError(str(error)) from None
+        managed = Managed(settings)
+        return lambda directory: (_live_pair(managed.prepare(directory / "certificate"), settings), managed)
+    if not settings.tls_cert or not settings.tls_key:
+        raise StartError("--tls-cert and --tls-key must be given, or --certificates managed: the API server calls webhooks over TLS only")
+    live = _live_pair((settings.tls_cert, settings.tls_key), settings)
+    return lambda _: (live, None)
 
 
-def _live_pair(settings: Settings, managed: Managed | None) -> tls.LivePair:
+def _live_pair(files: tuple[str, str], settings: Settings) -> tls.LivePair:
     """Return the key pair to serve.  Raises StartError."""
-    files = (settings.tls_cert, settings.tls_key) if managed is None else managed.files
     try:
         return tls.LivePair(*files, settings.tls_poll_seconds)
     except tls.PairError as error:
