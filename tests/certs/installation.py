@@ -15,6 +15,7 @@ NOW = dt.datetime(2026, 5, 1, tzinfo=dt.UTC)
 NAMES = names_of(("muster-webhook.muster-system.svc",))
 ORDER = Order(NAMES)
 SETTLE = 10.0
+API_SERVER_LAG = 3.0
 
 
 class KilledError(Exception):
@@ -39,7 +40,7 @@ def conflict():
 class FakeInstallation:
     """Three replicas, three webhooks in two configurations; *lag* is the time in which a replica reads the Secret.
 
-    At every write and at every reading of the Secret by a replica, each caBundle must trust each served leaf.
+    At every write and at every reading of the Secret by a replica, each caBundle that an API server uses must trust each served leaf.
     """
 
     def __init__(self, secret, now=NOW, lag=4.0):
@@ -48,7 +49,7 @@ class FakeInstallation:
         self.version, self.seconds, self.log = 1, 0.0, []
         self.serving = {f"10.0.0.{each}:9443": (secret.get("tls.crt", b""), 0.0) for each in (1, 2, 3)}
         self.kill_after = self.kill_before = None
-        self.failures = []
+        self.failures, self._written = [], []
         self.broken = not bundle.certificates(secret.get("ca.crt", b""))
 
     def read(self):
@@ -91,7 +92,17 @@ class FakeInstallation:
         if self.broken:
             return
         for leaf, _ in self.serving.values():
-            assert all(bundle.signer(leaf, each) for several in self.bundles for each in several), "a review would fail"
+            assert all(bundle.signer(leaf, each) for bundles in self._known() for several in bundles for each in several), (
+                "a review would fail"
+            )
+
+    def _known(self):
+        """Return the caBundles that some API server may use: each reads changes up to API_SERVER_LAG later."""
+        if not self._written or self._written[-1][1] != self.bundles:
+            self._written.append((self.seconds, [[*each] for each in self.bundles]))
+        outdated = [index for index, (moment, _) in enumerate(self._written) if moment <= self.seconds - API_SERVER_LAG]
+        del self._written[: max(outdated, default=0)]
+        return [bundles for _, bundles in self._written]
 
     def pause(self, seconds):
         self.seconds += seconds

@@ -70,18 +70,22 @@ def test_an_expired_pair_is_served_until_there_is_a_new_one(tmp_path):
 def test_a_server_that_reads_while_the_files_are_replaced_reads_them_again(tmp_path, monkeypatch):
     files = Published(tmp_path)
     files.update(reading(SECRET, SECRET["ca.crt"]), NOW)
-    live, read = tls.LivePair(*files.files, poll_seconds=0.0), tls._read
+    live, read, third = tls.LivePair(*files.files, poll_seconds=0.0), tls._read, new_secret()
+    files.update(reading(OTHER, OTHER["ca.crt"]), NOW)
+    paths = []
 
     def read_and_replace(path):
         content = read(path)
-        monkeypatch.setattr(tls, "_read", read)
-        files.update(reading(OTHER, OTHER["ca.crt"]), NOW)
+        paths.append(path)
+        if len(paths) == 3:
+            # The first two compare the files; this is the first one of loading.
+            files.update(reading(third, third["ca.crt"]), NOW)
         return content
 
     monkeypatch.setattr(tls, "_read", read_and_replace)
 
     assert tls.RELOADED == live.refresh(0.0)
-    assert OTHER["tls.crt"] == live.pair.leaf
+    assert third["tls.crt"] == live.pair.leaf
 
 
 @pytest.mark.parametrize(

@@ -3,16 +3,20 @@
 import base64
 import contextlib
 import datetime as dt
+import email.utils
 import json
 import os
 import signal
 import subprocess
 import threading
+import time
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
 import yaml
 
+from certs import inspection, issue
 from tests.apiserver.fake import serving
 from tests.apiserver.rights import Right, right_of, target_of
 from tests.certs.installation import new_secret
@@ -139,6 +143,42 @@ def test_until_the_cluster_answers_it_is_not_ready_but_alive(tmp_path):
         objects.broken = True
         assert until(lambda: sum(line.get("failure") == "request" for line in server.lines) == 2)
         assert 200 == server.probe("/readyz")[0]
+
+
+def aged(days_ago, **lives):
+    return new_secret(dt.datetime.now(dt.UTC) - dt.timedelta(days=days_ago), **lives)
+
+
+@pytest.mark.parametrize(
+    ("secret", "message", "failure"),
+    [
+        pytest.param(aged(40, ca_days=30, leaf_days=30), "tls.crt: expired at", None, id="expired CA at the start"),
+        pytest.param(aged(900, ca_days=1000, leaf_days=3000), "ca.crt: in the last third of its life", None, id="the CA expires first"),
+        pytest.param({**aged(0), "tls.key": b""}, "the Secret lacks tls.key", "secret", id="half written"),
+    ],
+)
+def test_what_is_repaired_is_logged_and_counted(tmp_path, secret, message, failure):
+    objects = Objects(**{VALIDATING: configuration(), f"{SECRETS}/muster-webhook-tls": secret_object(secret)})
+    with managed(tmp_path, objects, "--workers", "1") as server:
+        assert until(lambda: server.figure("muster_certificate_rotation_steps_total") >= 3), server.lines
+        assert until(lambda: server.probe("/readyz")[0] == 200)
+        (staged,) = (line["message"] for line in server.lines if line.get("step") == "stage")
+        assert message in staged
+        assert (failure is not None) == (failure in failures(server))
+        assert time.time() + 300 * 86400 < server.figure("muster_certificate_not_after_seconds")
+
+
+@pytest.mark.parametrize("days", [1000, -1000])
+def test_a_clock_that_is_wrong_is_logged_and_measured_and_that_of_the_api_server_is_used(tmp_path, monkeypatch, days):
+    there = dt.datetime.now(dt.UTC) + dt.timedelta(days=days)
+    monkeypatch.setattr(BaseHTTPRequestHandler, "date_time_string", lambda *_: email.utils.format_datetime(there, usegmt=True))
+    objects = Objects(**{VALIDATING: configuration()})
+    with managed(tmp_path, objects, "--workers", "1") as server:
+        assert until(lambda: server.probe("/readyz")[0] == 200), server.lines
+        assert abs(server.figure("muster_certificate_clock_offset_seconds") - days * 86400) < 600
+        assert any("the API server's is" in line["message"] for line in server.lines if line.get("step") == "clock")
+        leaf = inspection.inspect("tls.crt", objects.secret()["tls.crt"], there)
+        assert there.replace(microsecond=0) - issue.BACKDATED == leaf.not_before
 
 
 def test_it_is_ready_only_while_every_ca_bundle_trusts_it(tmp_path):
