@@ -16,6 +16,8 @@ from scheduler_core.model.problem import Problem
 from validators.model.group import Group
 from validators.model.objects import namespace_of
 
+DID_YOU_MEAN = "did you mean"
+"""Part of each of these problems."""
 _COMPARED = 1000
 """Maximum number of labels that are compared with one."""
 _SEARCHES = 50
@@ -34,15 +36,15 @@ def problems(nodes: NodeTable, groups: Iterable[Group], pods: Iterable[PodRecord
         for each in (constraints and constraints.topology) or ():
             if near := suggestions.key(each.key):
                 name = label(group.kind, (namespace_of(group), group.metadata.name))
-                yield Problem(name, f'no node has the topology key "{each.key}"; did you mean "{near}"?')
+                yield Problem(name, f'no node has the topology key "{each.key}"; {DID_YOU_MEAN} "{near}"?')
     pending = {id(pod.shape): pod for pod in reversed([*pods]) if pod.node < 0 and pod.shape.node_selector}
     for pod in pending.values():
         for key, value in pod.shape.node_selector:
             name = label("Pod", (pod.namespace, pod.name))
             if near := suggestions.key(key):
-                yield Problem(name, f'no node has the label "{key}" of its node selector; did you mean "{near}"?')
+                yield Problem(name, f'no node has the label "{key}" of its node selector; {DID_YOU_MEAN} "{near}"?')
             elif near := suggestions.value(key, value):
-                yield Problem(name, f'no node has the label {key}={value} of its node selector; did you mean "{near}"?')
+                yield Problem(name, f'no node has the label {key}={value} of its node selector; {DID_YOU_MEAN} "{near}"?')
 
 
 class LabelSuggestions:

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from muster import cli
 from tests.muster.simulated import node, pod
-from tests.muster.test_simulate_controllers import TEMPLATE, deployment, job, manifest
+from tests.muster.test_simulate_controllers import RUN_ONCE, TEMPLATE, deployment, job, manifest
 
 Json = dict[str, Any]
 GPU = "example.com/gpu"
@@ -90,6 +90,55 @@ REFUSED = {
     "an empty file": ("", 2),
     "a list without items": (written({"apiVersion": "v1", "kind": "List", "items": []}), 2),
     "a scaled-down object": (written(deployment(0)), 2),
+    "an unknown kind with replicas": (written(job(1), manifest("Database", "db.example/v1", instances={"replicas": 90})), 2),
+    "an unknown kind with a list of resources": (
+        written(job(1), manifest("Stack", "ml.example/v1", roles=[{"name": "w", "resources": {"limits": {"cpu": "90"}}}])),
+        2,
+    ),
+    "a Job that another controller manages": (written(job(1), job(1, name="far", managedBy="kueue.x-k8s.io/multikueue")), 2),
+    "a version of Kubeflow that nobody serves": (
+        written(manifest("PyTorchJob", "kubeflow.org/v1beta1", pytorchReplicaSpecs={"Worker": {"replicas": 1, "template": TEMPLATE}})),
+        1,
+    ),
+    "misspelt replicas of a PyTorchJob": (
+        written(manifest("PyTorchJob", "kubeflow.org/v1", pytorchReplicaSpecs={"Worker": {"replica": 90, "template": TEMPLATE}})),
+        1,
+    ),
+    "misspelt replicas of a Volcano Job": (
+        written(manifest("Job", "batch.volcano.sh/v1alpha1", tasks=[{"name": "w", "replica": 90, "template": RUN_ONCE}])),
+        1,
+    ),
+    "a misspelt size of a LeaderWorkerSet": (
+        written(manifest("LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1", leaderWorkerTemplate={"sizes": 90, "workerTemplate": TEMPLATE})),
+        1,
+    ),
+    "misspelt replicas of a PodCliqueSet": (
+        written(
+            manifest(
+                "PodCliqueSet",
+                "grove.io/v1alpha1",
+                replicas=1,
+                template={"cliques": [{"name": "w", "spec": {"roleName": "w", "replica": 90, "podSpec": TEMPLATE["spec"]}}]},
+            )
+        ),
+        1,
+    ),
+    "an unknown field of a LeaderWorkerSet": (
+        written(manifest("LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1", leaderWorkerTemplate={"workerTemplate": TEMPLATE}, pods=90)),
+        2,
+    ),
+    "pods of a template that Jobs cannot have in a JobSet": (
+        written(
+            manifest(
+                "JobSet",
+                "jobset.x-k8s.io/v1alpha2",
+                replicatedJobs=[
+                    {"name": "w", "template": {"spec": {"template": {"spec": {**TEMPLATE["spec"], "restartPolicy": "Always"}}}}}
+                ],
+            )
+        ),
+        1,
+    ),
     "an unknown kind in a list": (
         written({"apiVersion": "v1", "kind": "List", "items": [job(1), manifest("Sandbox", "agents.example/v1", template=TEMPLATE)]}),
         2,
@@ -127,6 +176,17 @@ def test_what_the_api_server_refuses_or_nobody_read_does_not_fit(mine: str, want
     Path("mine.json").write_text(mine, encoding="utf-8")
     Path("cluster.json").write_text(written(*CLUSTER), encoding="utf-8")
     assert want == status(*FIT)
+
+
+def test_kinds_that_create_no_pods_are_no_reason() -> None:
+    others = [
+        manifest("Certificate", "cert-manager.io/v1", secretName="tls"),
+        manifest("ResourceFlavor", "kueue.x-k8s.io/v1beta1", tolerations=[{"operator": "Exists"}]),
+        manifest("ServiceMonitor", "monitoring.coreos.com/v1", selector={"matchLabels": {"app": "x"}}),
+    ]
+    Path("mine.json").write_text(written(job(1), *others), encoding="utf-8")
+    Path("cluster.json").write_text(written(*CLUSTER), encoding="utf-8")
+    assert 0 == status(*FIT)
 
 
 def test_the_cluster_of_this_table_has_capacity() -> None:

@@ -221,6 +221,7 @@ def test_a_gang_that_does_not_fit_in_one_domain():
 
 
 IN_ONE_RACK = "each tree of groups must be in one domain of rack"
+COMBINED = "without a group: --gang judges the pods at PATH as one gang"
 OWN_GANGS = {
     "a Job": ([ranked("Job", 3)], 1, [f"its own gangs are kept; {IN_ONE_RACK}"]),
     "a group at PATH": (
@@ -234,14 +235,34 @@ OWN_GANGS = {
         0,
         [f"its own gangs are kept; {IN_ONE_RACK}; --topology rack replaces its topology constraint zone"],
     ),
-    "pods without a group": ([pod(f"p{n}", cpu="2") for n in range(3)], 0, ["without a group: --gang does not combine pods at PATH"]),
+    "pods without a group": ([pod(f"p{n}", cpu="2") for n in range(3)], 1, [COMBINED]),
+    "pods without a group that fit": ([pod(f"p{n}", cpu="2") for n in range(2)], 0, [COMBINED]),
+    "pods of two schedulers": ([pod("p"), pod("q", schedulerName="other")], 2, []),
+    "pods of two namespaces": ([pod("p"), {**pod("q"), "metadata": {"name": "q", "namespace": "other", "uid": "q"}}], 2, []),
 }
 
 
 @pytest.mark.parametrize(("mine", "want", "notes"), OWN_GANGS.values(), ids=OWN_GANGS)
 def test_the_requested_domain_holds_for_gangs_of_an_object(mine, want, notes):
     status, answer = judged(mine, NODES, "--gang", "--topology", "rack")
-    assert (want, notes) == (status, [each["message"] for each in answer["notes"]])
+    assert (want, notes) == (status, [each["message"] for each in answer.get("notes", ())])
+
+
+GENERATED = {"generateName": "train-", "namespace": "default"}
+
+
+def test_objects_with_one_generated_name_are_all_judged():
+    pods = [{**pod("p"), "metadata": GENERATED, "spec": on_node("")["spec"]["template"]["spec"]}] * 2
+    status, answer = judged([*({**job(1), "metadata": GENERATED},) * 2, *pods], [node("n1", cpu="8")])
+    placed = sorted(name for each in answer["decisions"] for name in each["assignments"])
+    assert (0, ["default/train-0", "default/train-1", "default/train-2", "default/train-2-0"]) == (status, placed)
+
+
+def test_outputs_in_several_formats(folder):
+    write = judged([job(2)], NODES, "--output", "html=page.html", "--output", "text=verdict.txt")
+    assert 0 == write[0]
+    assert (folder / "page.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert (folder / "verdict.txt").read_text(encoding="utf-8").startswith("✓ fits: Job default/train")
 
 
 def test_a_constraint_without_a_gang_is_kept():

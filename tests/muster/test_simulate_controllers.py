@@ -91,7 +91,6 @@ FALSE_GREENS = {
     ),
     "an object without a name": ([job(), {**deployment(1), "metadata": {}}], 2),
     "an object twice with different content": ([deployment(1), deployment(2)], 2),
-    "two objects with one generated name": ([{**job(1), "metadata": {"generateName": "train-"}}] * 2, 2),
     "objects of two kinds whose Workloads have one name": (
         [
             job(1),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from validators.versions import served
@@ -43,6 +43,41 @@ _POLICIES = frozenset({"constraints.gatekeeper.sh", "kyverno.io", "policies.kyve
 _BUILT_IN = ".k8s.io"
 _DEEPEST = 40
 """Levels of nesting that are searched for a pod template."""
+_OF_PODS = frozenset(
+    {
+        "affinity",
+        "image",
+        "imagePullPolicy",
+        "imagePullSecrets",
+        "nodeSelector",
+        "parallelism",
+        "podSpec",
+        "podTemplate",
+        "podTemplateSpec",
+        "priorityClassName",
+        "replicas",
+        "resources",
+        "schedulerName",
+        "tolerations",
+        "topologySpreadConstraints",
+        "volumeMounts",
+    }
+)
+"""Fields that an object of an unknown kind has if it creates pods."""
+_CREATE_NO_PODS = frozenset(
+    {
+        "cert-manager.io",
+        "cilium.io",
+        "cluster.x-k8s.io",
+        "karpenter.k8s.aws",
+        "karpenter.sh",
+        "keda.sh",
+        "kueue.x-k8s.io",
+        "networking.istio.io",
+        "source.toolkit.fluxcd.io",
+    }
+)
+"""API groups whose objects can have such fields, and create no pods."""
 
 
 def skip_reason(content: Mapping[str, Any]) -> tuple[str, bool]:
@@ -61,6 +96,8 @@ def skip_reason(content: Mapping[str, Any]) -> tuple[str, bool]:
         return f"{kind} ({group or 'v1'}) is not supported", True
     if _is_built_in(group) or served.serves(group, kind):
         return "", False
+    if group not in _CREATE_NO_PODS and (fields := sorted(_fields_of_pods(content.get("spec"), _DEEPEST))):
+        return f"{kind} ({group}) is unknown, and {_SPEC}{fields[0]} suggests that it creates pods", True
     return f"{kind} ({group}) is unknown; it is taken to create no pods", False
 
 
@@ -70,6 +107,19 @@ _AMBIGUOUS = frozenset({"Job", "PodGroup", "Deployment", "DaemonSet"})
 
 def _is_built_in(group: str) -> bool:
     return "." not in group or group.endswith(_BUILT_IN)
+
+
+def _fields_of_pods(value: object, levels: int, path: str = "") -> Iterator[str]:
+    """Yield the paths of fields that objects have if they create pods."""
+    for name, each in value.items() if isinstance(value, Mapping) and levels else ():
+        if name in _OF_PODS and each not in (None, "", {}, []):
+            yield f"{path}{name}"
+        yield from _fields_of_pods(each, levels - 1, f"{path}{name}.")
+    for index, each in enumerate(value if isinstance(value, list) and levels else ()):
+        yield from _fields_of_pods(each, levels - 1, f"{path[:-1]}[{index}].")
+
+
+_SPEC = "spec."
 
 
 def _has_pod_template(value: object, levels: int) -> bool:

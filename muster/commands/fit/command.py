@@ -8,14 +8,15 @@ import click
 
 from muster import extras, standard_output
 from muster.commands import live_input, options, scheduler_config
+from muster.commands.outputs import output_of, to_file
 from scheduler_core.model.options import REMEDIES_BY_DEFAULT
 
 if TYPE_CHECKING:
+    from muster.commands.fit.report import Judged
     from muster.commands.progress import Progress
     from muster.commands.simulate.completed_input import ClusterInput
     from muster.commands.simulate.gangs import Gang
     from muster.commands.simulate.request import SimulationRequest
-    from muster.html.page_content import Origin
 
 FORMATS = ("text", "json", "html")
 
@@ -37,6 +38,7 @@ FORMATS = ("text", "json", "html")
     show_default=True,
     help="Format of standard output; html is one self-contained page.",
 )
+@options.outputs(FORMATS, "Write the result to a file as well (repeatable); FILE - is standard output.")
 @click.option("--all", "everything", is_flag=True, help="Also show the other pending groups and pods of the cluster.")
 @options.strategy
 @options.rank_order
@@ -64,6 +66,7 @@ def fit(  # noqa: PLR0913 - one parameter an option
     gang: bool,
     topology: str | None,
     form: str,
+    outputs: tuple[str, ...],
     everything: bool,
     verbose: bool,
     no_color: bool,
@@ -97,35 +100,31 @@ def fit(  # noqa: PLR0913 - one parameter an option
     from muster.commands.progress import Progress
     from muster.commands.simulate.command import request_of
 
+    files = [output_of(each, FORMATS) for each in outputs]
+    forms = {form, *(each for each, _ in files)}
     request, progress = dataclasses.replace(request_of(given), only_own=True), Progress("fit")
     try:
         known = live_input.read_live(kubeconfig, context, progress) if cluster else None
         inputs = _inputs(paths, objects, known, _gang(gang=gang, topology=topology), progress)
-        origin = (
-            page_origin([*paths, *objects], live_input.context_name(kubeconfig, context) if cluster else None) if form == "html" else None
-        )
-        return _answered(
-            inputs, request, progress, form=form, live=cluster, origin=origin, everything=everything, verbose=verbose, no_color=no_color
-        )
+        live = live_input.context_name(kubeconfig, context) if cluster else None
+        origin = page_origin([*paths, *objects], live) if "html" in forms else None
+        judged = _judged(inputs, request, progress, live=cluster)
+        on_terminal = not no_color and standard_output.is_colourful()
+        standard_output.write(judged.rendered(form, origin, every=verbose, everything=everything, colour=on_terminal))
+        for name, file in files:
+            to_file(file, judged.rendered(name, origin, every=verbose, everything=everything))
     finally:
         progress.end()
+    if judged.answer.decisions and not len(judged.snapshot.nodes):
+        click.echo("muster fit: there is no Node among the inputs: give --objects or --cluster", err=True)
+    return judged.verdict.exit_status
 
 
-def _answered(  # noqa: PLR0913 - one parameter an option
-    inputs: ClusterInput,
-    request: SimulationRequest,
-    progress: Progress,
-    *,
-    form: str,
-    live: bool,
-    origin: Origin | None,
-    everything: bool,
-    verbose: bool,
-    no_color: bool,
-) -> int:
+def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress, *, live: bool) -> Judged:
     import dataclasses
 
-    from muster.commands.fit import report, verdict
+    from muster.commands.fit import verdict
+    from muster.commands.fit.report import Judged
     from muster.commands.simulate import own_objects, simulation
     from muster.render.tree import Kinship
 
@@ -141,20 +140,8 @@ def _answered(  # noqa: PLR0913 - one parameter an option
     unread = own_objects.unread(answer, own, inputs.unread)
     own = dataclasses.replace(own, problems=tuple(dict.fromkeys((*own.problems, *own.skipped, *unread))))
     kinship = Kinship.from_snapshot(snapshot)
-    judged = verdict.judge(own, inputs.own, kinship, 0 if live else len(unread))
-    if form == "json":
-        standard_output.write(report.as_json(judged, own))
-    elif form == "html":
-        from muster.html import page
-
-        standard_output.write(page.render(report.with_headline(judged, answer), snapshot, request.cycle, origin))
-    else:
-        shown = answer if everything else own
-        colour = not no_color and standard_output.is_colourful()
-        standard_output.write(report.as_text(judged, shown, kinship, colour=colour, every=verbose))
-    if answer.decisions and not len(snapshot.nodes):
-        click.echo("muster fit: there is no Node among the inputs: give --objects or --cluster", err=True)
-    return judged.exit_status
+    line = verdict.judge(own, inputs.own, kinship, 0 if live else len(unread))
+    return Judged(line, answer, own, snapshot, kinship, request.cycle)
 
 
 def _inputs(

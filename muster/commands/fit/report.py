@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from typing import TYPE_CHECKING
 
 from muster.commands.fit.verdict import Kind, Verdict
 from muster.render import answer_json, answer_text
@@ -12,7 +13,36 @@ from muster.render.root_text import Paint
 from muster.render.tree import Kinship
 from scheduler_core.model.decision import Status
 
+if TYPE_CHECKING:
+    from muster.html.page_content import Origin
+    from scheduler_core.cycle.run_cycle import CycleOptions
+    from scheduler_core.model.snapshot import ClusterSnapshot
+
 VERSION = 1
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Judged:
+    """Verdict about PATH, with the whole answer, the part about PATH, and the cluster."""
+
+    verdict: Verdict
+    answer: Answer
+    own: Answer
+    snapshot: ClusterSnapshot
+    kinship: Kinship
+    options: CycleOptions
+
+    def rendered(self, form: str, origin: Origin | None, *, every: bool, everything: bool, colour: bool = False) -> str:
+        """Return the result in the format *form*: with *everything* about the rest of the cluster too, with *every* pod."""
+        if form == "json":
+            return as_json(self.verdict, self.own)
+        if form == "html":
+            from muster.html import page
+
+            return page.render(with_headline(self.verdict, self.answer), self.snapshot, self.options, origin)
+        return as_text(self.verdict, self.answer if everything else self.own, self.kinship, colour=colour, every=every)
+
+
 _COLOURS = {Kind.FITS: Status.SUCCESS, Kind.DOES_NOT_FIT: Status.ERROR}
 
 

@@ -13,6 +13,7 @@ from muster.render.answer import Answer
 from muster.render.phrases import nodes, per_node
 from muster.render.tree import Kinship
 from scheduler_core.diagnosis.phrases import level
+from scheduler_core.loading.label_suggestions import DID_YOU_MEAN
 from scheduler_core.model.decision import Decision, Domain, Name, Status, latest
 from validators.reports.counts import counted
 from validators.reports.escape import printable
@@ -173,7 +174,14 @@ class _Case:
         failed = sum(self.subject(each.root) == subject for each in decisions)
         noun = "pod" if first.root.kind == "Pod" else "group"
         number = f"{failed:,} of {counted(len(alike), noun)} {'does' if failed == 1 else 'do'} not fit: " if len(alike) > 1 else ""
-        return f"{printable(subject)}{more}: {number}{printable(self._why(first))}{_change(decisions)}"
+        return f"{printable(subject)}{more}: {number}{printable(self._why(first))}{self._suggestion(first)}{_change(decisions)}"
+
+    def _suggestion(self, decision: Decision) -> str:
+        """Return the problem of a misspelt key or label of a tree, with a similar one that nodes have; empty if there is none."""
+        groups = (decision.root, *(each.group for each in decision.groups))
+        names = {*(f"{each.kind} {each.namespace}/{each.name}" for each in groups), *(f"Pod {pod}" for pod in decision.pending)}
+        mine = (each.message for each in self.answer.problems if each.object in names and DID_YOU_MEAN in each.message)
+        return "".join(f"; {printable(each)}" for each in [*mine][:1])
 
 
 def _domains(decisions: Sequence[Decision]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from muster.commands.lint.report_output import to_file
+from muster.commands.outputs import to_file
 from validators.lint import baseline, files, path_patterns
 from validators.lint.finding import Finding, Report
 from validators.reports.counts import counted

@@ -11,8 +11,8 @@ import click
 
 from muster import standard_output
 from muster.commands import live_input, options
-from muster.commands.lint import configuration, inputs, live, rendering, report_output
-from muster.commands.lint.report_output import FORMATS, rendered, to_file
+from muster.commands.lint import configuration, inputs, live, rendering
+from muster.commands.outputs import output_of, to_file
 from validators.reports import counts
 from validators.reports.counts import counted
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from validators.lint.finding import Report
     from validators.rules.base import Settings
 
+FORMATS = ("text", "json", "sarif", "junit", "github", "gitlab", "markdown")
 HAVING_FIXES = ("json", "sarif")
 """Reports that have fixes.  Names of other objects that are similar are searched for only then."""
 LISTING_OBJECTS = "junit"
@@ -109,7 +110,7 @@ def lint(  # noqa: PLR0913 - one parameter an option
         raise click.UsageError("give at least one PATH: a file, a directory, or - for standard input; or --cluster")
     if statistics and form != "text":
         raise click.UsageError("--statistics is for --format text: other formats have every finding")
-    files = [report_output.output_of(each) for each in outputs]
+    files = [output_of(each, FORMATS) for each in outputs]
     forms = {form, *(name for name, _ in files)}
     settings = dataclasses.replace(settings, fixes=not forms.isdisjoint(HAVING_FIXES))
     read, known = inputs.chosen(paths, objects, exclude, include)
@@ -132,10 +133,10 @@ def lint(  # noqa: PLR0913 - one parameter an option
         inputs.print_skipped(report)
     if not quiet and not diff and not any(file == options.STDOUT for _, file in files):
         in_colour = form == "text" and not no_color and standard_output.is_colourful()
-        text = render(report) if render and form == "text" else rendered(report, form, in_colour=in_colour)
+        text = render(report) if render and form == "text" else _rendered(report, form, in_colour=in_colour)
         standard_output.write(counts.statistics(report) if statistics else text)
     for name, file in files:
-        to_file(file, rendered(report, name))
+        to_file(file, _rendered(report, name))
     status = inputs.exit_status(report, fail_on, paths)
     return status | EXIT_ERRORS if diff and is_changed else status
 
@@ -207,3 +208,14 @@ def _check_baseline(write_baseline: str | None, *, diff: bool) -> None:
         raise click.UsageError("--write-baseline: give a file; standard output has the report")
     if write_baseline is not None and diff:
         raise click.UsageError("--write-baseline and --diff exclude each other: with --diff no file is written")
+
+
+def _rendered(report: Report, form: str, *, in_colour: bool = False) -> str:
+    """Return the report in the format *form*."""
+    if in_colour:
+        from validators.reports import text
+
+        return text.render_in_colour(report)
+    from validators import reports
+
+    return reports.renderer(form)(report)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 import click
 
 from muster.commands import options
+from muster.commands.outputs import output_of, to_file
 from muster.commands.progress import Progress
 from validators.versions import served
 
@@ -56,7 +56,7 @@ def migrate(*, paths: tuple[str, ...], in_place: bool, diff: bool, to: str, form
         raise click.UsageError("give at least one PATH: a file, a directory, or - for standard input")
     if in_place and "-" in paths:
         raise click.UsageError("--in-place needs files: standard input cannot be written in place")
-    files = [_output(each) for each in outputs]
+    files = [output_of(each, FORMATS) for each in outputs]
     if _on_standard_output(files) and (diff or not in_place):
         raise click.UsageError("--output: standard output has the manifests or the diff; give a file, or --in-place without --diff")
     migration = _migrated(paths, to)
@@ -65,7 +65,7 @@ def migrate(*, paths: tuple[str, ...], in_place: bool, diff: bool, to: str, form
         stream = sys.stdout if in_place and not diff and not _on_standard_output(files) else sys.stderr
         _write(stream, _rendered(migration, form, written))
     for name, file in files:
-        _to_file(file, _rendered(migration, name, written))
+        to_file(file, _rendered(migration, name, written))
     return migration.exit_status | (NOTHING_READ if options.report_empty_directories("migrate", paths) else 0)
 
 
@@ -118,24 +118,7 @@ def _rendered(migration: Migration, form: str, written: Collection[str]) -> str:
     return report.as_json(migration, written) if form == "json" else report.as_text(migration, written)
 
 
-def _output(text: str) -> tuple[str, str]:
-    form, equals, file = text.partition("=")
-    if form not in FORMATS or not equals or not file:
-        raise click.BadParameter(f"{text!r} must be FORMAT=FILE, with FORMAT one of {', '.join(FORMATS)}", param_hint="--output")
-    return form, file
-
-
 def _write(stream: TextIO, text: str) -> None:
     # UTF-8 whatever the locale, as for reports of other commands.
     stream.buffer.write(text.encode("utf-8", "backslashreplace"))
     stream.buffer.flush()
-
-
-def _to_file(file: str, text: str) -> None:
-    if file == options.STDOUT:
-        _write(sys.stdout, text)
-        return
-    try:
-        Path(file).write_bytes(text.encode("utf-8", "backslashreplace"))
-    except OSError as error:
-        raise click.UsageError(f"{file!r} cannot be written: {(error.strerror or str(error)).lower()}") from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from muster.commands.simulate import controllers
+from muster.commands.simulate import controllers, generated_names
 from muster.commands.simulate.admission.path import Rest, admit_path, queue_notes
 from muster.commands.simulate.controllers import Cluster, Expansion
 from muster.commands.simulate.gangs import Gang
@@ -63,6 +63,7 @@ def complete(
     objects of the cluster are known, and new pods that the API server refuses are reported.
     """
     cluster = Cluster.from_sources(known or ())
+    inputs.objects = [*generated_names.named(inputs.objects)]
     expansion = controllers.expand(inputs.objects, cluster, gang, inputs.places if strict else None)
     # Sorted once: a cluster has a great many objects.
     inputs.objects = [each for listed in expansion.kinds.values() for each in listed.given()]

@@ -31,7 +31,6 @@ from workloadbuilder.adapters.skipped_kinds import skip_reason
 
 Content = dict[str, Any]
 Gathered = Mapping[str, Objects]
-_ENDED = frozenset({"Complete", "Failed", "Completed", "Succeeded"})
 _OPTIONS = CompileOptions(groups=True, pods=True)
 _LOOKED_UP = ("Workload",)
 _NOT_SIMULATED = "; its pods are not simulated"
@@ -111,9 +110,14 @@ def _request_gangs(kinds: Gathered, result: Expansion, gang: Gang) -> None:
         result.objects.append(group)
         if note:
             result.notes.append(Problem(_label(group), note))
-    if alone := [each for each in pods if not gangs.is_member(each)]:
+    if alone := [each for each in pods if gangs.is_alone(each)]:
         more = f" (and {counted(len(alone) - 1, 'more pod')})" if len(alone) > 1 else ""
-        result.notes.append(Problem(f"{_label(alone[0])}{more}", "without a group: --gang does not combine pods at PATH"))
+        first = f"{_label(alone[0])}{more}"
+        if reason := gangs.why_apart(alone):
+            result.skipped.append(Problem(first, f"cannot be one gang: {reason}"))
+            return
+        result.objects += gangs.as_gang(identity(alone[0]).name, alone, gang)
+        result.notes.append(Problem(first, "without a group: --gang judges the pods at PATH as one gang"))
 
 
 def _is_manifest(text: bytes) -> bool:
@@ -171,7 +175,7 @@ def _expand(
                 result.skipped.append(Problem(controller.label, f"{reason}{_NOT_SIMULATED}"))
             elif reason:
                 result.notes.append(Problem(controller.label, reason))
-        elif _is_finished(content):
+        elif not_judged.has_ended(content):
             result.notes.append(Problem(controller.label, HAS_ENDED))
         elif reason := not_judged.managed_elsewhere(content) or (not_judged.unknown_fields(content) if places is not None else ""):
             result.skipped.append(Problem(controller.label, f"{reason}{_NOT_SIMULATED}"))
@@ -209,20 +213,6 @@ def _controller(content: Content) -> Controller:
     fields = metadata if isinstance(metadata, Mapping) else {}
     namespace, name = fields.get("namespace"), fields.get("name") or fields.get("generateName")
     return Controller(str(content.get("kind")), str(namespace or "default"), str(name or "(without a name)"))
-
-
-def _is_finished(content: Content) -> bool:
-    """Return whether an object has run to its end and has no pods any more."""
-    status = content.get("status")
-    if not isinstance(status, Mapping):
-        return False
-    conditions = status.get("conditions")
-    ended = (
-        each
-        for each in (conditions if isinstance(conditions, list) else ())
-        if isinstance(each, Mapping) and each.get("status") == "True" and each.get("type") in _ENDED
-    )
-    return any(True for _ in ended) or status.get("jobDeploymentStatus") in {"Complete", "Failed"}
 
 
 def _add(

@@ -96,6 +96,21 @@ def of_groups(groups: Sequence[Content], pods: Iterable[Content], gang: Gang) ->
             yield {**each, "spec": {**kept, **changed}}, "; ".join(notes)
 
 
+def is_alone(pod: Mapping[str, Any]) -> bool:
+    """Return whether *pod* has no group and no node, and has not ended."""
+    ended = _section(pod, "status").get("phase") in {"Succeeded", "Failed"}
+    return not (is_member(pod) or ended or _section(pod, "spec").get("nodeName"))
+
+
+def why_apart(pods: Sequence[Mapping[str, Any]]) -> str:
+    """Return the reason why *pods* cannot have one PodGroup; empty if they can."""
+    namespaces = sorted({_identity(each)[1] for each in pods})
+    schedulers = sorted({str(_section(each, "spec").get("schedulerName") or "default-scheduler") for each in pods})
+    if len(namespaces) > 1:
+        return f"their namespaces are {', '.join(namespaces)}, and a PodGroup is in one; judge them one namespace at a time"
+    return f"their schedulers are {', '.join(schedulers)}; a gang has one" if len(schedulers) > 1 else ""
+
+
 def is_member(pod: Mapping[str, Any]) -> bool:
     """Return whether *pod* names a group."""
     return _parent(pod) is not None

@@ -1,4 +1,4 @@
-"""Reasons why an object that an adapter reads is not judged: other controllers create its pods, or its fields are not known."""
+"""Reasons why an object that an adapter reads is not judged: other controllers create its pods, its fields are not known, it has ended."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ _MANAGERS = frozenset(
     }
 )
 """Values of ``managedBy`` that name the controller which creates the pods in this cluster."""
+_ENDED = frozenset({"Complete", "Failed", "Completed", "Succeeded"})
 _HOLDERS = ((), ("runPolicy",), ("jobTemplate", "spec"), ("rayClusterSpec",))
 """Parts of ``spec`` that can have ``managedBy``."""
 
@@ -44,3 +45,17 @@ def unknown_fields(manifest: Mapping[str, Any]) -> str:
     return (
         f"{fields}: not in {shapes.source_of(group_of(str(manifest.get('apiVersion'))))}, so its pods are not known; remove or correct it"
     )
+
+
+def has_ended(content: Mapping[str, Any]) -> bool:
+    """Return whether an object has run to its end and has no pods any more."""
+    status = content.get("status")
+    if not isinstance(status, Mapping):
+        return False
+    conditions = status.get("conditions")
+    ended = (
+        each
+        for each in (conditions if isinstance(conditions, list) else ())
+        if isinstance(each, Mapping) and each.get("status") == "True" and each.get("type") in _ENDED
+    )
+    return any(True for _ in ended) or status.get("jobDeploymentStatus") in {"Complete", "Failed"}

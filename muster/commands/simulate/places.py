@@ -23,7 +23,9 @@ class Places:
     def place(self, content: Mapping[str, Any], path: FieldPath) -> str:
         """Return ``file:line`` of a field, or of its nearest parent; empty if the object is in none of the files."""
         named = _name(content)
-        candidates = [each for each in self._documents if _name(each.content) == named]
+        candidates = [each for each in self._documents if _name(each.content) == named] or [
+            each for each in self._documents if _name(each.content) == (*named[:2], None, *named[3:]) and named[3]
+        ]
         same = next((each for each in candidates if each.content == content), candidates[0] if candidates else None)
         return "" if same is None else f"{same.file}:{same.span(path).line}"
 

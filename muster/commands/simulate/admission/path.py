@@ -55,9 +55,10 @@ def admit_path(expansion: Expansion, rest: Rest, places: Places | None = None) -
     result = Admitted()
     if not rules:
         return result
-    created = [each for each in expansion.objects if each["kind"] == "Pod"]
+    created = [each for each in expansion.objects if each["kind"] == "Pod" and not _is_stored(each)]
     if strict or rules.limits or rules.quotas or rules.runtimes:
-        result.changed += _new_objects(expansion.kinds["Pod"])
+        names = {_name(each) for each in expansion.objects if each["kind"] == "Pod"}
+        result.changed += [each for each in _new_objects(expansion.kinds["Pod"]) if _name(each) not in names]
     pods = [*created, *result.changed]
     reasons: dict[Problem, None] = dict.fromkeys(_of_manifests(expansion, places)) if places is not None else {}
     invalid = {each.object for each in reasons}
@@ -115,9 +116,7 @@ def _is_new(gathered: GatheredObjects) -> bool:
     """Return whether the API server has not created an object yet; manifests can have the same fields without values."""
     if not any(field in bytes(gathered.text) for field in _EXISTS):
         return True
-    content = parsed(gathered) or {}
-    metadata = section(content, "metadata")
-    return not (metadata.get("uid") or metadata.get("creationTimestamp") or section(content, "spec").get("nodeName"))
+    return not _is_stored(parsed(gathered) or {})
 
 
 def _running(expansion: Expansion, rest: Rest) -> Iterator[GatheredObjects]:
@@ -125,6 +124,16 @@ def _running(expansion: Expansion, rest: Rest) -> Iterator[GatheredObjects]:
     replaced = {whole_name(each) for each in rest.replaced}
     yield from (each for each in rest.kinds["Pod"] if whole_name(each) not in replaced)
     yield from (each for each in expansion.kinds["Pod"] if not _is_new(each))
+
+
+def _is_stored(content: Content) -> bool:
+    """Return whether the API server has created an object, or a scheduler has placed it."""
+    metadata = section(content, "metadata")
+    return bool(metadata.get("uid") or metadata.get("creationTimestamp") or section(content, "spec").get("nodeName"))
+
+
+def _name(pod: Content) -> tuple[str, str]:
+    return namespace_of(pod), str(section(pod, "metadata").get("name"))
 
 
 def _origin(pod: Content, origins: Mapping[Name, str]) -> str:
