@@ -111,6 +111,7 @@ def _from_tree(reading: Reading, result: Compiled, options: CompileOptions) -> C
         warnings = (*warnings, *_children_without_group(reading, workload))
         objects += group_instances.children(leaves, reading.children, reading.namespace)
     if options.pods:
+        objects += [group_instances.with_namespace(copied(each), reading.namespace) for each in reading.further]
         objects += group_instances.pods(leaves, reading.pods, reading.namespace)
     return dataclasses.replace(result, objects=tuple(objects), explained=explain(resolved, reading.origins), warnings=warnings)
 

@@ -8,14 +8,11 @@ from collections.abc import Iterator, Sequence
 from validators import field
 from validators.model.decode import Json
 from workloadbuilder import linkage, names
-from workloadbuilder.adapters.shared.adapter_result import ChildPlan, PodPlan, Positions
+from workloadbuilder.adapters.shared.adapter_result import MAX_PODS, ChildPlan, PodPlan, Positions
 from workloadbuilder.errors import BuildError
 from workloadbuilder.groups import MAX_GROUPS
 from workloadbuilder.item import WHOLE
 from workloadbuilder.resolve import Resolved
-
-MAX_PODS = 100_000
-"""Limit for the pods of one object."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

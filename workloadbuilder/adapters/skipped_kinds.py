@@ -74,6 +74,8 @@ _CREATE_NO_PODS = frozenset(
         "keda.sh",
         "kueue.x-k8s.io",
         "networking.istio.io",
+        "scheduling.run.ai",
+        "scheduling.volcano.sh",
         "source.toolkit.fluxcd.io",
     }
 )

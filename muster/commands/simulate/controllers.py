@@ -143,7 +143,7 @@ def _known(manifests: Sequence[Content], kinds: Gathered, cluster: Cluster) -> K
 
 _NEEDED = {
     "DaemonSet": ("Node",),
-    "StatefulSet": ("PersistentVolumeClaim",),
+    **dict.fromkeys(("StatefulSet", "LeaderWorkerSet", "JobSet", "TrainJob"), ("PersistentVolumeClaim",)),
     "PodGroup": ("Pod",),
 }
 """Kinds that an adapter looks up besides Workloads and custom kinds, by the kind that it reads."""

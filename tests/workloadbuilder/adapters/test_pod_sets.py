@@ -113,7 +113,7 @@ def test_claims_that_exist_are_not_created_again():
 
 def test_too_many_pods_are_refused_before_their_claims_are_created(monkeypatch):
     made = []
-    monkeypatch.setattr("workloadbuilder.adapters.apps.statefulset.copied", made.append)
+    monkeypatch.setattr("workloadbuilder.adapters.shared.pod_claims.copied", made.append)
     result = compiled(STATEFUL.replace("replicas: 2", "replicas: 100001"), pods=True)
 
     assert ["must make at most 100000 pods: it would make 100001"] == [each.detail for each in result.errors]

@@ -17,6 +17,7 @@ from workloadbuilder.adapters.shared import job_spec, kueue_annotations, object_
 from workloadbuilder.adapters.shared.adapter_result import Reading, with_minimum
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.known_objects import Known
+from workloadbuilder.adapters.shared.pod_claims import PodClaims
 from workloadbuilder.blocks import read_intent
 from workloadbuilder.item import Block, Owner, SchedulingConfig, UserIntent, WorkloadItem
 
@@ -35,6 +36,7 @@ def adapt(manifest: Json, known: Known) -> Reading:
         top.mapping("spec"),
         JobSetIdentity(about.owner, about.owner, about.namespace, about.annotations, FieldPath("metadata", "annotations")),
         warnings,
+        known,
     )
     return dataclasses.replace(result, losses=(*kueue_annotations.queue(about.labels, about.annotations), *result.losses))
 
@@ -55,8 +57,8 @@ class JobSetIdentity:
     gangs: frozenset[str] = frozenset()
 
 
-def assemble(spec: Fields, identity: JobSetIdentity, warnings: list[FieldError]) -> Reading:
-    """Read a JobSet's *spec*, which collects the errors."""
+def assemble(spec: Fields, identity: JobSetIdentity, warnings: list[FieldError], known: Known) -> Reading:
+    """Read a JobSet's *spec*, which collects the errors; *known* has claims that exist."""
     errors = spec.errors
     parts = replicated_jobs.read_replicated_jobs(spec, identity.annotations, identity.annotated, warnings)
     path = spec.path / "scheduling"
@@ -72,7 +74,8 @@ def assemble(spec: Fields, identity: JobSetIdentity, warnings: list[FieldError])
         warnings += job_spec.warn(part.shape, intent, spec_path)
     priority = pod_template.common_priority([part.shape.template for part in parts], errors, warnings)
     suspended = object_identity.warn_if_suspended(spec, "JobSet", warnings)
-    objects = JobSetObjects(identity.jobset, identity.namespace, parts, suspended)
+    claims = PodClaims.read(each for policy in spec.each_item("volumeClaimPolicies") for each in policy.each_item("templates"))
+    objects = JobSetObjects(identity.jobset, identity.namespace, parts, suspended, claims)
     item = WorkloadItem(
         identity.root,
         path,
@@ -88,6 +91,7 @@ def assemble(spec: Fields, identity: JobSetIdentity, warnings: list[FieldError])
         item,
         tuple(objects.pods(part) for part in parts),
         tuple(objects.jobs(part) for part in parts),
+        further=tuple(claims.objects([identity.jobset.name], identity.namespace, known)),
         errors=tuple(errors),
         warnings=tuple(warnings),
         losses=tuple(loss for part in parts for loss in part.losses),

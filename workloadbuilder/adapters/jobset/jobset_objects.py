@@ -12,6 +12,7 @@ from workloadbuilder.adapters.jobset import jobset_labels
 from workloadbuilder.adapters.jobset.replicated_jobs import ReplicatedJob
 from workloadbuilder.adapters.shared import job_spec, pod_template
 from workloadbuilder.adapters.shared.adapter_result import ChildPlan, PodPlan, Positions
+from workloadbuilder.adapters.shared.pod_claims import PodClaims
 from workloadbuilder.blueprint import copied
 from workloadbuilder.item import Owner
 
@@ -24,6 +25,7 @@ class JobSetObjects:
     namespace: str
     parts: Sequence[ReplicatedJob]
     suspended: bool = False
+    claims: PodClaims = dataclasses.field(default_factory=PodClaims)
 
     def pods(self, part: ReplicatedJob) -> PodPlan:
         """Return the pods of each Job of *part*."""
@@ -32,6 +34,7 @@ class JobSetObjects:
         def make(positions: Positions, number: int) -> dict[str, Json]:
             job, labels = self._job_name(part, positions[-1]), self._labels(part, positions[-1], first_job)
             pod = job_spec.pod(part.shape, job, number, labels, {**labels, **self._exclusive(part)})
+            self.claims.mount(pod, self.jobset.name, mounted_only=True)
             if part.exclusive:
                 self._set_exclusive(pod["spec"], part, job, labels[jobset_labels.JOB_KEY], first=number == 0)
             return pod

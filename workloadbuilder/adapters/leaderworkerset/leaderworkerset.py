@@ -16,7 +16,7 @@ from workloadbuilder.adapters.leaderworkerset import lws_pods, lws_subgroups
 from workloadbuilder.adapters.leaderworkerset.lws_pods import GroupShape
 from workloadbuilder.adapters.leaderworkerset.lws_subgroups import Part
 from workloadbuilder.adapters.shared import kueue_annotations, object_identity, pod_template
-from workloadbuilder.adapters.shared.adapter_result import Loss, Reading, with_minimum
+from workloadbuilder.adapters.shared.adapter_result import MAX_PODS, Loss, Reading, with_minimum
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.known_objects import Known
 from workloadbuilder.blocks import IntentReading, read_intent
@@ -63,6 +63,7 @@ def adapt(manifest: Json, known: Known) -> Reading:
         about.namespace,
         root,
         tuple(plan for part in parts for plan in part.pods),
+        further=tuple(shape.claims.objects(shape.pods, about.namespace, known)) if shape.replicas * shape.size <= MAX_PODS else (),
         errors=(*errors, *intent.errors),
         warnings=(*warnings, *intent.warnings),
         losses=(*kueue_annotations.queue(about.labels, about.annotations), *constraint.losses, *losses),

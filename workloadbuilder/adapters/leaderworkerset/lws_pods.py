@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from validators.model.decode import Json
 from workloadbuilder.adapters.shared import pod_template
 from workloadbuilder.adapters.shared.adapter_result import PodPlan, Positions
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.object_identity import Subject
+from workloadbuilder.adapters.shared.pod_claims import PodClaims
 from workloadbuilder.adapters.shared.pod_template import PodTemplate
 
 _PREFIX = "leaderworkerset.sigs.k8s.io/"
@@ -43,6 +44,15 @@ class GroupShape:
     worker: PodTemplate
     exclusive: str = ""
     subgroups: Subgroups | None = None
+    claims: PodClaims = dataclasses.field(default_factory=PodClaims)
+
+    @property
+    def pods(self) -> Iterator[str]:
+        """Return the names of all pods."""
+        for replica in range(self.replicas):
+            leader = f"{self.name}-{replica}"
+            yield leader
+            yield from (f"{leader}-{worker}" for worker in range(1, self.size))
 
     def leaders(self, template: str) -> PodPlan:
         """Return the leader of each replica, in the group of *template*."""
@@ -67,6 +77,7 @@ class GroupShape:
             annotations[SUBGROUP_SIZE] = str(self.subgroups.size)
         template, name = (self.worker, f"{leader}-{worker}") if worker else (self.leader, leader)
         pod = pod_template.pod(template, name, labels=labels, annotations=annotations)
+        self.claims.mount(pod, name)
         if self.exclusive and not worker:
             pod_template.exclusive(pod["spec"], topology=self.exclusive, label=GROUP_KEY, value=key)
         if self.subgroups and self.subgroups.exclusive and subgroup is not None:
@@ -87,4 +98,5 @@ def read_group_shape(about: Subject, spec: Fields, *, exclusive: str) -> GroupSh
         leader,
         worker,
         exclusive,
+        claims=PodClaims.read(template.each_item("volumeClaimTemplates")),
     )

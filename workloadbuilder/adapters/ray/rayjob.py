@@ -20,6 +20,10 @@ _RESOURCES = {"requests": {"cpu": "500m", "memory": "200Mi"}, "limits": {"cpu": 
 """Resources of the submitter if the RayJob has no template for it."""
 
 
+_SELECTED = "image-of-the-selected-cluster"
+"""Image if the RayJob selects a cluster that exists."""
+
+
 def adapt(manifest: Json, known: Known) -> Reading:  # noqa: ARG001 - signature of adapters
     """Read a RayJob; never raises, for any JSON."""
     errors: list[FieldError] = []
@@ -52,5 +56,5 @@ def _default_submitter(spec: Fields) -> Json:
     """Return the pod template of the submitter if the RayJob has none: its image is that of the head."""
     head = spec.mapping("rayClusterSpec").mapping("headGroupSpec").mapping("template").mapping("spec")
     image = next((each.text("image") for each in head.each_item("containers")), "")
-    container = {"name": "ray-job-submitter", "image": image, "resources": _RESOURCES}
+    container = {"name": "ray-job-submitter", "image": image or _SELECTED, "resources": _RESOURCES}
     return {"spec": {"restartPolicy": "Never", "containers": [container]}}

@@ -4,6 +4,7 @@ adapter_result     result of an adapter: items, pods, errors and losses
 fields             fields of an untrusted object, checked by type
 object_identity    kind, name and owner of an object
 known_objects      objects that adapters look up by name
+pod_claims         claims that controllers create for their pods
 pod_template       pods as controllers create them from a template
 pod_sets           objects whose pods are one gang, or have no group
 node_matching      nodes that a DaemonSet selects

@@ -12,6 +12,9 @@ from workloadbuilder.item import Block, DisruptionMode, Owner, PolicyKind, Sched
 ALL_POLICIES = frozenset(PolicyKind)
 ALL_MODES = frozenset(DisruptionMode)
 
+MAX_PODS = 100_000
+"""Limit for the pods of one object."""
+
 Positions = tuple[int, ...]
 """Position of a group of a template: a number for each level from the root down, 0 if there is only one."""
 

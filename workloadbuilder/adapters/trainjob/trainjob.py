@@ -42,7 +42,7 @@ def adapt(manifest: Json, known: Known) -> Reading:
     if runtime is None or errors:
         return Reading(about.owner, about.namespace, errors=tuple(errors), warnings=tuple(warnings))
     runtime_name = f"{kind} {name}"
-    result, runtime_losses = _composed(about, spec, runtime)
+    result, runtime_losses = _composed(about, spec, runtime, known)
 
     def relocate(error: FieldError) -> FieldError:
         """Report an error of the runtime at the TrainJob's reference to it."""
@@ -66,7 +66,7 @@ def adapt(manifest: Json, known: Known) -> Reading:
     )
 
 
-def _composed(about: Subject, spec: Fields, runtime: Json) -> tuple[Reading, tuple[Loss, ...]]:
+def _composed(about: Subject, spec: Fields, runtime: Json, known: Known) -> tuple[Reading, tuple[Loss, ...]]:
     """Return the reading of the JobSet for the TrainJob's *spec* and its *runtime*, and the losses of the runtime.
 
     Paths are those in the runtime.
@@ -86,6 +86,7 @@ def _composed(about: Subject, spec: Fields, runtime: Json) -> tuple[Reading, tup
             composed.gangs,
         ),
         [],
+        known,
     )
     return result, composed.losses
 
