@@ -12,6 +12,12 @@ from scheduler_core.model.wire_devices import DeviceSelector, DeviceToleration, 
 from scheduler_core.model.wire_volumes import OwnerReference
 
 
+class DeviceClaimOwner(OwnerReference, frozen=True, gc=False):
+    """Owner of a ResourceClaim."""
+
+    api_version: str = ""
+
+
 class CapacityRequests(Wire, frozen=True, gc=False):
     """``capacity`` of a request."""
 
@@ -136,7 +142,7 @@ class ResourceClaimMeta(Wire, frozen=True, gc=False):
     uid: str = ""
     deletion_timestamp: str | None = None
     annotations: ResourceClaimAnnotations = ResourceClaimAnnotations()
-    owner_references: tuple[OwnerReference, ...] | None = None
+    owner_references: tuple[DeviceClaimOwner, ...] | None = None
 
 
 class ResourceClaim(Wire, frozen=True, gc=False):

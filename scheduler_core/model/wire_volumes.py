@@ -25,7 +25,6 @@ class ClaimAnnotations(Wire, frozen=True, gc=False):
 class OwnerReference(Wire, frozen=True, gc=False):
     """Owner of a claim."""
 
-    api_version: str = ""
     kind: str = ""
     name: str = ""
     uid: str = ""

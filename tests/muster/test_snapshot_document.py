@@ -131,7 +131,6 @@ def test_nothing_that_is_not_read_leaves():
         "annotations": {SECRET: SECRET},
         "finalizers": [SECRET],
         "generateName": SECRET,
-        "uid": SECRET,
         "managedFields": [{"manager": SECRET}],
         "ownerReferences": [{"kind": "ReplicaSet", "name": "owner", "uid": SECRET}],
     }

@@ -222,11 +222,13 @@ def device(name, **attributes):
     return {"name": name, "attributes": {key: {"string": value} for key, value in attributes.items()}}
 
 
+ENTRY = {"name": "entry", "resourceClaimTemplateName": "template"}
+
+
 def device_objects(expression):
     spec = {"driver": DRIVER, "pool": {"name": "pool-n1", "generation": 1, "resourceSliceCount": 1}, "nodeName": "n1"}
     spec["devices"] = [device("dev-a", model="A100", site="north"), device("dev-b", model="B200", site="south")]
     selectors = [{"cel": {"expression": expression}}]
-    claims = [{"name": "entry", "resourceClaimTemplateName": "template"}]
     request = {"name": "r", "exactly": {"deviceClassName": "the-class", "selectors": selectors}}
     return [
         node("n1"),
@@ -238,7 +240,7 @@ def device_objects(expression):
             "metadata": {"name": "template", "namespace": "default"},
             "spec": {"spec": {"devices": {"requests": [request]}}},
         },
-        pod("p", resourceClaims=claims),
+        pod("p", resourceClaims=[ENTRY]),
     ]
 
 
@@ -291,6 +293,37 @@ def test_the_resource_of_a_class_has_the_hash_of_the_class():
     assert "the-class" not in json.dumps(hidden)
     (decision,) = run_cycle(load(hidden), CycleOptions(strategy="greedy")).decisions
     assert len(decision.assignments) == 1
+
+
+def generated(objects, owner, kind="Pod", uid="uid-of-p", group="v1"):
+    """Return *objects* with a claim that was created for their pod, or a claim of the same name that was created for *owner*."""
+    reference = {"apiVersion": group, "kind": kind, "name": owner, "uid": uid, "controller": True}
+    metadata = {"name": "the-claim", "namespace": "default", "ownerReferences": [reference]}
+    (spec,) = (each["spec"]["spec"] for each in objects if each["kind"] == "ResourceClaimTemplate")
+    claim = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": metadata, "spec": spec}
+    own = objects[-1]
+    of_group = {"schedulingGroup": {"podGroupName": "the-group"}} if kind == "PodGroup" else {}
+    entries = [{"name": "entry", "resourceClaimName": "the-claim"}]
+    status = {"resourceClaimStatuses": entries}
+    spec = {**own["spec"], **of_group}
+    return [*objects[:-1], claim, {**own, "metadata": {**own["metadata"], "uid": "uid-of-p"}, "spec": spec, "status": status}]
+
+
+@pytest.mark.parametrize(
+    ("owner", "status"),
+    [
+        pytest.param({"owner": "p"}, "Success", id="this pod"),
+        pytest.param({"owner": "p", "uid": "uid-of-an-earlier-p"}, "Wait", id="an earlier pod"),
+        pytest.param({"owner": "the-group", "kind": "PodGroup", "group": "scheduling.k8s.io/v1beta1"}, "Success", id="its group"),
+        pytest.param({"owner": "the-group", "kind": "PodGroup", "group": "scheduling.x-k8s.io/v1alpha1"}, "Wait", id="another PodGroup"),
+    ],
+)
+def test_owner_of_a_generated_claim_is_the_same_in_a_snapshot(owner, status):
+    objects = generated([*device_objects("true")[:-1], gang("the-group", 1), pod("p", resourceClaims=[ENTRY])], **owner)
+    for each in (objects, keep_simulated_fields(objects).objects, redacted(objects)):
+        (decision,) = run_cycle(load(each), CycleOptions(strategy="greedy")).decisions
+        assert status == decision.status.value
+    assert "uid-of" not in json.dumps(redacted(objects))
 
 
 MORE_THAN_3 = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "gpus", "operator": "Gt", "values": ["3"]}]}]}

@@ -79,12 +79,12 @@ RESOURCE_CLAIM: Fields = {
         "uid": UNREAD,
         "deletionTimestamp": KEPT,
         "annotations": {"resource.kubernetes.io/extended-resource-claim": KEPT},
-        "ownerReferences": Each({"kind": KEPT, "name": NAME, "uid": NAME, "controller": KEPT}),
+        "ownerReferences": Each({"apiVersion": KEPT, "kind": KEPT, "name": NAME, "uid": NAME, "controller": KEPT}),
     },
     "spec": _CLAIM_SPEC,
     "status": {
         "allocation": {"devices": {"results": Each(_ALLOCATED)}, "nodeSelector": NODE_SELECTOR, "allocationTimestamp": KEPT},
-        "reservedFor": Each({"apiGroup": KEPT, "resource": KEPT, "name": NAME, "uid": UNREAD}),
+        "reservedFor": Each({"apiGroup": KEPT, "resource": KEPT, "name": NAME, "uid": NAME}),
         "devices": Each(
             {"driver": KEPT, "pool": NAME, "device": NAME, "shareID": NAME, "conditions": Each({"type": KEPT, "status": KEPT})}
         ),

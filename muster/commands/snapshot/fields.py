@@ -82,7 +82,8 @@ EPHEMERAL: Fields = {"volumeClaimTemplate": _CLAIM_TEMPLATE}
 # The name of an ephemeral volume is part of the name of its claim.
 _ANY_VOLUME = IfPresent("ephemeral", {**_VOLUME, "name": NAME, "ephemeral": EPHEMERAL}, _VOLUME)
 POD: Fields = {
-    "metadata": METADATA,
+    # Claims to devices belong to a pod by uid.
+    "metadata": {**METADATA, "uid": NAME},
     "spec": {
         "nodeName": NAME,
         "schedulerName": KEPT,
