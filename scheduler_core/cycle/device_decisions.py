@@ -32,6 +32,20 @@ def with_devices(decision: Decision, pods: Sequence[Assigned], plugins: Sequence
     return decision if options.sparing else _without_unreserved_pods(decision, pods)
 
 
+def with_waiting_pods_placed(decision: Decision) -> Decision:
+    """Return *decision* as it was made, before its pods that wait for binding conditions were only nominated."""
+    if decision.status is not Status.WAIT or not decision.devices:
+        return decision
+    waiting = decision.nominations
+    return dataclasses.replace(
+        decision,
+        status=Status.SUCCESS,
+        assignments={**decision.assignments, **waiting},
+        nominations={},
+        pending={pod: reason for pod, reason in decision.pending.items() if pod not in waiting},
+    )
+
+
 def devices_beyond_requests(decision: Decision, pods: Sequence[Assigned], nodes: NodeTable) -> Counter[tuple[int, int]]:
     """Return how many devices of a row and node *decision* gives to claims of its *pods* that do not request that row."""
     return nodes.devices_beyond_requests(

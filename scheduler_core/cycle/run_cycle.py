@@ -11,6 +11,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 
 from scheduler_core.cycle.decider import Decider
+from scheduler_core.cycle.device_decisions import with_waiting_pods_placed
 from scheduler_core.exact.step_budget import DEFAULT
 from scheduler_core.loading.feature_gates import apply_feature_gates
 from scheduler_core.model.decision import Decision, Name, Status
@@ -145,15 +146,17 @@ def queued(snapshot: ClusterSnapshot, options: CycleOptions) -> tuple[Entity, ..
 
 
 def attempted(decisions: Sequence[Decision], snapshot: ClusterSnapshot, options: CycleOptions) -> list[Decision]:
-    """Return those of *decisions* whose roots were attempted; other decisions change nothing.  Feature gates are applied to
-    *snapshot* already.
+    """Return those of *decisions* whose roots were attempted; other decisions change nothing.
+
+    Pods that wait for their devices count as placed: they hold capacity and devices.  Feature gates are applied to *snapshot* already.
     """
     ready = frozenset[Name]()
     if any(each.status is Status.ERROR for each in decisions):
         # A root with status Error may have been refused before its attempt.
         ready = frozenset(entity.name for entity in queued(snapshot, options))
     results = {Status.SUCCESS, Status.UNSCHEDULABLE, Status.UNRESOLVABLE}
-    return [each for each in decisions if each.status in results or each.root in ready]
+    placed = map(with_waiting_pods_placed, decisions)
+    return [each for each in placed if each.status in results or each.root in ready]
 
 
 def _forest(snapshot: ClusterSnapshot, options: CycleOptions) -> Forest:

@@ -227,6 +227,33 @@ def test_a_refutation_by_the_devices_that_earlier_pods_chose_is_reported():
     assert certificate["reason"] == NOT_NUMBERS
 
 
+@pytest.mark.parametrize(
+    ("later", "lacks"),
+    [
+        pytest.param(wanting("g-0", group="g"), "device of class gpu", id="its device"),
+        pytest.param(pod("g-0", "g", cpu="3"), "cpu", id="its cpu"),
+    ],
+)
+def test_a_pod_that_waits_for_its_device_holds_it_in_the_proof_for_a_later_root(later, lacks):
+    conditions = {"bindingConditions": ["attached"]}
+    waiting = [leaf("f", 1), wanting("f-0", group="f", cpu="2")]
+    cluster = [
+        node("n0", cpu="4"),
+        device_class(),
+        template(),
+        device_slice("n0", device("d", **conditions)),
+        *waiting,
+        leaf("g", 1),
+        later,
+    ]
+    (certificate,) = proved(cluster)
+
+    assert ({"default/f-0": "n0"}, False) == (certificate["beside"], certificate["empty"])
+    assert lacks in certificate["proof"]["measure"]
+    assert accepts(cluster, certificate)
+    assert not accepts(cluster, {**certificate, "beside": {}})
+
+
 def test_domains_of_attributes_are_proved():
     partitions = [device_slice(f"n{at}", *(device(f"d{number}", {"part": f"p{at}"}) for number in range(3))) for at in range(2)]
     groups = [composite("t", 3), *(leaf(f"g{at}", 2, key=f"{DRIVER}/part", parent="t") for at in range(3))]
