@@ -17,7 +17,7 @@ from scheduler_core.plugins.devices.attributes_read import AttributesRead
 
 
 class PoolStructures:
-    """What decides about allocations of devices of *pools*, apart from their use; *read* are the attributes that claims read."""
+    """Numbers of pools and nodes that are equal if allocations of their devices can differ only in use; *read* are attributes that claims read."""
 
     def __init__(self, pools: DevicePools, read: AttributesRead) -> None:
         self.pools = pools

@@ -15,7 +15,7 @@ from scheduler_core.sidecar.writes import ClaimWrite
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Held:
-    """What a claim has.
+    """Devices of one claim.
 
     Attributes:
         allocations: the known allocation, and those in flight with other devices.

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.scheduler_core.builders import decided, leaf, node
+from tests.scheduler_core.builders import decided, node
 from tests.scheduler_core.plugins.device_objects import (
     DRIVER,
     device,
@@ -17,6 +17,7 @@ from tests.scheduler_core.plugins.device_objects import (
     resource_claim,
     template,
     wanting,
+    wanting_gang,
 )
 
 RACKS = [node(name, rack=rack) for name, rack in (("a", "r1"), ("b", "r1"), ("c", "r2"))]
@@ -30,13 +31,9 @@ def message(*objects: dict[str, Any], strategy: str = "greedy") -> str:
     return decided([device_class(), *objects], strategy=strategy).message
 
 
-def gang(size: int, *entries: str, key: str = "rack", **more: Any) -> list[dict[str, Any]]:
-    return [leaf("g", size, key, **more), *(wanting(f"p{number}", *entries, group="g") for number in range(size))]
-
-
 def test_a_domain_has_too_few_devices() -> None:
     slices = [device_slice("a", "x", "y"), device_slice("b", "z"), device_slice("c", "x")]
-    found = message(*RACKS, *slices, template(), *gang(4))
+    found = message(*RACKS, *slices, template(), *wanting_gang(4))
 
     assert "rack r1 can hold 3 (3 free devices of class gpu for claim g, 4 needed)" in found
     assert "rack r2 can hold 1 (1 free device of class gpu for claim g, 4 needed)" in found
@@ -44,21 +41,21 @@ def test_a_domain_has_too_few_devices() -> None:
 
 def test_devices_in_use_do_not_count() -> None:
     used = resource_claim("u", devices=["gpu=a/x"], users=["other"])
-    found = message(node("a"), device_slice("a", "x", "y"), used, template(), *gang(2, key=""))
+    found = message(node("a"), device_slice("a", "x", "y"), used, template(), *wanting_gang(2, key=""))
 
     assert "1 free device of class gpu for claim g, 2 needed" in found
 
 
 def test_a_domain_with_enough_devices_on_the_wrong_nodes() -> None:
     slices = [device_slice(name, "x", "y", "z") for name in "ab"]
-    found = message(*RACKS[:2], *slices, template("one", request(count=2)), *gang(3))
+    found = message(*RACKS[:2], *slices, template("one", request(count=2)), *wanting_gang(3))
 
     assert "both nodes have at most 1 free device of class gpu for claim g, 2 needed" in found
 
 
 def test_a_claim_that_pods_share_is_counted_once() -> None:
     shared = resource_claim("s", request(count=3))
-    found = message(*RACKS[:1], device_slice("a", "x", "y"), shared, *gang(2, "s=s"))
+    found = message(*RACKS[:1], device_slice("a", "x", "y"), shared, *wanting_gang(2, "s=s"))
 
     assert "its only node has at most 2 free devices of class gpu for claim s, 3 needed" in found
 

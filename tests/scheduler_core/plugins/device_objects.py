@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tests.scheduler_core.builders import Json, pod
+from tests.scheduler_core.builders import Json, leaf, pod
 
 API = "resource.k8s.io/v1"
 DRIVER, CLASS = "gpu.example", "gpu"
@@ -94,3 +94,8 @@ def wanting(name: str = "p", *entries: str, group: str = "", **more: Any) -> Jso
     hours, minutes = divmod(minutes, 60)
     written["metadata"] |= {"uid": name, "creationTimestamp": f"2026-08-01T{hours:02}:{minutes:02}:{seconds:02}Z"}
     return written
+
+
+def wanting_gang(size: int, *entries: str, key: str = "rack", **more: Any) -> list[Json]:
+    """Return the group g of *size* pods p0, p1, ... in one domain of *key*, each with *entries*; *more* are fields of the group."""
+    return [leaf("g", size, key, **more), *(wanting(f"p{number}", *entries, group="g") for number in range(size))]

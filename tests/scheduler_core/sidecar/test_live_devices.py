@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterable
 from typing import Any
 
@@ -36,6 +35,7 @@ from tests.scheduler_core.plugins.device_objects import (
     wanting,
 )
 from tests.scheduler_core.sidecar.histories import Watched, aligned, raw
+from tests.scheduler_core.sidecar.random_changes import RandomChanges
 from tests.scheduler_core.sidecar.test_cache import json_of
 
 NAMES = [f"n{number}" for number in range(4)]
@@ -49,11 +49,13 @@ def of_model(name: str) -> Json:
     return {"selectors": [{"cel": {"expression": f"device.attributes['{DRIVER}'].?model.orValue('') == '{name}'"}}]}
 
 
-class Changes:
+class Changes(RandomChanges):
     """Random changes of a small cluster with devices."""
 
+    nodes = NAMES
+
     def __init__(self, seed: int) -> None:
-        self.chance = random.Random(seed)
+        super().__init__(seed)
         shares = {"models": 0.5, "odd": 0.2, "uncounted": 0.2, "shared": 0.2, "extended": 0.2}
         self.has = {name: self.chance.random() < share for name, share in shares.items()}
         provides = {"extendedResourceName": RESOURCE} if self.has["extended"] else {}
@@ -66,13 +68,8 @@ class Changes:
         for _ in range(8):
             self.step()
 
-    def names(self, kind: str) -> list[str]:
-        return sorted(name[2] for name in self.scene.server.objects if name[0] == kind)
-
-    def any_of(self, kind: str) -> Json | None:
-        names = self.names(kind)
-        namespace = "default" if kind in (CLAIM, "Pod") else ""
-        return self.scene.server.objects[kind, namespace, self.chance.choice(names)] if names else None
+    def node(self, name: str) -> Json:
+        return node(name, cpu=self.chance.choice("45"), zone=self.chance.choice("ab"))
 
     def slice_of(self, on: str) -> Json:
         chance = self.chance
@@ -160,16 +157,6 @@ class Changes:
     def release(self) -> None:
         if (each := self.any_of(CLAIM)) is not None:
             self.scene.happens({**each, "status": {}})
-
-    def bind_pod(self) -> None:
-        if (each := self.any_of("Pod")) is not None:
-            self.scene.happens({**each, "spec": {**each["spec"], "nodeName": self.chance.choice(NAMES)}})
-
-    def change_node(self) -> None:
-        chance, there = self.chance, self.names("Node")
-        if there and chance.random() < 0.3:
-            self.scene.happens(("Node", "", chance.choice(there)))
-        self.scene.happens(*(node(each, cpu=chance.choice("45"), zone=chance.choice("ab")) for each in NAMES if chance.random() < 0.4))
 
     def change_rule(self) -> None:
         rule = {"deviceSelector": {"pool": self.chance.choice(NAMES)}, "taint": TAINT}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import random
 from collections.abc import Iterable
 from typing import Any
 
@@ -22,6 +21,7 @@ from tests.scheduler_core.builders import Json, leaf, node
 from tests.scheduler_core.plugins.test_delayed_claims import capacity, claim, driver, storage_class, using, volume
 from tests.scheduler_core.plugins.test_volumes import BIND_COMPLETED
 from tests.scheduler_core.sidecar.histories import Watched, raw, told
+from tests.scheduler_core.sidecar.random_changes import RandomChanges
 from tests.scheduler_core.sidecar.test_cache import json_of
 
 NAMES = [f"n{number}" for number in range(4)]
@@ -34,11 +34,13 @@ def reference(claimed: str) -> Json:
     return {"claimRef": {"namespace": "default", "name": claimed}}
 
 
-class Changes:
+class Changes(RandomChanges):
     """Random changes of a small cluster with local volumes."""
 
+    nodes = NAMES
+
     def __init__(self, seed: int) -> None:
-        self.chance = random.Random(seed)
+        super().__init__(seed)
         self.mixed, self.anywhere, self.selects = (self.chance.random() < share for share in (0.3, 0.2, 0.4))
         self.scene = Watched(*map(self.node, NAMES), LOCAL, MIXED, leaf("g", 2))
         self.scene.happens(*(self.volume(f"v{number}") for number in range(9)), *(self.claim(f"c{number}") for number in range(6)))
@@ -48,9 +50,6 @@ class Changes:
 
     def node(self, name: str) -> Json:
         return node(name, cpu="4", zone=self.chance.choice("ab"))
-
-    def names(self, kind: str) -> list[str]:
-        return sorted(name[2] for name in self.scene.server.objects if name[0] == kind)
 
     def volume(self, name: str) -> Json:
         chance = self.chance
@@ -79,10 +78,6 @@ class Changes:
         changes += [self.reserve, self.bind, self.release, self.delete, self.bind_pod, self.change_node, self.change_capacity]
         self.chance.choice(changes)()
 
-    def any_of(self, kind: str) -> Json | None:
-        names = self.names(kind)
-        return self.scene.server.objects[kind, "" if kind == VOLUME else "default", self.chance.choice(names)] if names else None
-
     def put_volume(self) -> None:
         self.scene.happens(self.volume(f"v{self.chance.randrange(12)}"))
 
@@ -101,16 +96,6 @@ class Changes:
         if (each := self.any_of(VOLUME)) is not None:
             spec = {key: value for key, value in each["spec"].items() if key != "claimRef"}
             self.scene.happens({**each, "spec": spec, "status": self.chance.choice([{}, {"phase": "Released"}, {"phase": "Available"}])})
-
-    def bind_pod(self) -> None:
-        if (each := self.any_of("Pod")) is not None:
-            self.scene.happens({**each, "spec": {**each["spec"], "nodeName": self.chance.choice(NAMES)}})
-
-    def change_node(self) -> None:
-        chance, there = self.chance, self.names("Node")
-        if there and chance.random() < 0.3:
-            self.scene.happens(("Node", "", chance.choice(there)))
-        self.scene.happens(*(self.node(each) for each in NAMES if chance.random() < 0.4))
 
     def change_capacity(self) -> None:
         zone, size = self.chance.choice([None, "a"]), {self.chance.choice(["capacity", "maximumVolumeSize"]): "5Gi"}

@@ -9,7 +9,7 @@ import pytest
 from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Remedy, Status
 from scheduler_core.whatif.remedies.remedies import remedies
-from tests.scheduler_core.builders import leaf, node
+from tests.scheduler_core.builders import node
 from tests.scheduler_core.plugins.device_objects import (
     DRIVER,
     device,
@@ -20,16 +20,13 @@ from tests.scheduler_core.plugins.device_objects import (
     resource_claim,
     template,
     wanting,
+    wanting_gang,
 )
 from tests.scheduler_core.whatif.cluster import COMPLETE, after, decided, not_placed
 
 RACKS = [node(name, rack=rack) for name, rack in (("a1", "r1"), ("a2", "r1"), ("b1", "r2"))]
 CLASSES = [device_class(), device_class("other", selectors=[{"cel": {"expression": "device.driver == 'other.example'"}}])]
 TAINT = {"key": "broken", "value": "yes", "effect": "NoSchedule"}
-
-
-def gang(size: int, *entries: str) -> list[dict[str, Any]]:
-    return [leaf("g", size, "rack"), *(wanting(f"p{number}", *entries, group="g") for number in range(size))]
 
 
 def found(*objects: dict[str, Any]) -> tuple[Remedy, ...]:
@@ -48,7 +45,7 @@ def changes(*objects: dict[str, Any]) -> list[str]:
 
 def test_a_rack_lacks_one_device() -> None:
     slices = [device_slice("a1", "x", "y"), device_slice("a2", "x")]
-    result = found(*slices, template(), *gang(4))
+    result = found(*slices, template(), *wanting_gang(4))
     (more,) = (each for each in result if "more device" in each.change)
 
     assert more.change == "1 more device of class gpu in rack r1, on a1"
@@ -60,12 +57,12 @@ def test_a_rack_lacks_one_device() -> None:
 def test_devices_are_added_where_the_fewest_are_missing() -> None:
     slices = [device_slice("a1", "x", "y", "z"), device_slice("a2", "x", "y"), device_slice("b1", "x")]
 
-    assert "1 more device of class gpu in rack r1, on a1" in changes(*slices, template("one", request(count=2)), *gang(3))
+    assert "1 more device of class gpu in rack r1, on a1" in changes(*slices, template("one", request(count=2)), *wanting_gang(3))
 
 
 def test_a_taint_can_be_tolerated() -> None:
     broken = device("y", taints=[TAINT])
-    listed = changes(device_slice("a1", "x", broken), template(), *gang(2))
+    listed = changes(device_slice("a1", "x", broken), template(), *wanting_gang(2))
 
     assert "device taint broken=yes:NoSchedule tolerated by request gpu of ResourceClaimTemplate default/one" in listed
     assert "1 more device of class gpu in rack r1, on a1" in listed
@@ -111,7 +108,7 @@ def test_a_constraint_can_be_dropped() -> None:
 def test_claims_that_exist_are_changed_together() -> None:
     owner = [{"kind": "Pod", "name": name, "controller": True, "apiVersion": "v1", "uid": name} for name in ("p0", "p1")]
     claims = [resource_claim(f"c{number}", ownerReferences=[owner[number]]) for number in range(2)]
-    members = gang(2)
+    members = wanting_gang(2)
     for number, each in enumerate(members[1:]):
         each["status"]["resourceClaimStatuses"] = [{"name": "g", "resourceClaimName": f"c{number}"}]
     broken = [device(name, taints=[TAINT]) for name in "xy"]
@@ -126,7 +123,7 @@ def test_devices_that_share_counters_are_not_copied() -> None:
     sets = device_slice("a1", name="sets", count=2, sharedCounters=[{"name": "s", "counters": counters}])
     used = device("x", consumesCounters=[{"counterSet": "s", "counters": counters}])
 
-    assert not [each for each in changes(sets, device_slice("a1", used, count=2), template(), *gang(2)) if "more device" in each]
+    assert not [each for each in changes(sets, device_slice("a1", used, count=2), template(), *wanting_gang(2)) if "more device" in each]
 
 
 def test_nothing_is_proposed_for_a_claim_that_is_allocated() -> None:
@@ -137,7 +134,7 @@ def test_nothing_is_proposed_for_a_claim_that_is_allocated() -> None:
 
 def test_a_full_slice_gets_no_more_devices() -> None:
     full = device_slice("a1", *(f"d{number}" for number in range(64)))
-    objects = [full, template("one", request(count=13)), *gang(5)]
+    objects = [full, template("one", request(count=13)), *wanting_gang(5)]
 
     assert not [each for each in changes(*objects) if "more device" in each]
 
