@@ -27,20 +27,35 @@ def probe(address: str, leaf: bytes, bundle: bytes) -> str:
     A CA of *bundle* must have signed the served leaf.  Neither names nor validity are checked here: the leaf is compared whole, and
     the clock of the API server decides on its validity, not the one of this machine.
     """
+    try:
+        served = served_leaf(address, bundle)
+    except (OSError, ValueError) as error:
+        return str(error) or type(error).__name__
+    return "" if ssl.PEM_cert_to_DER_cert(served) == ssl.PEM_cert_to_DER_cert(_first(leaf)) else "serves another certificate"
+
+
+def served_leaf(address: str, bundle: bytes | None) -> str:
+    """Return the certificate that the server at *address* (HOST:PORT) serves, as PEM.
+
+    A CA of *bundle* must have signed it; None: any certificate is accepted.  Neither names nor validity are checked.
+
+    Raises:
+        OSError: there was no handshake.
+        ValueError: *bundle* or *address* cannot be read.
+    """
     host, _, port = address.rpartition(":")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
-    context.load_verify_locations(cadata=bundle.decode("ascii"))
+    if bundle is None:
+        context.verify_mode = ssl.CERT_NONE
+    else:
+        context.load_verify_locations(cadata=bundle.decode("ascii"))
     context.verify_flags |= ssl.VerifyFlags(_NO_CHECK_TIME)
-    try:
-        with (
-            socket.create_connection((host.strip("[]"), int(port)), HANDSHAKE_SECONDS) as connection,
-            context.wrap_socket(connection) as secured,
-        ):
-            served = secured.getpeercert(binary_form=True)
-    except (OSError, ValueError) as error:
-        return str(error) or type(error).__name__
-    return "" if served == ssl.PEM_cert_to_DER_cert(_first(leaf)) else "serves another certificate"
+    with (
+        socket.create_connection((host.strip("[]"), int(port)), HANDSHAKE_SECONDS) as connection,
+        context.wrap_socket(connection) as secured,
+    ):
+        return ssl.DER_cert_to_PEM_cert(secured.getpeercert(binary_form=True) or b"")
 
 
 def _first(chain: bytes) -> str:

@@ -49,6 +49,7 @@ SUBCOMMANDS = {
     "serve": Subcommand("muster.commands.serve:command", "Run the webhook server."),
     "sidecar": Subcommand("muster.commands.sidecar:sidecar", "Watch a cluster: report invalid trees, place groups, preempt pods."),
     "certs": Subcommand("muster.commands.certs:command", "Issue, inspect or rotate the webhook's serving certificate."),
+    "doctor": Subcommand("muster.commands.doctor.command:doctor", "Check an installation: trust, reach, self-lock, timeouts, expiry."),
     "demo": Subcommand("muster.commands.demo.command:demo", "Show the linter, the server and placement without a cluster."),
 }
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from muster import reference
+from muster.doctor import checks
 from scheduler_core.sidecar import settings as sidecar_settings
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from validators import rules
@@ -31,6 +32,7 @@ def pages() -> dict[Path, str]:
         REFERENCE / "knobs.md": reference.knobs_page(knobs_table(), sidecar_table()),
         REFERENCE / "metrics.md": reference.metrics_page(Telemetry().described(), metrics_table()),
         REFERENCE / "conditions.md": reference.conditions_page(),
+        REFERENCE / "checks.md": reference.checks_page((each.id, each.claim, each.why) for each in checks.discover().values()),
     }
 
 

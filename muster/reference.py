@@ -143,6 +143,14 @@ def metrics_page(server: Iterable[tuple[str, tuple[str, ...], str]], sidecar: st
     )
 
 
+def checks_page(rows: Iterable[tuple[str, str, str]]) -> str:
+    """Return the page of the checks of ``muster doctor``: id, claim, consequence of a violation."""
+    return (
+        f"{GENERATED}# Checks of muster doctor\n\n[Doctor](../operate/doctor.md) describes the command.\n\n"
+        f"{_table(('check', 'claim', 'otherwise'), ((f'`{name}`', claim, why) for name, claim, why in rows))}"
+    )
+
+
 def conditions_page() -> str:
     """Return the page of conditions and events that the sidecar writes."""
     conditions = ((kind, f"`{name}`", status, f"`{reason}`", about) for kind, name, status, reason, about in CONDITIONS)

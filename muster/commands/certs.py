@@ -13,6 +13,7 @@ import click
 
 from certs import CA_DAYS, LEAF_DAYS
 from muster import extras
+from muster.commands import options
 
 if TYPE_CHECKING:
     from certs import inspection, pair, rotate
@@ -249,7 +250,4 @@ def _demand_names(given: Mapping[str, Any]) -> None:
         for each in [given[option]] if isinstance(given[option], str) else given[option]:
             if complaints := content.subdomain(each):
                 raise click.UsageError(f"--{option.removesuffix('s')} {each!r}: {complaints[0]}")
-    for each in given["replicas"]:
-        host, colon, port = each.rpartition(":")
-        if not (host and colon and port.isascii() and port.isdigit() and 0 < int(port) < 65536):
-            raise click.UsageError(f"--replica must be HOST:PORT: {each!r}")
+    options.demand_addresses("--replica", given["replicas"])

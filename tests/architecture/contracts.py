@@ -19,6 +19,7 @@ from tests.architecture.tables import (
     METHODS_OF_A_PROTOCOL,
     MOST_LINES,
     PACKAGES,
+    PURE_WITHIN,
     SMALL,
 )
 
@@ -67,6 +68,13 @@ def between_rules(modules: Sequence[Module]) -> Iterator[str]:
                 yield module.at(each.line, f"a rule must not import another rule, {each.target}")
 
 
+def between_checks(modules: Sequence[Module]) -> Iterator[str]:
+    for module in modules:
+        for each in module.imports:
+            if module.name.startswith("muster.doctor.checks.") and each.target.startswith("muster.doctor.checks."):
+                yield module.at(each.line, f"a check must not import another check, {each.target}")
+
+
 def at_the_edges(modules: Sequence[Module]) -> Iterator[str]:
     ours = {*PACKAGES, "tests", "benchmarks", "examples"}
     for module in modules:
@@ -81,7 +89,7 @@ def at_the_edges(modules: Sequence[Module]) -> Iterator[str]:
 
 def purity(modules: Sequence[Module]) -> Iterator[str]:
     for module in modules:
-        if matches(module.file, tuple(IMPURE)):
+        if matches(module.file, tuple(IMPURE)) and not matches(module.file, PURE_WITHIN):
             continue
         for each in module.imports:
             if any(f"{each.target}.".startswith(f"{outside}.") for outside in IMPURE_MODULES):
@@ -149,6 +157,7 @@ CONTRACTS = {
     "packages import only what the table allows": between_packages,
     "parts import only from lower layers": inside_packages,
     "a rule never imports another rule": between_rules,
+    "a check of the doctor never imports another check": between_checks,
     "libraries are imported at their edges only": at_the_edges,
     "pure files touch nothing outside": purity,
     "imports are absolute": relative,

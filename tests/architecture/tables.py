@@ -127,12 +127,20 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     ),
     "muster": (
         frozenset({"standard_output", "extras", "render"}),
-        frozenset({"html"}),
+        frozenset({"html", "doctor"}),
         frozenset({"commands"}),
         frozenset({"cli"}),
         frozenset({"reference"}),
         frozenset({"document"}),
         frozenset({"__main__"}),
+    ),
+    "muster.doctor": (
+        frozenset({"manifests", "latencies"}),
+        frozenset({"world"}),
+        frozenset({"finding", "components"}),
+        frozenset({"budgets", "entries"}),
+        frozenset({"control_plane", "leaves", "rights"}),
+        frozenset({"checks"}),
     ),
 }
 """Layers of each package, the lowest first.  A part (a module or a sub-package) imports from itself and from lower layers, never
@@ -210,6 +218,9 @@ IMPURE: dict[str, str] = {
 }
 """Impure files, each with the reason.  All other files are pure."""
 
+PURE_WITHIN = ("muster/doctor/*",)
+"""Pure files whose package is impure as a whole."""
+
 IMPURE_MODULES = frozenset(
     {
         *("os", "sys", "io", "time", "random", "socket", "threading", "subprocess", "logging"),
@@ -256,6 +267,7 @@ FEWEST_LINES = 40
 SMALL: dict[str, str] = {
     "muster/commands/compile/yaml_output.py": "a format is a file",
     "muster/commands/simulate/certificate_file.py": "a format is a file",
+    "muster/doctor/checks/*": "a check is a file",
     "scheduler_core/plugins/*": "a plugin is a file",
     "validators/reports/*": "a format is a file",
     "validators/rules/*": "a rule is a file",

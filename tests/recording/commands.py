@@ -30,6 +30,7 @@ COMMANDS = (
     "serve",
     "sidecar",
     "certs",
+    "doctor",
     "demo",
 )
 PROFILES = ("--profile kep", "--profile upstream")
@@ -78,6 +79,9 @@ MISTAKES = (
     "certs rotate --replica x",
     "certs rotate --name a_b",
     "schema nonsense",
+    "doctor",
+    "doctor nowhere",
+    "doctor demo/manifests",
 )
 SIMULATE = (
     "",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from validators.lint.finding import Report
 
 AUTO = "auto"
-_ENABLED = re.compile(r'^kubernetes_feature_enabled\{[^}]*\bname="(\w+)"[^}]*\} ([01])\b', re.MULTILINE)
 _CONTROLLERS = (
     *(("apps", kind, f"{kind.lower()}s", "apps/v1") for kind in ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet")),
     ("", "ReplicationController", "replicationcontrollers", "v1"),
@@ -105,7 +103,7 @@ def gates(kubeconfig: str | None, context: str | None) -> list[str]:
         raise click.UsageError(str(error)) from None
     except (ReplyError, *TRANSPORT) as error:
         raise click.UsageError(f"--gates auto: /metrics of the API server cannot be read: {error}; give the gates") from None
-    known = {name: value == "1" for name, value in _ENABLED.findall(text)}
+    known = live_cluster.gates_in(text)
     if not known:
         raise click.UsageError("--gates auto: /metrics of the API server has no kubernetes_feature_enabled; give the gates")
     return [f"{name}={str(known.get(name, False)).lower()}" for name in NEEDS if name in known or name != DESIRED_COUNT]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Container, Iterable, Iterator
+import re
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any
 
 from apiserver.api import TRANSPORT, Api, ReplyError
@@ -20,6 +21,9 @@ PAGE = 500
 NEEDED = ("Node", "Pod")
 """Kinds that a simulation needs."""
 FORBIDDEN, NOT_FOUND, GONE = 403, 404, 410
+
+
+_ENABLED = re.compile(r'^kubernetes_feature_enabled\{[^}]*\bname="(\w+)"[^}]*\} ([01])\b', re.MULTILINE)
 
 
 class ClusterError(Exception):
@@ -89,6 +93,24 @@ def list_resources(api: Api, resources: Iterable[served.Resource], *, needed: Co
     return Read(tuple(lists), tuple(problems), frozenset(kinds))
 
 
+def list_pages(api: Api, path: str, query: Sequence[tuple[str, str]] = ()) -> Iterator[bytes]:
+    """Yield the pages of a list.  Raises ReplyError and the exceptions of TRANSPORT."""
+    following = [*query]
+    while True:
+        page = api.read(path, following)
+        yield page
+        metadata = wire.FIELDS.decode(page).get("metadata", b"{}")
+        token = (decode.parse(metadata) or {}).get("continue")
+        if not token:
+            return
+        following = [*query, ("continue", str(token))]
+
+
+def gates_in(metrics: str) -> dict[str, bool]:
+    """Return the feature gates in the metrics of a Kubernetes program; empty if it reports none."""
+    return {name: value == "1" for name, value in _ENABLED.findall(metrics)}
+
+
 class _Cluster:
     def __init__(self, api: Api) -> None:
         self._api = api
@@ -99,23 +121,12 @@ class _Cluster:
         if not (path := self._path(resource)):
             return []
         try:
-            return [*self._listed(path, [("limit", str(PAGE))])]
+            return [*list_pages(self._api, path, [("limit", str(PAGE))])]
         except ReplyError as error:
             if error.code != GONE:
                 raise
             # The continue token has expired: list again without pages.
-            return [*self._listed(path, [])]
-
-    def _listed(self, path: str, query: list[tuple[str, str]]) -> Iterator[bytes]:
-        following = query
-        while True:
-            page = self._api.read(path, following)
-            yield page
-            metadata = wire.FIELDS.decode(page).get("metadata", b"{}")
-            token = (decode.parse(metadata) or {}).get("continue")
-            if not token:
-                return
-            following = [*query, ("continue", str(token))]
+            return [*list_pages(self._api, path)]
 
     def _path(self, resource: served.Resource) -> str:
         """Return the path of the list of a resource in the first of its groups that has it; empty if none has."""

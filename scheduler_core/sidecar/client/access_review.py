@@ -1,4 +1,4 @@
-"""Permissions of this process, checked by SelfSubjectAccessReview."""
+"""Permissions of this process, checked by SelfSubjectAccessReview, or of a ServiceAccount, checked by SubjectAccessReview."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import msgspec
 
 from apiserver.api import Api
 
-PATH = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+_GROUP = "/apis/authorization.k8s.io/v1"
+PATH, ACCOUNTS_PATH = f"{_GROUP}/selfsubjectaccessreviews", f"{_GROUP}/subjectaccessreviews"
 REVIEW_SECONDS = 5.0
 """Time limit of one review."""
 
@@ -40,8 +41,10 @@ class _Attributes(msgspec.Struct, frozen=True, omit_defaults=True):
     name: str = ""
 
 
-class _Spec(msgspec.Struct, frozen=True, rename="camel"):
+class _Spec(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     resource_attributes: _Attributes
+    user: str = ""
+    groups: tuple[str, ...] = ()
 
 
 class _Status(msgspec.Struct, frozen=True):
@@ -63,8 +66,8 @@ _ENCODE = msgspec.json.Encoder().encode
 _DECODE = msgspec.json.Decoder(_Reviewed).decode
 
 
-def is_granted(api: Api, permission: Permission) -> bool:
-    """Return whether this process has *permission*.
+def is_granted(api: Api, permission: Permission, account: tuple[str, str] | None = None) -> bool:
+    """Return whether this process has *permission*, or the ServiceAccount *account* (namespace, name).
 
     Raises:
         ReplyError: the server refused the review.
@@ -73,4 +76,10 @@ def is_granted(api: Api, permission: Permission) -> bool:
     """
     resource, _, subresource = permission.resource.partition("/")
     attributes = _Attributes(permission.verb, resource, permission.group, subresource, permission.namespace, permission.name)
-    return _DECODE(api.send("POST", PATH, _ENCODE(_Review(spec=_Spec(attributes))), seconds=REVIEW_SECONDS)).status.allowed
+    if account is None:
+        review, path = _Review(spec=_Spec(attributes)), PATH
+    else:
+        groups = ("system:serviceaccounts", f"system:serviceaccounts:{account[0]}", "system:authenticated")
+        spec = _Spec(attributes, f"system:serviceaccount:{':'.join(account)}", groups)
+        review, path = _Review(kind="SubjectAccessReview", spec=spec), ACCOUNTS_PATH
+    return _DECODE(api.send("POST", path, _ENCODE(review), seconds=REVIEW_SECONDS)).status.allowed

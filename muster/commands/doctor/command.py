@@ -1,0 +1,135 @@
+"""``muster doctor``: options and exit status."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING
+
+import click
+
+from muster import extras, standard_output
+from muster.commands import live_input, options
+
+if TYPE_CHECKING:
+    from muster.doctor.world import World
+    from scheduler_core.model.problem import Problem
+
+FORMATS = ("text", "json")
+WELL, WRONG, UNREAD = 0, 1, 2
+"""Exit statuses."""
+
+
+def _complete_check(_ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    from muster.doctor import checks
+
+    return [each for each in checks.discover() if each.startswith(incomplete)]
+
+
+@click.command(
+    short_help="Check an installation: trust, reach, self-lock, timeouts, expiry, permissions.",
+    epilog="Example: muster doctor --cluster && kustomize build deploy/overlays/issued | muster doctor -",
+)
+@click.argument("paths", nargs=-1, metavar="[PATH...|-]")
+@live_input.options
+@click.option(
+    "--replica",
+    "replicas",
+    multiple=True,
+    metavar="HOST:PORT",
+    help="With --cluster: replica of the webhook server to observe, instead of the endpoints of its Service (repeatable).",
+)
+@click.option("--metrics", multiple=True, metavar="FILE|URL", help="Metrics of a replica of the webhook server (repeatable).")
+@click.option("--ignore", multiple=True, metavar="CHECK", shell_complete=_complete_check, help="Leave out a check (repeatable).")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Format of standard output.")
+@options.no_color
+def doctor(  # noqa: PLR0913 - one parameter an option
+    *,
+    paths: tuple[str, ...],
+    cluster: bool,
+    kubeconfig: str | None,
+    context: str | None,
+    replicas: tuple[str, ...],
+    metrics: tuple[str, ...],
+    ignore: tuple[str, ...],
+    form: str,
+    no_color: bool,
+) -> int:
+    """Check an installation of webhooks and sidecar, in the manifests at PATH or with --cluster on a live cluster.
+
+    Each finding has its check, object, cause, consequence, and the command that mends it. In files, objects that are not at PATH are
+    not judged. On a cluster, nothing is written. The certificates that replicas serve are observed if they can be reached from here:
+    in a pod of the cluster, or with port-forward and --replica. Metrics are read through the API server, or from --metrics.
+
+    Exit status: 0 no findings, 1 errors or warnings, 2 the cluster or a file could not be read, nothing of Muster is installed, or the
+    command line is wrong.
+    """
+    extras.require("webhooks")
+    _demand_one_source(paths, cluster=cluster, replicas=replicas, kubeconfig=kubeconfig, context=context)
+    from muster.commands.doctor import diagnosis_report
+    from muster.doctor import checks
+    from muster.doctor.components import SERVE, SIDECAR, components
+    from muster.doctor.entries import entries
+
+    for each in ignore:
+        if each not in checks.discover():
+            raise click.UsageError(f"--ignore: there is no check {each!r}{options.near(each, checks.discover())}")
+    world, problems = _read(paths, replicas, metrics, cluster=cluster, kubeconfig=kubeconfig, context=context)
+    if not any((*entries(world), *components(world, SERVE), *components(world, SIDECAR))):
+        _print_problems(problems)
+        where = "on the cluster" if cluster else f"in {', '.join(paths)}"
+        raise click.UsageError(f"there is no webhook configuration, webhook server or sidecar of Muster {where}")
+    report = diagnosis_report.report_of(checks.examine(world), problems, ignore)
+    _print_problems(problems)
+    colour = not no_color and standard_output.is_colourful()
+    standard_output.write(diagnosis_report.as_json(report) if form == "json" else diagnosis_report.as_text(report, colour=colour))
+    return UNREAD if problems else WRONG if report.defects else WELL
+
+
+def _demand_one_source(
+    paths: tuple[str, ...], *, cluster: bool, replicas: tuple[str, ...], kubeconfig: str | None, context: str | None
+) -> None:
+    if bool(paths) == cluster:
+        raise click.UsageError("give PATH or --cluster" + (", not both" if cluster else ""))
+    if (kubeconfig or context or replicas) and not cluster:
+        raise click.UsageError("--kubeconfig, --context and --replica need --cluster")
+    options.demand_addresses("--replica", replicas)
+
+
+def _read(
+    paths: tuple[str, ...],
+    replicas: tuple[str, ...],
+    metrics: tuple[str, ...],
+    *,
+    cluster: bool,
+    kubeconfig: str | None,
+    context: str | None,
+) -> tuple[World, list[Problem]]:
+    import dataclasses
+
+    from muster.commands.doctor import manifest_files, observations
+    from muster.doctor.components import SIDECAR, components
+
+    now = dt.datetime.now(dt.UTC)
+    if not cluster:
+        world, problems = manifest_files.read_installation(paths, now)
+        if any(components(world, SIDECAR)):
+            extras.require("sidecar")
+        return dataclasses.replace(world, latencies=tuple(observations.given_latencies(metrics))), problems
+    extras.require("sidecar")
+    from muster.commands.doctor import live_installation
+    from muster.commands.progress import Progress
+    from muster.commands.snapshot.live_cluster import ClusterError
+
+    progress = Progress("doctor")
+    progress.show("reading the cluster")
+    try:
+        return live_installation.read_installation(live_installation.Sources(kubeconfig, context, replicas, metrics), now)
+    except ClusterError as error:
+        raise click.UsageError(str(error)) from None
+    finally:
+        progress.end()
+
+
+def _print_problems(problems: list[Problem]) -> None:
+    for each in problems:
+        click.echo(f"muster doctor: {each.object}: {each.message}", err=True)

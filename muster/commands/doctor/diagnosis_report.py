@@ -1,0 +1,95 @@
+"""Results of the checks as text and JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Sequence
+
+import click
+
+from muster.doctor.finding import Check, Diagnosis, Result, Unseen
+from scheduler_core.model.problem import Problem
+from validators.reports.counts import counted
+from validators.reports.escape import printable
+from validators.rules.base import Severity
+
+VERSION = 1
+_COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow"}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DiagnosisReport:
+    """Defects, each with its check; what could not be checked; and what could not be read."""
+
+    defects: tuple[tuple[Check, Diagnosis], ...]
+    unchecked: tuple[tuple[Check, Unseen], ...]
+    problems: tuple[Problem, ...]
+
+    def count(self, severity: Severity) -> int:
+        """Return the number of defects of a severity."""
+        return sum(defect.severity is severity for _, defect in self.defects)
+
+
+def report_of(results: Iterable[tuple[Check, Result]], problems: Sequence[Problem], ignored: Sequence[str]) -> DiagnosisReport:
+    """Return the report without the checks in *ignored*; errors first, then by check and object."""
+    chosen = [(check, each) for check, each in results if check.id not in ignored]
+    defects = [(check, each) for check, each in chosen if isinstance(each, Diagnosis)]
+    defects.sort(key=lambda pair: (pair[1].severity is not Severity.ERROR, pair[0].id, pair[1].item.label, pair[1].field, pair[1].message))
+    unchecked = dict.fromkeys((check, each) for check, each in chosen if isinstance(each, Unseen))
+    return DiagnosisReport(tuple(defects), tuple(unchecked), tuple(problems))
+
+
+def as_json(report: DiagnosisReport) -> str:
+    """Return one JSON document."""
+    content = {
+        "version": VERSION,
+        "findings": [_finding(check, each) for check, each in report.defects],
+        "unchecked": [{"id": check.id, "reason": each.reason} for check, each in report.unchecked],
+        "problems": [{"object": each.object, "message": each.message} for each in report.problems],
+        "summary": {
+            "errors": report.count(Severity.ERROR),
+            "warnings": report.count(Severity.WARNING),
+            "unchecked": len(report.unchecked),
+            "problems": len(report.problems),
+        },
+    }
+    return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+
+
+def as_text(report: DiagnosisReport, *, colour: bool) -> str:
+    """Return a paragraph for each defect, and a summary."""
+    parts = [_paragraph(check, each, colour=colour) for check, each in report.defects]
+    if report.unchecked:
+        parts.append("not checked:\n" + "".join(f"  {check.id}: {printable(each.reason)}\n" for check, each in report.unchecked))
+    errors, warnings = report.count(Severity.ERROR), report.count(Severity.WARNING)
+    counts = [counted(errors, "error"), counted(warnings, "warning")]
+    summary = ", ".join(each for each in counts if not each.startswith("0 ")) or "no findings"
+    return "\n".join([*parts, f"{summary}\n"])
+
+
+def _finding(check: Check, defect: Diagnosis) -> dict[str, object]:
+    file, _, line = defect.item.place.rpartition(":")
+    return {
+        "id": check.id,
+        "severity": defect.severity.value,
+        "object": defect.item.label,
+        "field": defect.field,
+        "message": defect.message,
+        "why": check.why,
+        "command": defect.command,
+        "file": file or None,
+        "line": int(line) if line else None,
+    }
+
+
+def _paragraph(check: Check, defect: Diagnosis, *, colour: bool) -> str:
+    severity = click.style(defect.severity.value, fg=_COLOURS[defect.severity], bold=True) if colour else defect.severity.value
+    place = f"{defect.item.place}: " if defect.item.place else ""
+    field = f" {defect.field}" if defect.field else ""
+    lines = [
+        f"{printable(place)}{severity} {check.id}: {printable(defect.item.label + field)}: {printable(defect.message)}",
+        f"  why: {check.why}",
+        f"  command: {printable(defect.command)}",
+    ]
+    return "".join(f"{each}\n" for each in lines)

@@ -1,0 +1,167 @@
+"""The installation on a live cluster.  Nothing is written to it: the only POST requests are reviews of permissions."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from apiserver.api import TRANSPORT, Api, ReplyError
+from apiserver.discovery import minor_version, served
+from certs.cluster import Cluster, Place
+from certs.store import CA, CERTIFICATE
+from muster.commands.doctor.live_objects import LiveObjects
+from muster.commands.doctor.manifest_files import binding_of
+from muster.commands.doctor.observations import given_latencies, observed
+from muster.commands.snapshot.live_cluster import ClusterError, connect, gates_in
+from muster.doctor.components import MUSTER, PART_OF, SIDECAR, components
+from muster.doctor.control_plane import SCHEDULING
+from muster.doctor.entries import Entry, by_server, entries
+from muster.doctor.latencies import Latency, read_latencies
+from muster.doctor.leaves import secret_names
+from muster.doctor.manifests import labels_at, mapping_at, text_at
+from muster.doctor.rights import needed
+from muster.doctor.world import Account, ApiServer, Item, World
+from scheduler_core.model.problem import Problem
+from validators.versions import served as versions
+
+if TYPE_CHECKING:
+    from scheduler_core.sidecar.client.access_review import Permission
+
+ADMISSION = "/apis/admissionregistration.k8s.io/v1"
+SYSTEM = "kube-system"
+PROBE_PORT = "8080"
+"""Port of metrics if the pods have no annotation with another one."""
+FORBIDDEN = 403
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Sources:
+    """Where to look: kubeconfig and context, and addresses and metrics that the user named."""
+
+    kubeconfig: str | None
+    context: str | None
+    replicas: tuple[str, ...]
+    metrics: tuple[str, ...]
+
+
+def read_installation(sources: Sources, now: dt.datetime) -> tuple[World, list[Problem]]:
+    """Return the installation on a cluster, and what could not be read.
+
+    Raises:
+        ClusterError: the cluster cannot be reached, or its webhook configurations cannot be listed.
+        click.UsageError: metrics that the user named cannot be read.
+
+    """
+    objects = LiveObjects(connect(sources.kubeconfig, sources.context, instead="PATH"))
+    try:
+        _keep_objects(objects)
+        world = World(now=now, items=objects.items, live=True)
+        _keep_secrets(objects, world)
+        world = dataclasses.replace(world, items=objects.items, api_server=_api_server(objects))
+        called = [*entries(world)]
+        return dataclasses.replace(
+            world,
+            replicas=tuple(observed(called, sources.replicas, lambda entry: _addresses(objects, entry))),
+            latencies=tuple(given_latencies(sources.metrics)) or tuple(_scraped(objects.api, world)),
+            bindings=_bindings(objects) if any(components(world, SIDECAR)) else frozenset(),
+            granted=_granted(objects, world),
+        ), objects.problems
+    except (ValueError, *TRANSPORT) as error:
+        raise ClusterError(f"{objects.api.host} cannot be read: {' '.join(str(error).split())[:300]}") from None
+
+
+def _keep_objects(objects: LiveObjects) -> None:
+    for resource in ("mutatingwebhookconfigurations", "validatingwebhookconfigurations"):
+        objects.keep(f"{ADMISSION}/{resource}")
+    if objects.problems:
+        raise ClusterError(f"{objects.api.host}: {objects.problems[0].object} {objects.problems[0].message}")
+    ours = (("labelSelector", f"{PART_OF}={MUSTER}"),)
+    for resource in ("deployments", "statefulsets"):
+        objects.keep(f"/apis/apps/v1/{resource}", ours)
+    found = World(now=dt.datetime.fromtimestamp(0, dt.UTC), items=objects.items)
+    called = {entry.service[0] for entry in entries(found) if entry.service}
+    for namespace in sorted(called | {each.item.namespace for each in components(found, SIDECAR)}):
+        objects.keep_one(f"/api/v1/namespaces/{namespace}")
+        objects.keep(f"/api/v1/namespaces/{namespace}/services")
+        objects.keep(f"/apis/policy/v1/namespaces/{namespace}/poddisruptionbudgets")
+        for resource in ("deployments", "statefulsets"):
+            objects.keep(f"/apis/apps/v1/namespaces/{namespace}/{resource}")
+    objects.keep_one(f"/api/v1/namespaces/{SYSTEM}")
+    objects.keep(f"/api/v1/namespaces/{SYSTEM}/pods")
+
+
+def _keep_secrets(objects: LiveObjects, world: World) -> None:
+    """Keep the certificates of the servers' Secrets, without private keys.  They are optional: replicas show what they serve."""
+    for namespace, name in secret_names(world):
+        try:
+            reader = LiveObjects(objects.api)
+            reader.keep_one(f"/api/v1/namespaces/{namespace}/secrets/{name}")
+        except (ValueError, *TRANSPORT):
+            continue
+        for item in reader.items:
+            data = {key: text_at(item.content, "data", key) for key in (CA, CERTIFICATE)}
+            objects.add(Item({"kind": "Secret", "metadata": mapping_at(item.content, "metadata"), "data": data}))
+
+
+def _api_server(objects: LiveObjects) -> ApiServer:
+    """Return version, served resources and feature gates; gates are in the metrics, which need a permission."""
+    api = objects.api
+    try:
+        minor = minor_version(api)
+        names = (row for row in versions.versions_in(SCHEDULING))
+        resources = frozenset(f"{row.version}/{each}" for row in names for each in served(api, row.name))
+    except ReplyError as error:
+        objects.problems.append(Problem("API server", f"its version and APIs cannot be read: {error}"))
+        return ApiServer()
+    try:
+        gates: Mapping[str, bool] | None = gates_in(api.read("/metrics").decode("utf-8", "replace")) or None
+    except ReplyError:
+        gates = None
+    return ApiServer(minor, resources, gates)
+
+
+def _addresses(objects: LiveObjects, entry: Entry) -> Sequence[str]:
+    namespace, name = entry.service or ("", "")
+    try:
+        return Cluster(objects.api, Place(namespace, "", name, ())).replicas()
+    except ReplyError as error:
+        objects.problems.append(Problem(f"EndpointSlices of {namespace}/{name}", f"cannot be listed: {error}"))
+        return ()
+
+
+def _scraped(api: Api, world: World) -> Iterator[Latency]:
+    """Yield the latencies in the metrics of all pods of webhook servers, through the API server; those that do not answer are left out."""
+    for server, _ in by_server(world):
+        selector = ",".join(f"{key}={value}" for key, value in labels_at(server.content, "spec", "selector", "matchLabels").items())
+        port = labels_at(server.content, "spec", "template", "metadata", "annotations").get("prometheus.io/port", PROBE_PORT)
+        for pod in LiveObjects(api).listed(f"/api/v1/namespaces/{server.namespace}/pods", [("labelSelector", selector)]):
+            path = f"/api/v1/namespaces/{server.namespace}/pods/{pod.name}:{port}/proxy/metrics"
+            try:
+                yield from read_latencies(f"pod {pod.name}", api.read(path).decode("utf-8", "replace"))
+            except (ReplyError, *TRANSPORT):
+                continue
+
+
+def _bindings(objects: LiveObjects) -> frozenset[tuple[str, str]]:
+    pods = objects.listed("/api/v1/pods", [("fieldSelector", "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed")])
+    return frozenset(filter(None, map(binding_of, pods)))
+
+
+def _granted(objects: LiveObjects, world: World) -> dict[Account, Mapping[Permission, bool] | None]:
+    from scheduler_core.sidecar.client.access_review import is_granted
+
+    granted: dict[Account, Mapping[Permission, bool] | None] = {}
+    for component, permissions in needed(world):
+        account = component.account
+        known = granted.get(account) or {}
+        try:
+            reviewed = {each: is_granted(objects.api, each, account) for each in permissions if each not in known}
+        except ReplyError as error:
+            if error.code != FORBIDDEN:
+                objects.problems.append(Problem(component.item.label, f"its permissions cannot be reviewed: {error}"))
+            granted[account] = None
+            continue
+        granted[account] = {**known, **reviewed}
+    return granted

@@ -1,0 +1,55 @@
+"""The installation in files."""
+
+from __future__ import annotations
+
+import datetime as dt
+import sys
+from collections.abc import Sequence
+
+import click
+
+from muster.doctor.manifests import mapping_at, text_at, value_at
+from muster.doctor.world import Item, World
+from scheduler_core.model.problem import Problem
+from validators.field import FieldPath
+from validators.lint import discovery, files
+from validators.lint.documents import Document, Unreadable
+
+
+def read_installation(paths: Sequence[str], now: dt.datetime) -> tuple[World, list[Problem]]:
+    """Return the installation at *paths*, and the files that could not be read.
+
+    Raises:
+        click.UsageError: a path does not exist.
+
+    """
+    try:
+        manifests = files.read_manifests(discovery.discover(paths).files, sys.stdin.buffer)
+    except files.PathError as error:
+        raise click.UsageError(str(error)) from None
+    items: dict[tuple[str, str, str], Item] = {}
+    problems: list[Problem] = []
+    for part in (part for each in manifests for part in each.parts):
+        if isinstance(part, Document):
+            item = Item(part.content, f"{part.file}:{part.span(FieldPath()).line}")
+            first = items.setdefault((item.kind, item.namespace, item.name), item)
+            if first is not item:
+                problems.append(Problem(item.place, f"{item.label} is also in {first.place}; only that one is checked"))
+        elif isinstance(part, Unreadable):
+            problems.append(Problem(f"{part.file}:{part.line}:{part.column}", part.message))
+    if not manifests:
+        problems.append(Problem(", ".join(paths), f"no {', '.join(files.SUFFIXES)} file"))
+    objects = tuple(items.values())
+    return World(now=now, items=objects, bindings=frozenset(filter(None, map(binding_of, objects)))), problems
+
+
+def binding_of(item: Item) -> tuple[str, str] | None:
+    """Return ``spec.schedulerName`` and node of a running pod; None for other objects, static pods and those of DaemonSets."""
+    node = text_at(item.content, "spec", "nodeName")
+    if item.kind != "Pod" or not node or text_at(item.content, "status", "phase") in ("Succeeded", "Failed"):
+        return None
+    owners = value_at(item.content, "metadata", "ownerReferences")
+    kinds = {text_at(each, "kind") for each in owners} if isinstance(owners, list) else set()
+    static = "kubernetes.io/config.mirror" in mapping_at(item.content, "metadata", "annotations")
+    scheduled = not static and not kinds & {"DaemonSet", "Node"}
+    return (text_at(item.content, "spec", "schedulerName") or "default-scheduler", node) if scheduled else None

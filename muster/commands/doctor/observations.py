@@ -1,0 +1,77 @@
+"""Observations of running webhook servers: TLS handshakes with their replicas, and their metrics."""
+
+from __future__ import annotations
+
+import urllib.request
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+import click
+
+from certs import bundle
+from certs.replicas import served_leaf
+from muster.doctor.entries import Entry
+from muster.doctor.latencies import Latency, read_latencies
+from muster.doctor.world import Replica
+
+METRICS_SECONDS = 10.0
+LARGEST_METRICS = 16 * 1024 * 1024
+"""Limit for one answer or file, in bytes."""
+_SCHEMES = ("http://", "https://")
+
+
+def observed(called: Sequence[Entry], given: Sequence[str], addresses: Callable[[Entry], Sequence[str]]) -> Iterator[Replica]:
+    """Yield the replicas of each server: those *given*, else the *addresses* of its Service, else the host of its URL."""
+    for target in dict.fromkeys(each.target for each in called if each.host):
+        same = [each for each in called if each.target == target]
+        hosts = given or (addresses(same[0]) if same[0].service else (target,))
+        for address in hosts:
+            yield _observe(target, address, {each.ca_bundle for each in same}, requested=bool(given) or same[0].service is None)
+
+
+def _observe(target: str, address: str, bundles: Iterable[bytes], *, requested: bool) -> Replica:
+    try:
+        leaf = served_leaf(address, None).encode()
+    except (OSError, ValueError) as error:
+        return Replica(target, address, reason=str(error) or type(error).__name__, requested=requested)
+    distrust = {each: _distrust(address, each) for each in bundles if bundle.certificates(each)}
+    return Replica(target, address, leaf, distrust=distrust, requested=requested)
+
+
+def _distrust(address: str, ca_bundle: bytes) -> str:
+    try:
+        served_leaf(address, ca_bundle)
+    except (OSError, ValueError) as error:
+        return str(getattr(error, "verify_message", "")) or str(error) or type(error).__name__
+    return ""
+
+
+def given_latencies(sources: Sequence[str]) -> Iterator[Latency]:
+    """Yield the latencies in metrics at *sources*: files, or URLs of servers.
+
+    Raises:
+        click.UsageError: a source cannot be read, or has no durations of reviews.
+
+    """
+    for source in sources:
+        try:
+            text = _read(source)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise click.UsageError(f"--metrics {source}: cannot be read: {reason}") from None
+        latencies = read_latencies(source, text)
+        if not latencies:
+            raise click.UsageError(f"--metrics {source}: has no muster_review_duration_seconds: give the metrics of a webhook server")
+        yield from latencies
+
+
+def _read(source: str) -> str:
+    if source.startswith(_SCHEMES):
+        with urllib.request.urlopen(source, timeout=METRICS_SECONDS) as response:  # noqa: S310 - only these schemes
+            content: bytes = response.read(LARGEST_METRICS + 1)
+    else:
+        with Path(source).open("rb") as stream:
+            content = stream.read(LARGEST_METRICS + 1)
+    if len(content) > LARGEST_METRICS:
+        raise ValueError(f"must be at most {LARGEST_METRICS:,} bytes")
+    return content.decode("utf-8", "replace")

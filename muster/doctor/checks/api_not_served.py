@@ -1,0 +1,38 @@
+"""The API server serves Workloads, PodGroups and CompositePodGroups in a version that Muster reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from muster.doctor.control_plane import SCHEDULING, flag_command, needing_item, observed_api_server
+from muster.doctor.finding import Check, Result, Unseen, error, warning
+from muster.doctor.world import World
+from validators.versions import served
+
+_KINDS = ("Workload", "PodGroup", "CompositePodGroup")
+
+
+def check(world: World) -> Iterator[Result]:
+    """Yield a result for each resource that is not served."""
+    server = observed_api_server(world)
+    if server is None or server.resources is None:
+        yield Unseen("the APIs of the API server are not known: it was not asked, and its pod is not in PATH")
+        return
+    item = needing_item(world)
+    if item is None:
+        return
+    for kind in _KINDS:
+        versions = [each.version for each in served.current(kind, SCHEDULING)]
+        resource = served.resource(kind).resource
+        if not any(f"{version}/{resource}" in server.resources for version in versions):
+            message = f"the API server does not serve {resource} of {SCHEDULING} in {' or '.join(versions)}"
+            command = flag_command("kube-apiserver", f"--runtime-config={SCHEDULING}/{versions[0]}=true")
+            # Without CompositePodGroups there are no trees, but all else works.
+            yield (warning if kind == "CompositePodGroup" else error)(item, "", message, command)
+
+
+CHECK = Check(
+    id="api-not-served",
+    why="Groups cannot be created, the webhooks are never called, and the sidecar does not become ready.",
+    examine=check,
+)

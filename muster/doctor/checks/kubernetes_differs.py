@@ -1,0 +1,31 @@
+"""The webhook server mirrors the version of the API server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from muster.doctor.components import SERVE, components
+from muster.doctor.control_plane import observed_api_server
+from muster.doctor.finding import Check, Result, warning
+from muster.doctor.world import World
+from validators.versions import releases
+
+
+def check(world: World) -> Iterator[Result]:
+    """Yield a result for each server whose option --kubernetes differs."""
+    server = observed_api_server(world)
+    if server is None or not server.minor:
+        return
+    mirrored = min(max(server.minor, releases.OLDEST), releases.NEWEST)
+    for component in components(world, SERVE):
+        option = component.option("--kubernetes", releases.name(releases.TODAY))
+        if option != releases.name(mirrored):
+            message = f"its --kubernetes is {option}, and the API server is 1.{server.minor}"
+            yield warning(component.item, "", message, component.set_command("--kubernetes", releases.name(mirrored)))
+
+
+CHECK = Check(
+    id="kubernetes-differs",
+    why="The rules differ between versions: objects are refused that the API server accepts, or the other way round.",
+    examine=check,
+)

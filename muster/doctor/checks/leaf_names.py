@@ -1,0 +1,31 @@
+"""The certificate of the server has the names by which the API server calls it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from muster.doctor.finding import Check, Result, error
+from muster.doctor.leaves import leaves, renew_command
+from muster.doctor.world import World
+
+
+def check(world: World) -> Iterator[Result]:
+    """Yield a result for each leaf that lacks a name."""
+    for leaf in leaves(world):
+        report = leaf.report(world.now)
+        missing = [each for each in (report.due if report else ()) if each.startswith("does not name")]
+        if report and missing:
+            names = ", ".join(report.names) or "nothing"
+            message = f"the certificate of {leaf.source} {', '.join(missing)}; it names {names}"
+            hosts = sorted({*report.names, *(each.host for each in leaf.entries)})
+            command = renew_command(world, leaf)
+            if command.startswith("muster"):
+                command = " ".join([command, *(f"--name={each}" for each in hosts)])
+            yield error(leaf.item, leaf.field, message, command)
+
+
+CHECK = Check(
+    id="leaf-names",
+    why="The API server compares the name that it calls with the subject alternative names, and ends the handshake: every review fails.",
+    examine=check,
+)

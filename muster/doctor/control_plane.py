@@ -1,0 +1,107 @@
+"""Version, feature gates and served APIs of kube-apiserver and kube-scheduler, from their pods.
+
+A control plane that kubeadm has set up has a pod for each program; a hosted one shows none.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator, Mapping
+
+from muster.doctor.components import SIDECAR, components
+from muster.doctor.entries import entries
+from muster.doctor.manifests import mappings_at, text_at, texts_at
+from muster.doctor.world import ApiServer, Item, World
+from validators.gates import NEEDS
+from validators.versions import served
+
+SCHEDULING = "scheduling.k8s.io"
+_VERSION = re.compile(r"v?1\.(\d{1,3})(?:\.|\b)")
+_TRUE = frozenset({"true", "1", "t"})
+_STAGES = {"v1beta1": "api/beta", "v1alpha3": "api/alpha"}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Program:
+    """Program of the control plane: its pod, minor version (0 if the image does not have it) and flags.
+
+    Flags whose value is a list of assignments have all their values joined by commas.
+    """
+
+    item: Item
+    minor: int
+    flags: Mapping[str, str]
+
+    def gates(self) -> dict[str, bool]:
+        """Return the feature gates that Muster reads; those that no flag names are off, as in Kubernetes 1.37."""
+        switches = _switches(self.flags.get("feature-gates", ""))
+        default = switches.get("AllAlpha", False) and switches.get("AllBeta", False)
+        return {name: switches.get(name, default) for name in NEEDS}
+
+
+def programs(world: World, name: str) -> Iterator[Program]:
+    """Yield the running programs of this *name*: ``kube-scheduler``."""
+    for item in world.of_kind("Pod"):
+        for container in mappings_at(item.content, "spec", "containers"):
+            image, _, tag = text_at(container, "image").partition("@")[0].rpartition(":")
+            if (image or tag).rpartition("/")[2] == name and text_at(item.content, "status", "phase") not in ("Succeeded", "Failed"):
+                version = _VERSION.match(tag) if image else None
+                words = [*texts_at(container, "command"), *texts_at(container, "args")]
+                yield Program(item, int(version[1]) if version else 0, _flags(words))
+
+
+def observed_api_server(world: World) -> ApiServer | None:
+    """Return the facts of the API server: as observed, else by the flags of its pod; None if neither is known."""
+    if world.api_server is not None:
+        return world.api_server
+    program = next(programs(world, "kube-apiserver"), None)
+    if program is None:
+        return None
+    switches = _switches(program.flags.get("runtime-config", ""))
+    resources = {
+        f"{row.version}/{served.resource(each.kind).resource}"
+        for row in served.versions_in(SCHEDULING)
+        for each in row.kinds
+        if _serves(switches, row.version) and each.since <= (program.minor or each.since) <= each.until
+    }
+    return ApiServer(program.minor, frozenset(resources), program.gates())
+
+
+def _serves(switches: Mapping[str, bool], version: str) -> bool:
+    default = switches.get(_STAGES.get(version, ""), switches.get("api/all", version not in _STAGES))
+    return switches.get(f"{SCHEDULING}/{version}", default)
+
+
+def _flags(words: list[str]) -> dict[str, str]:
+    flags: dict[str, str] = {}
+    for number, word in enumerate(words):
+        if not word.startswith("--"):
+            continue
+        name, equals, value = word[2:].partition("=")
+        if not equals and number + 1 < len(words) and not words[number + 1].startswith("--"):
+            value = words[number + 1]
+        flags[name] = f"{flags[name]},{value}" if name in flags else value
+    return flags
+
+
+def _switches(text: str) -> dict[str, bool]:
+    """Return the assignments of ``A=true,B=false``; an API without a value is on."""
+    pairs = (each.strip().partition("=") for each in text.split(",") if each.strip())
+    return {name: not equals or value.lower() in _TRUE for name, equals, value in pairs}
+
+
+def needing_item(world: World) -> Item | None:
+    """Return the object to name in a result about the API server: its pod in files, else what needs it; None if there is nothing."""
+    program = next(programs(world, "kube-apiserver"), None)
+    if program is not None and not world.live:
+        return program.item
+    entry = next(entries(world), None)
+    sidecar = next(components(world, SIDECAR), None)
+    return entry.item if entry else sidecar.item if sidecar else None
+
+
+def flag_command(program: str, flag: str) -> str:
+    """Return the command that adds a flag to a static pod of the control plane, on its node."""
+    file = f"/etc/kubernetes/manifests/{program}.yaml"
+    return rf"sudo sed -i 's#^\( *\)- {program}$#&\n\1- {flag}#' {file}"

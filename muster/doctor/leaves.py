@@ -1,0 +1,163 @@
+"""Leaves that the server serves or will serve: of observed replicas, and of the Secrets that its pods mount.
+
+Edge of ``certs``: certificates are parsed there.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import shlex
+from collections.abc import Iterator
+
+from certs import bundle, inspection
+from certs.pair import BadNameError, Names, names_of
+from certs.store import CERTIFICATE
+from muster.doctor.components import SERVE, components
+from muster.doctor.entries import Entry, entries, servers_of
+from muster.doctor.manifests import bytes_at, kubectl, mappings_at, text_at
+from muster.doctor.world import Item, Replica, World
+
+ROTATE = "muster certs rotate"
+_ANY_TIME = dt.datetime.fromtimestamp(0, dt.UTC)
+_LONGEST_CHAIN = 10
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Leaf:
+    """Leaf with its chain (PEM, leaf first), where it is from, and the webhooks that call its server.
+
+    ``item`` is the Secret, or a configuration that calls the replica.
+    """
+
+    item: Item
+    field: str
+    source: str
+    chain: bytes
+    entries: tuple[Entry, ...]
+    replica: Replica | None = None
+
+    def distrust(self, entry: Entry) -> str:
+        """Return why a client with the caBundle of *entry* does not trust the leaf; empty if it does."""
+        if self.replica is not None:
+            return self.replica.distrust.get(entry.ca_bundle, "")
+        return "" if trusts(entry.ca_bundle, self.chain) else "none of its CAs has signed the certificate"
+
+    def report(self, now: dt.datetime) -> inspection.Report | None:
+        """Return the report on the leaf; None if it is not PEM."""
+        names = _names({each.host for each in self.entries})
+        try:
+            return inspection.inspect(self.source, self.chain, now, required=names)
+        except inspection.UnreadableError:
+            return None
+
+
+def leaves(world: World) -> Iterator[Leaf]:
+    """Yield the leaves of observed replicas, then those of mounted Secrets."""
+    called = [*entries(world)]
+    for replica in world.replicas:
+        concerned = tuple(each for each in called if each.target == replica.target)
+        if replica.leaf and concerned:
+            yield Leaf(concerned[0].item, "", f"replica {replica.address}", replica.leaf, concerned, replica)
+    for secret, concerned in secrets(world):
+        if chain := secret_data(secret, CERTIFICATE):
+            yield Leaf(secret, f"data[{CERTIFICATE}]", secret.label, chain, concerned)
+
+
+def secrets(world: World) -> Iterator[tuple[Item, tuple[Entry, ...]]]:
+    """Yield the Secrets with certificates of webhook servers, each with the webhooks that call the server."""
+    called = [*entries(world)]
+    for namespace, name in secret_names(world):
+        secret = world.named("Secret", namespace, name)
+        mounting = {each.label for each in _mounting(world, namespace, name)}
+        concerned = tuple(each for each in called if mounting & {server.label for server in servers_of(world, each)})
+        if secret is not None and concerned:
+            yield secret, concerned
+
+
+def secret_names(world: World) -> list[tuple[str, str]]:
+    """Return namespace and name of each Secret that a webhook server mounts."""
+    names = ((each.item.namespace, name) for each in components(world, SERVE) for name in _mounted(each.item))
+    return list(dict.fromkeys(names))
+
+
+def secret_data(secret: Item, key: str) -> bytes:
+    """Return a value of a Secret; empty if it is missing."""
+    return bytes_at(secret.content, "data", key) or text_at(secret.content, "stringData", key).encode()
+
+
+def trusts(ca_bundle: bytes, chain: bytes) -> bool:
+    """Return whether a CA of *ca_bundle* has signed the first certificate of *chain*, or one that signed it."""
+    presented = bundle.certificates(chain)
+    current = presented[0] if presented else b""
+    for _ in range(_LONGEST_CHAIN):
+        if not current or bundle.signer(current, ca_bundle):
+            return bool(current)
+        following = bundle.signer(current, b"".join(presented[1:]))
+        current = b"" if following == current else following
+    return False
+
+
+def expires(report: inspection.Report, now: dt.datetime) -> tuple[bool, str]:
+    """Return whether a certificate is not valid now, and why it is due because of its dates; empty if it is not."""
+    invalid = not report.not_before <= now < report.not_after
+    dated = [each for each in report.due if each.startswith(("expired", "in the last third", "not valid before"))]
+    return invalid, "; ".join(dated)
+
+
+def authorities(world: World) -> Iterator[tuple[Entry, inspection.Report]]:
+    """Yield each CA on which the trust in a server depends, once for each configuration.
+
+    That is the CA that signed a known leaf.  If no leaf is known, it is the only CA of the bundle.
+    """
+    known = [*leaves(world)]
+    seen = set[tuple[str, bytes]]()
+    for entry in entries(world):
+        mine = [each for each in known if entry in each.entries]
+        signers = {bundle.signer(bundle.certificates(each.chain)[-1], entry.ca_bundle) for each in mine if bundle.certificates(each.chain)}
+        only = bundle.certificates(entry.ca_bundle)
+        for ca in sorted(signers - {b""} or ({*only} if len(only) == 1 else set())):
+            if (entry.item.label, ca) not in seen:
+                seen.add((entry.item.label, ca))
+                yield entry, inspection.inspect("the CA", ca, world.now)
+
+
+def renew_command(world: World, leaf: Leaf) -> str:
+    """Return the command that renews a leaf: by cert-manager if that manages the Secret."""
+    for secret, concerned in secrets(world):
+        certificate = text_at(secret.content, "metadata", "annotations", "cert-manager.io/certificate-name")
+        if certificate and any(each.target == leaf.entries[0].target for each in concerned):
+            return f"cmctl renew --namespace={secret.namespace} {certificate}"
+    return f"{ROTATE}{_options(leaf.entries[0])}"
+
+
+def restart_command(world: World, leaf: Leaf) -> str:
+    """Return the command that restarts the server of a leaf."""
+    for entry in leaf.entries:
+        for server in servers_of(world, entry):
+            return kubectl(server.namespace, "rollout", "restart", f"{server.kind.lower()}/{server.name}")
+    return "kubectl -n NAMESPACE rollout restart deployment/NAME"
+
+
+def _options(entry: Entry) -> str:
+    if entry.service is None or entry.service == ("muster-system", "muster-webhook"):
+        return ""
+    return f" {shlex.join([f'--namespace={entry.service[0]}', f'--service={entry.service[1]}'])}"
+
+
+def _mounting(world: World, namespace: str, name: str) -> Iterator[Item]:
+    for each in components(world, SERVE):
+        if each.item.namespace == namespace and name in _mounted(each.item):
+            yield each.item
+
+
+def _mounted(server: Item) -> list[str]:
+    volumes = mappings_at(server.content, "spec", "template", "spec", "volumes")
+    return [name for each in volumes if (name := text_at(each, "secret", "secretName"))]
+
+
+def _names(hosts: set[str]) -> Names | None:
+    try:
+        return names_of(tuple(sorted(each for each in hosts if each)))
+    except BadNameError:
+        return None

@@ -1,0 +1,103 @@
+"""Permissions that the components need, and those that the roles in files grant to their ServiceAccounts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from muster.doctor.components import SERVE, SIDECAR, Component, components
+from muster.doctor.manifests import Manifest, mappings_at, text_at, texts_at
+from muster.doctor.world import Account, Item, World
+from validators.versions import served
+
+if TYPE_CHECKING:
+    from scheduler_core.sidecar.client.access_review import Permission
+
+_SERVED_KINDS = ("Workload", "PodGroup", "CompositePodGroup", "PriorityClass", "Node")
+"""Kinds that ``muster serve --cluster`` watches."""
+_STARTING_KINDS = ("Node", "Pod", "PodGroup", "CompositePodGroup")
+"""Kinds that the sidecar watches from the start."""
+_ROLES = ("Role", "ClusterRole")
+_BINDINGS = ("RoleBinding", "ClusterRoleBinding")
+
+
+def needed(world: World) -> list[tuple[Component, tuple[Permission, ...]]]:
+    """Return the components that read or write a cluster, each with the permissions that it needs."""
+    webhooks = [each for each in components(world, SERVE) if each.has_flag("--cluster") or each.option("--cluster") == "true"]
+    return [
+        *((each, _of_webhooks(each)) for each in webhooks),
+        *((each, _of_sidecar(each)) for each in components(world, SIDECAR)),
+    ]
+
+
+def granted_in_files(world: World, account: Account, permission: Permission) -> bool | None:
+    """Return whether the roles in files grant a permission; None if a role that is bound to the account is not in them."""
+    unknown = not any(world.of_kind(*_BINDINGS))
+    for binding in world.of_kind(*_BINDINGS):
+        if not _is_bound(binding, account) or binding.namespace not in ("", permission.namespace):
+            continue
+        reference = text_at(binding.content, "roleRef", "kind"), text_at(binding.content, "roleRef", "name")
+        role = world.named(reference[0], binding.namespace if reference[0] == "Role" else "", reference[1])
+        if role is None or role.kind not in _ROLES:
+            unknown = True
+        elif any(_allows(rule, permission) for rule in mappings_at(role.content, "rules")):
+            return True
+    return None if unknown else False
+
+
+def _of_webhooks(component: Component) -> tuple[Permission, ...]:
+    kinds = [*_SERVED_KINDS, *(["Pod"] if component.option("--watch-pods") == "true" else [])]
+    return tuple(_reads(kinds))
+
+
+def _of_sidecar(component: Component) -> tuple[Permission, ...]:
+    # Imported here because it needs the libraries of the sidecar.
+    from scheduler_core.sidecar.process.permissions import needed_permissions
+    from scheduler_core.sidecar.settings import Mode, Settings
+    from scheduler_core.sidecar.writes import EvictionMethod
+
+    modes = frozenset(each for each in Mode if each in component.modes)
+    namespace, slash, name = component.lease.partition("/")
+    settings = Settings(
+        modes=modes,
+        eviction_method=EvictionMethod.DELETE if component.option("--evict") == "delete" else EvictionMethod.EVICT,
+        lease=(namespace, name) if slash else None,
+    )
+    groups = frozenset({"PodGroup", "CompositePodGroup"})
+    return tuple(sorted({*needed_permissions(settings, groups), *_reads(_STARTING_KINDS)}))
+
+
+def _reads(kinds: Iterator[str] | list[str] | tuple[str, ...]) -> Iterator[Permission]:
+    from scheduler_core.sidecar.client.access_review import Permission
+
+    for each in map(served.resource, kinds):
+        for verb in ("list", "watch"):
+            yield Permission(each.resource, verb, each.group)
+
+
+def _is_bound(binding: Item, account: Account) -> bool:
+    namespace, name = account
+    groups = {"system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated"}
+    for subject in mappings_at(binding.content, "subjects"):
+        match text_at(subject, "kind"), text_at(subject, "name"):
+            case "ServiceAccount", subject_name:
+                if (text_at(subject, "namespace") or binding.namespace, subject_name) == account:
+                    return True
+            case "Group", subject_name:
+                if subject_name in groups:
+                    return True
+            case "User", subject_name:
+                if subject_name == f"system:serviceaccount:{namespace}:{name}":
+                    return True
+    return False
+
+
+def _allows(rule: Manifest, permission: Permission) -> bool:
+    names, sub = texts_at(rule, "resourceNames"), permission.resource.partition("/")[2]
+    resources = {"*", permission.resource, *([f"*/{sub}"] if sub else [])}
+    return (
+        bool({"*", permission.group} & {*texts_at(rule, "apiGroups")})
+        and bool(resources & {*texts_at(rule, "resources")})
+        and bool({"*", permission.verb} & {*texts_at(rule, "verbs")})
+        and (not names or permission.name in names)
+    )

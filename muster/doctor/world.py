@@ -1,0 +1,121 @@
+"""Objects and observations of one installation, which the checks read."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from muster.doctor.latencies import Latency
+from muster.doctor.manifests import Manifest, labels_at, text_at
+
+if TYPE_CHECKING:
+    from scheduler_core.sidecar.client.access_review import Permission
+
+Account = tuple[str, str]
+"""Namespace and name of a ServiceAccount."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Item:
+    """Object, with its place in a file (``FILE:LINE``); empty for an object of a cluster."""
+
+    content: Manifest
+    place: str = ""
+
+    @property
+    def kind(self) -> str:
+        """Return the kind."""
+        return text_at(self.content, "kind")
+
+    @property
+    def namespace(self) -> str:
+        """Return the namespace; empty for cluster-scoped objects."""
+        return text_at(self.content, "metadata", "namespace")
+
+    @property
+    def name(self) -> str:
+        """Return the name."""
+        return text_at(self.content, "metadata", "name")
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """Return the labels."""
+        return labels_at(self.content, "metadata", "labels")
+
+    @property
+    def label(self) -> str:
+        """Return ``Kind namespace/name`` or ``Kind name``."""
+        return f"{self.kind} {f'{self.namespace}/' if self.namespace else ''}{self.name}"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Replica:
+    """One address of the webhook server, observed by TLS handshakes.
+
+    Attributes:
+        target: the server that it belongs to, as ``Entry.target``.
+        address: HOST:PORT.
+        leaf: certificate that it serves, PEM; empty if there was no handshake.
+        reason: why there was no handshake; empty if there was one.
+        distrust: by caBundle, why a client with that bundle does not trust the leaf; empty if it does.  Validity is not included.
+        requested: True if the user named the address.
+
+    """
+
+    target: str
+    address: str
+    leaf: bytes = b""
+    reason: str = ""
+    distrust: Mapping[bytes, str] = dataclasses.field(default_factory=dict)
+    requested: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ApiServer:
+    """Observed facts of the API server.
+
+    Attributes:
+        minor: minor version, such as 37; 0 if it is not known.
+        resources: served resources of ``scheduling.k8s.io`` as VERSION/RESOURCE; None if they are not known.
+        gates: known feature gates; None if they are not known.
+
+    """
+
+    minor: int = 0
+    resources: frozenset[str] | None = None
+    gates: Mapping[str, bool] | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """Installation at the time *now*.
+
+    Attributes:
+        items: all objects that were read.
+        live: True if they are those of a cluster, and not of files, which can be a part of an installation.
+        api_server: facts of the API server; None if it was not observed.
+        replicas: observed addresses of the webhook server.
+        latencies: measured durations of reviews.
+        bindings: pairs of ``spec.schedulerName`` and node of all running pods but those of DaemonSets and static ones.
+        granted: by ServiceAccount, the permissions that were reviewed on the cluster; None of a ServiceAccount if they could not be.
+
+    """
+
+    now: dt.datetime
+    items: tuple[Item, ...]
+    live: bool = False
+    api_server: ApiServer | None = None
+    replicas: tuple[Replica, ...] = ()
+    latencies: tuple[Latency, ...] = ()
+    bindings: frozenset[tuple[str, str]] = frozenset()
+    granted: Mapping[Account, Mapping[Permission, bool] | None] = dataclasses.field(default_factory=dict)
+
+    def of_kind(self, *kinds: str) -> Iterator[Item]:
+        """Yield the objects of *kinds*, in order."""
+        return (each for each in self.items if each.kind in kinds)
+
+    def named(self, kind: str, namespace: str, name: str) -> Item | None:
+        """Return an object; None if there is none."""
+        return next((each for each in self.of_kind(kind) if (each.namespace, each.name) == (namespace, name)), None)

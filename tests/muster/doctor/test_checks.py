@@ -1,0 +1,501 @@
+"""Each check on installations that comply with it and that violate it.  The base is the manifests of ``deploy/``, without a finding."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import math
+import shlex
+from collections.abc import Callable
+
+import pytest
+
+from muster.doctor.checks import discover, examine
+from muster.doctor.finding import Diagnosis, Unseen
+from muster.doctor.latencies import Latency, read_latencies
+from muster.doctor.leaves import trusts
+from muster.doctor.rights import needed
+from muster.doctor.world import ApiServer, Item, Replica, World
+from tests.muster.doctor import worlds
+from tests.muster.doctor.worlds import (
+    CA,
+    GATES,
+    NAMESPACE,
+    NOW,
+    PAIR,
+    RESOURCES,
+    SERVER,
+    TARGET,
+    in_container,
+    in_webhooks,
+    trust,
+    with_argument,
+    world,
+)
+from validators.rules.base import Severity
+
+DAY = dt.timedelta(days=1)
+PODS = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"], "scope": "Namespaced"}
+NODES = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["nodes/*"]}
+OTHER = worlds.authority()
+
+
+def catching(*rules, **fields):
+    """Every first webhook has these rules, and selects every namespace unless *fields* say otherwise."""
+    return in_webhooks(lambda each: each.update({"namespaceSelector": {}, "rules": [*rules], **fields}), 0)
+
+
+def budget(**spec):
+    def change(objects):
+        selector = objects["PodDisruptionBudget", SERVER]["spec"]["selector"]
+        objects["PodDisruptionBudget", SERVER]["spec"] = {"selector": selector, **spec}
+
+    return change
+
+
+def replicas(number, ready=None):
+    def change(objects):
+        objects["Deployment", SERVER]["spec"]["replicas"] = number
+        objects["Deployment", SERVER]["status"] = {"readyReplicas": number if ready is None else ready}
+
+    return change
+
+
+def without(kind, name):
+    return lambda objects: objects.pop((kind, name))
+
+
+def put(content):
+    return lambda objects: objects.update({(content["kind"], content["metadata"]["name"]): content})
+
+
+def served(pair, distrust="", address="10.0.0.1:9443", **fields):
+    return Replica(TARGET, address, pair.certificate, distrust={PAIR.ca: distrust}, **fields)
+
+
+def secret(pair):
+    def change(objects):
+        objects["Secret", "muster-webhook-tls"]["data"] = {"tls.crt": worlds.encoded(pair.certificate)}
+
+    return change
+
+
+def service_port(**fields):
+    return lambda objects: objects["Service", SERVER]["spec"]["ports"][0].update(fields)
+
+
+def second_sidecar(**metadata):
+    def change(objects):
+        first = objects["Deployment", "muster-sidecar"]
+        objects["Deployment", "other"] = {**first, "metadata": {**first["metadata"], "name": "other", **metadata}}
+
+    return change
+
+
+def measured(seconds, count=1000, path="/validate"):
+    return (Latency("pod a", path, count, seconds), Latency("pod b", path, count, 0.001))
+
+
+def revoked(base: World, *names):
+    """Take permissions from the sidecar."""
+    granted = {
+        account: {each: not (account[1] == "muster-sidecar" and str(each) in names) for each in known}
+        for account, known in base.granted.items()
+    }
+    return dataclasses.replace(base, granted=granted)
+
+
+def facts(minor=37, resources=RESOURCES, **gates):
+    return ApiServer(minor, resources, {**GATES, **gates})
+
+
+NOT_IN_SYSTEM = {"matchExpressions": [{"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system", NAMESPACE]}]}
+EXPIRED = worlds.pair(worlds.authority(at=NOW - 400 * DAY), at=NOW - 366 * DAY)
+LATE = worlds.pair(worlds.authority(at=NOW - 300 * DAY), at=NOW - 300 * DAY)
+OLD_CA = worlds.authority(1000, NOW - 900 * DAY)
+ROLES = ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
+
+VALID: dict[str, list[Callable[[], World]]] = {
+    "self-lock": [
+        lambda: world(catching(PODS, namespaceSelector=NOT_IN_SYSTEM)),
+        lambda: world(catching(PODS, failurePolicy="Ignore")),
+        lambda: world(catching(PODS | {"scope": "Cluster"})),
+        lambda: world(catching(PODS | {"operations": ["DELETE"]})),
+        lambda: world(catching(PODS, namespaceSelector={"matchLabels": {"muster.dev/enforce": "true"}})),
+    ],
+    "fail-without-replicas": [
+        lambda: world(replicas(2)),
+        lambda: world(replicas(1), in_webhooks(lambda each: each.update(failurePolicy="Ignore"))),
+        lambda: world(replicas(3, 0), live=False),
+    ],
+    "fail-without-budget": [lambda: world(budget(minAvailable=1)), lambda: world(budget(maxUnavailable="34%"))],
+    "drain-blocked": [lambda: world(budget(minAvailable=2)), lambda: world(budget(minAvailable="50%"))],
+    "fail-in-lenient-mode": [world],
+    "timeout-exceeded": [lambda: world(latencies=measured(1.4)), lambda: world(latencies=measured(9.0, path="/other"))],
+    "timeout-long": [lambda: world(in_webhooks(lambda each: each.update(timeoutSeconds=5)))],
+    "ca-bundle-missing": [
+        lambda: world(
+            trust(b""),
+            lambda objects: [
+                each["metadata"].update(annotations={"cert-manager.io/inject-ca-from": "x/y"})
+                for (kind, _), each in objects.items()
+                if kind.endswith("WebhookConfiguration")
+            ],
+            live=False,
+        )
+    ],
+    "leaf-untrusted": [lambda: world(trust(CA.certificate + OTHER.certificate)), world],
+    "leaf-names": [lambda: world(secret(worlds.pair(CA, "*.muster-system.svc", "10.0.0.1")), replicas=())],
+    "leaf-expiry": [lambda: world(secret(worlds.pair(CA, at=NOW - 200 * DAY)), replicas=())],
+    "ca-expiry": [lambda: world(trust(CA.certificate + OLD_CA.certificate)), world],
+    "leaf-stale": [lambda: world(replicas=(served(PAIR), served(PAIR, address="10.0.0.2:9443"))), lambda: world(replicas=())],
+    "unreachable": [world, lambda: world(service_port(targetPort=9443)), lambda: world(service_port(targetPort="9443"))],
+    "api-not-served": [
+        lambda: world(api_server=facts(resources=RESOURCES - {"v1beta1/workloads"} | {"v1alpha3/workloads"})),
+        lambda: world(
+            put(
+                worlds.control_plane(
+                    "kube-apiserver", "v1.37.1", "--runtime-config=api/all=true", "--feature-gates=AllAlpha=true,AllBeta=true"
+                )
+            ),
+            live=False,
+        ),
+    ],
+    "gate-off": [
+        lambda: world(
+            with_argument(SERVER, "--gates=CompositePodGroup=false"),
+            with_argument("muster-sidecar", "--gates=CompositePodGroup=false"),
+            api_server=facts(CompositePodGroup=False),
+        ),
+    ],
+    "gates-differ": [lambda: world(api_server=ApiServer(37, RESOURCES, {"GenericWorkload": True}))],
+    "kubernetes-differs": [
+        lambda: world(with_argument(SERVER, "--kubernetes=1.38"), api_server=facts(38)),
+        lambda: world(with_argument(SERVER, "--kubernetes=1.38"), api_server=facts(39)),
+    ],
+    "scheduler-too-old": [
+        lambda: world(put(worlds.scheduler("v1.38.0"))),
+        lambda: world(put(worlds.scheduler("v1.37.1", "AllAlpha=true,AllBeta=true"))),
+        lambda: world(put({**worlds.scheduler("v1.36.0"), "status": {"phase": "Succeeded"}})),
+    ],
+    "rights-missing": [lambda: world(live=False), lambda: world(*(_without_kind(kind) for kind in ROLES), live=False)],
+    "two-schedulers": [
+        lambda: world(bindings=frozenset({("muster", "a"), ("default-scheduler", "b")})),
+        lambda: world(with_argument("muster-sidecar", "--mode=ungate"), bindings=frozenset({("muster", "a"), ("default-scheduler", "a")})),
+        lambda: world(second_sidecar()),
+    ],
+}
+INVALID: dict[str, list[tuple[Callable[[], World], Severity, str]]] = {
+    "self-lock": [
+        (lambda: world(catching(PODS)), Severity.ERROR, "refuses create pods in muster-system, its own namespace"),
+        (lambda: world(catching(PODS)), Severity.ERROR, "refuses create pods in kube-system, where network"),
+        (lambda: world(catching(NODES)), Severity.ERROR, "refuses create nodes, update nodes/status of the whole cluster"),
+        (
+            lambda: world(catching(PODS, matchConditions=[{"name": "x", "expression": "request.namespace != 'muster-system'"}])),
+            Severity.WARNING,
+            "unless its matchConditions exempt them",
+        ),
+        (
+            lambda: world(in_webhooks(lambda each: each.update(namespaceSelector={}), 0)),
+            Severity.WARNING,
+            "also reviews groups in muster-system",
+        ),
+        (
+            lambda: world(catching(PODS, objectSelector={"matchLabels": {"app.kubernetes.io/name": SERVER}})),
+            Severity.ERROR,
+            "refuses create pods in muster-system",
+        ),
+    ],
+    "fail-without-replicas": [
+        (lambda: world(replicas(1)), Severity.ERROR, "is 1, and failurePolicy is Fail in MutatingWebhookConfiguration muster, Validating"),
+        (lambda: world(replicas(3, 0)), Severity.ERROR, "no replica is ready"),
+    ],
+    "fail-without-budget": [
+        (lambda: world(without("PodDisruptionBudget", SERVER)), Severity.WARNING, "no PodDisruptionBudget selects its pods"),
+        (lambda: world(budget(maxUnavailable="100%")), Severity.WARNING, "allows the eviction of all 3 replicas"),
+        (lambda: world(budget(minAvailable=0)), Severity.WARNING, "allows the eviction of all 3 replicas"),
+    ],
+    "drain-blocked": [
+        (lambda: world(budget(minAvailable=3)), Severity.WARNING, "allows no eviction of the 3 replicas"),
+        (lambda: world(budget(minAvailable="67%")), Severity.WARNING, "allows no eviction"),
+        (lambda: world(budget(maxUnavailable=0)), Severity.WARNING, "allows no eviction"),
+        (lambda: world(budget()), Severity.WARNING, "allows no eviction"),
+    ],
+    "fail-in-lenient-mode": [
+        (
+            lambda: world(in_webhooks(lambda each: each.update(failurePolicy="Fail"), 3)),
+            Severity.WARNING,
+            "Ignore for groups-audit.muster.dev",
+        ),
+        (lambda: world(in_webhooks(lambda each: each.pop("failurePolicy"), 2)), Severity.WARNING, "Ignore for groups-warn.muster.dev"),
+    ],
+    "timeout-exceeded": [
+        (lambda: world(latencies=measured(3.5)), Severity.ERROR, "is 3 s, and the 99th percentile of 1,000 reviews of /validate is 3.5 s"),
+        (lambda: world(latencies=measured(1.6)), Severity.WARNING, "is 1.6 s (pod a)"),
+        (lambda: world(latencies=measured(math.inf)), Severity.ERROR, "is more than 10 s"),
+    ],
+    "timeout-long": [
+        (lambda: world(in_webhooks(lambda each: each.update(timeoutSeconds=30))), Severity.WARNING, "is 30 s: must be at most 5 s"),
+        (lambda: world(in_webhooks(lambda each: each.pop("timeoutSeconds"))), Severity.WARNING, "is 10 s (the default)"),
+    ],
+    "ca-bundle-missing": [
+        (
+            lambda: world(in_webhooks(lambda each: each["clientConfig"].pop("caBundle"), 1)),
+            Severity.ERROR,
+            "no PEM certificate for groups-deny",
+        ),
+        (lambda: world(trust(b"nonsense")), Severity.ERROR, "has no PEM certificate for groups.muster.dev, "),
+        (
+            lambda: world(in_webhooks(lambda each: each["clientConfig"].update(caBundle="%")), live=False),
+            Severity.ERROR,
+            "no PEM certificate",
+        ),
+    ],
+    "leaf-untrusted": [
+        (
+            lambda: world(trust(OTHER.certificate), replicas=()),
+            Severity.ERROR,
+            "certificate of Secret muster-system/muster-webhook-tls: none of its CAs",
+        ),
+        (lambda: world(replicas=(served(PAIR, "self-signed"),)), Severity.ERROR, "certificate of replica 10.0.0.1:9443: self-signed"),
+    ],
+    "leaf-names": [
+        (
+            lambda: world(secret(worlds.pair(CA, "webhook.example.com"))),
+            Severity.ERROR,
+            "does not name muster-webhook.muster-system.svc; it names webhook.example.com",
+        ),
+        (lambda: world(replicas=(served(worlds.pair(CA, "localhost")),)), Severity.ERROR, "replica 10.0.0.1:9443 does not name"),
+    ],
+    "leaf-expiry": [
+        (lambda: world(secret(EXPIRED)), Severity.ERROR, "is expired at 2026-06-30"),
+        (lambda: world(secret(LATE)), Severity.WARNING, "is in the last third of its life, which ends at 2026-09-04"),
+        (lambda: world(secret(worlds.pair(CA, at=NOW + DAY))), Severity.ERROR, "is not valid before"),
+        (lambda: world(replicas=(served(LATE),)), Severity.WARNING, "the certificate of replica 10.0.0.1:9443 is in the last third"),
+        (lambda: world(secret(dataclasses.replace(PAIR, certificate=b"x"))), Severity.ERROR, "does not hold a PEM certificate"),
+    ],
+    "ca-expiry": [
+        (
+            lambda: world(trust(OLD_CA.certificate), secret(worlds.pair(OLD_CA, days=30)), replicas=()),
+            Severity.WARNING,
+            "its CA CN=muster-webhook-ca is in the last third",
+        ),
+        (
+            lambda: dataclasses.replace(
+                world(trust(OLD_CA.certificate), secret(worlds.pair(OLD_CA, days=3650)), replicas=()), now=NOW + 200 * DAY
+            ),
+            Severity.ERROR,
+            "its CA CN=muster-webhook-ca is expired",
+        ),
+        (lambda: world(trust(OLD_CA.certificate), without("Secret", "muster-webhook-tls"), replicas=()), Severity.WARNING, "last third"),
+    ],
+    "leaf-stale": [
+        (lambda: world(replicas=(served(worlds.pair(CA)),)), Severity.WARNING, "serves another certificate than Secret muster-system/"),
+        (
+            lambda: world(
+                without("Secret", "muster-webhook-tls"), replicas=(served(PAIR), served(worlds.pair(CA), address="10.0.0.2:9443"))
+            ),
+            Severity.WARNING,
+            "replica 10.0.0.2:9443 serves another certificate than replica 10.0.0.1:9443",
+        ),
+    ],
+    "unreachable": [
+        (lambda: world(without("Service", SERVER)), Severity.ERROR, "there is no Service muster-system/muster-webhook"),
+        (
+            lambda: world(service_port(port=8443)),
+            Severity.ERROR,
+            "calls port 443, and the ports of Service muster-system/muster-webhook are 8443",
+        ),
+        (lambda: world(service_port(targetPort="https")), Severity.ERROR, "targetPort https is not a port of Deployment"),
+        (lambda: world(without("Deployment", SERVER)), Severity.ERROR, "selects the pods of no Deployment"),
+        (
+            lambda: world(replicas=(Replica(TARGET, "h:1", reason="refused", requested=True),)),
+            Severity.ERROR,
+            "h:1 of muster-system/muster-webhook does",
+        ),
+        (
+            lambda: world(in_webhooks(lambda each: each.update(clientConfig={"url": "https://[x"}), 0)),
+            Severity.ERROR,
+            "a URL that can be parsed",
+        ),
+    ],
+    "api-not-served": [
+        (
+            lambda: world(api_server=facts(resources=RESOURCES - {"v1beta1/podgroups"})),
+            Severity.ERROR,
+            "does not serve podgroups of scheduling.k8s.io",
+        ),
+        (lambda: world(api_server=facts(resources=RESOURCES - {"v1alpha3/compositepodgroups"})), Severity.WARNING, "compositepodgroups"),
+        (lambda: world(put(worlds.control_plane("kube-apiserver", "v1.37.1")), live=False), Severity.ERROR, "does not serve workloads"),
+    ],
+    "gate-off": [
+        (
+            lambda: world(api_server=facts(GenericWorkload=False)),
+            Severity.ERROR,
+            "GenericWorkload is off: the API server drops spec.schedulingGroup",
+        ),
+        (lambda: world(api_server=facts(CompositePodGroup=False)), Severity.WARNING, "drops the parents of PodGroups"),
+        (
+            lambda: world(put(worlds.control_plane("kube-apiserver", "v1.37.1", "--feature-gates", "GenericWorkload=true")), live=False),
+            Severity.WARNING,
+            "TopologyAwareWorkloadScheduling is off",
+        ),
+    ],
+    "gates-differ": [
+        (lambda: world(api_server=facts(WithJob=True, WorkloadWithJob=False)), Severity.WARNING, "which has WorkloadWithJob=false"),
+        (lambda: world(with_argument(SERVER, "--gates=WorkloadWithJob=false")), Severity.WARNING, "which has WorkloadWithJob=true"),
+    ],
+    "kubernetes-differs": [
+        (lambda: world(api_server=facts(38)), Severity.WARNING, "its --kubernetes is 1.37, and the API server is 1.38"),
+        (
+            lambda: world(with_argument(SERVER, "--kubernetes=1.36")),
+            Severity.WARNING,
+            "its --kubernetes is 1.36, and the API server is 1.37",
+        ),
+    ],
+    "scheduler-too-old": [
+        (lambda: world(put(worlds.scheduler("v1.36.4"))), Severity.WARNING, "is 1.36, which ignores CompositePodGroups"),
+        (
+            lambda: world(put(worlds.scheduler("v1.36.4")), with_argument("muster-sidecar", "--mode=validate")),
+            Severity.ERROR,
+            "places the pods of a tree flat",
+        ),
+        (lambda: world(put(worlds.scheduler("v1.37.1", "GenericWorkload=true"))), Severity.WARNING, "CompositePodGroup off"),
+    ],
+    "rights-missing": [
+        (
+            lambda: revoked(world(), "create pods/binding"),
+            Severity.ERROR,
+            "ServiceAccount muster-system/muster-sidecar must not create pods/binding",
+        ),
+        (
+            lambda: world(without("ClusterRoleBinding", "muster-sidecar-preempt"), live=False),
+            Severity.ERROR,
+            "must not list poddisruptionbudgets.policy, watch poddisruptionbudgets.policy, create pods/eviction",
+        ),
+        (
+            lambda: world(without("RoleBinding", "muster-sidecar"), live=False),
+            Severity.ERROR,
+            "create leases.coordination.k8s.io in namespace muster-sys",
+        ),
+        (
+            lambda: world(lambda objects: objects["ClusterRole", "muster-webhook"]["rules"].pop(), live=False),
+            Severity.ERROR,
+            "ServiceAccount muster-system/muster-webhook must not list nodes, watch nodes",
+        ),
+    ],
+    "two-schedulers": [
+        (
+            lambda: world(bindings=frozenset({("muster", "a"), ("default-scheduler", "a"), ("muster", "b")})),
+            Severity.WARNING,
+            "muster and default-scheduler both place pods on a",
+        ),
+        (lambda: world(with_argument("muster-sidecar", "--scheduler-name=default-scheduler")), Severity.ERROR, "kube-scheduler places too"),
+        (lambda: world(with_argument("muster-sidecar", "--lease=none")), Severity.ERROR, "has 2 replicas and --lease none"),
+        (lambda: world(second_sidecar(namespace="elsewhere")), Severity.ERROR, "places the pods with schedulerName muster, as"),
+    ],
+}
+
+
+def _without_kind(kind):
+    def change(objects):
+        for key in [each for each in objects if each[0] == kind]:
+            del objects[key]
+
+    return change
+
+
+def defects(of: World, check: str) -> list[Diagnosis]:
+    return [each for found, each in examine(of) if found.id == check and isinstance(each, Diagnosis)]
+
+
+def test_the_shipped_manifests_have_no_finding() -> None:
+    assert [(check.id, each) for check, each in examine(world())] == []
+
+
+def test_in_files_only_what_files_show_is_judged() -> None:
+    results = [*examine(world(live=False))]
+    assert [each for _, each in results if isinstance(each, Diagnosis)] == []
+    assert {check.id for check, each in results if isinstance(each, Unseen)} == {"api-not-served", "gate-off", "timeout-exceeded"}
+
+
+def test_every_check_has_examples() -> None:
+    assert set(discover()) == set(VALID) == set(INVALID)
+
+
+@pytest.mark.parametrize(("check", "make"), [(check, make) for check, listed in VALID.items() for make in listed])
+def test_valid(check: str, make: Callable[[], World]) -> None:
+    assert defects(make(), check) == []
+
+
+@pytest.mark.parametrize(("check", "make", "severity", "text"), [(check, *each) for check, listed in INVALID.items() for each in listed])
+def test_invalid(check: str, make: Callable[[], World], severity: Severity, text: str) -> None:
+    found = [each for each in defects(make(), check) if text in each.message]
+    assert found, [each.message for each in defects(make(), check)]
+    assert {each.severity for each in found} == {severity}
+    assert all(shlex.split(each.command.replace("<", "")) for each in found)
+
+
+def test_names_in_commands_are_quoted() -> None:
+    def change(objects):
+        configuration = objects["ValidatingWebhookConfiguration", "muster"]
+        configuration["metadata"]["name"] = "x; rm -rf ~"
+
+    (command,) = (each.command for each in defects(world(catching(NODES), change), "self-lock") if "rm -rf" in each.command)
+    assert "x; rm -rf ~" in shlex.split(command)
+
+
+def test_fields_of_the_wrong_type_are_absent() -> None:
+    """Nothing in a file ends the program."""
+    normal = worlds.objects()
+    for key, content in normal.items():
+        if key[0] in ("ClusterRole", "Namespace", "ServiceAccount"):
+            continue
+        for field in content.keys() - {"kind", "apiVersion"}:
+            for value in (None, "x", [1], {"a": 1, "template": [2], "spec": "y"}):
+                broken = {**normal, key: {**content, field: value}}
+                list(examine(World(now=NOW, items=tuple(map(Item, broken.values())))))
+
+
+@pytest.mark.parametrize("path", [("clientConfig",), ("clientConfig", "service"), ("rules",), ("namespaceSelector",), ("matchConditions",)])
+@pytest.mark.parametrize("value", [None, 1, "x", [1], {"matchExpressions": [1, {"operator": "Odd"}]}, [{"resources": 1}]])
+def test_webhooks_of_the_wrong_type(path, value) -> None:
+    def change(each):
+        for key in path[:-1]:
+            each = each[key]
+        each[path[-1]] = value
+
+    list(examine(world(in_webhooks(change), live=False)))
+    in_container(SERVER, lambda each: each.update(args=value, env=value))
+
+
+def test_a_chain_is_trusted_by_its_root() -> None:
+    assert trusts(CA.certificate, PAIR.certificate)
+    assert trusts(OTHER.certificate + CA.certificate, PAIR.certificate)
+    assert not trusts(OTHER.certificate, PAIR.certificate)
+    assert not trusts(CA.certificate, b"")
+    assert not trusts(b"", PAIR.certificate + CA.certificate)
+
+
+METRICS = """\
+# TYPE muster_review_duration_seconds histogram
+muster_review_duration_seconds_bucket{le="0.1",path="/validate"} 980.0
+muster_review_duration_seconds_bucket{le="0.5",path="/validate"} 1000.0
+muster_review_duration_seconds_bucket{le="+Inf",path="/validate"} 1000.0
+muster_review_duration_seconds_bucket{le="10.0",path="/mutate"} 1.0
+muster_review_duration_seconds_bucket{le="+Inf",path="/mutate"} 200.0
+muster_review_duration_seconds_bucket{le="0.1",path="/idle"} 0.0
+muster_review_duration_seconds_bucket{le="+Inf",path="/idle"} 0.0
+muster_review_duration_seconds_bucket{le="x",path="/odd"} 1
+"""
+
+
+def test_percentiles_are_those_of_histogram_quantile() -> None:
+    latencies = {each.path: (each.count, each.p99_seconds) for each in read_latencies("x", METRICS)}
+    assert latencies == {"/idle": (0, 0.0), "/mutate": (200, math.inf), "/validate": (1000, pytest.approx(0.3))}
+
+
+def test_permissions_of_the_ungating_mode() -> None:
+    changed = world(with_argument("muster-sidecar", "--mode=ungate,preempt"))
+    ((_, permissions),) = (each for each in needed(changed) if each[0].subcommand == "sidecar")
+    assert {"patch pods", "create pods/eviction"} <= set(map(str, permissions))

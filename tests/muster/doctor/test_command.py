@@ -1,0 +1,217 @@
+"""``muster doctor``: options, output and exit status, in files and against a small server."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from muster import cli
+from tests.muster.doctor import worlds
+from tests.muster.test_snapshot_cluster import api  # noqa: F401 - a fixture
+
+BASE = [worlds.DEPLOY / "base" / f"{name}.yaml" for name in ("namespace", "rbac", "deployment", "service")]
+
+
+NOW = dt.datetime.now(dt.UTC)
+PAIR = worlds.pair(worlds.authority(at=NOW), at=NOW)
+
+
+def objects_now() -> worlds.Objects:
+    """Return the installation with a certificate that is valid now."""
+    return worlds.objects(PAIR)
+
+
+def doctor(*arguments: str, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(cli.main, ["doctor", *arguments], input=stdin)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Enter a folder with the installation in one file, without findings."""
+    monkeypatch.chdir(tmp_path)
+    write(*objects_now().values())
+    return tmp_path
+
+
+def write(*contents: worlds.Content, file: str = "all.yaml") -> None:
+    Path(file).write_text("---\n".join(yaml.safe_dump(each, sort_keys=False) for each in contents), encoding="utf-8")
+
+
+def write_changed(*changes: worlds.Change) -> None:
+    objects = objects_now()
+    for change in changes:
+        change(objects)
+    write(*objects.values())
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_installation_without_findings() -> None:
+    answer = doctor("all.yaml")
+    assert (answer.exit_code, answer.stderr) == (0, "")
+    assert answer.stdout.startswith("not checked:\n  api-not-served: ")
+    assert answer.stdout.endswith("\nno findings\n")
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_finding_has_its_place_and_a_command() -> None:
+    write_changed(lambda objects: objects["Deployment", worlds.SERVER]["spec"].update(replicas=1))
+    answer = doctor("all.yaml")
+    line = next(number for number, text in enumerate(Path("all.yaml").read_text().splitlines(), 1) if text == "kind: Deployment") - 1
+    first = f"all.yaml:{line}: error fail-without-replicas: Deployment muster-system/muster-webhook spec.replicas: is 1, and failurePolicy"
+    assert answer.exit_code == 1
+    assert answer.stdout.startswith(first)
+    assert "  command: kubectl -n muster-system scale deployment muster-webhook --replicas=3\n" in answer.stdout
+    assert answer.stdout.endswith("\n1 error\n")
+    (finding,) = json.loads(doctor("all.yaml", "--format", "json").stdout)["findings"]
+    assert list(finding) == ["id", "severity", "object", "field", "message", "why", "command", "file", "line"]
+    assert (finding["file"], finding["line"], finding["object"]) == ("all.yaml", line, "Deployment muster-system/muster-webhook")
+
+
+@pytest.mark.usefixtures("folder")
+def test_ignored_checks_are_left_out() -> None:
+    write_changed(lambda objects: objects["Deployment", worlds.SERVER]["spec"].update(replicas=1))
+    answer = doctor("all.yaml", "--ignore", "fail-without-replicas", "--format=json")
+    assert (answer.exit_code, json.loads(answer.stdout)["summary"]["errors"]) == (0, 0)
+
+
+@pytest.mark.usefixtures("folder")
+def test_standard_input() -> None:
+    assert doctor("-", stdin=Path("all.yaml").read_text()).exit_code == 0
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_part_that_cannot_be_read_is_status_2() -> None:
+    Path("bad.yaml").write_text("kind: [", encoding="utf-8")
+    answer = doctor("all.yaml", "bad.yaml")
+    assert (answer.exit_code, "no findings" in answer.stdout) == (2, True)
+    assert answer.stderr.startswith("muster doctor: bad.yaml:1:")
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_object_in_two_files_is_reported() -> None:
+    write(*(each for key, each in objects_now().items() if key[0] == "Service"), file="b.yaml")
+    answer = doctor("all.yaml", "b.yaml")
+    assert answer.exit_code == 2
+    assert "b.yaml:1: Service muster-system/muster-webhook is also in all.yaml:" in answer.stderr
+
+
+MISTAKES = {
+    (): "give PATH or --cluster",
+    ("--cluster", "all.yaml"): "give PATH or --cluster, not both",
+    ("nowhere",): "nowhere",
+    ("--replica", "h:1", "all.yaml"): "--replica need --cluster",
+    ("--cluster", "--replica", "h"): "--replica must be HOST:PORT: 'h'",
+    ("--ignore", "self-loc", "all.yaml"): "there is no check 'self-loc'; did you mean",
+    ("--metrics", "nowhere", "all.yaml"): "--metrics nowhere: cannot be read: No such file",
+    ("--metrics", "all.yaml", "all.yaml"): "--metrics all.yaml: has no muster_review_duration_seconds",
+    ("--metrics", "http://127.0.0.1:1/", "all.yaml"): "--metrics http://127.0.0.1:1/: cannot be read",
+    ("other.yaml",): "there is no webhook configuration, webhook server or sidecar of Muster in other.yaml",
+    ("--cluster", "--kubeconfig", "nowhere"): "nowhere",
+}
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("arguments", MISTAKES)
+def test_mistakes_are_one_line_and_status_2(arguments: tuple[str, ...]) -> None:
+    write({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "x"}}, file="other.yaml")
+    answer = doctor(*arguments)
+    assert (answer.exit_code, answer.stdout) == (2, "")
+    assert MISTAKES[arguments] in answer.stderr
+    assert answer.stderr.count("\n") == 1
+
+
+@pytest.mark.usefixtures("folder")
+def test_checks_are_completed() -> None:
+    from muster.commands.doctor.command import doctor as command
+
+    (option,) = (each for each in command.params if each.name == "ignore")
+    assert [each.value for each in option.shell_complete(None, "leaf-n")] == ["leaf-names"]  # type: ignore[arg-type]
+
+
+def listed(kind: str, *items: worlds.Content) -> tuple[str, str, list[worlds.Content]]:
+    return items[0]["apiVersion"] if items else "v1", f"{kind}List", list(items)
+
+
+def serve(server, objects: worlds.Objects) -> None:
+    """Let the server answer with *objects*, as an API server that serves no group of ``scheduling.k8s.io``."""
+    by_kind: dict[str, list[worlds.Content]] = {}
+    for (kind, _), each in objects.items():
+        by_kind.setdefault(kind, []).append(each)
+    own = f"namespaces/{worlds.NAMESPACE}"
+    paths = {
+        "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations": "MutatingWebhookConfiguration",
+        "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations": "ValidatingWebhookConfiguration",
+        "/apis/apps/v1/deployments": "Deployment",
+        "/apis/apps/v1/statefulsets": "StatefulSet",
+        f"/apis/apps/v1/{own}/deployments": "Deployment",
+        f"/apis/apps/v1/{own}/statefulsets": "StatefulSet",
+        f"/api/v1/{own}/services": "Service",
+        f"/apis/policy/v1/{own}/poddisruptionbudgets": "PodDisruptionBudget",
+        f"/apis/discovery.k8s.io/v1/{own}/endpointslices": "EndpointSlice",
+        "/api/v1/namespaces/kube-system/pods": "Pod",
+        "/api/v1/pods": "Pod",
+    }
+    server.lists = {path: listed(kind, *by_kind.get(kind, ())) for path, kind in paths.items()}
+    server.lists[f"/api/v1/{own}/pods"] = listed("Pod", {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "webhook-a"}})
+    server.answers = {
+        "/version": {"major": "1", "minor": "37"},
+        "/api/v1/namespaces/muster-system": objects["Namespace", worlds.NAMESPACE],
+        "/api/v1/namespaces/kube-system": {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system"}},
+        f"/api/v1/{own}/secrets/muster-webhook-tls": objects["Secret", "muster-webhook-tls"],
+    }
+
+
+def live(*arguments: str) -> Result:
+    return doctor("--cluster", "--kubeconfig", "config", *arguments)
+
+
+@pytest.fixture
+def server(api):  # noqa: F811 - the fixture above
+    objects = objects_now()
+    del objects["Deployment", "muster-sidecar"]
+    objects["Deployment", worlds.SERVER]["spec"]["template"]["spec"]["containers"][0]["args"].remove("--cluster")
+    serve(api, objects)
+    return api
+
+
+def test_durations_are_read_from_every_replica_through_the_api_server(server) -> None:
+    server.answers["/api/v1/namespaces/muster-system/pods/webhook-a:8080/proxy/metrics"] = (
+        'muster_review_duration_seconds_bucket{path="/mutate",le="5"} 200\n' * 2
+        + 'muster_review_duration_seconds_bucket{path="/mutate",le="+Inf"} 400\n'
+    ).encode()
+    answer = live("--format=json", "--ignore=leaf-expiry", "--ignore=ca-expiry", "--ignore=api-not-served")
+    found = json.loads(answer.stdout)
+    assert (answer.stderr, [each["id"] for each in found["findings"]]) == ("", ["timeout-exceeded"])
+    assert "reviews of /mutate is 4.95 s (pod webhook-a)" in found["findings"][0]["message"]
+
+
+def test_no_private_key_is_kept(server, monkeypatch: pytest.MonkeyPatch) -> None:
+    from muster.doctor import checks
+    from muster.doctor.world import World
+
+    server.answers["/api/v1/namespaces/muster-system/secrets/muster-webhook-tls"]["data"]["tls.key"] = "c2VjcmV0"
+    seen: list[World] = []
+    monkeypatch.setattr(checks, "examine", lambda world: seen.append(world) or ())
+    live()
+    (secret,) = seen[0].of_kind("Secret")
+    assert secret.content["data"].keys() == {"ca.crt", "tls.crt"}
+
+
+def test_a_list_that_is_forbidden_is_status_2(server) -> None:
+    server.broken["/apis/policy/v1/namespaces/muster-system/poddisruptionbudgets"] = 403, {"message": "no"}
+    answer = live("--format=json")
+    assert answer.exit_code == 2
+    assert answer.stderr.endswith("poddisruptionbudgets: cannot be listed: HTTP 403: no\n")
+    assert json.loads(answer.stdout)["summary"]["problems"] == 1
+
+
+def test_configurations_are_needed(server) -> None:
+    server.broken["/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"] = 403, {"message": "no"}
+    answer = live()
+    assert (answer.exit_code, answer.stdout) == (2, "")
+    assert "validatingwebhookconfigurations cannot be listed: HTTP 403: no" in answer.stderr
