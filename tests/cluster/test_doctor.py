@@ -39,7 +39,7 @@ HOST = f"{ACCOUNT}.{NAMESPACE}.svc"
 SCHEDULER_GATES = ",".join(f"{name}=true" for name in ALL_GATES)
 SELECT_ALL = {
     "namespaceSelector": {},
-    "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}],
+    "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods", "configmaps"]}],
 }
 
 
