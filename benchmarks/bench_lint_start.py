@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import subprocess
 import sys
 import tempfile
@@ -11,7 +12,9 @@ from pathlib import Path
 from benchmarks import measure, workloads
 
 ROUNDS = 25
-ADDED_SECONDS, TIMES_PYTHON = 0.1, 3
+TIMES_PYTHON = 7
+_BYTECODE = "PYTHONDONTWRITEBYTECODE"
+"""Variable of the environment without which modules stay compiled, as after an installation."""
 
 
 def main() -> None:
@@ -22,12 +25,14 @@ def main() -> None:
         file.write_bytes(workloads.as_json(workloads.usual()).replace(b",", b",\n "))
         nothing = functools.partial(_seconds, sys.executable, "-c", "pass")
         lint = functools.partial(_seconds, str(Path(sys.executable).parent / "muster"), "lint", str(file))
+        lint()  # compiles the modules, if they are not
         rounds = measure.in_turns({"python": nothing, "lint": lint}, ROUNDS)
     python, whole = rounds.median("python"), rounds.median("lint")
-    limit = TIMES_PYTHON * python + ADDED_SECONDS
-    row = [f"{python * 1e3:.0f} ms", f"{whole * 1e3:.0f} ms", f"{rounds.ratio('lint', 'python'):.1f}"]
-    row.append(f"{limit * 1e3:.0f} ms: {measure.verdict(whole, limit, at_least=False)}")
-    measure.table("Start of `muster lint` on one file of 2 KB", ("python -c pass", "muster lint", "ratio", "3 x python + 100 ms"), [row])
+    ratio = rounds.ratio("lint", "python")
+    row = [f"{python * 1e3:.0f} ms", f"{whole * 1e3:.0f} ms", f"{ratio:.1f}", measure.verdict(ratio, TIMES_PYTHON, at_least=False)]
+    measure.table(
+        "Start of `muster lint` on one file of 2 KB", ("python -c pass", "muster lint", "ratio", f"at most {TIMES_PYTHON}"), [row]
+    )
 
 
 def _seconds(*command: str) -> float:
@@ -35,7 +40,8 @@ def _seconds(*command: str) -> float:
 
 
 def _run(*command: str) -> None:
-    subprocess.run(command, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    environment = {name: value for name, value in os.environ.items() if name != _BYTECODE}
+    subprocess.run(command, check=True, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 
 
 if __name__ == "__main__":

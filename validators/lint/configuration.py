@@ -17,7 +17,7 @@ from typing import Any
 from validators import schema
 from validators.field import FieldError, FieldPath, Key
 from validators.gates import GateError, Gates
-from validators.lint import yaml_text
+from validators.lint import yaml_values
 from validators.lint.finding import UNREADABLE
 from validators.lint.places import Chunk, Fault, Lines
 from validators.rules.base import Severity
@@ -110,14 +110,14 @@ def from_yaml(file: str, text: str, rules: Collection[str]) -> Configuration:
     """
     lines = Lines(text)
     try:
-        documents = [each for each in yaml_text.values(text) if each is not None]
+        documents = [each for each in yaml_values.values(text) if each is not None]
     except Fault as fault:
         raise ConfigurationError(f"{file}:{lines.position(fault.offset)[0]}: {fault.message}") from None
     if not documents:
         return Configuration(file)
     if len(documents) > 1 or not isinstance(documents[0], dict):
         raise ConfigurationError(f"{file}:1: must be one mapping of options to values")
-    chunk = Chunk(lines, 0, text, functools.partial(yaml_text.survey, number=0))
+    chunk = Chunk(lines, 0, text, functools.partial(yaml_values.survey, number=0))
     errors = [f"{file}:{chunk.span((), path).line}: {path}: {message}" for path, message in _errors(documents[0], rules)]
     return _checked(file, documents[0], errors)
 
