@@ -83,6 +83,20 @@ def test_other_formats_name_the_objects(server: Server) -> None:
         *(f"cluster/team/Pod/web-{number}" for number in range(3)),
     ]
     assert {(each["line"], each["column"]) for each in findings} == {(1, 1)}
+    assert [each["owner"] for each in findings] == [{"kind": "Deployment", "namespace": "team", "name": "web"}] * 4
+
+
+def test_controllers_of_others_are_read_in_the_version_that_the_cluster_serves(server: Server) -> None:
+    cluster = {"headGroupSpec": {"template": {"spec": {"schedulingGroup": {"podGroupName": "lost"}}}}}
+    server.answers |= {
+        "/apis/ray.io": {"versions": [{"version": "v1alpha1"}, {"version": "v1"}], "preferredVersion": {"version": "v1"}},
+        "/apis/ray.io/v1": {"resources": [{"name": "rayclusters"}]},
+        "/apis/ray.io/v1alpha1": {"resources": [{"name": "rayclusters"}]},
+    }
+    server.lists["/apis/ray.io/v1/rayclusters"] = ("ray.io/v1", "RayClusterList", [named("ray", ("RayJob", "job")) | {"spec": cluster}])
+    (finding,) = (each for each in json.loads(lint("--format", "json").stdout)["findings"] if each["document"]["kind"] == "RayCluster")
+    assert finding["field"] == "spec.headGroupSpec.template.spec.schedulingGroup.podGroupName"
+    assert finding["owner"] == {"kind": "RayJob", "namespace": "team", "name": "job"}
 
 
 def test_references_of_files_are_looked_up_in_the_cluster(server: Server) -> None:

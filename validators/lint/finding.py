@@ -31,6 +31,15 @@ class Subject:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, order=True)
+class Owner:
+    """Topmost controller of an object of a cluster; the object itself if it has none.  ``namespace`` can be empty."""
+
+    namespace: str = ""
+    kind: str = ""
+    name: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, order=True)
 class Edit:
     """Replacement of a part of a file, as offsets in its text without byte order mark."""
 
@@ -56,7 +65,7 @@ class Finding:
 
     ``type`` is the Kubernetes error type, None if none applies.  ``field`` is empty for the file or the object itself.
     ``index`` counts the objects of the file from 0; it is None if the finding is not about an object.  ``source`` is the
-    text of the line.
+    text of the line.  ``owner`` is given for objects of a cluster.
     """
 
     rule: str
@@ -70,6 +79,7 @@ class Finding:
     index: int | None = None
     source: str = ""
     fix: TextFix | None = None
+    owner: Owner | None = None
 
     @property
     def docs(self) -> str:

@@ -189,5 +189,6 @@ _READERS: Mapping[tuple[str, str], Callable[[Mapping[str, Any]], Iterator[RawTem
     ("kubeflow.org", "JAXJob"): _kubeflow("jaxReplicaSpecs"),
     ("trainer.kubeflow.org", "TrainingRuntime"): _training_runtime,
 }
+GROUPS_AND_KINDS = frozenset(_READERS)
+"""API groups and kinds that are read as ``Controller``."""
 KINDS = frozenset(kind for _, kind in _READERS)
-"""Kinds that are read as ``Controller``; their API groups are in the table above."""

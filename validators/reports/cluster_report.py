@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from validators.lint.finding import Finding, Report
+from validators.lint.finding import Finding, Owner, Report
 from validators.reports import counts
 from validators.reports.escape import printable
 
-Owner = tuple[str, str, str]
-"""Kind, namespace and name of an object."""
 
-
-def render(report: Report, owner_of: Callable[[str, str, str], Owner]) -> str:
+def render(report: Report) -> str:
     """Return the findings; objects of one owner with the same finding are counted."""
-    placed = sorted(((_owner(each, owner_of), each) for each in report.findings), key=lambda pair: (_order(pair[0]), pair[1].order))
+    placed = sorted(((each.owner or Owner(), each) for each in report.findings), key=lambda pair: (pair[0], pair[1].order))
     lines: list[str] = []
-    for namespace, in_namespace in itertools.groupby(placed, key=lambda pair: pair[0][1]):
+    for namespace, in_namespace in itertools.groupby(placed, key=lambda pair: pair[0].namespace):
         lines.append(f"namespace {printable(namespace)}" if namespace else "without a namespace")
         for owner, findings in itertools.groupby(in_namespace, key=lambda pair: pair[0]):
-            lines.append(f"  {printable(owner[0])} {printable(owner[2])}")
+            lines.append(f"  {printable(owner.kind)} {printable(owner.name)}")
             lines += _findings([each for _, each in findings])
         lines.append("")
     summary = report.summary
@@ -29,16 +26,6 @@ def render(report: Report, owner_of: Callable[[str, str, str], Owner]) -> str:
     suppressed = f"; {counts.counted(summary.suppressed, 'finding')} suppressed" if summary.suppressed else ""
     lines.append(f"{found} in {counts.counted(summary.documents - summary.foreign, 'object')} of the cluster{suppressed}")
     return "\n".join(lines) + "\n"
-
-
-def _owner(finding: Finding, owner_of: Callable[[str, str, str], Owner]) -> Owner:
-    subject = finding.document
-    return ("", "", "") if subject is None else owner_of(subject.kind, subject.namespace, subject.name)
-
-
-def _order(owner: Owner) -> tuple[str, str, str]:
-    kind, namespace, name = owner
-    return namespace, kind, name
 
 
 def _findings(findings: Sequence[Finding]) -> Iterator[str]:

@@ -34,8 +34,9 @@ def as_json(report: Report) -> dict[str, object]:
 
 
 def finding_as_json(finding: Finding) -> dict[str, object]:
-    """Return a finding as JSON values."""
-    subject = finding.document
+    """Return a finding as JSON values.  Only objects of a cluster have an ``owner``."""
+    subject, owner = finding.document, finding.owner
+    written = {} if owner is None else {"owner": {"kind": owner.kind, "namespace": owner.namespace, "name": owner.name}}
     return {
         "rule": finding.rule,
         "severity": finding.severity.value,
@@ -50,6 +51,7 @@ def finding_as_json(finding: Finding) -> dict[str, object]:
         "document": None
         if subject is None
         else {"apiVersion": subject.api_version, "kind": subject.kind, "namespace": subject.namespace, "name": subject.name},
+        **written,
         "docs": finding.docs,
         "fix": None if finding.fix is None else _fix_as_json(finding.fix),
     }

@@ -127,7 +127,9 @@ def lint(  # noqa: PLR0913 - one parameter an option
         report = _report_on(read, known, settings, against, tools, objects_of_cluster, jobs=jobs, list_objects=LISTING_OBJECTS in forms)
         is_changed = False
         if objects_of_cluster and not paths:
-            render = objects_of_cluster.as_text
+            from validators.reports import cluster_report
+
+            report, render = objects_of_cluster.with_owners(report), cluster_report.render
     report = _without_known(report, baseline, write_baseline, settings)
     if not quiet:
         inputs.print_skipped(report)

@@ -12,16 +12,12 @@ from muster import extras
 
 if TYPE_CHECKING:
     from validators.lint.documents import Document, Manifest
-    from validators.lint.finding import Report
+    from validators.lint.finding import Owner, Report
 
 AUTO = "auto"
-_CONTROLLERS = (
-    *(("apps", kind, f"{kind.lower()}s", "apps/v1") for kind in ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet")),
-    ("", "ReplicationController", "replicationcontrollers", "v1"),
-    ("batch", "CronJob", "cronjobs", "batch/v1"),
-)
-"""Built-in controllers; of others, the pods are linted."""
-Owner = tuple[str, str, str]
+_OWNERS = (("grove.io", "PodClique"), ("grove.io", "PodCliqueScalingGroup"))
+"""Kinds that are read only because they own pods and are owned themselves."""
+_Identity = tuple[str, str, str]
 """Kind, namespace and name of an object."""
 
 
@@ -40,21 +36,29 @@ class Live:
     manifests: tuple[Manifest, ...]
     listed: frozenset[str]
     problems: tuple[str, ...]
-    owners: Mapping[Owner, Owner]
+    owners: Mapping[_Identity, _Identity]
 
-    def as_text(self, report: Report) -> str:
-        """Return the report on all objects, by namespace and owner."""
-        from validators.reports import cluster_report
+    def with_owners(self, report: Report) -> Report:
+        """Return the report on all objects, with the owner in each finding."""
+        return dataclasses.replace(
+            report,
+            findings=tuple(
+                dataclasses.replace(each, owner=self._top_owner(each.document.kind, each.document.namespace, each.document.name))
+                if each.document
+                else each
+                for each in report.findings
+            ),
+        )
 
-        return cluster_report.render(report, self.top_owner)
+    def _top_owner(self, kind: str, namespace: str, name: str) -> Owner:
+        from validators.lint.finding import Owner
 
-    def top_owner(self, kind: str, namespace: str, name: str) -> Owner:
-        """Return the topmost controller above an object; the object itself if it has none."""
-        current, seen = (kind, namespace, name), set[Owner]()
+        current, seen = (kind, namespace, name), set[_Identity]()
         while current in self.owners and current not in seen:
             seen.add(current)
             current = self.owners[current]
-        return current
+        kind, namespace, name = current
+        return Owner(namespace, kind, name)
 
 
 def read(kubeconfig: str | None, context: str | None) -> Live:
@@ -67,13 +71,15 @@ def read(kubeconfig: str | None, context: str | None) -> Live:
     extras.require("cluster")
     from muster.commands.progress import Progress
     from muster.commands.snapshot import live_cluster
+    from validators.model import controllers
     from validators.model.objects import KINDS
     from validators.versions import served
 
     progress = Progress("lint")
     progress.show("reading the cluster")
     try:
-        resources = [*map(served.resource, KINDS), *(served.Resource(kind, group, name, (v,)) for group, kind, name, v in _CONTROLLERS)]
+        further = sorted({*controllers.GROUPS_AND_KINDS, *_OWNERS})
+        resources = [*map(served.resource, KINDS), *(served.Resource(kind, group, f"{kind.lower()}s", ("v1",)) for group, kind in further)]
         answer = live_cluster.list_resources(live_cluster.connect(kubeconfig, context, instead="PATH"), resources, needed=("Pod",))
     except live_cluster.ClusterError as error:
         raise click.UsageError(str(error)) from None
@@ -148,12 +154,12 @@ def _file(document: Document) -> str:
     return f"cluster/{namespace}/{kind}/{name}" if namespace else f"cluster/{kind}/{name}"
 
 
-def _identity(document: Document) -> Owner:
+def _identity(document: Document) -> _Identity:
     metadata = _section(document.content.get("metadata"))
     return str(document.content.get("kind")), str(metadata.get("namespace") or ""), str(metadata.get("name") or "")
 
 
-def _controller(document: Document) -> Owner | None:
+def _controller(document: Document) -> _Identity | None:
     metadata = _section(document.content.get("metadata"))
     for each in metadata.get("ownerReferences") or ():
         if _section(each).get("controller") is True:

@@ -142,8 +142,11 @@ class _Cluster:
     def _discovered(self, group: str) -> dict[str, str]:
         """Return the list path of each resource of a group, in the best version that serves it."""
         paths: dict[str, str] = {}
-        known = {each.get("version") for each in self._answer(f"/apis/{group}").get("versions") or ()}
-        for path in (base_path(row.name) for row in served.versions_in(group) if row.version in known):
+        answer = self._answer(f"/apis/{group}")
+        known = [(answer.get("preferredVersion") or {}).get("version"), *(each.get("version") for each in answer.get("versions") or ())]
+        # Of a group that is not in the table, any version will do.
+        versions = [row.version for row in served.versions_in(group)] or list(dict.fromkeys(map(str, filter(None, known))))
+        for path in (base_path(served.named(group, version)) for version in versions if version in known):
             for each in self._answer(path).get("resources") or ():
                 paths.setdefault(str(each.get("name")), f"{path}/{each.get('name')}")
         return paths
