@@ -71,7 +71,7 @@ def programs() -> Programs:
     return available(find)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def planes(programs: Programs) -> Iterator[Callable[[Options], ControlPlane]]:
     """Return a function that returns the control plane with these options, started at the first call."""
     started: list[tuple[Options, ControlPlane]] = []
@@ -88,7 +88,7 @@ def planes(programs: Programs) -> Iterator[Callable[[Options], ControlPlane]]:
         yield plane_with
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def plane(planes: Callable[[Options], ControlPlane]) -> ControlPlane:
     """Return etcd and kube-apiserver with all gates on; no scheduler, no controllers."""
     return planes(Options())

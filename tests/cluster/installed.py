@@ -21,17 +21,18 @@ from typing import Any
 
 import yaml
 
+from tests import forked
 from tests.cluster.api import ApiError
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.process import Process, free_port
 from tests.cluster.resources import Manifest
 from tests.cluster.take_effect import await_rights
 from tests.cluster.waiting import WAIT_SECONDS, until
+from tests.sampling import WHOLE
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 NAMESPACE, ACCOUNT = "muster-system", "muster-webhook"
 CONFIGURATIONS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
-COMMAND_SECONDS = 120
 PROBES = 10
 """Number of probes that must succeed in a row, so that one of each worker is very likely among them."""
 ASK_EVERY = 0.05
@@ -40,9 +41,7 @@ ASK_EVERY = 0.05
 def muster(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run ``muster`` to its end."""
     environ = {key: value for key, value in os.environ.items() if key != "KUBECONFIG"} | variables
-    return subprocess.run(
-        [sys.executable, "-m", "muster", *arguments], capture_output=True, text=True, check=False, timeout=COMMAND_SECONDS, env=environ
-    )
+    return forked.run(arguments, Path.cwd(), environ)
 
 
 def eventually(claim: Callable[[], bool], seconds: float = WAIT_SECONDS) -> bool:
@@ -142,7 +141,11 @@ class Installed:
         }
         given = [f"{name}={here[name]}" if (name := each.partition("=")[0]) in here else each for each in container["args"]]
         environ = {**os.environ, **{each["name"]: each["value"] for each in container["env"]}, "MUSTER_DRAIN_SECONDS": "0"}
-        self.server.start([sys.executable, "-m", "muster", *given, f"--kubeconfig={self._account}", *self.options], environ)
+        arguments = [*given, f"--kubeconfig={self._account}", *self.options]
+        if WHOLE:
+            self.server.start([sys.executable, "-m", "muster", *arguments], environ)
+        else:
+            self.server.fork(arguments, environ, Path.cwd())
         # Each answer is that of some worker.
         self.server.await_answer(lambda: all(self.probe("/readyz")[0] == 200 for _ in range(PROBES)), WAIT_SECONDS)
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from tests.cluster.waiting import until
+from tests.forked import ForkedProcess
 
 STOP_SECONDS = 10
 KILLED_SECONDS = 60
@@ -49,7 +50,7 @@ class Process:
 
     def __init__(self, name: str, log: Path) -> None:
         self.name, self.log = name, log
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[bytes] | ForkedProcess | None = None
 
     @property
     def pid(self) -> int:
@@ -68,12 +69,19 @@ class Process:
         with self.log.open("ab") as log:
             self._process = begun(command, log, environ)
 
+    def fork(self, arguments: Sequence[str], environ: Mapping[str, str], folder: Path) -> None:
+        """Start ``muster`` with *arguments* in *folder*, forked from a process that has imported its modules."""
+        if self.running:
+            raise NotReadyError(f"{self.name} runs already")
+        with self.log.open("ab") as log:
+            self._process = ForkedProcess(arguments, log, log, environ, folder)
+
     def await_answer(self, answers: Callable[[], bool], seconds: float) -> None:
         """Wait until *answers* is true.  Raises NotReadyError where the process ends before, or time does."""
         end = time.monotonic() + seconds
         while not answers():
             if not self.running:
-                raise NotReadyError(f"{self.name} has ended with {self._process and self._process.returncode}:\n{self.tail()}")
+                raise NotReadyError(f"{self.name} has ended with {self._process and self._process.poll()}:\n{self.tail()}")
             if time.monotonic() > end:
                 raise NotReadyError(f"{self.name} is not ready after {seconds:g} s:\n{self.tail()}")
             time.sleep(ASK_EVERY)
