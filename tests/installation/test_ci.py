@@ -38,7 +38,7 @@ def offline(tmp_path_factory: pytest.TempPathFactory, wheel: Path) -> dict[str, 
         environments.link(metadata.distribution(name), libraries)
     home = tmp_path_factory.mktemp("home")
     ours = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "PYTEST", "VIRTUAL"))}
-    pip = {"PIP_NO_INDEX": "1", "PIP_NO_DEPS": "1", "PIP_NO_BUILD_ISOLATION": "0", "PIP_IGNORE_INSTALLED": "1"}
+    pip = {"PIP_NO_INDEX": "1", "PIP_NO_DEPS": "1", "PIP_NO_BUILD_ISOLATION": "0", "PIP_IGNORE_INSTALLED": "1", "PIP_NO_COMPILE": "1"}
     git = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
     return ours | pip | git | {"PYTHONPATH": str(libraries), "HOME": str(home), "PRE_COMMIT_HOME": str(home / "cache")}
 
