@@ -6,6 +6,7 @@ which none has started anything, and the seed of hashes.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import multiprocessing
 import os
@@ -17,7 +18,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from multiprocessing import connection, forkserver, reduction
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 from tests.sampling import WHOLE
 
@@ -32,6 +33,7 @@ MODULES = (
         "httptools",
         "uvicorn_worker",
         "uvloop",
+        "muster.commands.lsp.server",
     ),
 )
 PR_SET_PDEATHSIG = 1
@@ -45,13 +47,33 @@ _CONTEXT.set_forkserver_preload(list(MODULES))
 MAIN = "from muster import cli; cli.main()"
 
 
+class HasFileno(Protocol):
+    """A file or a socket."""
+
+    def fileno(self) -> int:
+        """Return the file descriptor."""
+
+
 class ForkedProcess:
     """A process that runs *program* with *arguments* and these streams, with the methods of subprocess.Popen that are used here."""
 
     def __init__(
-        self, arguments: Sequence[str], output: IO[bytes], errors: IO[bytes], environ: Mapping[str, str], folder: Path, program: str = MAIN
+        self,
+        arguments: Sequence[str],
+        output: HasFileno,
+        errors: HasFileno,
+        environ: Mapping[str, str],
+        folder: Path,
+        program: str = MAIN,
+        *,
+        given: HasFileno | None = None,
     ) -> None:
-        streams = [_Stream(each) for each in (output, errors)]
+        """Start it; its standard input is *given*, or empty."""
+        with contextlib.ExitStack() as stack:
+            stdin = given or stack.enter_context(Path(os.devnull).open("rb"))
+            self._start(program, arguments, [_Stream(each) for each in (stdin, output, errors)], environ, folder)
+
+    def _start(self, program: str, arguments: Sequence[str], streams: list[_Stream], environ: Mapping[str, str], folder: Path) -> None:
         self._process = _CONTEXT.Process(target=_run, args=(program, arguments, streams, dict(environ), folder), daemon=True)
         self._lock = threading.Lock()
         self._process.start()
@@ -123,7 +145,7 @@ def _text(file: IO[bytes]) -> str:
 class _Stream:
     """A stream of this process that becomes a file descriptor of the process it is sent to."""
 
-    def __init__(self, stream: IO[bytes]) -> None:
+    def __init__(self, stream: HasFileno) -> None:
         self._stream = stream
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -140,9 +162,11 @@ def _run(program: str, arguments: Sequence[str], streams: Sequence[int], environ
     # As long as it is open the server goes on, which ends with the tests; and with the server this process ends.
     os.close(forkserver._forkserver._forkserver_alive_fd)
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    for number, stream in enumerate((os.open(os.devnull, os.O_RDONLY), *streams)):
+    for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
+    # That of multiprocessing is empty.
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - it is open as long as the process
     os.environ.clear()
     os.environ.update(environ)
     os.chdir(folder)

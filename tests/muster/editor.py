@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import socket
 import sys
-from collections.abc import AsyncIterator, Callable
+import tempfile
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
+
+from tests.forked import ForkedProcess
+from tests.sampling import WHOLE
 
 WAIT_SECONDS = 60
 
@@ -126,10 +132,17 @@ class Editor:
 async def started(
     top: Path, *arguments: str, capabilities: types.ClientCapabilities | None = None, folders: bool = True, directory: Path | None = None
 ) -> AsyncIterator[Editor]:
-    """Start ``muster lsp`` for the folder *top*, in *directory* or there, and end it."""
+    """Start ``muster lsp`` for the folder *top*, in *directory* or there, and end it.
+
+    In `make soak` it is started as an editor does.
+    """
     client = LanguageClient("editor", "1")
     editor = Editor(top, client)
-    await client.start_io(str(Path(sys.executable).parent / "muster"), "lsp", *arguments, cwd=directory or top)
+    process = None
+    if WHOLE:
+        await client.start_io(str(Path(sys.executable).parent / "muster"), "lsp", *arguments, cwd=directory or top)
+    else:
+        process = await _forked(client, arguments, directory or top)
     workspace = [types.WorkspaceFolder(top.as_uri(), top.name)] if folders else None
     answer = await client.initialize_async(
         types.InitializeParams(capabilities=capabilities or types.ClientCapabilities(), workspace_folders=workspace)
@@ -142,3 +155,13 @@ async def started(
     client.exit(None)
     await client.stop()
     assert editor.messages == []
+    assert process is None or process.wait(WAIT_SECONDS) == 0
+
+
+async def _forked(client: LanguageClient, arguments: Sequence[str], folder: Path) -> ForkedProcess:
+    """Fork a server whose standard input and output are the connection of *client*."""
+    with socket.create_server(("127.0.0.1", 0)) as listening, tempfile.TemporaryFile() as errors:
+        await client.start_tcp(*listening.getsockname())
+        connection, _ = listening.accept()
+        with connection:
+            return ForkedProcess(["lsp", *arguments], connection, errors, os.environ, folder, given=connection)
