@@ -7,13 +7,15 @@ import json
 import os
 import pty
 import struct
-import subprocess
 import sys
+import tempfile
 import termios
+from pathlib import Path
 
 import pytest
 
 from muster.commands import progress
+from tests.forked import ForkedProcess
 from tests.muster.simulated import node, pod
 
 CODE = "import sys; from muster.commands import progress; progress._FIRST_SECONDS = progress._PERIOD_SECONDS = 0.0; from muster.cli import main; main()"
@@ -56,20 +58,20 @@ def run(arguments, *, terminal=True, columns=100, **variables):
     if terminal:
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     environment = {**os.environ, "TERM": "xterm", **variables}
-    process = subprocess.Popen([sys.executable, "-c", CODE, *arguments], stdout=subprocess.PIPE, stderr=theirs, env=environment)
-    os.close(theirs)
-    written = b""
-    try:
-        while content := os.read(ours, 65536):
-            written += content
-    except OSError:
-        # The other side of a terminal is closed.
-        pass
-    os.close(ours)
-    output = process.stdout.read()
-    process.stdout.close()
-    process.wait(60)
-    return output.decode(), written.decode()
+    with tempfile.TemporaryFile() as output:
+        with os.fdopen(theirs, "wb", buffering=0) as error:
+            process = ForkedProcess(arguments, output, error, environ=environment, folder=Path.cwd(), program=CODE)
+        written = b""
+        try:
+            while content := os.read(ours, 65536):
+                written += content
+        except OSError:
+            # The other side of a terminal is closed.
+            pass
+        os.close(ours)
+        process.wait(60)
+        output.seek(0)
+        return output.read().decode(), written.decode()
 
 
 def screen(written):
