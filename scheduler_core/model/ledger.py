@@ -98,6 +98,10 @@ class Ledger:
             if entry.count < self.topology.count:
                 self._renew(entry)
 
+    def version_after(self, serial: int, version: int, cause: int) -> int:
+        """Return the version of the placement *serial* after loads with *cause* were assumed at *version*; -1 if they never were."""
+        return self._next.get((serial, version, _step(cause, 1, held=False)), -1)
+
     def take_beyond(self, amounts: Mapping[tuple[int, int], int]) -> None:
         """Add *amounts* by row and node to ``used`` and ``beyond``, for ever."""
         self.beyond.update(amounts)
@@ -151,8 +155,7 @@ class Ledger:
         serials = np.fromiter(around, dtype=np.int64, count=len(around))
         self.grow()
         before = self.versions[serials]
-        # Assume, hold and release with the same cause lead to different versions.
-        cause = 4 * cause + 2 * held + (sign > 0)
+        cause = _step(cause, sign, held=held)
         for serial, version in zip(serials.tolist(), before.tolist(), strict=True):
             step = (serial, version, cause)
             if (after := self._next.get(step)) is None:
@@ -205,6 +208,11 @@ class Ledger:
 
 _FEW = 16
 """Number of nodes up to which a search for repeated nodes is cheaper than counting."""
+
+
+def _step(cause: int, sign: int, *, held: bool) -> int:
+    """Return a number for *cause* that differs for assume, hold and release: they lead to different versions."""
+    return 4 * cause + 2 * held + (sign > 0)
 
 
 def _add(array: Ints, nodes: Nodes, amounts: Ints, sign: int) -> None:

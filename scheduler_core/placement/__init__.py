@@ -16,6 +16,8 @@ equal_pods_by_domain   the same for all domains of a topology level in one step
 equal_pods_normalized  the same with scores that are normalised over the feasible nodes
 equal_pods_spread      the same with topology spread constraints that score nodes
 spread_classes         feasible nodes by their raw topology spread score
+spread_codes           feasible nodes in the order of all other scores
+spread_first_pods      a few equal pods with such constraints, the first that these count
 spread_forecast        many equal pods with such constraints in one step, while their order can be foreseen
 interleaved_shapes     places pods of few shapes in many short runs
 pod_by_pod             places any pods one by one

@@ -60,6 +60,10 @@ class DomainCache:
         self._outcomes: list[PlacementOutcome | None] = [None] * size
         self._picks: list[Nodes | None] = [None] * size
         self._at: list[tuple[int, ...]] = [()] * size
+        self._fitting: Ints = np.full(size, -1, dtype=np.int64)
+        """Number of pods that fit, without a limit, as of the last refresh; -1 if it was not counted."""
+        self._taken: Ints = np.zeros((2, size), dtype=np.int64)
+        """Millicores and bytes in use there, as scores count them."""
         self._least: LowerBound | None = None
         self._reachable = reachable(request, division.members, state.profile)
         self._running = sum(len(leaf.running) for leaf in request.entity.leaves())
@@ -154,17 +158,37 @@ class DomainCache:
         state, run, rows = self._state, request.runs[0], stale.tolist()
         profile = state.profile.compile(run.shape)
         if len(rows) < _COUNTED_AT_ONCE and self.score.weights is None:
-            cpu, memory = run.shape.scored
             for row in rows:
-                fitting = equal_pods_by_domain.count_in_domain(run, profile, self.division.domains[row].nodes, state.ledger)
-                self._record_number(request, row, fitting)
-                self._record_tightness(row, (cpu * fitting, memory * fitting))
+                self._count_again(request, run, row)
         else:
-            placed, scored = equal_pods_by_domain.count_in_domains(run, profile, self.division.members[stale], state.ledger)
+            fitting, taken = equal_pods_by_domain.count_in_domains(profile, self.division.members[stale], state.ledger)
+            self._fitting[stale], self._taken[:, stale] = fitting, taken[:2]
+            placed = np.minimum(fitting, run.count)
             self._record_number(request, stale, placed)
-            self._record_all_tightness(run, stale, placed, scored)
+            self._record_all_tightness(run, stale, placed, taken)
         for row in rows:
             self._outcomes[row] = None
+
+    def _count_again(self, request: PlacementRequest, run: Run, row: int) -> None:
+        """Do the same for one domain: if only its last outcome has changed it, by what that took."""
+        ledger, outcome = self._state.ledger, self._outcomes[row]
+        serial = self.division.first + row
+        if (
+            outcome is not None
+            and self._fitting[row] >= 0
+            and ledger.version_after(serial, int(self._seen[row]), outcome.cause) == ledger.versions[serial]
+        ):
+            fitting = int(self._fitting[row]) - outcome.placed
+            cpu, memory = (int(taken) + more for taken, more in zip(self._taken[:, row], outcome.scored, strict=True))
+        else:
+            nodes = self.division.domains[row].nodes
+            fitting = equal_pods_by_domain.count_in_domain(self._state.profile.compile(run.shape), nodes, ledger)
+            cpu, memory = ledger.scored.take(nodes, axis=1).sum(axis=1).tolist()
+        self._fitting[row], self._taken[:, row] = fitting, (cpu, memory)
+        placed = min(fitting, run.count)
+        self._record_number(request, row, placed)
+        taken = cpu + placed * run.shape.scored[0], memory + placed * run.shape.scored[1]
+        self.tight[row] = placement_score.tightness_of(self.division.capacity(row), taken)
 
     def _record_number(self, request: PlacementRequest, at: Ints | int, placed: Ints | int) -> None:
         """Record that so many pods fit in the domain or the domains *at*."""

@@ -49,7 +49,7 @@ def fill(
     if not len(able):
         return _NOTHING
     if len(able) < len(slots):
-        slots, capacity, scored, used = slots[able], capacity[:, able], scored[:, able], used[:, able]
+        slots, capacity, scored, used = slots[able], capacity.take(able, axis=1), scored.take(able, axis=1), used.take(able, axis=1)
         bonus = None if bonus is None else bonus[able]
     heads = local.ladder(capacity, scored, used, 1, whole=whole)[:, 0]
     if bonus is not None:
@@ -60,12 +60,12 @@ def fill(
             return able[chosen]
         chosen.sort()
         able, slots = able[chosen], slots[chosen]
-        capacity, scored, used = capacity[:, chosen], scored[:, chosen], used[:, chosen]
+        capacity, scored, used = capacity.take(chosen, axis=1), scored.take(chosen, axis=1), used.take(chosen, axis=1)
         heads = heads[chosen]
         bonus = None if bonus is None else bonus[chosen]
     depth = min(count, int(slots.max()))
     if depth == 1:
-        return able[np.argsort(-heads, kind="stable")[:count]]
+        return able[(-heads).argsort(kind="stable")[:count]]
     steps = local.ladder(capacity, scored, used, depth, whole=whole)
     if bonus is not None:
         steps += bonus[:, None]
@@ -79,16 +79,16 @@ def merge(steps: Ints, slots: Ints, *, wide: bool = False) -> Ints:
     lowest[np.arange(steps.shape[1]) >= slots[:, None]] = _SPENT
     flat = -lowest.ravel()
     # numpy sorts 16-bit integers by radix sort.
-    return np.argsort(flat if wide else flat.astype(np.int16), kind="stable")
+    return (flat if wide else flat.astype(np.int16)).argsort(kind="stable")
 
 
 def best(heads: Ints, count: int, *, wide: bool = False) -> Ints:
     """Return the positions of the *count* largest, in order; ties go to the first."""
     size = len(heads)
     if wide:
-        return np.argsort(-heads, kind="stable")[:count]
+        return (-heads).argsort(kind="stable")[:count]
     if size <= 256:
-        return np.argsort(-heads.astype(np.int16), kind="stable")[:count]
+        return (-heads.astype(np.int16)).argsort(kind="stable")[:count]
     keys = heads * size - np.arange(size)
     chosen = np.argpartition(-keys, count - 1)[:count]
     return chosen[np.argsort(-keys[chosen])]

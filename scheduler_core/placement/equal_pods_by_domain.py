@@ -70,8 +70,8 @@ def fill_domains(run: Run, profile: ShapeProfile, members: Nodes, ledger: Ledger
     return Filled(nodes, placed, sums)
 
 
-def count_in_domains(run: Run, profile: ShapeProfile, members: Nodes, ledger: Ledger) -> tuple[Ints, Ints]:
-    """Return ``placed`` and ``scored`` of ``fill_domains``, for any profile; arguments likewise."""
+def count_in_domains(profile: ShapeProfile, members: Nodes, ledger: Ledger) -> tuple[Ints, Ints]:
+    """Return how many pods with *profile* fit in each domain, and ``scored`` of ``fill_domains``, for any profile; arguments likewise."""
     there = members >= 0
     flat = np.where(there, members, 0).ravel()
     slots = _slots_at(profile, flat, ledger).reshape(members.shape)
@@ -79,12 +79,12 @@ def count_in_domains(run: Run, profile: ShapeProfile, members: Nodes, ledger: Le
     scored = ledger.scored.take(flat, axis=1)
     if not isinstance(more := ledger.topology.nodes.scored.rows, slice):
         scored = np.concatenate((scored, ledger.used[more[2:]].take(flat, axis=1)))
-    return np.minimum(slots.sum(axis=1), run.count), np.where(there, scored.reshape(-1, *members.shape), 0).sum(axis=2)
+    return slots.sum(axis=1), np.where(there, scored.reshape(-1, *members.shape), 0).sum(axis=2)
 
 
-def count_in_domain(run: Run, profile: ShapeProfile, nodes: Nodes, ledger: Ledger) -> int:
-    """Return ``placed`` of ``fill_domains`` for the domain of *nodes*."""
-    return min(int(_slots_at(profile, nodes, ledger).sum()), run.count)
+def count_in_domain(profile: ShapeProfile, nodes: Nodes, ledger: Ledger) -> int:
+    """Do the same as ``count_in_domains`` for the domain of *nodes*."""
+    return int(_slots_at(profile, nodes, ledger).sum())
 
 
 def _slots_at(profile: ShapeProfile, nodes: Nodes, ledger: Ledger) -> Ints:

@@ -5,24 +5,21 @@ A pod changes the node that takes it, and the raw scores of the classes in its d
 
 from __future__ import annotations
 
-import dataclasses
 import heapq
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from scheduler_core.model.nodes import Bools, Ints, Nodes
-from scheduler_core.placement.equal_pods_normalized import bonus_of
 from scheduler_core.placement.placement_request import Run
 from scheduler_core.placement.spread_classes import UNLABELLED, NodeClass, NodeClasses, RuleState
+from scheduler_core.placement.spread_codes import NodeCodes, NodesInUse, smallest
+from scheduler_core.placement.spread_first_pods import first_pods
 from scheduler_core.placement.spread_forecast import LEAST, Forecast
-from scheduler_core.plugins.base import Floats
 from scheduler_core.plugins.pod_tally import Ids, NodeTally
 from scheduler_core.plugins.profile import ShapeProfile
 from scheduler_core.plugins.spread_score import SoftSpread
 
-_TOP = 2**32
-"""Above the sum of all scores of a node."""
 _CELLS = 4_000
 """Number of scores up to which those of several pods on each node are computed at once."""
 _DENSE = 2**16
@@ -35,39 +32,15 @@ Earlier = dict[NodeTally, Ints]
 """Pods of the same leaf that are placed but not assumed, shape (all nodes,)."""
 
 
-@dataclasses.dataclass(slots=True, eq=False)
-class NodesInUse:
-    """Nodes of a placement with their use; shapes as for ``equal_pods.fill``."""
-
-    nodes: Nodes
-    slots: Ints
-    capacity: Floats
-    scored: Ints
-    used: Ints
-    whole: bool
-
-    def part(self, positions: Ints) -> NodesInUse:
-        """Return a copy of the nodes at *positions*."""
-        arrays = (self.capacity[:, positions], self.scored[:, positions], self.used[:, positions])
-        return NodesInUse(self.nodes[positions], self.slots[positions], *arrays, self.whole)
-
-    def with_pods(self, run: Run, profile: ShapeProfile, picks: Nodes) -> NodesInUse:
-        """Return the nodes with pods of *run* at the positions *picks*."""
-        several, times = np.unique(picks, return_counts=True)
-        copy = dataclasses.replace(self, slots=self.slots.copy(), scored=self.scored.copy(), used=self.used.copy())
-        copy.slots[several] -= times
-        copy.used[:, several] += profile.local.asked * times
-        copy.scored[:, several] += np.array(run.shape.scored, dtype=np.int64)[:, None] * times
-        return copy
-
-
 def fill_spread(run: Run, soft: SoftSpread, profile: ShapeProfile, earlier: Earlier, at: NodesInUse) -> Nodes:
     """Return the positions of the nodes of the pods of *run*, in order; fewer if no more fit."""
     taken: list[Nodes] = []
     count = run.count
     while len(able := (at.slots > 0).nonzero()[0]):
         part = at if len(able) == len(at.nodes) else at.part(able)
-        picks = able[_Fill(run, soft, profile, earlier, part, count).place()]
+        codes = NodeCodes(profile, part)
+        found = None if profile.scores else first_pods(run, soft, earlier, codes, count)
+        picks = able[_Fill(run, soft, profile, earlier, codes, count).place() if found is None else found]
         taken.append(picks)
         count -= len(picks)
         if not count:
@@ -89,11 +62,9 @@ def with_pods(run: Run, earlier: Earlier, nodes: Nodes) -> Earlier:
 class _Fill:
     """Placement of equal pods under construction.  Nodes are positions."""
 
-    def __init__(self, run: Run, soft: SoftSpread, profile: ShapeProfile, earlier: Earlier, at: NodesInUse, count: int) -> None:
-        self._profile, self._at, self._count = profile, at, count
-        self._size = len(at.nodes)
-        self._everything = np.arange(self._size)
-        self._base = (_TOP - bonus_of(profile, at.nodes)) * self._size + self._everything
+    def __init__(self, run: Run, soft: SoftSpread, profile: ShapeProfile, earlier: Earlier, codes: NodeCodes, count: int) -> None:
+        self._codes_of, self._at, self._count = codes, codes.at, count
+        at, self._size = codes.at, codes.size
         self._pods = [0] * self._size
         counts = {rule.tally: found for rule in soft.rules if (found := _counts(rule.tally, earlier)) is not None}
         kept = at.nodes if soft.scored is None else at.nodes[soft.scored[at.nodes]]
@@ -112,7 +83,7 @@ class _Fill:
         fills = not self._scales
         forecast = None
         if self._count >= LEAST:
-            forecast = Forecast(self._classes, self._codes_of, self._at.slots, self._pods, fills=fills, moves=self._moves)
+            forecast = Forecast(self._classes, self._codes_of.for_pods, self._at.slots, self._pods, fills=fills, moves=self._moves)
         self._classes.rank(())
         alone = LEAST
         while len(picks) < self._count and self._classes.live:
@@ -166,7 +137,7 @@ class _Fill:
         number = _numbered([*differing, *(each for each in (*labelled, scored) if each is not None)])
         depth = min(self._count, int(self._at.slots.max()), 2 * -(-self._count // size))
         depth = depth if depth * size <= _CELLS else 1
-        codes = self._codes_of(self._everything, depth)
+        codes = self._codes_of.for_pods(self._codes_of.everything, depth)
         heads = codes[:, 0]
         for members, every in _grouped(number, heads, self._count + 1):
             first = int(members[0])
@@ -178,20 +149,12 @@ class _Fill:
                 self._codes.update(zip(members.tolist(), codes[members].tolist(), strict=True))
             self._classes.add(each, every)
 
-    def _codes_of(self, nodes: Ints, depth: int) -> Ints:
-        """Return the codes of *nodes* for the first pods on each, shape (nodes, depth)."""
-        at, base = self._at, self._base
-        if nodes is not self._everything:
-            at, base = at.part(nodes), base[nodes]
-        steps = self._profile.local.ladder(at.capacity, at.scored, at.used, depth, whole=at.whole)
-        return base[:, None] - steps * self._size
-
     def _look_ahead(self, node: int, depth: int) -> list[int]:
         """Return the codes of *node* for the first pods on it; those of the best nodes of all classes are computed in the same step."""
         share = min(self._count, 1 + _AHEAD // len(self._classes.live))
         near = {node, *(code % self._size for each in self._classes.live for code in each.heap[:share])}
         nodes = np.array([*near], dtype=np.int64)
-        self._codes.update(zip(near, self._codes_of(nodes, depth).tolist(), strict=True))
+        self._codes.update(zip(near, self._codes_of.for_pods(nodes, depth).tolist(), strict=True))
         return self._codes[node]
 
     def _add_again(self, node: int, pods: int, before: NodeClass) -> NodeClass:
@@ -261,7 +224,7 @@ def _numbered(columns: Sequence[Ints | Ids | Bools]) -> Ints | None:
 def _grouped(number: Ints | None, codes: Ints, count: int) -> Iterator[tuple[Ints, int]]:
     """Yield, for each number, the *count* positions with the smallest codes, in this order, and how many positions there are."""
     if number is None:
-        yield _smallest(codes, count), len(codes)
+        yield smallest(codes, count), len(codes)
         return
     classes = int(number.max()) + 1
     if classes > _LOOPS:
@@ -271,15 +234,7 @@ def _grouped(number: Ints | None, codes: Ints, count: int) -> Iterator[tuple[Int
         return
     for each in range(classes):
         members = (number == each).nonzero()[0]
-        yield members[_smallest(codes[members], count)], len(members)
-
-
-def _smallest(codes: Ints, count: int) -> Ints:
-    """Return the positions of the *count* smallest, in order."""
-    if count >= len(codes):
-        return np.argsort(codes)
-    chosen = np.argpartition(codes, count - 1)[:count]
-    return chosen[np.argsort(codes[chosen])]
+        yield members[smallest(codes[members], count)], len(members)
 
 
 def _largest(raw: Ints) -> set[int]:

@@ -10,12 +10,13 @@ from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.equal_pods import fill, slots_of
 from scheduler_core.placement.equal_pods_normalized import fill_soft
-from scheduler_core.placement.equal_pods_spread import NodesInUse, fill_spread, with_pods
+from scheduler_core.placement.equal_pods_spread import fill_spread, with_pods
 from scheduler_core.placement.feasibility import Feasibility, judge, judge_by_document
 from scheduler_core.placement.interleaved_shapes import InterleavedShapes, worth_while
 from scheduler_core.placement.outcome import PlacementOutcome
 from scheduler_core.placement.placement_request import PlacementRequest, Run
 from scheduler_core.placement.pod_by_pod import PodByPod
+from scheduler_core.placement.spread_codes import NodesInUse
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.plugins.pod_tally import NodeTally
 
@@ -78,10 +79,10 @@ class _RunByRun:
         ledger, nodes = state.ledger, placement.nodes
         self._state = state
         self._nodes = nodes
-        self._used, self._scored = ledger.used[:, nodes], ledger.scored[:, nodes]
-        self._capacity, self._allocatable = state.capacity[:, nodes], state.nodes.allocatable[:, nodes]
+        self._used, self._scored = ledger.used.take(nodes, axis=1), ledger.scored.take(nodes, axis=1)
+        self._capacity, self._allocatable = state.capacity.take(nodes, axis=1), state.nodes.allocatable.take(nodes, axis=1)
         if ledger.holding:
-            self._allocatable = self._allocatable - ledger.held[:, nodes]
+            self._allocatable -= ledger.held.take(nodes, axis=1)
         self._last: tuple[Run, Nodes] | None = None
         self._spread: dict[NodeTally, Ints] = {}
 

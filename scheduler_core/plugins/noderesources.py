@@ -64,14 +64,14 @@ class NodeResources(NodeLocalPlugin):
         if self._weights == (1, 1):
             total = self._fit.of_nodes(capacity, scored, used, depth, whole=whole)
             total += self._balance.of_nodes(capacity, used, depth, whole=whole)
-            return total.astype(np.int64)
-        weighted: Ints = np.zeros((capacity.shape[1], depth), dtype=np.int64)
+            return total.T.astype(np.int64, order="C")
+        weighted: Ints = np.zeros((depth, capacity.shape[1]), dtype=np.int64)
         fit, balance = self._weights
         if fit:
             weighted += fit * self._fit.of_nodes(capacity, scored, used, depth, whole=whole).astype(np.int64)
         if balance:
             weighted += balance * self._balance.of_nodes(capacity, used, depth, whole=whole).astype(np.int64)
-        return weighted
+        return np.ascontiguousarray(weighted.T)
 
     def score(self, capacity: Sequence[float], scored: Sequence[int], used: Sequence[int]) -> int:
         """Return the same as ``ladder`` for one pod on one node."""

@@ -5,6 +5,8 @@ arithmetic is float64 and gives the same integers as Go's: a quotient of whole n
 only if it is one.
 
 A resource that a node does not have is not counted there; nor is an extended resource that the pod does not request.
+
+Nodes are the last axis of all arrays: numpy is fastest over the longest one.
 """
 
 from __future__ import annotations
@@ -29,14 +31,14 @@ class _Steps:
     """Amounts that the first pods of a shape add together, by their number; the last result is kept."""
 
     def __init__(self, amounts: Sequence[int], first: int) -> None:
-        self._amounts: Floats = np.array(amounts, dtype=np.float64)[:, None, None]
+        self._amounts: Floats = np.array(amounts, dtype=np.float64)[:, None]
         self._first = first
         self._last = 0, self._amounts
 
     def up_to(self, depth: int) -> Floats:
-        """Return an array of shape (resources, 1, steps); the steps are *first* to *depth*."""
+        """Return an array of shape (resources, steps, 1); the steps are *first* to *depth*."""
         if self._last[0] != depth:
-            self._last = depth, self._amounts * np.arange(self._first, depth + 1)
+            self._last = depth, (self._amounts * np.arange(self._first, depth + 1))[:, :, None]
         return self._last[1]
 
 
@@ -62,17 +64,18 @@ class AllocationScore:
         self._plain = self._positions == CPU_AND_MEMORY and len(set(weights)) == 1 and self._curve is None
 
     def of_nodes(self, capacity: Floats, scored: Ints, used: Ints, depth: int, *, whole: bool) -> Floats:
-        """Return the scores, shape (nodes, depth); arguments as for ``NodeLocalPlugin.ladder``."""
+        """Return the scores, shape (depth, nodes); arguments as for ``NodeLocalPlugin.ladder``."""
         steps = self._steps.up_to(depth)
         if self._plain and whole:
-            both = self._percent(capacity[:2, :, None], scored[:, :, None] + steps)
-            mean: Floats = both[0] + both[1]
+            both = self._percent(capacity[:2, None], scored[:, None] + steps)
+            mean: Floats = both[0]
+            mean += both[1]
             mean *= 0.5
             return np.floor(mean, out=mean)
         if not self._positions:
-            return np.zeros((capacity.shape[1], depth))
-        capacity = capacity[list(self._positions)][:, :, None]
-        taken = np.stack([scored[at] if at in CPU_AND_MEMORY else used[at] for at in self._positions])[:, :, None] + steps
+            return np.zeros((depth, capacity.shape[1]))
+        capacity = capacity[list(self._positions)][:, None]
+        taken = np.stack([scored[at] if at in CPU_AND_MEMORY else used[at] for at in self._positions])[:, None] + steps
         some = capacity > 0
         parts = self._percent(np.where(some, capacity, 1.0), taken)
         weights = np.where(some, np.array(self._weights, dtype=np.float64)[:, None, None], 0.0)
@@ -139,27 +142,29 @@ class BalanceScore:
         self._plain = self._positions == CPU_AND_MEMORY
 
     def of_nodes(self, capacity: Floats, used: Ints, depth: int, *, whole: bool) -> Floats:
-        """Return the scores, shape (nodes, depth); arguments as for ``NodeLocalPlugin.ladder``."""
+        """Return the scores, shape (depth, nodes); arguments as for ``NodeLocalPlugin.ladder``."""
         if self._plain and whole:
-            share = used[:2, :, None] + self._steps.up_to(depth)
-            share /= capacity[:2, :, None]
+            share = used[:2, None] + self._steps.up_to(depth)
+            share /= capacity[:2, None]
             np.minimum(share, 1.0, out=share)
-            deviation: Floats = share[0] - share[1]
-            deviation *= 0.5
+            deviation: Floats = share[0]
+            deviation -= share[1]
             np.abs(deviation, out=deviation)
+            deviation *= 0.5
         else:
-            capacity = capacity[list(self._positions)][:, :, None]
-            share = used[list(self._positions)][:, :, None] + self._steps.up_to(depth)
+            capacity = capacity[list(self._positions)][:, None]
+            share = used[list(self._positions)][:, None] + self._steps.up_to(depth)
             share /= np.where(capacity > 0, capacity, 1.0)
             np.minimum(share, 1.0, out=share)
             deviation = _deviations(capacity > 0, share)
-        balance = np.floor((1.0 - deviation) * 100.0)
-        score: Floats = balance[:, 1:] - balance[:, :-1]
-        score += 50.0
+        balance: Floats = np.subtract(1.0, deviation, out=deviation)
+        balance *= 100.0
+        np.floor(balance, out=balance)
+        score: Floats = balance[1:] - balance[:-1]
+        # 50 + (50 + score) // 2, of a whole number.
         score *= 0.5
-        np.floor(score, out=score)
-        score += 50.0
-        return score
+        score += 75.0
+        return np.floor(score, out=score)
 
     def of_node(self, capacity: Sequence[float], used: Sequence[int]) -> int:
         """Return the score of one node for one pod."""
@@ -185,7 +190,7 @@ def _evenness(shares: Sequence[float]) -> int:
 
 
 def _deviations(some: Bools, shares: Floats) -> Floats:
-    """Return the deviation of the shares of each node, shape (nodes, depth), over the resources it has.
+    """Return the deviation of the shares of each node, shape (depth, nodes), over the resources it has.
 
     Resources are added in their order, as in Go: the order changes the last bit of a sum.
     """

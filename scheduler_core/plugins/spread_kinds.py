@@ -51,6 +51,9 @@ class SpreadKinds:
         """Return, for each count by node, how many of *pods* it counts."""
         last = self._last if self._valid_at == counts.number_by_node else {}
         known = [kind for pod in pods if (kind := last.get(pod)) is not None]
+        # The usual case: the pods of a leaf are equal.
+        if known and known.count(known[0]) == len(pods):
+            return dict.fromkeys(known[0].counted_by, len(pods))
         parts: Iterable[tuple[Iterable[NodeTally], int]]
         if len(known) == len(pods):
             parts = [(kind.counted_by, number) for kind, number in Counter(known).items()]
