@@ -124,18 +124,32 @@ def observed(api: Api, cluster: RandomCluster) -> Result:
     return Result(status, {name: on for name, on in places().items() if on}, victims, message=message)
 
 
-def differs(real: Result, objects: Sequence[Manifest], cluster: RandomCluster) -> str:
-    """Return the difference of *real* from the results of `simulate`; empty if one of the results with other lots is the same.
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """How the results of kube-scheduler and of `simulate` compare.
+
+    Attributes:
+        lots: number of other lots until the results agreed: 0 if they agree at once, more for a tie.
+        difference: the two results; empty if they agree.
+
+    """
+
+    lots: int
+    difference: str = ""
+
+
+def compared(real: Result, objects: Sequence[Manifest], cluster: RandomCluster) -> Comparison:
+    """Compare *real* with the results of `simulate`: they agree if one of the results with other lots is the same.
 
     kube-scheduler decides by lot among nodes with equal scores, domains, victims and volumes, and by the order in which filters finish;
     `simulate` takes the first by name.  So other names of these objects are other lots.
     """
     ours = simulated(objects, cluster)
     if real.same(ours):
-        return ""
+        return Comparison(0)
     chance = random.Random(cluster.root["metadata"]["name"])
     names = _names_of_equals(cluster)
-    for _ in range(_LOTS):
+    for lot in range(1, _LOTS + 1):
         renamed = {name: f"k{number:03}-{name}" for number, name in enumerate(chance.sample(names, len(names)))}
         # Longer names first: the name of a rack begins that of a node.
         pattern = re.compile("|".join(re.escape(name) for name in sorted(names, key=len, reverse=True)))
@@ -143,8 +157,8 @@ def differs(real: Result, objects: Sequence[Manifest], cluster: RandomCluster) -
         others, of_others = json.loads(text)
         drawn = simulated(others, RandomCluster(**{**of_others, "features": cluster.features}))
         if real.same(_with_first_names(drawn)):
-            return ""
-    return f"{cluster.features}: kube-scheduler {real}, simulate {ours}"
+            return Comparison(lot)
+    return Comparison(_LOTS, f"{cluster.features}: kube-scheduler {real}, simulate {ours}")
 
 
 def _names_of_equals(cluster: RandomCluster) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 from tests.cluster.conftest import clean, new_namespace
 from tests.cluster.random_clusters import Drawing
 from tests.cluster.random_devices import NAMESPACE_LABELS, CountedDrawing, DeviceDrawing
-from tests.cluster.scheduler_agreement import begin, build, differs, observed, present
+from tests.cluster.scheduler_agreement import begin, build, compared, observed, present
 from tests.cluster.volumes import Provisioner
 from tests.sampling import every
 
@@ -38,8 +38,8 @@ def removed(api, cluster):
     clean(api, ("PersistentVolume",))
 
 
-def difference(api, seed, features=None, drawing=Drawing, labels=None):
-    """Return in which way the results of a cluster differ; empty if only by lot."""
+def comparison(api, seed, record_property, features=None, drawing=Drawing, labels=None):
+    """Compare the results of a cluster; the report of the run (--junitxml) has what was compared."""
     with new_namespace(api, labels) as namespace, contextlib.ExitStack() as leaving:
         cluster = drawing(seed, namespace, features).cluster()
         leaving.callback(removed, api, cluster)
@@ -47,17 +47,21 @@ def difference(api, seed, features=None, drawing=Drawing, labels=None):
         build(api, cluster)
         objects = present(api, namespace)
         root = begin(api, cluster)
-        return differs(observed(api, cluster), [*objects, *root], cluster)
+        real = observed(api, cluster)
+        record_property("result", f"{real.status} {len(real.victims)} victims, {' '.join(cluster.features)}")
+        return compared(real, [*objects, *root], cluster)
 
 
 def agrees(plane, seed, record_property, **options):
     """Compare the results, several times if they differ."""
     for number in range(TRIES):
-        if not (found := difference(plane.api, seed, **options)):
+        found = comparison(plane.api, seed, record_property, **options)
+        if not found.difference:
+            record_property("lots", found.lots)
             return
-        # A report of the run (--junitxml) lists the differences that did not come again.
-        record_property(f"difference {number + 1}", found)
-    pytest.fail(found)
+        # The report lists the differences that did not come again.
+        record_property(f"difference {number + 1}", found.difference)
+    pytest.fail(found.difference)
 
 
 @pytest.mark.parametrize("seed", every(50, range(200)))

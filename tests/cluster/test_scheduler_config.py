@@ -40,7 +40,7 @@ def told(plane: ControlPlane, folder: Any, config: Json) -> tuple[Json | None, s
 
 # kube-scheduler starts for each configuration: 150 in `make soak`.
 @pytest.mark.timeout(1200)
-def test_kube_scheduler_refuses_the_same_configurations_and_enables_the_same_plugins(plane, tmp_path):
+def test_kube_scheduler_refuses_the_same_configurations_and_enables_the_same_plugins(plane, tmp_path, record_property):
     chance, accepted = random.Random(39), 0
     for config in every(10, [any_configuration(chance) for _ in range(150)]):
         plugins, words = told(plane, tmp_path, config)
@@ -54,6 +54,7 @@ def test_kube_scheduler_refuses_the_same_configurations_and_enables_the_same_plu
         assert {point: tuple(each["Name"] for each in listed) for point, listed in theirs.items()} == dict(enabled.at), config
         for point, weights in (("score", enabled.scores), ("placementScore", enabled.placement_scores)):
             assert {each["Name"]: each["Weight"] for each in theirs[point]} == {key: value for key, value in weights.items() if value}
+    record_property("result", f"{accepted} accepted")
     assert accepted > 5
 
 
@@ -84,7 +85,7 @@ def random_pod(chance: random.Random, name: str, namespace: str) -> Json:
     return pod(name, namespace, spec=spec, labels={"app": chance.choice("ab")}, **requests)
 
 
-def test_kube_scheduler_places_pods_on_the_best_nodes_of_their_profiles(plane, api, namespace, nodes):
+def test_kube_scheduler_places_pods_on_the_best_nodes_of_their_profiles(plane, api, namespace, nodes, record_property):
     chance, count = random.Random(5732), sampled(120, least=25)
     config = configuration(*(valid_profile(chance, f"p{number:03}") for number in range(count)))
     sizes = [(4, 16, 0), (8, 16, 4), (16, 64, 8), (8, 64, 8), (32, 32, 0), (12, 48, 2)]
@@ -110,6 +111,7 @@ def test_kube_scheduler_places_pods_on_the_best_nodes_of_their_profiles(plane, a
             decided, ties = decided + bool(where), ties + (len(best) > 1)
     finally:
         plane.scheduler.stop()
+    record_property("result", f"{count} pods, {decided} placed, {ties} of them with several best nodes")
     assert decided > count // 2
     # Ties are drawn by lot, and so are the states that follow.
     assert ties < decided * 4 // 5
