@@ -7,11 +7,12 @@ import json
 import subprocess
 
 import pytest
+import yaml
 
 from tests.cluster import go_tools
 from tests.cluster.api import ApiError
 from tests.cluster.conftest import available
-from tests.cluster.installed import NAMESPACE, Installed, eventually, installed, pod_group, unfit_group
+from tests.cluster.installed import CONFIGURATIONS, NAMESPACE, Installed, eventually, installed, pod_group, unfit_group
 from tests.deploy import rendered
 
 OWN_KINDS = "webhooks.pods=true", "sidecar.enabled=true", rendered.ALL_MODES, rendered.MONITORING
@@ -54,13 +55,24 @@ def test_a_group_with_an_error_is_refused_and_another_one_completed(api, namespa
 
 
 def test_applied_twice_nothing_differs(plane, webhooks):
-    configurations = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
-    others = [each for each in webhooks.objects if each["kind"] not in configurations]
+    others = [each for each in webhooks.objects if each["kind"] not in CONFIGURATIONS]
     manifests = json.dumps({"apiVersion": "v1", "kind": "List", "items": others})
 
     once = plane.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=manifests, check=True).stdout
     assert len(others) == once.count("serverside-applied")
     assert "" == plane.kubectl("diff", "--server-side", "-f", "-", stdin=manifests, check=True).stdout
+
+
+def test_the_single_file_is_applied_twice_without_a_difference(plane, webhooks):
+    """The configurations are not applied: the API server could not reach the Service."""
+    file = yaml.safe_load_all((rendered.DEPLOY / "install.yaml").read_text())
+    objects = [each for each in file if each["kind"] not in CONFIGURATIONS]
+    manifests = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
+
+    for _ in range(2):
+        once = plane.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=manifests, check=True).stdout
+        assert len(objects) == once.count("serverside-applied")
+        assert "" == plane.kubectl("diff", "--server-side", "-f", "-", stdin=manifests, check=True).stdout
 
 
 def test_the_api_server_knows_every_field(plane, webhooks):

@@ -22,6 +22,7 @@ ALL_MODES = "sidecar.modes={validate,place,ungate,preempt,protect}"
 MONITORING = "networkPolicy.metricsFrom={monitoring}"
 SECONDS = 60
 FILES: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "install.yaml": ("", ()),
     "base/rbac.yaml": ("webhooks/rbac.yaml", ()),
     "base/deployment.yaml": ("webhooks/deployment.yaml", ("certificate.source=secret",)),
     "components/managed-certificate/rbac.yaml": ("webhooks/certificate-rbac.yaml", ()),
@@ -38,7 +39,8 @@ FILES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "sidecar/deployment.yaml": ("sidecar/deployment.yaml", ("sidecar.enabled=true",)),
     "sidecar/ungate.yaml": ("sidecar/ungate.yaml", ("sidecar.enabled=true", ALL_MODES)),
 }
-"""Each manifest, with its template and the values that differ from those of the chart."""
+"""Each manifest, with its template, or none for all, and the values that differ from those of the chart."""
+WITH_NAMESPACE = "install.yaml"
 DEMO = DEPLOY.parent / "muster" / "commands" / "demo" / "data" / "cluster"
 COPIES = {"base/rbac.yaml": "webhook-rbac.yaml", "base/webhooks.yaml": "webhooks.yaml", "sidecar/rbac.yaml": "sidecar-rbac.yaml"}
 """Manifests that the demonstration of the installed package needs, with their names in its data."""
@@ -53,12 +55,15 @@ def template(*arguments: str) -> subprocess.CompletedProcess[str]:
 def render(name: str) -> str:
     """Return the content of the manifest *name*, a key of FILES.  Raises MissingError, and RuntimeError if helm refuses the chart."""
     source, values = FILES[name]
-    done = template("--show-only", f"templates/{source}", *(part for each in values for part in ("--set", each)))
+    only = ("--show-only", f"templates/{source}") if source else ()
+    done = template(*only, *(part for each in values for part in ("--set", each)))
     if done.returncode:
         raise RuntimeError(done.stderr.strip())
     documents = re.split(r"^---\n# Source: \S+\n", done.stdout, flags=re.MULTILINE)
+    if name == WITH_NAMESPACE:
+        documents.insert(0, (DEPLOY / "base/namespace.yaml").read_text(encoding="utf-8"))
     text = "---\n".join(each.strip("\n") + "\n" for each in documents if each.strip())
-    return f"# Rendered from deploy/chart/templates/{source} by `make manifests`.\n{text}"
+    return f"# Rendered from deploy/chart{f'/templates/{source}' if source else ''} by `make manifests`.\n{text}"
 
 
 def main() -> int:

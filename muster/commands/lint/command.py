@@ -106,10 +106,7 @@ def lint(  # noqa: PLR0913 - one parameter an option
     if show_config:
         standard_output.write(configuration.show_options(click.get_current_context().params))
         return 0
-    if not paths and not cluster:
-        raise click.UsageError("give at least one PATH: a file, a directory, or - for standard input; or --cluster")
-    if statistics and form != "text":
-        raise click.UsageError("--statistics is for --format text: other formats have every finding")
+    _check_input(paths, form, cluster=cluster, statistics=statistics)
     files = [output_of(each, FORMATS) for each in outputs]
     forms = {form, *(name for name, _ in files)}
     settings = dataclasses.replace(settings, fixes=not forms.isdisjoint(HAVING_FIXES))
@@ -187,6 +184,13 @@ def _fixed(read: Discovered, objects: Sequence[str], settings: Settings, *, diff
         would = "would be " if diff else ""
         click.echo(f"muster lint: {counted(fixed.fixes, 'finding')} {would}fixed in {counted(len(fixed.files), 'file')}", err=True)
     return dataclasses.replace(fixed.report, skipped=read.skipped), bool(fixed.files)
+
+
+def _check_input(paths: tuple[str, ...], form: str, *, cluster: bool, statistics: bool) -> None:
+    if not paths and not cluster:
+        raise click.UsageError("give at least one PATH: a file, a directory, or - for standard input; or --cluster")
+    if statistics and form != "text":
+        raise click.UsageError("--statistics is for --format text: other formats have every finding")
 
 
 def _check_fix(paths: Sequence[str], outputs: Sequence[tuple[str, str]], *, fix: bool, diff: bool, unsafe: bool) -> None:
