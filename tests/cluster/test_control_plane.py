@@ -11,23 +11,11 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.api import REQUEST_SECONDS, ApiError
-from tests.cluster.control_plane import LIVE, ControlPlane
+from tests.cluster.control_plane import ControlPlane
 from tests.cluster.installed import eventually, pod_group
 from tests.cluster.kubelet import Kubelet, node, pod
-from tests.cluster.options import NO_GATES, SERVED, Options
+from tests.cluster.options import SERVED, Options
 from tests.cluster.process import NotReadyError, Process
-
-SCHEDULING = "/apis/scheduling.k8s.io"
-
-
-@pytest.fixture(scope="module")
-def ended(programs):
-    """A control plane without gates that has ended, its processes, and the versions of the group that it served."""
-    with ControlPlane(Options(gates=NO_GATES, served=()), programs) as plane:
-        assert plane in LIVE
-        versions = [each["version"] for each in plane.api.send("GET", SCHEDULING).content["versions"]]
-        pids = [plane.etcd.pid, plane.apiserver.pid]
-    return plane, pids, versions
 
 
 def served(api, version):
@@ -42,11 +30,6 @@ def test_the_three_kinds_are_served_and_kubectl_is_of_the_same_version(plane, ap
     assert want == {version: served(api, version) for version in SERVED}
     versions = dict(line.split(": ") for line in plane.kubectl("version", check=True).stdout.splitlines())
     assert versions["Client Version"] == versions["Server Version"]
-
-
-def test_without_gates_none_of_the_kinds_is_served(ended):
-    _, _, versions = ended
-    assert ["v1"] == versions
 
 
 def test_a_user_may_do_what_the_role_says_and_no_more(plane, api, namespace):
@@ -134,13 +117,6 @@ def test_controllers_take_the_finalizer_of_a_group_without_pods(plane, api, name
         assert api.wait("PodGroup", "gone", namespace, until=lambda result: result is None) is None
     finally:
         plane.controllers.stop()
-
-
-def test_nothing_is_left_of_a_control_plane(ended):
-    plane, pids, _ = ended
-    assert [] == [pid for pid in pids if Path(f"/proc/{pid}").exists()]
-    assert not plane.folder.exists()
-    assert plane not in LIVE
 
 
 def test_a_flag_that_is_wrong_is_reported_with_the_log(programs):

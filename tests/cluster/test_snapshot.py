@@ -10,7 +10,7 @@ from muster.commands.snapshot.live_cluster import PAGE
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.installed import composite_group, muster, pod_group
 from tests.cluster.kubelet import node, pod
-from tests.cluster.options import NO_GATES, Options
+from tests.cluster.options import Options
 from tests.sampling import WHOLE
 
 GPU = {"nvidia.com/gpu": 4}
@@ -143,15 +143,6 @@ def test_without_the_right_to_see_nodes_there_is_no_snapshot(plane, cluster):
 
     assert (2, "") == (done.returncode, done.stdout)
     assert "nodes cannot be listed: HTTP 403" in done.stderr
-
-
-def test_kinds_that_are_not_served_are_passed_over(programs):
-    with ControlPlane(Options(gates=NO_GATES, served=()), programs) as plane:
-        plane.api.create(node("n1", cpu=8))
-        done = snapshot(plane)
-
-    assert (0, "") == (done.returncode, done.stderr)
-    assert {"Node", "PriorityClass", *OF_EVERY_CLUSTER} == {each["kind"] for each in json.loads(done.stdout)["items"]}
 
 
 def test_an_api_server_that_is_away_is_one_line(plane, tmp_path):

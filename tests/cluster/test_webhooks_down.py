@@ -13,10 +13,9 @@ from cryptography import x509
 
 from tests.cluster.api import ApiError
 from tests.cluster.conftest import new_namespace
-from tests.cluster.control_plane import KUBECTL_SECONDS, ControlPlane
-from tests.cluster.installed import CONFIGURATIONS, DEPLOY, Installed, composite_group, eventually, installed, pod_group, unfit_group
+from tests.cluster.control_plane import KUBECTL_SECONDS
+from tests.cluster.installed import CONFIGURATIONS, DEPLOY, composite_group, eventually, installed, pod_group, unfit_group
 from tests.cluster.kubelet import finish_pod, pod
-from tests.cluster.options import NO_GATES, Options
 
 EMERGENCY = (DEPLOY.parent / "docs" / "operate" / "emergency.md").read_text(encoding="utf-8")
 
@@ -214,15 +213,3 @@ def test_a_certificate_of_another_authority_is_not_trusted(api, namespace, webho
         webhooks.server.kill()
         for name, content in remaining.items():
             (webhooks.certificates / name).write_bytes(content)
-
-
-def test_on_a_cluster_without_the_kinds_the_server_is_ready_and_waits_for_them(programs, tmp_path):
-    """As before an upgrade, or before the gates are switched on."""
-    with ControlPlane(Options(gates=NO_GATES, served=()), programs) as bare:
-        created = Installed(bare, tmp_path)
-        created.apply()
-        created.start()
-
-        status, body = created.probe("/readyz")
-        assert (200, "ready") == (status, json.loads(body)["status"])
-        assert [] == created.logged("watch")
