@@ -11,7 +11,7 @@ from tests.cluster.sidecars import install, sidecar
 from tests.cluster.test_sidecar_bad_days import ALONE
 from tests.cluster.test_sidecar_place import bound, ours, places, scheduled, unschedulable
 from tests.cluster.test_sidecar_reports import described, reason_and_message, rules
-from tests.cluster.volumes import SELECTED_NODE, STATIC, Provisioner, claim, completed, mount, storage_class, volume
+from tests.cluster.volumes import DRIVER, SELECTED_NODE, STATIC, Provisioner, claim, completed, mount, storage_class, volume
 from tests.cluster.waiting import until
 
 CONTROLLERS = ("persistentvolume-binder-controller", "ephemeral-volume-controller")
@@ -126,6 +126,28 @@ def test_volume_that_is_not_created_binds_no_pod_and_is_reported(started, provis
     for each in claims(api, namespace).values():
         provisioner.provision(each)
     bound(api, namespace, 3)
+
+
+def test_a_csi_storage_capacity_without_capacity_does_not_stop_the_sidecar(started, provisioner, api, namespace):
+    """kube-scheduler 1.37.1 crashes when it scores several nodes by such an object; the size of the largest volume still counts."""
+    head = {"apiVersion": "storage.k8s.io/v1", "kind": "CSIStorageCapacity", "storageClassName": "dynamic"}
+
+    def capacity(name, **fields):
+        return {**head, "metadata": {"name": name, "namespace": namespace}, "nodeTopology": {"matchLabels": {LABEL: name}}, **fields}
+
+    measured = {"apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver", "metadata": {"name": DRIVER}, "spec": {"storageCapacity": True}}
+    api.create(measured)
+    try:
+        api.create_all([capacity("a", maximumVolumeSize="9Gi"), capacity("b")])
+        with_claims(api, namespace, "dynamic")
+        messages = unschedulable(api, namespace, 3)
+        assert any("did not have enough free storage" in each for each in messages.values()), messages
+        api.create({**capacity("b", maximumVolumeSize="10Gi"), "metadata": {"name": "more", "namespace": namespace}})
+        assert {"b-0", "b-1", "b-2"} == set(bound(api, namespace, 3).values())
+        scheduled(api, "PodGroup", "g", namespace)
+        assert "Traceback" not in started.log.read_text()
+    finally:
+        api.delete("CSIDriver", DRIVER)
 
 
 def without(rules, *resources):

@@ -84,7 +84,7 @@ class Cache:
         self._selectors = SelectorCache()
         self._namespaces = NamespaceCache()
         self.reporter = ChangeReporter(self.usage, self.group_cache)
-        self.needed = NeededKinds(reads, self._volumes, self.reporter.kind)
+        self.needed = NeededKinds(reads, self._volumes, self.group_cache, pods, self.reporter.kind)
         self._updates = PodUpdates(self.usage, self._volumes, self._reader, self.reporter)
         self._snapshots = LiveSnapshots(
             self.usage, self.group_cache, self._volumes, self.devices.unusable, self._selectors, self._namespaces, self._unusable

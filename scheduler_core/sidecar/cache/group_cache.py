@@ -178,20 +178,24 @@ class GroupCache:
 
         The root is the topmost existing group; in a cycle of parents, the first group of the cycle by name.
         """
-        live = self.groups.get(key)
-        if live is None:
+        path = self.above(key)
+        if not path:
             return None
-        path = [live]
-        seen = {key}
-        for _ in range(_MAX_PARENTS):
-            above = self.groups.get(("CompositePodGroup", key[1], path[-1].parent)) if path[-1].parent else None
-            if above is None:
-                break
-            if above.key in seen:
-                return Root(*min(each.key for each in path[path.index(above) :]))
-            seen.add(above.key)
-            path.append(above)
+        if (over := self._parent_of(path[-1])) in path:
+            return Root(*min(each.key for each in path[path.index(over) :]))
         return Root(*path[-1].key)
+
+    def above(self, key: Key) -> list[LiveGroup]:
+        """Return a group and those above it, up to the root of its tree, or each group of a cycle once; empty if there is no such group."""
+        live = self.groups.get(key)
+        path: list[LiveGroup] = []
+        while live is not None and live not in path and len(path) <= _MAX_PARENTS:
+            path.append(live)
+            live = self._parent_of(live)
+        return path
+
+    def _parent_of(self, live: LiveGroup) -> LiveGroup | None:
+        return self.groups.get(("CompositePodGroup", live.key[1], live.parent)) if live.parent else None
 
     def tree(self, root: Root) -> list[LiveGroup]:
         """Return all groups of a tree, parents first; empty if the root does not exist."""

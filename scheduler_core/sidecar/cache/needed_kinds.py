@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from scheduler_core.loading.drafts import Draft
 from scheduler_core.loading.gather import SELECTING_KINDS, VOLUME_KINDS
 from scheduler_core.loading.priority import NEVER
+from scheduler_core.model.decision import Name as Root
 from scheduler_core.model.namespace_selectors import needing_labels
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE, SchedulerProfile
 from scheduler_core.plugins.node_volume_limits import NodeVolumeLimits
@@ -21,8 +22,8 @@ from scheduler_core.plugins.volume_binding import VolumeBinding
 from scheduler_core.plugins.volume_restrictions import VolumeRestrictions
 from scheduler_core.plugins.volume_zone import VolumeZone
 from scheduler_core.sidecar.cache.device_cache import DEVICE_KINDS
-from scheduler_core.sidecar.cache.group_cache import Key, LiveGroup
-from scheduler_core.sidecar.cache.pod_cache import LivePod
+from scheduler_core.sidecar.cache.group_cache import GroupCache, Key, LiveGroup
+from scheduler_core.sidecar.cache.pod_cache import LivePod, PodCache
 from scheduler_core.sidecar.cache.unlisted_kinds import Unlisted
 from scheduler_core.sidecar.cache.volume_cache import VolumeCache
 from scheduler_core.sidecar.settings import Mode, Settings
@@ -103,10 +104,12 @@ class NeededKinds:
     *report* is called with each kind whose roots may wait no longer, or for another reason.
     """
 
-    def __init__(self, reads: Reads, volumes: VolumeCache, report: Callable[[str], None]) -> None:
-        self._reads, self._volumes, self._report = reads, volumes, report
+    def __init__(self, reads: Reads, volumes: VolumeCache, groups: GroupCache, pods: PodCache, report: Callable[[str], None]) -> None:
+        self._reads, self._volumes, self._groups, self._pods, self._report = reads, volumes, groups, pods, report
         self._spreads = spreads_by_default(reads.profile)
         self._volume_kinds = reads.volume_kinds()
+        self._of_placed = frozenset({"ResourceSlice"} if reads.validates else {"ResourceSlice", "Workload"})
+        """Kinds that only groups with pods to place need."""
         self._needed: set[str] = set()
         self._watched: set[str] = set()
         self._listed: set[str] = set()
@@ -116,8 +119,10 @@ class NeededKinds:
 
     def add_pod(self, pod: LivePod) -> None:
         """Add the kinds that a pod needs."""
-        if not pod.draft.node and self._reads.schedules and self._reads.places(pod):
+        if self._places(pod):
             self._needed.update(self._kinds_of_pod(pod.draft))
+            for group in self._groups.above(("PodGroup", pod.name[0], pod.draft.group)) if not self._of_placed <= self._needed else ():
+                self._needed |= self._kinds_of_group(group) & self._of_placed
         for kind in self._kinds_for_all_roots(pod):
             self._add_user(kind, _of_pod(pod))
 
@@ -130,6 +135,8 @@ class NeededKinds:
         """Add or replace the group *key*; None: it does not exist."""
         self._remove_user(_of_group(key))
         kinds = self._kinds_of_group(live) if live is not None else frozenset[str]()
+        if live is not None and not self._of_placed.isdisjoint(kinds - self._needed) and not self._is_placed(live):
+            kinds -= self._of_placed
         self._needed |= kinds
         if "PriorityClass" in kinds:
             self._add_user("PriorityClass", _of_group(key))
@@ -181,6 +188,15 @@ class NeededKinds:
             self._needed |= self._volume_kinds & {"CSIStorageCapacity"}
         if "CSINode" in self._needed and volumes.attach is not None and volumes.attach.rows():
             self._needed |= self._volume_kinds & {"VolumeAttachment"}
+
+    def _places(self, pod: LivePod) -> bool:
+        """Return whether *pod* is pending and ours to place."""
+        return not pod.draft.node and self._reads.schedules and self._reads.places(pod)
+
+    def _is_placed(self, live: LiveGroup) -> bool:
+        """Return whether there is a pod to place in a group or below it; groups of other schedulers have none."""
+        leaves = (each.key for each in self._groups.tree(Root(*live.key)) if each.key[0] == "PodGroup")
+        return any(self._places(pod) for _, *name in leaves for pod in self._pods.members(*name))
 
     def _needs(self, pods: Iterable[LivePod], groups: Iterable[LiveGroup]) -> Iterator[tuple[str, frozenset[str]]]:
         """Yield *pods* and *groups*, each with the kinds that it needs."""

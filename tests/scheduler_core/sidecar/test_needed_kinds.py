@@ -117,14 +117,13 @@ CHILD = {"parent": "root", "priority": 0}
         pytest.param(pod("p", **CLASSED), PLACING, {"PriorityClass"}, id="a class, but no preemption policy"),
         pytest.param(pod("p", **CLASSED, preemptionPolicy="Never"), PLACING, set(), id="a class and a preemption policy"),
         pytest.param(leaf("g"), PLACING, {"PriorityClass"}, id="a group without priority"),
-        pytest.param(leaf("g", 1, "a/b", priority=0), BY_DEVICES, {"ResourceSlice"}, id="a topology key that is an attribute of devices"),
-        pytest.param(leaf("g", 1, "a/c", priority=0), BY_DEVICES, set(), id="a topology key that is a label"),
         pytest.param(leaf("g"), Reads(validates=True), {"PriorityClass"}, id="a group without priority, to be validated"),
         pytest.param(pod("p", "g"), Reads(validates=True), {"PriorityClass"}, id="a member without priority, to be validated"),
         pytest.param(pod("p"), Reads(validates=True), set(), id="a single pod, where only trees are validated"),
         pytest.param(leaf("g"), NOTHING, set(), id="a group, where it is neither placed nor validated"),
         pytest.param(leaf("g", priority=0), PLACING, set(), id="a group with priority"),
-        pytest.param(leaf("g", **CHILD), PLACING, {"Workload"}, id="a group with a Workload"),
+        pytest.param(leaf("g", **CHILD), PLACING, set(), id="a group with a Workload, without pods"),
+        pytest.param(leaf("g", **CHILD), EVERYTHING, {"Workload"}, id="a group with a Workload, placed and validated"),
         pytest.param(composite("g", priority=0), Reads(validates=True), {"Workload"}, id="a composite with a Workload, to be validated"),
         pytest.param(leaf("g", **CHILD), NOTHING, set(), id="a group with a Workload, not validated"),
         pytest.param(pod("p", priority=0), EVERYTHING, {"PodDisruptionBudget"}, id="a pod that can preempt"),
@@ -173,6 +172,37 @@ def test_kinds_that_modes_can_need(reads, left_out):
 )
 def test_kinds_about_volumes_that_a_profile_reads(reads, want):
     assert want == needed(reads, *LIMITED)
+
+
+def without_classes(reads: Reads, *objects: Json) -> frozenset[str]:
+    return needed(reads, *objects) - {"DeviceClass"}
+
+
+def test_devices_are_needed_for_topology_by_their_attributes():
+    member = pod("p", "g", priority=0)
+    assert without_classes(BY_DEVICES, leaf("g", 1, "a/b", priority=0), member) == {"ResourceSlice"}
+    assert without_classes(BY_DEVICES, leaf("g", 1, "a/c", priority=0), member) == set()
+    assert without_classes(BY_DEVICES, leaf("g", 1, "a/b", priority=0)) == set()
+    other = pod("p", "g", priority=0, schedulerName="other")
+    assert without_classes(dataclasses.replace(BY_DEVICES, validates=True), leaf("g", 1, "a/b", priority=0), other) == set()
+
+
+@pytest.mark.parametrize("first", [0, 1, 2], ids=["pod first", "group first", "composite first"])
+@pytest.mark.parametrize(
+    ("member", "want"),
+    [
+        pytest.param(pod("p", "g", priority=0), {"Workload"}, id="ours"),
+        pytest.param(pod("p", "g", priority=0, schedulerName="other"), set(), id="of another scheduler"),
+        pytest.param(pod("p", "h", priority=0), set(), id="of another group"),
+        pytest.param(pod("p", "g", priority=0, on="n"), set(), id="with a node"),
+    ],
+)
+def test_a_workload_is_needed_for_the_groups_of_pods_to_place(member, want, first):
+    cache = Cache(reads=PLACING)
+    objects = [member, leaf("g", **CHILD), composite("root", priority=0)]
+    for each in [*objects[first:], *objects[:first]]:
+        cache.apply(each["kind"], "ADDED", raw(each))
+    assert want == cache.needed.newly_needed() - {"DeviceClass"}
 
 
 def test_needed_kinds_stay_needed():

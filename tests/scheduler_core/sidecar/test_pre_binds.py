@@ -58,3 +58,34 @@ def test_storage_of_volumes_that_are_being_bound_counts_in_later_cycles(size, se
     scene.put(*gang("h"))
     writes += scene.wait(1)
     assert selected == {each.target.name for each in of(SelectNode, writes)}
+
+
+@pytest.mark.parametrize("strategy", ["greedy", "complete"])
+@pytest.mark.parametrize(
+    ("fields", "nodes"),
+    [
+        pytest.param({"maximumVolumeSize": "5Gi"}, {"n1", "n2"}, id="largest volume"),
+        pytest.param({"maximumVolumeSize": "4Gi"}, set(), id="largest volume too small"),
+        pytest.param({}, set(), id="no figure"),
+    ],
+)
+def test_a_csi_storage_capacity_without_capacity_limits_volumes_and_is_no_score(fields, nodes, strategy):
+    """kube-scheduler 1.37.1 crashes when it scores several nodes by such an object."""
+    scene = Scene(
+        *(node(name, zone="a") for name in ("n1", "n2")),
+        DYNAMIC,
+        driver(),
+        capacity("cap", "a", **fields),
+        leaf("g", 2),
+        *(
+            each
+            for name in ("g-0", "g-1")
+            for each in (claim(f"c-{name}", storage_class="dyn"), using(f"c-{name}", name=name, group="g", cpu="3", schedulerName="muster"))
+        ),
+        strategy=strategy,
+        scheduler_name="muster",
+    )
+    writes = scene.writes()
+    assert nodes == {each.node for each in of(SelectNode, writes)}
+    scene.put(capacity("cap", "a", capacity="100Gi"))
+    assert {"n1", "n2"} == {each.node for each in of(SelectNode, [*writes, *scene.wait(60)])}
