@@ -152,13 +152,13 @@ def _snapshot(objects: Iterable[clusters.Json]) -> ClusterSnapshot:
     return load(clusters.as_bytes(list(objects)))
 
 
-def pods_per_second(snapshot: ClusterSnapshot) -> float:
+def pods_per_second(snapshot: ClusterSnapshot, clock: Callable[[], float] = time.perf_counter) -> float:
     """Return the pods per second of the decisions on all roots, without the preparation of the cluster."""
     decider, roots = run_cycle.prepared(snapshot, CycleOptions())
     gc.freeze()  # as muster simulate does
-    started = time.perf_counter()
+    started = clock()
     decisions = [decider.decide(root) for root in roots]
-    seconds = time.perf_counter() - started
+    seconds = clock() - started
     if any(decision.status is not Status.SUCCESS for decision in decisions):
         raise SystemExit("not everything was placed, so the figure is not valid")
     return sum(len(decision.assignments) for decision in decisions) / seconds
