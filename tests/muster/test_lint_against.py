@@ -170,4 +170,6 @@ def test_no_program_of_the_repository_is_run() -> None:
 
 
 def test_against_excludes_fix() -> None:
-    assert "--against needs PATH, and excludes --fix, --helm and --kustomize" in lint("--against", "HEAD", "--fix", ".").stderr
+    assert (
+        "--against and --fix exclude each other: fix the files, then compare the result" in lint("--against", "HEAD", "--fix", ".").stderr
+    )

@@ -204,8 +204,50 @@ def test_a_comment_in_a_template_suppresses(binaries: Path) -> None:
     assert places("--helm", ".") == []
 
 
-@pytest.mark.parametrize("arguments", [["--fix", "--helm"], ["--fix", "--kustomize"], ["--against", "HEAD", "--helm"]])
-def test_rendered_text_is_not_changed_or_compared(arguments: list[str]) -> None:
+@pytest.mark.parametrize("arguments", [["--fix", "--helm"], ["--fix", "--kustomize"]])
+def test_rendered_text_is_not_changed(arguments: list[str]) -> None:
     answer = lint(*arguments, ".")
     assert (answer.exit_code, answer.stderr.count("\n")) == (2, 1)
     assert "exclude" in answer.stderr
+
+
+@pytest.mark.usefixtures("helm")
+def test_files_with_values_are_used_in_order() -> None:
+    written(RENDERED_CHART | {"../a.yaml": "replicas: 0\ngroup: other\n", "../b.yaml": "replicas: 3\n"}, Path("chart"))
+    rules = [rule for *_, rule in places("--helm", "--helm-values", "a.yaml", "--helm-values", "b.yaml", "chart")]
+    assert rules == ["scheduling-group-exists"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--helm-values", "a.yaml", "."], "--helm-values needs --helm"),
+        (["--helm", "--helm-values", "none.yaml", "."], "--helm-values: 'none.yaml' must be a file that exists"),
+        (["--kustomize", "--against", "HEAD", "."], "check the revision out, for example with `git worktree add DIR REF`"),
+    ],
+)
+def test_a_mistake_is_one_line(binaries: Path, arguments: list[str], told: str) -> None:
+    for name in ("helm", "kustomize"):
+        program(binaries, name, "exit 1")
+    answer = lint(*arguments)
+    assert (answer.exit_code, answer.stdout, answer.stderr.count("\n")) == (2, "", 1)
+    assert told in answer.stderr
+
+
+@pytest.mark.usefixtures("kubectl")
+def test_rendered_overlays_are_compared_with_those_of_the_same_folder() -> None:
+    """The groups of both overlays differ, before and after the change: that is no change of either."""
+    overlay = "resources: [../base]\npatches:\n- target: {kind: PodGroup}\n  patch: |\n    - op: add\n      path: /spec/disruptionMode\n"
+    old = {
+        "base/kustomization.yaml": "resources: [group.yaml]\n",
+        "base/group.yaml": GROUP,
+        "one/kustomization.yaml": overlay + "      value: {all: {}}\n",
+        "two/kustomization.yaml": overlay + "      value: {single: {}}\n",
+    }
+    written(old, Path("old"))
+    written(old, Path("new"))
+    assert places("--kustomize", "--against", "old", "new") == []
+    Path("new/one/kustomization.yaml").write_text(old["two/kustomization.yaml"], encoding="utf-8")
+    assert [(file, rule) for file, _, _, rule in places("--kustomize", "--against", "old", "new")] == [
+        ("new/one (rendered)", "spec-immutable")
+    ]

@@ -30,7 +30,7 @@ def check(context: Context) -> Iterator[FieldError]:
 
 
 def _children(context: Context, minimum: int) -> Iterator[FieldError]:
-    children = context.node.children
+    children = context.node.children if context.node.depth else []
     events = [event for each in children if (event := _event(context, each))]
     first = len(children) - len(events)
     if first < minimum <= len(children):
@@ -39,9 +39,19 @@ def _children(context: Context, minimum: int) -> Iterator[FieldError]:
 
 
 def _event(context: Context, child: GroupNode) -> str:
-    """Return the event before which a group has no pods; empty if there is none."""
-    pods = group_pods(context.lookup, context.namespace, child.group.metadata.name) if isinstance(child.group, PodGroup) else None
-    return pods.awaited if pods is not None and not pods.first else ""
+    """Return the first event before which neither a group nor its descendants have pods; empty if there is none."""
+    event, waiting = "", [child]
+    while waiting:
+        node = waiting.pop()
+        waiting += reversed(node.children)
+        if isinstance(node.group, PodGroup):
+            pods = group_pods(context.lookup, context.namespace, node.group.metadata.name)
+            if pods is None or pods.first or not pods.awaited:
+                return ""
+            event = event or pods.awaited
+        elif not node.children:
+            return ""
+    return event
 
 
 _LEADER_AND_WORKERS = """\
@@ -99,6 +109,19 @@ spec:
     replicas: 2
     template: {spec: {parallelism: 2, template: {spec: {schedulingGroup: {podGroupName: workers}}}}}
 """
+_DEEPER_TREE = (
+    _TREE.replace("  parentCompositePodGroupName: train\n", "  parentCompositePodGroupName: middle\n").replace("middle", "train", 1)
+    + """\
+---
+apiVersion: scheduling.k8s.io/v1alpha3
+kind: CompositePodGroup
+metadata: {name: middle}
+spec:
+  parentCompositePodGroupName: train
+  workloadRef: {workloadName: train, templateName: middle}
+  schedulingPolicy: {basic: {}}
+"""
+)
 
 RULE = Rule(
     id="gang-waits-for-later",
@@ -110,9 +133,10 @@ RULE = Rule(
     why="The controller creates the later pods when the first ones run, and kube-scheduler holds the first ones until the later pods exist.",
     source="KEP-4671, Gang scheduling; startup policies of LeaderWorkerSet and JobSet, dependsOn of JobSet, KubeRay, MPIJob",
     check=check,
-    good=(Example(_LEADER_AND_WORKERS), Example(_TREE)),
+    good=(Example(_LEADER_AND_WORKERS), Example(_TREE), Example(_DEEPER_TREE)),
     bad=(
         Example(_LEADER_AND_WORKERS.replace("LeaderCreated", "LeaderReady"), at=("spec.schedulingPolicy.gang.minCount",)),
         Example(_TREE.replace("AnyOrder", "InOrder"), at=("spec.schedulingPolicy.gang.minGroupCount",)),
+        Example(_DEEPER_TREE.replace("AnyOrder", "InOrder"), at=("spec.schedulingPolicy.gang.minGroupCount",)),
     ),
 )

@@ -48,6 +48,7 @@ EXIT_ERRORS = 1
     help="Also validate the changes since a revision of git, or since the files in a directory, by the rules about updates.",
 )
 @click.option("--helm", is_flag=True, help="Render the charts below PATH with helm, and lint the result.")
+@click.option("--helm-values", multiple=True, metavar="FILE", help="With --helm: a file with values for the charts (repeatable).")
 @click.option("--kustomize", is_flag=True, help="Render the kustomizations below PATH with kustomize or kubectl, and lint the result.")
 @live_input.options
 @click.option("--statistics", is_flag=True, help="Print the number of findings of each rule instead of the findings.")
@@ -71,6 +72,7 @@ def lint(  # noqa: PLR0913 - one parameter an option
     fail_on: str,
     against: str | None,
     helm: bool,
+    helm_values: tuple[str, ...],
     kustomize: bool,
     cluster: bool,
     kubeconfig: str | None,
@@ -113,7 +115,7 @@ def lint(  # noqa: PLR0913 - one parameter an option
     read, known = inputs.chosen(paths, objects, exclude, include)
     _check_fix(paths, files, fix=fix, diff=diff, unsafe=unsafe_fixes)
     _check_exclusive(paths, against, fix=fix, rendered=helm or kustomize, cluster=cluster)
-    tools = rendering.tools(helm=helm, kustomize=kustomize)
+    tools = rendering.tools(helm=helm, kustomize=kustomize, values=helm_values)
     read = rendering.without_rendered(read, tools)
     _check_baseline(write_baseline, diff=diff)
     render: Callable[[Report], str] | None = None
@@ -156,7 +158,7 @@ def _report_on(
 
     if against is None and not any((tools.helm, tools.kustomize, objects_of_cluster)):
         return batches.report_on(read, known, settings, jobs=jobs, list_objects=list_objects)
-    return inputs.linted(read, known, settings, against, list(rendering.render(read, tools)), objects_of_cluster)[1]
+    return inputs.linted(read, known, settings, against, tools, objects_of_cluster)[1]
 
 
 def _without_known(report: Report, baseline: str | None, write_baseline: str | None, settings: Settings) -> Report:
@@ -203,8 +205,10 @@ def _check_fix(paths: Sequence[str], outputs: Sequence[tuple[str, str]], *, fix:
 
 
 def _check_exclusive(paths: Sequence[str], against: str | None, *, fix: bool, rendered: bool, cluster: bool) -> None:
-    if against is not None and (fix or rendered or not paths):
-        raise click.UsageError("--against needs PATH, and excludes --fix, --helm and --kustomize")
+    if against is not None and not paths:
+        raise click.UsageError("--against needs PATH")
+    if against is not None and fix:
+        raise click.UsageError("--against and --fix exclude each other: fix the files, then compare the result")
     if fix and (rendered or cluster):
         raise click.UsageError("--fix excludes --helm, --kustomize and --cluster: only files can be fixed")
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from muster.commands import options as shared
-from muster.commands.lint import configuration
+from muster.commands.lint import configuration, rendering
+from muster.commands.lint.rendering import Tools
 from muster.commands.options import Command
 from muster.commands.progress import Progress
 from validators.rules.base import Severity
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from validators.lint.finding import Report
     from validators.lint.path_patterns import PathPatterns
     from validators.rules.base import Settings
+
+_NO_TOOLS = Tools()
 
 _FAILING = {"error": (Severity.ERROR,), "warning": (Severity.ERROR, Severity.WARNING), "never": ()}
 """Severities of findings with which the exit status is 1, by the value of ``--fail-on``."""
@@ -97,13 +100,13 @@ def linted(
     objects: Sequence[str],
     settings: Settings,
     against: str | None = None,
-    rendered: Sequence[Sequence[Manifest]] = (),
+    tools: Tools = _NO_TOOLS,
     live: Live | None = None,
 ) -> tuple[Sequence[Manifest], Report]:
     """Return the manifests in *inputs* and the report on them; the files in *objects* are looked up only.
 
-    *against* is the value of ``--against``.  Each set of *rendered* manifests is linted by itself, with the others to look up: charts
-    and kustomizations often are the same objects for several clusters.  The objects of a *live* cluster are looked up too.
+    *against* is the value of ``--against``.  The manifests that each of *tools* renders are linted by themselves, with the others to look
+    up: charts and kustomizations often are the same objects for several clusters.  The objects of a *live* cluster are looked up too.
 
     Raises:
         click.UsageError: the old objects cannot be read.
@@ -112,7 +115,8 @@ def linted(
     from muster.commands.lint import against as old_objects
     from validators.lint import lint_files
 
-    before = None if against is None else old_objects.before(against, inputs.paths)
+    compared = None if against is None else old_objects.before(against, inputs.paths, tools)
+    rendered = list(rendering.render(inputs, tools))
     progress = shown_progress()
     manifests, known = _read(inputs.files, objects, progress)
     if live and not inputs.paths:
@@ -122,12 +126,22 @@ def linted(
     listed = live.listed if live else frozenset[str]()
     if not rendered and inputs.paths:
         warn_without_files(inputs, len(manifests))
-    others = [*known, *(_readable(each) for part in rendered for each in part)]
+    others = [*known, *(_readable(each) for part in rendered for each in part.manifests)]
+    before = None if compared is None else compared.files
     report = lint_files.run(manifests, others, settings=settings, before=before, listed=listed, watch=validating(progress))
     progress.end()
     if rendered:
         others = [_readable(each) for each in (*known, *manifests)]
-        report = report.joined(lint_files.run(part, others, settings=settings, listed=listed) for part in rendered)
+        report = report.joined(
+            lint_files.run(
+                part.manifests,
+                others,
+                settings=settings,
+                before=None if compared is None else compared.before_rendering(part.folder),
+                listed=listed,
+            )
+            for part in rendered
+        )
     for problem in live.problems if live else ():
         click.echo(f"{click.get_current_context().command_path}: {problem}", err=True)
     unread = report.has_unreadable or bool(live and live.problems)

@@ -35,19 +35,33 @@ class RenderError(Exception):
 class Tools:
     """Commands that render a chart and a kustomization; the folder follows.  None: they are not rendered."""
 
-    helm: tuple[str, ...] | None
-    kustomize: tuple[str, ...] | None
+    helm: tuple[str, ...] | None = None
+    kustomize: tuple[str, ...] | None = None
 
 
-def tools(*, helm: bool, kustomize: bool) -> Tools:
-    """Return the commands of the wanted tools.
+@dataclasses.dataclass(frozen=True, slots=True)
+class Rendered:
+    """Manifests of the chart or kustomization in *folder*."""
+
+    folder: str
+    manifests: Sequence[Manifest]
+
+
+def tools(*, helm: bool, kustomize: bool, values: Sequence[str] = ()) -> Tools:
+    """Return the commands of the wanted tools; *values* are files with values for charts.
 
     Raises:
-        click.UsageError: a binary is not in PATH.
+        click.UsageError: a binary is not in PATH, or there is no such file.
 
     """
+    if values and not helm:
+        raise click.UsageError("--helm-values needs --helm")
+    for each in values:
+        if not os.path.isfile(each):  # noqa: PTH113 - names are kept as given
+            raise click.UsageError(f"--helm-values: {each!r} must be a file that exists")
+    arguments = [f"--values={os.path.abspath(each)}" for each in values]  # noqa: PTH100 - as above
     return Tools(
-        _command(("helm", "template"), option="--helm") if helm else None,
+        (*_command(("helm", "template"), option="--helm"), *arguments) if helm else None,
         _command(("kustomize", "build"), ("kubectl", "kustomize"), option="--kustomize") if kustomize else None,
     )
 
@@ -76,16 +90,16 @@ def without_rendered(inputs: Discovered, wanted: Tools) -> Discovered:
     return dataclasses.replace(inputs, files=chosen, skipped=skipped)
 
 
-def render(inputs: Discovered, wanted: Tools) -> Iterator[list[Manifest]]:
+def render(inputs: Discovered, wanted: Tools) -> Iterator[Rendered]:
     """Yield the manifests of each chart and of each kustomization; one that cannot be rendered is an unreadable file."""
     from validators.lint import files, other_tools
 
     for chart in inputs.charts if wanted.helm else ():
         file = os.path.join(chart, other_tools.CHART)  # noqa: PTH118 - names are kept as given
         if not _is_library(file):
-            yield _rendered(wanted.helm or (), chart, files.display_name(file))
+            yield Rendered(chart, _rendered(wanted.helm or (), chart, files.display_name(file)))
     for folder in inputs.kustomizations if wanted.kustomize else ():
-        yield _rendered(wanted.kustomize or (), folder, files.display_name(folder))
+        yield Rendered(folder, _rendered(wanted.kustomize or (), folder, files.display_name(folder)))
 
 
 def _is_library(file: str) -> bool:
