@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import functools
 
 from apiserver.api import ReplyError
 from certs import bundle, issue
@@ -16,6 +17,9 @@ NAMES = names_of(("muster-webhook.muster-system.svc",))
 ORDER = Order(NAMES)
 SETTLE = 10.0
 API_SERVER_LAG = 3.0
+
+
+signer = functools.cache(bundle.signer)
 
 
 class KilledError(Exception):
@@ -92,9 +96,7 @@ class FakeInstallation:
         if self.broken:
             return
         for leaf, _ in self.serving.values():
-            assert all(bundle.signer(leaf, each) for bundles in self._known() for several in bundles for each in several), (
-                "a review would fail"
-            )
+            assert all(signer(leaf, each) for bundles in self._known() for several in bundles for each in several), "a review would fail"
 
     def _known(self):
         """Return the caBundles that some API server may use: each reads changes up to API_SERVER_LAG later."""

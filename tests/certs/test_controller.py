@@ -27,7 +27,7 @@ class Replica:
         self.events, self.failures, self.offsets = [], [], []
         self.leading = leading
         self.published = Published(folder)
-        timing = Timing(SETTLE, 300.0, installation.pause, lambda: installation.seconds)
+        timing = Timing(SETTLE, 60.0, installation.pause, lambda: installation.seconds)
         rotation = Rotation(installation, lambda: tuple(installation.serving), ORDER, timing, self.step)
         self.controller = Controller(installation, rotation, self.published, lambda: self.leading, self, 5.0)
 
@@ -204,7 +204,7 @@ def test_the_certificate_of_another_ca_is_left_alone(replica, monkeypatch):
 def test_a_replica_that_never_serves_the_new_leaf_is_a_failure_and_the_old_ca_stays(replica):
     installation = FakeInstallation(new_secret(NOW - days(300)), lag=10_000.0)
     created = replica(installation)
-    for _ in range(400):
+    for _ in range(100):
         installation.pause(created.controller.tick())
 
     assert "replicas" in created.failures
