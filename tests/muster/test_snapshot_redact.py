@@ -6,12 +6,15 @@ import json
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from muster.commands.snapshot.snapshot_document import keep_simulated_fields
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.loading.load import load
 from tests.muster.simulated import gang, node, pod
 from tests.sampling import sampled
+from tests.scheduler_core.exact.devices.small_clusters import clusters as device_clusters
+from tests.scheduler_core.exact.devices.small_clusters import manifests
 from tests.scheduler_core.oracle.strategies import clusters
 from tests.scheduler_core.oracle.test_oracle import SCENARIOS, objects_of
 
@@ -47,6 +50,7 @@ def decisions(objects, names=None, strategy="greedy"):
         ]
         pods = {mapped(key): mapped(value) for key, value in each.assignments.items()}
         promised = {mapped(key): mapped(value) for key, value in each.nominations.items()}
+        devices = sorted(mapped("/".join(given.id[1:])) for allocation in each.devices.values() for given in allocation.devices)
         found.append(
             (
                 mapped(each.root.name),
@@ -56,6 +60,7 @@ def decisions(objects, names=None, strategy="greedy"):
                 sorted(map(mapped, each.victims)),
                 sorted(map(mapped, each.pending)),
                 groups,
+                devices,
             )
         )
     return found
@@ -284,6 +289,12 @@ def test_redacted_selectors_select_the_same_devices(expression):
         [given.id[2][-1] for allocation in before.devices.values() for given in allocation.devices],
         [given.id[2] != "dev-b" for allocation in after.devices.values() for given in allocation.devices],
     ]
+
+
+@settings(max_examples=sampled(80), deadline=None)
+@given(device_clusters(), st.sampled_from(["greedy", "complete"]))
+def test_any_cluster_with_devices_is_decided_alike_up_to_names(cluster, strategy):
+    assert_alike(manifests(cluster), strategy)
 
 
 def test_the_resource_of_a_class_has_the_hash_of_the_class():
