@@ -167,8 +167,9 @@ def _custom(schema: Schema) -> Schema:
     if schema.get("x-kubernetes-int-or-string"):
         return {"type": ["integer", "string"]}
     result = _shape(schema)
-    # Webhooks of the projects set many required fields before the API server validates the object.
-    result.pop("required", None)
+    if "required" in result:
+        set_later = {name for name, sibling in _SET_BY_WEBHOOKS if sibling in properties}
+        result["required"] = [each for each in result["required"] if each not in set_later]
     if properties:
         is_template = {"metadata", "spec"} == properties.keys()
         result["properties"] = {
@@ -184,6 +185,8 @@ def _custom(schema: Schema) -> Schema:
 
 
 _PART = "part"
+_SET_BY_WEBHOOKS = (("name", "targetReplicatedJobs"), ("subdomainPolicy", "subdomainPolicy"), ("type", "rollingUpdateConfiguration"))
+"""Required fields that webhooks of JobSet and LeaderWorkerSet set before the object is validated, each with a field beside it."""
 _SHARED_FROM = 120
 """Characters of JSON from which equal parts are written once."""
 

@@ -43,7 +43,7 @@ def _changes(value: Any) -> Iterator[tuple[str, Any]]:
         yield from ((f"= {each!r}", each) for each in (*_NUMBERS, "3"))
     elif isinstance(value, list):
         yield from (("= []", []), ("repeated", [*value, copy.deepcopy(value[0])]), ("= {}", {}), ("= [null]", [None]))
-    else:
+    elif value:
         (first, inner), *rest = value.items()
         yield from (("= {}", {}), ("= []", []), ("with an unknown field", {**value, "zzz": 1}))
         yield "with a misspelt field", {f"{first}x": inner, **dict(rest)}
