@@ -32,7 +32,7 @@ class Status:
     Attributes:
         published: monotonic time in seconds at which the files first had a pair of the Secret; None before.
         trust: CAs that the caBundle of every webhook has, PEM; None if there are no webhooks.
-        clock_offset: time of the API server minus that of this machine, in seconds.
+        clock_offset: time of the API server minus that of this machine, in seconds, rounded to minutes.
 
     """
 
@@ -70,7 +70,8 @@ class Published:
         if not reason and content != self._content:
             self._write(Pair(*content))
             self._content = content
-        offset = round((reading.now - here).total_seconds()) if reading.now is not None else 0
+        # To the minute: the status is not written again for each second by which two requests differ.
+        offset = round((reading.now - here).total_seconds() / 60) * 60 if reading.now is not None else 0
         if published is None and not reason:
             published = time.monotonic()
         status = Status(published, _common_trust(reading), offset)

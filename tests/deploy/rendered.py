@@ -28,7 +28,7 @@ FILES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "components/managed-certificate/rbac.yaml": ("webhooks/certificate-rbac.yaml", ()),
     "base/service.yaml": ("webhooks/service.yaml", ()),
     "base/webhooks.yaml": ("webhooks/webhooks.yaml", ()),
-    "overlays/pods/webhooks.yaml": ("webhooks/pods.yaml", ("webhooks.pods=true",)),
+    "components/pods/webhooks.yaml": ("webhooks/pods.yaml", ("webhooks.pods=true",)),
     "components/cert-manager/certificate.yaml": ("webhooks/certificate.yaml", ("certificate.source=cert-manager",)),
     "base/network-policy.yaml": ("webhooks/network-policy.yaml", ()),
     "sidecar/network-policy.yaml": ("sidecar/network-policy.yaml", ("sidecar.enabled=true",)),

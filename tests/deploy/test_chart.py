@@ -159,11 +159,14 @@ def test_replicas_manage_the_certificate_unless_another_source_is_chosen():
         assert ("ClusterRole", "muster-webhook-certificate") not in others
 
 
-def test_the_overlay_with_managed_certificates_is_the_chart():
+@pytest.mark.parametrize(("overlay", "values"), [("managed", ()), ("managed-pods", ("webhooks.pods=true",))])
+def test_an_overlay_with_managed_certificates_is_the_chart(overlay, values):
     kubectl = available(lambda: programs.find().path("kubectl"))
-    built = subprocess.run([kubectl, "kustomize", rendered.DEPLOY / "overlays/managed"], capture_output=True, text=True, check=True).stdout
+    built = subprocess.run(
+        [kubectl, "kustomize", rendered.DEPLOY / "overlays" / overlay], capture_output=True, text=True, check=True
+    ).stdout
     found = {(each["kind"], each["metadata"]["name"]): each for each in yaml.safe_load_all(built)}
-    want = objects()
+    want = objects(*values)
 
     (own,) = found["Deployment", "muster-webhook"]["spec"]["template"]["spec"]["containers"]
     (other,) = want["Deployment", "muster-webhook"]["spec"]["template"]["spec"]["containers"]

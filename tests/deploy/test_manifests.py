@@ -31,7 +31,7 @@ def documents(*paths):
 
 
 BASE = documents(*(f"base/{name}.yaml" for name in ("namespace", "rbac", "deployment", "service", "webhooks")))
-PODS = documents("overlays/pods/webhooks.yaml")
+PODS = documents("components/pods/webhooks.yaml")
 
 
 def the(kind, objects=BASE):

@@ -19,7 +19,7 @@ DEPLOY = Path(__file__).parents[2] / "deploy"
 ROLE = next(each for each in yaml.safe_load_all((DEPLOY / "base/rbac.yaml").read_text()) if each["kind"] == "ClusterRole")
 (PODS,) = (
     each["value"]
-    for patch in yaml.safe_load((DEPLOY / "overlays/pods/kustomization.yaml").read_text())["patches"]
+    for patch in yaml.safe_load((DEPLOY / "components/pods/kustomization.yaml").read_text())["patches"]
     for each in yaml.safe_load(patch["patch"])
     if each["path"] == "/rules/-"
 )
