@@ -20,8 +20,21 @@ REMEDY = f"install it in a separate virtual environment: python3 -m venv muster 
 EXIT_MISTAKE = 2
 
 
-def main() -> None:
-    """Run the command and end the process with its exit status; 2 if a package is from another distribution."""
+def kubectl_plugin() -> None:
+    """Run the command as ``kubectl muster``."""
+    main("kubectl muster")
+
+
+def kubectl_completion() -> None:
+    """Print completions for ``kubectl muster``: kubectl calls it with the words of the command line, the last one unfinished."""
+    from muster.cli import kubectl_completions
+
+    # The last line is a directive of kubectl: do not complete names of files.
+    sys.stdout.write("".join(f"{each}\n" for each in [*kubectl_completions(sys.argv[1:]), ":4"]))
+
+
+def main(name: str = "muster") -> None:
+    """Run the command under *name*, end the process with its exit status; 2 if a package is from another distribution."""
     home = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib takes longer to import than this check takes
     for package in PACKAGES:
         if foreign := _foreign_location(package, home):
@@ -29,7 +42,7 @@ def main() -> None:
     try:
         from muster.cli import main as command
 
-        command(prog_name="muster")
+        command(prog_name=name)
     except Exception:
         # Missing files can cause any error.  They are compared only now, because that takes longer than many commands.
         if damaged := [*_damaged_files()]:

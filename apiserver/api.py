@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 import urllib.parse
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -62,10 +63,11 @@ class _Details(msgspec.Struct, frozen=True):
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """Fields of a Status that are used."""
+    """Fields of a Status that are used, and the message of a program behind the API server's proxy (``error``)."""
 
     code: int = 0
     message: str = ""
+    error: str = ""
     reason: str = ""
     details: _Details | None = None
 
@@ -105,9 +107,9 @@ class Api:
         """
         return self._request("GET", path, query, read_seconds, None, {})
 
-    def read(self, path: str, query: Query = ()) -> bytes:
-        """Return the body of the response to a GET.  Raises as ``open``."""
-        return _read_body(self.open(path, query))
+    def read(self, path: str, query: Query = (), headers: Mapping[str, str] = MappingProxyType({})) -> bytes:
+        """Return the body of the response to a GET with further *headers*.  Raises as ``open``."""
+        return _read_body(self._request("GET", path, query, READ_SECONDS, None, headers))
 
     def send(
         self, method: str, path: str, body: bytes | None, *, content_type: str = JSON, query: Query = (), seconds: float = READ_SECONDS
@@ -182,7 +184,9 @@ def _error(response: urllib3.BaseHTTPResponse) -> ReplyError:
         failure = Failure(message="no reason given")
     causes = (failure.details and failure.details.causes) or ()
     retry_after = _seconds(response.headers.get("Retry-After"))
-    return ReplyError(response.status, failure.message[:_SHOWN], failure.reason, retry_after, [each.reason for each in causes])
+    return ReplyError(
+        response.status, (failure.message or failure.error)[:_SHOWN], failure.reason, retry_after, [each.reason for each in causes]
+    )
 
 
 def _seconds(text: str | None) -> float | None:

@@ -59,6 +59,17 @@ def current_context(kubeconfig: str | None = None) -> str:
         return ""
 
 
+def context_namespace(kubeconfig: str | None = None, context: str | None = None) -> str:
+    """Return the namespace of *context*, or of the current one; empty if it names none, or inside a pod."""
+    listed = kubeconfig or os.environ.get("KUBECONFIG")
+    try:
+        contexts, current = config.list_kube_config_contexts(listed or DEFAULT)  # type: ignore[no-untyped-call]
+        chosen = next(each for each in (contexts if context else [current]) if context in (None, each["name"]))
+        return str(chosen["context"].get("namespace") or "")
+    except (*_UNUSABLE, StopIteration):
+        return ""
+
+
 def _missing(listed: str) -> str:
     """Return a text that says which of the kubeconfigs *listed* do not exist; empty if one does."""
     paths = [os.path.expanduser(each) for each in listed.split(os.pathsep) if each]  # noqa: PTH111 - names are kept as given

@@ -42,6 +42,7 @@ SUBCOMMANDS = {
     "review": Subcommand("muster.commands.review:review", "Answer recorded AdmissionReviews offline, as the server would."),
     "simulate": Subcommand("muster.commands.simulate.command:simulate", "Place groups on the nodes of a cluster described in files."),
     "fit": Subcommand("muster.commands.fit.command:fit", "Tell whether Jobs, JobSets and others fit in a cluster, and why not."),
+    "why": Subcommand("muster.commands.why.command:why", "Tell why a pod or group is pending, and what would help."),
     "topology": Subcommand("muster.commands.topology.command:topology", "Show zones and racks as a tree, with their free capacity."),
     "snapshot": Subcommand(
         "muster.commands.snapshot.command:snapshot", "Save a cluster, live or from files, as one document for simulate."
@@ -107,6 +108,14 @@ class Subcommands(click.Group):
         except click.Abort:
             sys.exit(EXIT_INTERRUPTED)
         sys.exit(status if isinstance(status, int) else 0)
+
+
+def kubectl_completions(words: Sequence[str]) -> list[str]:
+    """Return the values of the last of *words*, which are the unfinished command line after ``kubectl muster``."""
+    from click.shell_completion import ShellComplete
+
+    *before, last = words or [""]
+    return [each.value for each in ShellComplete(main, {}, "kubectl muster", "").get_completions(before, last) if each.type == "plain"]
 
 
 def report_mistake(error: click.ClickException) -> None:

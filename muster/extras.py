@@ -36,7 +36,7 @@ def require(extra: str) -> None:
     """
     missing = sorted(each for each in libraries(extra) if importlib.util.find_spec(each) is None)
     if missing:
-        command = click.get_current_context().command_path.removeprefix("muster ")
+        command = click.get_current_context().command_path.removeprefix("kubectl ").removeprefix("muster ")
         listed = missing[0] if len(missing) == 1 else f"{', '.join(missing[:-1])} and {missing[-1]}"
         verb = "is" if len(missing) == 1 else "are"
         raise click.ClickException(f"{command} needs {listed}, which {verb} not installed: pip install '{DISTRIBUTION}[{extra}]'")

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from scheduler_core.placement.extension_points import Plugins
 
 LEASE_NAMESPACE, LEASE_NAME = "muster-system", "muster-sidecar"
+EXPLAIN_SECRET, EXPLAIN_TOKEN_HEADER = "muster-explain", "X-Muster-Token"
+"""Secret with the key ``token`` that the manifests mount, and the header with the token: the API server forwards no bearer tokens."""
 NAMESPACE_VARIABLE = "MUSTER_LEASE_NAMESPACE"
 """Environment variable with the namespace of the lease, used without ``--lease``."""
 
@@ -170,6 +172,16 @@ class Settings:
     probe_bind: Annotated[
         str, Knob("--probe-bind", "Address of probes, metrics and /explain; port 0 selects a free port.", "HOST:PORT")
     ] = "127.0.0.1:8080"
+    explain_token_file: Annotated[
+        str | None,
+        Knob(
+            "--explain-token-file",
+            "File with the token that clients of /explain must send, as a bearer token or in X-Muster-Token; read at each request."
+            " Without a token, only clients on this machine are answered, such as kubectl port-forward.",
+            "FILE",
+            unset="",
+        ),
+    ] = None
 
     @property
     def places(self) -> bool:

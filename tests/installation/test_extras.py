@@ -32,14 +32,16 @@ EXTRA_OF = {
     "sidecar": "sidecar",
     "certs": "webhooks",
     "doctor": "webhooks",
+    "why": "sidecar",
     "demo": "all",
 }
 """Commands that need an extra, each with its extra; ``snapshot`` needs it only for a live cluster."""
 EXTRA_OF_LIVE = {"doctor": "sidecar", "fit": "cluster", "lint": "cluster", "topology": "cluster"}
 """Commands that need a further extra for a live cluster; ``doctor`` also for a sidecar in files."""
 
-WHERE_INSTALLED = dict.fromkeys(("lint", "lsp", "tree"), frozenset({"cel_expr_python", "re2"}))
-"""Libraries that commands use only where they are installed: compilers of device selectors."""
+WHERE_INSTALLED = dict.fromkeys(("lint", "lsp", "tree"), frozenset({"cel_expr_python", "re2"})) | {"why": frozenset({"jinja2"})}
+"""Libraries that commands use only where they are installed: compilers of device selectors.  ``why`` reaches the pages of ``simulate``,
+but writes none."""
 
 
 @functools.cache

@@ -55,11 +55,13 @@ def arguments(command: str, directory: Path) -> list[str]:
         "review": [str(DATA / "reviews.jsonl")],
         "simulate": [PLACEMENT, "--format", "html"],
         "fit": [PLACEMENT],
+        "why": ["train", "--kubeconfig", str(kubeconfig)],
         "topology": ["--objects", PLACEMENT],
         "snapshot": ["--kubeconfig", str(kubeconfig)],
         "serve": ["--bind", "127.0.0.1:0", "--tls-cert", "certs/tls.crt", "--tls-key", "certs/tls.key", "--workers", "1"],
         "sidecar": ["--kubeconfig", str(kubeconfig), "--lease", "none", "--probe-bind", "127.0.0.1:0"],
         "certs": ["issue", "--out", "certs", "--force", "--name", "127.0.0.1"],
+        "doctor": [str(ROOT / "deploy" / "base")],
         "demo": ["--no-color"],
     }[command]
 
@@ -78,6 +80,8 @@ def works(made: Environment, command: str) -> None:
         "fit": (1, "does not fit"),
         "topology": (0, "free"),
         "snapshot": (2, "http://127.0.0.1:1"),
+        "why": (2, "http://127.0.0.1:1"),
+        "doctor": (1, "ca-bundle-missing"),
         "certs": (0, "names: 127.0.0.1"),
         "demo": (0, "The server has answered all open requests and stopped."),
     }[command]

@@ -30,6 +30,7 @@ class Api(ThreadingHTTPServer):
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Answers)
         self.requests = []
+        self.tokens = []
         self.gone = 0
         self.broken = {}
         self.lists = {
@@ -72,6 +73,7 @@ class Answers(BaseHTTPRequestHandler):
         url = urlsplit(self.path)
         query = {key: value[0] for key, value in parse_qs(url.query).items()}
         self.server.requests.append((url.path, query, self.headers.get("Authorization")))
+        self.server.tokens.append(self.headers.get("X-Muster-Token"))
         code, content = self.server.answer(url.path, query)
         body = content if isinstance(content, bytes) else json.dumps(content).encode()
         self.send_response(code)

@@ -1,15 +1,18 @@
 """HTTP endpoints of the sidecar: probes, metrics, /explain.
 
-Edge: flask, on uvicorn; plain HTTP, for use inside the cluster only.
+Edge: flask, on uvicorn; plain HTTP, for use inside the cluster only.  Decisions name pods and nodes of all namespaces, so /explain
+demands a token of clients on other machines.
 """
 
 from __future__ import annotations
 
 import asyncio
 import dataclasses
+import hmac
 import socket
 import threading
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 import flask
@@ -18,6 +21,7 @@ from a2wsgi import WSGIMiddleware
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from scheduler_core.sidecar.process.metrics import CONTENT_TYPE
+from scheduler_core.sidecar.settings import EXPLAIN_TOKEN_HEADER
 
 MAX_NAME_LENGTH = 253
 THREADS = 4
@@ -25,6 +29,11 @@ IDLE_TIMEOUT_SECONDS = 10
 """Time after which a connection without a request is closed."""
 MAX_LOOKUPS = 4
 """Maximum number of concurrent /explain requests: the loop's thread answers them, and any client in the cluster can send them."""
+
+
+LOCAL = frozenset({"127.0.0.1", "::1"})
+"""Addresses of clients on this machine.  A proxy in the pod must not use them for requests of others; Istio's uses 127.0.0.6."""
+LONGEST_TOKEN = 4096
 
 
 @dataclasses.dataclass(slots=True)
@@ -60,8 +69,8 @@ def unreached_answers(host: str) -> Answers:
     return Answers(tuple, lambda: (why,), explain, bytes)
 
 
-def create_app(answers: Answers) -> flask.Flask:
-    """Return the Flask application."""
+def create_app(answers: Answers, token_file: str | None = None) -> flask.Flask:
+    """Return the Flask application; *token_file* has the token for /explain."""
     app = flask.Flask("muster-sidecar", static_folder=None)
     lookups = threading.BoundedSemaphore(MAX_LOOKUPS)
 
@@ -79,6 +88,8 @@ def create_app(answers: Answers) -> flask.Flask:
 
     @app.get("/explain/<namespace>/<name>")
     def explain(namespace: str, name: str) -> flask.Response:
+        if refusal := _refusal(flask.request, token_file):
+            return refusal
         if not lookups.acquire(blocking=False):
             return _error(503, f"{MAX_LOOKUPS} requests are in progress, which is the limit: retry in a second")
         try:
@@ -94,6 +105,31 @@ def create_app(answers: Answers) -> flask.Flask:
         return flask.jsonify(decision)
 
     return app
+
+
+def _refusal(request: flask.Request, token_file: str | None) -> flask.Response | None:
+    """Return the answer to a client that must not read decisions; None if it is on this machine, or has sent the token."""
+    if request.remote_addr in LOCAL:
+        return None
+    wanted = _token(token_file)
+    if not wanted:
+        return _error(
+            403, "clients on other machines need a token, and this sidecar has none: use kubectl port-forward, or --explain-token-file"
+        )
+    bearer = request.authorization.token if request.authorization and request.authorization.type == "bearer" else None
+    sent = (request.headers.get(EXPLAIN_TOKEN_HEADER) or bearer or "").encode()
+    return None if hmac.compare_digest(sent, wanted) else _error(401, f"the token is missing or wrong: send it in {EXPLAIN_TOKEN_HEADER}")
+
+
+def _token(file: str | None) -> bytes:
+    """Return the token; empty if there is none, as long as the optional Secret of the manifests does not exist."""
+    if file is None:
+        return b""
+    try:
+        with Path(file).open("rb") as stream:
+            return stream.read(LONGEST_TOKEN).strip()
+    except OSError:
+        return b""
 
 
 def _error(status: int, text: str) -> flask.Response:

@@ -172,7 +172,7 @@ def run(
     stopping = threading.Event()
     sys.setswitchinterval(SWITCH_SECONDS)
     answers = unreached_answers(configuration.host)
-    with _signals(stopping), _thread_failures(stopping, log) as failed, _served(bind, answers) as address:
+    with _signals(stopping), _thread_failures(stopping, log) as failed, _served(bind, answers, settings.explain_token_file) as address:
         log("info", "listening", {"address": address, "modes": ",".join(sorted(settings.modes))})
         for level, message in _configuration_messages(settings):
             log(level, "scheduler-config", {"message": message})
@@ -210,9 +210,9 @@ def _work(sidecar: Sidecar, stopping: threading.Event, log: Log) -> None:
 
 
 @contextlib.contextmanager
-def _served(bind: tuple[str, int], answers: Answers) -> Iterator[str]:
+def _served(bind: tuple[str, int], answers: Answers, token_file: str | None) -> Iterator[str]:
     """Serve *answers* over HTTP and yield the address."""
-    server = Server(create_app(answers), *bind)
+    server = Server(create_app(answers, token_file), *bind)
     server.start()
     try:
         yield server.address

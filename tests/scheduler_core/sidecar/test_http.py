@@ -118,3 +118,45 @@ def test_a_client_that_says_nothing_is_let_go(monkeypatch):
 def test_an_address_that_cannot_be_served_on_is_an_error_and_not_the_end(host, told):
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(OSError, match=told):
         Server(create_app(Answers(tuple, tuple, lambda *_: None, bytes)), host, taken.getsockname()[1])
+
+
+DECISION = {"status": "Success"}
+
+
+def get_explanation(token_file=None, address="10.0.0.7", **headers):
+    """Return status and body of /explain for a client at *address*."""
+    client = create_app(Answers(tuple, tuple, lambda *_: DECISION, bytes), token_file).test_client()
+    answer = client.get("/explain/a/b", environ_base={"REMOTE_ADDR": address}, headers=headers)
+    return answer.status_code, answer.json
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+def test_clients_on_this_machine_need_no_token(address, tmp_path):
+    (tmp_path / "token").write_text("secret")
+    assert get_explanation(address=address) == get_explanation(str(tmp_path / "token"), address) == (200, DECISION)
+
+
+@pytest.mark.parametrize("address", ["10.0.0.7", "127.0.0.6", "fd00::1", "::ffff:10.0.0.7"])
+def test_others_are_refused_without_a_token(address, tmp_path):
+    """127.0.0.6 is a proxy in the pod, which forwards the requests of others."""
+    (tmp_path / "empty").write_text(" \n")
+    for file in (None, str(tmp_path / "missing"), str(tmp_path / "empty")):
+        status, body = get_explanation(file, address, **{"X-Muster-Token": ""})
+        assert (status, "this sidecar has none" in body["error"]) == (403, True)
+
+
+def test_the_token_is_demanded_and_read_at_each_request(tmp_path):
+    file = tmp_path / "token"
+    file.write_text("secret\n")
+    good = [{"X-Muster-Token": "secret"}, {"Authorization": "Bearer secret"}]
+    bad = [{}, {"X-Muster-Token": "secre"}, {"X-Muster-Token": "secret2"}, {"Authorization": "Basic secret"}, {"Authorization": "Bearer"}]
+    assert [200] * len(good) == [get_explanation(str(file), **each)[0] for each in good]
+    assert [401] * len(bad) == [get_explanation(str(file), **each)[0] for each in bad]
+    file.write_text("other")
+    assert [401, 200] == [get_explanation(str(file), **{"X-Muster-Token": each})[0] for each in ("secret", "other")]
+
+
+def test_probes_and_metrics_are_open():
+    client = create_app(Answers(tuple, tuple, lambda *_: DECISION, lambda: b"x 1\n")).test_client()
+    for path in ("/healthz", "/readyz", "/metrics"):
+        assert client.get(path, environ_base={"REMOTE_ADDR": "10.0.0.7"}).status_code == 200

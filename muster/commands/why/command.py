@@ -1,0 +1,136 @@
+"""``muster why``: options and exit status."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from muster import extras, standard_output
+from muster.commands import options
+
+if TYPE_CHECKING:
+    from apiserver.api import Api
+    from muster.commands.progress import Progress
+    from muster.commands.simulate.request import SimulationRequest
+    from muster.commands.why.subject import Subject
+    from muster.render.answer import Answer
+    from muster.render.tree import Kinship
+
+FORMATS = ("text", "json")
+PLACED, PENDING, UNREAD = 0, 1, 2
+"""Exit statuses."""
+AUTO, OFF = "auto", "off"
+
+
+@click.command(
+    short_help="Why is a pod or group of a cluster pending, and what would help?",
+    epilog="Example: muster why podgroup/train -n research",
+)
+@click.argument("name", metavar="[KIND/]NAME")
+@click.option("--namespace", "-n", metavar="NAMESPACE", help="Namespace of the object.  [default: that of the context, or default]")
+@click.option("--kubeconfig", metavar="FILE", help="Kubeconfig of the cluster.  [default: as for kubectl]")
+@click.option("--context", metavar="NAME", help="Context of the kubeconfig.  [default: the current context]")
+@click.option(
+    "--explain",
+    default=AUTO,
+    show_default=True,
+    metavar="auto|off|URL",
+    help="Ask the sidecar for its last decision: through the API server, not at all, or at a forwarded port.",
+)
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Format of standard output.")
+@options.strategy
+@options.gates
+@options.no_color
+def why(
+    *, name: str, namespace: str | None, kubeconfig: str | None, context: str | None, explain: str, form: str, no_color: bool, **given: Any
+) -> int:
+    """Tell why a pod, PodGroup or CompositePodGroup of a live cluster is pending.
+
+    KIND is pod, podgroup or compositepodgroup; without it, a group of that name comes before a pod. The answer joins three sources:
+    the conditions of the object and of the groups above it; the last decision of the sidecar, if it can be asked; and a simulation on
+    the cluster as it is now, with remedies that were verified by solving again. Without permissions in Muster's namespace, the
+    answer is the conditions and the simulation. Nothing is written to the cluster.
+
+    Exit status: 0 it has a node, nothing is pending, or it would be placed now; 1 it is pending, and stays so; 2 there is no such
+    object, the cluster could not be read (the conditions are shown if they could), or the command line is wrong.
+    """
+    extras.require("sidecar")
+    if explain not in (AUTO, OFF) and not explain.startswith(("http://", "https://")):
+        raise click.UsageError(f"--explain must be auto, off or a URL: {explain!r}")
+    from muster.commands.progress import Progress
+    from muster.commands.simulate.command import request_of
+    from muster.commands.why import why_report
+
+    request, progress = request_of(given), Progress("why")
+    try:
+        api, subjects = _subjects(name, namespace, kubeconfig, context)
+        explained, unexplained = _explained(api, subjects, explain)
+        simulated, kinship, unread = _simulated(subjects, request, progress, kubeconfig, context)
+    finally:
+        progress.end()
+    result = why_report.Why(subjects, explained, unexplained, simulated, unread, kinship)
+    colour = not no_color and standard_output.is_colourful()
+    standard_output.write(why_report.as_json(result) if form == "json" else why_report.as_text(result, colour=colour))
+    if unread and not subjects[0].node:
+        return UNREAD
+    return PENDING if result.is_pending and not subjects[0].node else PLACED
+
+
+def _subjects(name: str, namespace: str | None, kubeconfig: str | None, context: str | None) -> tuple[Api, list[Subject]]:
+    from apiserver.api import TRANSPORT, ReplyError
+    from apiserver.connect import context_namespace
+    from muster.commands.snapshot.live_cluster import ClusterError, connect
+    from muster.commands.why.subject import UnknownSubjectError, parse_name, read_subjects
+    from validators import content
+
+    try:
+        own = namespace or context_namespace(kubeconfig, context) or "default"
+        for part in (own, parse_name(name)[1]):
+            if complaints := content.subdomain(part):
+                raise click.UsageError(f"{part!r}: {complaints[0]}")
+        api = connect(kubeconfig, context, instead="a cluster")
+        return api, read_subjects(api, own, name)
+    except (ClusterError, UnknownSubjectError) as error:
+        raise click.UsageError(str(error)) from None
+    except ReplyError as error:
+        raise click.UsageError(f"{name} cannot be read: {error}") from None
+    except (ValueError, *TRANSPORT) as error:
+        raise click.UsageError(f"{api.host} cannot be read: {' '.join(str(error).split())[:300]}") from None
+
+
+def _explained(api: Api, subjects: list[Subject], explain: str) -> tuple[dict[str, Any] | None, str]:
+    from muster.commands.why import sidecar_explanation
+
+    if explain == OFF:
+        return None, ""
+    first = subjects[0]
+    try:
+        if explain == AUTO:
+            return sidecar_explanation.of_leader(api, first.namespace, first.name), ""
+        return sidecar_explanation.of_address(explain, first.namespace, first.name), ""
+    except sidecar_explanation.NoExplanationError as error:
+        return None, str(error)
+
+
+def _simulated(
+    subjects: list[Subject], request: SimulationRequest, progress: Progress, kubeconfig: str | None, context: str | None
+) -> tuple[Answer | None, Kinship | None, str]:
+    """Return the answer about the root of *subjects*, its tree, and why the cluster could not be read."""
+    import dataclasses
+
+    from muster.commands.simulate import own_objects, simulation
+    from muster.commands.simulate.completed_input import ClusterInput
+    from muster.commands.snapshot import live_cluster
+    from muster.render.tree import Kinship
+
+    progress.show("reading the cluster")
+    try:
+        read = live_cluster.list_cluster(kubeconfig, context, instead="a cluster")
+    except live_cluster.ClusterError as error:
+        return None, None, str(error)
+    own = own_objects.Own.from_names([(subjects[0].kind, subjects[0].namespace, subjects[0].name)], ())
+    inputs = ClusterInput([*read.lists], [*read.problems], own=own)
+    answer, snapshot = simulation.run(inputs, dataclasses.replace(request, only_own=True), progress)
+    part = own_objects.restricted(answer, snapshot, own) if own is not None else answer
+    return part, Kinship.from_snapshot(snapshot), ""

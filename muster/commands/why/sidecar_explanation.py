@@ -1,0 +1,71 @@
+"""The last decision of the sidecar on a root, from ``/explain``: at a given address, or of the leader through the API server.
+
+The API server removes the credentials of a request that it forwards to a pod, so the token is in a header of its own.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import urllib.error
+import urllib.request
+from typing import Any
+
+from apiserver.api import TRANSPORT, Api, ReplyError
+from scheduler_core.sidecar.settings import EXPLAIN_SECRET, EXPLAIN_TOKEN_HEADER, LEASE_NAME, LEASE_NAMESPACE
+from validators.model import decode
+
+PORT = 8080
+SECONDS = 10.0
+LARGEST = 64 * 1024 * 1024
+"""Limit for one answer, in bytes."""
+
+
+class NoExplanationError(Exception):
+    """There is no explanation; the message has the reason."""
+
+
+def of_address(address: str, namespace: str, name: str) -> dict[str, Any]:
+    """Return the answer of the sidecar at *address*, such as ``http://127.0.0.1:8080``.  Raises NoExplanationError."""
+    url = f"{address.rstrip('/')}/explain/{namespace}/{name}"
+    try:
+        with urllib.request.urlopen(url, timeout=SECONDS) as response:  # noqa: S310 - the option takes http and https only
+            return _parsed(response.read(LARGEST))
+    except urllib.error.HTTPError as error:
+        raise NoExplanationError(f"{url}: {_parsed(error.read(LARGEST)).get('error') or error}") from None
+    except (OSError, ValueError) as error:
+        raise NoExplanationError(f"{url} cannot be read: {error}") from None
+
+
+def of_leader(api: Api, namespace: str, name: str) -> dict[str, Any]:
+    """Return the answer of the sidecar that holds the Lease.  Raises NoExplanationError."""
+    try:
+        lease = decode.parse(api.read(f"/apis/coordination.k8s.io/v1/namespaces/{LEASE_NAMESPACE}/leases/{LEASE_NAME}"))
+        holder = str((lease.get("spec") or {}).get("holderIdentity") or "")
+        if not holder:
+            raise NoExplanationError("no sidecar holds the Lease")
+        path = f"/api/v1/namespaces/{LEASE_NAMESPACE}/pods/{holder}:{PORT}/proxy/explain/{namespace}/{name}"
+        token = _token(api)
+        return _parsed(api.read(path, headers={EXPLAIN_TOKEN_HEADER: token} if token else {}))
+    except ReplyError as error:
+        raise NoExplanationError(f"the sidecar cannot be asked: {error}") from None
+    except (ValueError, AttributeError, *TRANSPORT) as error:
+        raise NoExplanationError(f"the sidecar cannot be asked: {type(error).__name__}: {error}") from None
+
+
+def _token(api: Api) -> str:
+    """Return the token for ``/explain``; empty if there is none, or it must not be read."""
+    try:
+        secret = decode.parse(api.read(f"/api/v1/namespaces/{LEASE_NAMESPACE}/secrets/{EXPLAIN_SECRET}"))
+        return base64.b64decode((secret.get("data") or {}).get("token") or "").decode("ascii").strip()
+    except (ReplyError, binascii.Error, UnicodeDecodeError):
+        return ""
+
+
+def _parsed(content: bytes) -> dict[str, Any]:
+    """Return a JSON object; empty if *content* is none."""
+    try:
+        answer = decode.parse(content)
+    except ValueError:
+        return {}
+    return answer if isinstance(answer, dict) else {}

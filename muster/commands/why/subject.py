@@ -1,0 +1,142 @@
+"""The pod or group that is asked about, with the groups above it, and their conditions."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from apiserver.api import Api, ReplyError
+from apiserver.discovery import path_of
+from validators.model import decode
+from validators.versions import served
+
+NOT_FOUND = 404
+_DEEPEST = 10
+"""Maximum number of groups above a pod that are read; a valid tree has four levels."""
+KINDS = {
+    **dict.fromkeys(("pod", "pods", "po"), "Pod"),
+    **dict.fromkeys(("podgroup", "podgroups"), "PodGroup"),
+    **dict.fromkeys(("compositepodgroup", "compositepodgroups"), "CompositePodGroup"),
+}
+"""Kinds by the names that kubectl takes."""
+_ANY = ("PodGroup", "CompositePodGroup", "Pod")
+"""Kinds that a name without a kind can have, in the order in which they are tried."""
+_REPORTED = frozenset(
+    {"PodScheduled", "DisruptionTarget", "PodGroupInitiallyScheduled", "CompositePodGroupInitiallyScheduled", "muster.dev/Valid"}
+)
+"""Conditions that are about scheduling."""
+
+
+class UnknownSubjectError(ValueError):
+    """There is no such object; the message is for users."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class StatusCondition:
+    """One condition of an object.  *since* is its lastTransitionTime; empty if it has none."""
+
+    type: str
+    status: str
+    reason: str
+    message: str
+    since: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Subject:
+    """Pod or group as it is stored."""
+
+    kind: str
+    namespace: str
+    name: str
+    content: Mapping[str, Any]
+
+    @property
+    def label(self) -> str:
+        """Return ``Kind namespace/name``."""
+        return f"{self.kind} {self.namespace}/{self.name}"
+
+    @property
+    def node(self) -> str:
+        """Return the node of a pod; empty if it has none."""
+        return _text(_section(self.content, "spec").get("nodeName"))
+
+    @property
+    def parent(self) -> tuple[str, str] | None:
+        """Return kind and name of the group above it; None if it has none."""
+        spec = _section(self.content, "spec")
+        if self.kind == "Pod":
+            name = _text(_section(spec, "schedulingGroup").get("podGroupName"))
+            return ("PodGroup", name) if name else None
+        name = _text(spec.get("parentCompositePodGroupName"))
+        return ("CompositePodGroup", name) if name else None
+
+    @property
+    def conditions(self) -> tuple[StatusCondition, ...]:
+        """Return its conditions about scheduling."""
+        listed = _section(self.content, "status").get("conditions")
+        found = [each for each in (listed if isinstance(listed, list) else []) if isinstance(each, dict)]
+        keys = ("type", "status", "reason", "message", "lastTransitionTime")
+        return tuple(StatusCondition(*(_text(each.get(key)) for key in keys)) for each in found if each.get("type") in _REPORTED)
+
+
+def parse_name(text: str) -> tuple[tuple[str, ...], str]:
+    """Return the possible kinds, and the name, of KIND/NAME or NAME.
+
+    Raises:
+        UnknownSubjectError: the kind is none of a pod or group.
+
+    """
+    kind, slash, name = text.partition("/")
+    if not slash:
+        return _ANY, text
+    found = KINDS.get(kind.lower().partition(".")[0])
+    if found is None:
+        raise UnknownSubjectError(f"{text!r}: the kind must be one of pod, podgroup and compositepodgroup")
+    return (found,), name
+
+
+def read_subjects(api: Api, namespace: str, text: str) -> list[Subject]:
+    """Return the object that *text* names, and the groups above it, up to the root.
+
+    Raises:
+        UnknownSubjectError: there is no such object.
+        ReplyError, OSError, urllib3.exceptions.HTTPError, ValueError: it cannot be read.
+
+    """
+    kinds, name = parse_name(text)
+    first = next((each for kind in kinds if (each := _read(api, kind, namespace, name)) is not None), None)
+    if first is None:
+        raise UnknownSubjectError(f"there is no {' or '.join(kinds)} {name!r} in namespace {namespace}")
+    subjects = [first]
+    while (parent := subjects[-1].parent) is not None and len(subjects) < _DEEPEST:
+        above = _read(api, parent[0], namespace, parent[1])
+        if above is None:
+            break
+        subjects.append(above)
+    return subjects
+
+
+def _read(api: Api, kind: str, namespace: str, name: str) -> Subject | None:
+    resource = served.resource(kind)
+    path = path_of(api, resource.resource, resource.api_versions) if resource.group else f"/api/v1/{resource.resource}"
+    if not path:
+        return None
+    base, _, plural = path.rpartition("/")
+    try:
+        content = decode.parse(api.read(f"{base}/namespaces/{namespace}/{plural}/{name}"))
+    except ReplyError as error:
+        if error.code == NOT_FOUND:
+            return None
+        raise
+    return Subject(kind, namespace, name, content if isinstance(content, dict) else {})
+
+
+def _section(content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = content.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

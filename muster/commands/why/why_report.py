@@ -1,0 +1,123 @@
+"""The answer about one pod or group, as text and JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from muster.commands.why.subject import Subject
+from muster.render import answer_json, answer_text
+from muster.render.answer import Answer
+from muster.render.tree import Kinship
+from scheduler_core.model.decision import Status, latest
+from validators.reports.escape import printable
+
+VERSION = 1
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Why:
+    """Everything known about a pod or group.
+
+    Attributes:
+        subjects: the object, and the groups above it.
+        explained: the last decision of the sidecar; None if there is none.
+        unexplained: why there is none; empty if it was not requested.
+        simulated: the decisions of a simulation about the object's root; None if the cluster could not be read.
+        unread: why it could not; empty if it was read.
+
+    """
+
+    subjects: Sequence[Subject]
+    explained: Mapping[str, Any] | None
+    unexplained: str
+    simulated: Answer | None
+    unread: str
+    kinship: Kinship | None
+
+    @property
+    def is_pending(self) -> bool:
+        """Return whether a pod of the root waits for a node, and would not get one now."""
+        if self.simulated is None:
+            return any(each.status == "False" for subject in self.subjects for each in subject.conditions)
+        last = latest(self.simulated.decisions).values()
+        return any(each.status is not Status.SUCCESS for each in last) or bool(self.simulated.pending)
+
+    @property
+    def verdict(self) -> str:
+        """Return the answer in one line."""
+        first = self.subjects[0]
+        if first.node:
+            return f"{first.label} is on node {first.node}"
+        if self.simulated is None:
+            return f"{first.label}: the cluster could not be read: {self.unread}"
+        if not self.simulated.decisions and not self.simulated.pending:
+            return f"{first.label}: none of its pods is pending"
+        if self.is_pending:
+            return f"{first.label} is not placed"
+        victims = sum(len(each.victims) for each in self.simulated.decisions)
+        return f"{first.label} would be placed now{f', after evicting {victims} pods' if victims else ''}"
+
+
+def as_json(why: Why) -> str:
+    """Return one JSON document."""
+    first = why.subjects[0]
+    content: dict[str, object] = {
+        "version": VERSION,
+        "object": _named(first),
+        "verdict": why.verdict,
+        "node": first.node or None,
+        "conditions": [
+            {"object": _named(subject), **{_wire(key): value for key, value in dataclasses.asdict(each).items()}}
+            for subject in why.subjects
+            for each in subject.conditions
+        ],
+        "explain": why.explained,
+        "simulation": None if why.simulated is None else answer_json.as_json(why.simulated),
+        "problems": [each for each in (why.unexplained, why.unread) if each],
+    }
+    return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+
+
+def as_text(why: Why, *, colour: bool) -> str:
+    """Return the verdict, then conditions, the last decision, and the simulation."""
+    lines = [printable(why.verdict), ""]
+    conditions = [f"  {subject.label}: {_condition(each)}" for subject in why.subjects for each in subject.conditions]
+    if conditions:
+        lines += ["Conditions:", *map(printable, conditions), ""]
+    if why.explained is not None:
+        lines += ["Last decision of the sidecar:", *map(printable, _explained(why.explained)), ""]
+    elif why.unexplained:
+        lines += [printable(f"No decision of the sidecar: {why.unexplained}"), ""]
+    if why.simulated is not None and why.kinship is not None and (why.simulated.decisions or why.simulated.pending):
+        lines += ["Simulation on the cluster as it is now:", "", answer_text.render(why.simulated, why.kinship, colour=colour).rstrip("\n")]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _condition(condition: Any) -> str:
+    since = f" since {condition.since}" if condition.since else ""
+    reason = f" {condition.reason}" if condition.reason else ""
+    return f"{condition.type}={condition.status}{reason}{since}{f': {condition.message}' if condition.message else ''}"
+
+
+def _explained(answer: Mapping[str, Any]) -> Iterator[str]:
+    status, message = answer.get("status"), answer.get("message")
+    yield f"  {status}{f': {message}' if message else ''}"
+    writes = answer.get("writes")
+    if isinstance(writes, dict):
+        if writes.get("queue"):
+            yield f"  queue: {writes['queue']}"
+        failures = writes.get("failures")
+        for each in failures if isinstance(failures, list) else ():
+            if isinstance(each, dict):
+                yield f"  failed: {each.get('pod')} on {each.get('node')}: {each.get('reason')}"
+
+
+def _named(subject: Subject) -> dict[str, str]:
+    return {"kind": subject.kind, "namespace": subject.namespace, "name": subject.name}
+
+
+def _wire(key: str) -> str:
+    return "lastTransitionTime" if key == "since" else key

@@ -1,0 +1,223 @@
+"""``muster why`` against a small server that answers lists, objects and forwarded requests as an API server does."""
+
+from __future__ import annotations
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from muster import cli
+from muster.commands.why.subject import UnknownSubjectError, parse_name
+from tests.muster.test_snapshot_cluster import api  # noqa: F401 - a fixture
+from tests.scheduler_core.builders import composite, leaf, node, pod
+
+GROUP = "/apis/scheduling.k8s.io"
+TEAM = "namespaces/team"
+LEASE = "/apis/coordination.k8s.io/v1/namespaces/muster-system/leases/muster-sidecar"
+SECRET = "/api/v1/namespaces/muster-system/secrets/muster-explain"
+EXPLAIN = "/api/v1/namespaces/muster-system/pods/sidecar-a:8080/proxy/explain/team"
+MESSAGE = "pod group is unschedulable, too little cpu"
+DECISION = {
+    "status": "Unschedulable",
+    "message": "the last one",
+    "writes": {"queue": "unschedulable", "failures": [{"pod": "team/w0", "node": "a", "reason": "conflict"}]},
+}
+Server = Any
+
+
+def conditioned(manifest, name, reason, message=""):
+    condition = {"type": name, "status": "False", "reason": reason, "message": message, "lastTransitionTime": "2026-07-01T00:00:00Z"}
+    return {**manifest, "status": {**manifest.get("status", {}), "conditions": [condition, {"type": "Ready", "status": "True"}]}}
+
+
+def in_team(manifest):
+    return {**manifest, "metadata": {**manifest["metadata"], "namespace": "team"}}
+
+
+PODS = [in_team(each) for each in (pod("w0", "workers", cpu="3"), pod("w1", "workers", cpu="3"), pod("here", cpu="1", on="a"))]
+WORKERS = conditioned(in_team(leaf("workers", 2, parent="train")), "PodGroupInitiallyScheduled", "Unschedulable", MESSAGE)
+TRAIN = conditioned(in_team(composite("train", 1)), "CompositePodGroupInitiallyScheduled", "Unschedulable", "the tree")
+
+
+@pytest.fixture
+def server(api: Server, monkeypatch: pytest.MonkeyPatch) -> Server:  # noqa: F811 - the fixture above
+    monkeypatch.setenv("KUBECONFIG", "config")
+    api.lists = {
+        "/api/v1/nodes": ("v1", "NodeList", [node("a", cpu="4"), node("b", cpu="1")]),
+        "/api/v1/pods": ("v1", "PodList", PODS),
+        f"{GROUP}/v1beta1/podgroups": ("scheduling.k8s.io/v1beta1", "PodGroupList", [WORKERS]),
+        f"{GROUP}/v1alpha3/compositepodgroups": ("scheduling.k8s.io/v1alpha3", "CompositePodGroupList", [TRAIN]),
+    }
+    api.answers = {
+        GROUP: {"versions": [{"version": "v1beta1"}, {"version": "v1alpha3"}]},
+        f"{GROUP}/v1beta1": {"resources": [{"name": "podgroups"}]},
+        f"{GROUP}/v1alpha3": {"resources": [{"name": "compositepodgroups"}]},
+        f"{GROUP}/v1beta1/{TEAM}/podgroups/workers": WORKERS,
+        f"{GROUP}/v1alpha3/{TEAM}/compositepodgroups/train": TRAIN,
+        **{f"/api/v1/{TEAM}/pods/{each['metadata']['name']}": each for each in PODS},
+        LEASE: {"spec": {"holderIdentity": "sidecar-a"}},
+        SECRET: {"data": {"token": "c2VjcmV0Cg=="}},
+        f"{EXPLAIN}/workers": DECISION,
+        f"{EXPLAIN}/w0": DECISION,
+    }
+    return api
+
+
+def why(*arguments: str) -> Result:
+    return CliRunner().invoke(cli.main, ["why", "-n", "team", *arguments])
+
+
+@pytest.mark.usefixtures("server")
+@pytest.mark.parametrize("name", ["workers", "podgroup/workers", "podgroups.scheduling.k8s.io/workers"])
+def test_conditions_the_last_decision_and_remedies_are_joined(name: str) -> None:
+    answer = why(name)
+    lines = answer.stdout.splitlines()
+    assert (answer.exit_code, answer.stderr) == (1, "")
+    assert lines[:9] == [
+        "PodGroup team/workers is not placed",
+        "",
+        "Conditions:",
+        f"  PodGroup team/workers: PodGroupInitiallyScheduled=False Unschedulable since 2026-07-01T00:00:00Z: {MESSAGE}",
+        "  CompositePodGroup team/train: CompositePodGroupInitiallyScheduled=False Unschedulable since 2026-07-01T00:00:00Z: the tree",
+        "",
+        "Last decision of the sidecar:",
+        "  Unschedulable: the last one",
+        "  queue: unschedulable",
+    ]
+    assert lines[9:12] == ["  failed: team/w0 on a: conflict", "", "Simulation on the cluster as it is now:"]
+    assert lines[-1] == "0 of 1 root placed: 0 pods placed, 2 pending"
+
+
+def test_remedies_are_verified(server: Server) -> None:
+    simulated = json.loads(why("pod/w0", "--format", "json").stdout)["simulation"]
+    remedies = simulated["decisions"][0]["remedies"]
+    assert remedies
+    assert {each["then"] for each in remedies} == {"Success"}
+    assert {each["root"]["name"] for each in simulated["decisions"]} == {"train"}
+
+
+def test_json(server: Server) -> None:
+    answer = json.loads(why("workers", "--format=json").stdout)
+    assert list(answer) == ["version", "object", "verdict", "node", "conditions", "explain", "simulation", "problems"]
+    assert (answer["object"], answer["explain"], answer["node"]) == (
+        {"kind": "PodGroup", "namespace": "team", "name": "workers"},
+        DECISION,
+        None,
+    )
+    assert [(each["object"]["kind"], each["reason"]) for each in answer["conditions"]] == [
+        ("PodGroup", "Unschedulable"),
+        ("CompositePodGroup", "Unschedulable"),
+    ]
+
+
+def test_the_token_is_sent_to_the_sidecar_only(server: Server) -> None:
+    why("workers")
+    sent = {path for (path, _, _), token in zip(server.requests, server.tokens, strict=True) if token == "secret"}
+    assert sent == {f"{EXPLAIN}/workers"}
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [(LEASE, "the sidecar cannot be asked: HTTP 403: no"), (f"{EXPLAIN}/workers", "the sidecar cannot be asked: HTTP 403: no")],
+)
+def test_a_person_without_rights_gets_a_simulation(server: Server, path: str, reason: str) -> None:
+    server.broken[path] = 403, {"message": "no"}
+    server.broken[SECRET] = 403, {"message": "no"}
+    answer = why("workers")
+    assert answer.exit_code == 1
+    assert f"No decision of the sidecar: {reason}\n" in answer.stdout
+    assert "Simulation on the cluster as it is now:" in answer.stdout
+    found = json.loads(why("workers", "--format=json").stdout)
+    assert (found["explain"], found["problems"]) == (None, [reason])
+
+
+def test_the_sidecar_says_why_it_does_not_answer(server: Server) -> None:
+    server.broken[f"{EXPLAIN}/workers"] = 404, {"error": "no decision on team/workers"}
+    assert "No decision of the sidecar: the sidecar cannot be asked: HTTP 404: no decision on team/workers\n" in why("workers").stdout
+
+
+def test_nobody_leads(server: Server) -> None:
+    server.answers[LEASE] = {"spec": {"holderIdentity": ""}}
+    assert "No decision of the sidecar: no sidecar holds the Lease\n" in why("workers").stdout
+
+
+def test_a_forwarded_port(server: Server) -> None:
+    class Explaining(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200 if self.path == "/explain/team/workers" else 404)
+            self.end_headers()
+            self.wfile.write(json.dumps({"status": "Wait", "message": "by port", "error": "not known"}).encode())
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Explaining) as listening:
+        threading.Thread(target=listening.serve_forever, args=(0.02,), daemon=True).start()
+        url = f"http://127.0.0.1:{listening.server_address[1]}"
+        assert "  Wait: by port\n" in why("workers", f"--explain={url}/").stdout
+        assert f"No decision of the sidecar: {url}/explain/team/w0: not known\n" in why("w0", f"--explain={url}").stdout
+        listening.shutdown()
+    assert "cannot be read" in why("workers", f"--explain={url}").stdout
+    assert "decision of the sidecar" not in why("workers", "--explain=off").stdout
+
+
+def test_a_pod_with_a_node_and_a_group_that_fits(server: Server) -> None:
+    answer = why("here")
+    assert (answer.exit_code, answer.stdout.splitlines()[0]) == (0, "Pod team/here is on node a")
+    server.lists["/api/v1/nodes"][2].append(node("c", cpu="32"))
+    answer = why("workers", "--explain=off")
+    assert (answer.exit_code, answer.stdout.splitlines()[0]) == (0, "PodGroup team/workers would be placed now")
+    server.lists["/api/v1/pods"] = ("v1", "PodList", [PODS[2]])
+    answer = why("train", "--explain=off")
+    assert answer.stdout.splitlines()[0] == "CompositePodGroup team/train: none of its pods is pending"
+
+
+def test_a_cluster_that_cannot_be_listed_shows_conditions_with_status_2(server: Server) -> None:
+    server.broken["/api/v1/nodes"] = 403, {"message": "no nodes"}
+    answer = why("workers")
+    assert answer.exit_code == 2
+    assert answer.stdout.startswith("PodGroup team/workers: the cluster could not be read: ")
+    assert f"Unschedulable since 2026-07-01T00:00:00Z: {MESSAGE}" in answer.stdout
+    assert json.loads(why("workers", "--format=json").stdout)["simulation"] is None
+
+
+MISTAKES = {
+    ("nobody",): "there is no PodGroup or CompositePodGroup or Pod 'nobody' in namespace team",
+    ("job/train",): "the kind must be one of pod, podgroup and compositepodgroup",
+    ("pod/../x",): "'../x': ",
+    ("workers", "--explain=ftp://x"): "--explain must be auto, off or a URL",
+    ("workers", "--kubeconfig=nowhere"): "there is no cluster to read",
+    ("workers", "--context=away"): "http://127.0.0.1:1 cannot be read",
+}
+
+
+@pytest.mark.usefixtures("server")
+@pytest.mark.parametrize("arguments", MISTAKES)
+def test_mistakes_are_one_line_and_status_2(arguments: tuple[str, ...]) -> None:
+    answer = why(*arguments)
+    assert (answer.exit_code, answer.stdout, answer.stderr.count("\n")) == (2, "", 1)
+    assert MISTAKES[arguments] in answer.stderr
+
+
+def test_a_forbidden_object(server: Server) -> None:
+    server.broken[f"{GROUP}/v1beta1/{TEAM}/podgroups/workers"] = 403, {"message": "no groups"}
+    answer = why("workers")
+    assert (answer.exit_code, "workers cannot be read: HTTP 403: no groups" in answer.stderr) == (2, True)
+
+
+def test_names_of_kinds() -> None:
+    assert parse_name("pods/x") == (("Pod",), "x")
+    assert parse_name("CompositePodGroup/x") == (("CompositePodGroup",), "x")
+    with pytest.raises(UnknownSubjectError):
+        parse_name("/x")
+
+
+def test_completion_as_kubectl_asks_for_it() -> None:
+    assert cli.kubectl_completions(["wh"]) == ["why"]
+    assert {"why", "doctor", "lint"} <= set(cli.kubectl_completions([""]))
+    assert cli.kubectl_completions(["why", "--form"]) == ["--format"]
+    assert cli.kubectl_completions(["why", "--format", ""]) == ["text", "json"]
