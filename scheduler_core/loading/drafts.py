@@ -12,7 +12,8 @@ from scheduler_core.model.device_claims import DeviceClaim, PodEntry
 from scheduler_core.model.pods import Health
 from scheduler_core.model.volume_users import NO_NAMED_VOLUMES, Disk, NamedVolumes, VolumeKey, claim_use
 from scheduler_core.model.volumes import BoundClaim, PodClaim
-from scheduler_core.model.wire import Record
+from scheduler_core.model.wire import Record, Wire
+from validators.model.meta import replaced
 from validators.model.pod import PodWorkloadRef
 
 
@@ -32,8 +33,29 @@ class Traits(Record, gc=False):
     containers: Containers
 
 
+class Attached(Wire, frozen=True, gc=False):
+    """Volumes and devices of a draft, and its nomination; see the properties of ``Draft``."""
+
+    nominated: str = ""
+    claims: tuple[PodClaim, ...] = ()
+    bound_claims: tuple[BoundClaim, ...] = ()
+    delayed_claims: tuple[str, ...] = ()
+    csi_volumes: tuple[VolumeKey, ...] = ()
+    single_pod: tuple[str, ...] = ()
+    disks: tuple[tuple[str, Disk], ...] = ()
+    named_volumes: NamedVolumes = NO_NAMED_VOLUMES
+    entries: tuple[PodEntry, ...] = ()
+    device_claims: tuple[DeviceClaim, ...] = ()
+    held: str = ""
+    unresolved: PodForm | None = None
+
+
+NOTHING_ATTACHED = Attached()
+"""What most pods have."""
+
+
 class Draft(Record, gc=False):
-    """The parts of a pod object that placement keeps."""
+    """The parts of a pod object that placement keeps; a cluster has hundreds of thousands, so that fields which few need are apart."""
 
     key: str
     """``namespace/name``."""
@@ -42,32 +64,17 @@ class Draft(Record, gc=False):
     traits: Traits
     labels: Mapping[str, str]
     node: str
-    nominated: str
     group: str
     created: str
     started: str
     terminating: bool
-    uid: str = ""
+    uid: str
     """Its uid, if it has claims to devices or requests extended resources that devices can provide."""
-    claims: tuple[PodClaim, ...] = ()
-    """Its persistent volume claims."""
-    bound_claims: tuple[BoundClaim, ...] = ()
-    delayed_claims: tuple[str, ...] = ()
-    csi_volumes: tuple[VolumeKey, ...] = ()
-    """CSI volumes of its claims and disks."""
-    single_pod: tuple[str, ...] = ()
-    """Its claims with access mode ReadWriteOncePod."""
-    disks: tuple[tuple[str, Disk], ...] = ()
-    """Its inline disks, each with its field."""
-    named_volumes: NamedVolumes = NO_NAMED_VOLUMES
-    """Its volumes whose names matter."""
-    entries: tuple[PodEntry, ...] = ()
-    """Its entries of ``spec.resourceClaims``."""
-    device_claims: tuple[DeviceClaim, ...] = ()
-    held: str = ""
-    """See PodRecord."""
-    unresolved: PodForm | None = None
-    """Its form before the requirements of its claims were added; None if ``form`` is this form."""
+    attached: Attached
+
+    def with_attached(self, form: PodForm | None = None, **changes: object) -> Draft:
+        """Return a copy with other fields of ``attached``, and with *form* unless that is None."""
+        return replaced(self, form=form or self.form, attached=replaced(self.attached, **changes))
 
     @property
     def name(self) -> Name:
@@ -130,6 +137,66 @@ class Draft(Record, gc=False):
         return self.traits.containers
 
     @property
+    def nominated(self) -> str:
+        """Return ``status.nominatedNodeName``."""
+        return self.attached.nominated
+
+    @property
+    def claims(self) -> tuple[PodClaim, ...]:
+        """Return its persistent volume claims."""
+        return self.attached.claims
+
+    @property
+    def bound_claims(self) -> tuple[BoundClaim, ...]:
+        """Return its bound claims, see PodRecord."""
+        return self.attached.bound_claims
+
+    @property
+    def delayed_claims(self) -> tuple[str, ...]:
+        """Return its claims that wait for their first consumer, see PodRecord."""
+        return self.attached.delayed_claims
+
+    @property
+    def csi_volumes(self) -> tuple[VolumeKey, ...]:
+        """Return the CSI volumes of its claims and disks."""
+        return self.attached.csi_volumes
+
+    @property
+    def single_pod(self) -> tuple[str, ...]:
+        """Return its claims with access mode ReadWriteOncePod."""
+        return self.attached.single_pod
+
+    @property
+    def disks(self) -> tuple[tuple[str, Disk], ...]:
+        """Return its inline disks, each with its field."""
+        return self.attached.disks
+
+    @property
+    def named_volumes(self) -> NamedVolumes:
+        """Return its volumes whose names matter."""
+        return self.attached.named_volumes
+
+    @property
+    def entries(self) -> tuple[PodEntry, ...]:
+        """Return its entries of ``spec.resourceClaims``."""
+        return self.attached.entries
+
+    @property
+    def device_claims(self) -> tuple[DeviceClaim, ...]:
+        """Return its claims to devices, see PodRecord."""
+        return self.attached.device_claims
+
+    @property
+    def held(self) -> str:
+        """Return the reason to keep it out of the scheduling queue, see PodRecord."""
+        return self.attached.held
+
+    @property
+    def unresolved(self) -> PodForm | None:
+        """Return its form before the requirements of its claims were added; None if ``form`` is this form."""
+        return self.attached.unresolved
+
+    @property
     def uses(self) -> tuple[Hashable, ...]:
         """Return the volumes, claims and disks whose users are recorded."""
         claims = (claim_use(self.name[0], each) for each in self.single_pod)
@@ -140,4 +207,5 @@ def requested_rows(drafts: Iterable[Draft]) -> set[str]:
     """Return the rows of the node table that pods need: resources, and CSI drivers whose volumes count against a limit."""
     drafts = list(drafts)
     rows = {name for form in {draft.form for draft in drafts} for name, _ in form.demand.requests}
-    return rows | {row_name(driver) for draft in drafts for driver, _ in draft.named_volumes.shared}
+    with_volumes = (draft for draft in drafts if draft.attached is not NOTHING_ATTACHED)
+    return rows | {row_name(driver) for draft in with_volumes for driver, _ in draft.named_volumes.shared}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import abc
 import dataclasses
 import itertools
-from collections.abc import Callable, Container, Iterator
+import re
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Protocol
 
 from scheduler_core.model import wire
@@ -77,6 +78,31 @@ def content_of(text: wire.Text) -> dict[str, Json]:
     return content
 
 
+class Names:
+    """Names of objects, and texts that begin with one of them and a dash, as they are found in JSON without decoding it."""
+
+    _MOST = 256
+    """Number of names up to which a search for all of them is fast."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        given = {*names}
+        first = [each for each in given if given.isdisjoint(_heads(each))]
+        self.are_few = "" not in given and len(first) <= self._MOST
+        quoted = b"|".join(re.escape(each.encode("utf-8", "surrogatepass")) for each in sorted(first)) if self.are_few else b""
+        self._find = re.compile(b'"(?:%b)["-]' % quoted).finditer if quoted else None
+
+    def places(self, text: bytes) -> list[int]:
+        """Return where *text*, with any number of objects, can have one of the names, which are few."""
+        found = self._find(text) if self._find is not None else ()
+        escaped = re.finditer(rb"\\u", text) if self._find is not None and b"\\" in text else ()
+        return sorted(each.start() for each in (*found, *escaped))
+
+
+def _heads(name: str) -> Iterator[str]:
+    """Yield what is before each dash of *name*."""
+    return (name[: dash.start()] for dash in re.finditer("-", name))
+
+
 class StoredTexts(abc.ABC):
     """Texts that are not kept in memory, in order."""
 
@@ -87,6 +113,14 @@ class StoredTexts(abc.ABC):
     @abc.abstractmethod
     def __getitem__(self, place: int) -> StoredText:
         """Return the text at *place*."""
+
+    @abc.abstractmethod
+    def read_all(self) -> Iterator[bytes]:
+        """Return an iterator that reads them in order."""
+
+    @abc.abstractmethod
+    def with_names(self, names: Names) -> Iterator[int]:
+        """Yield the places of the texts that can have one of *names*, in order."""
 
     @abc.abstractmethod
     def without(self, places: Container[int]) -> StoredTexts:
@@ -110,6 +144,10 @@ class StoredObjects:
     def __getitem__(self, place: int) -> GatheredObjects:
         return GatheredObjects(self.kind, self.api_version, self.texts[place])
 
+    def in_memory(self) -> Iterator[GatheredObjects]:
+        """Return an iterator over them with their texts; faster if all are read."""
+        return map(GatheredObjects, itertools.repeat(self.kind), itertools.repeat(self.api_version), self.texts.read_all())
+
 
 Given = Source | GatheredObjects | StoredObjects
 """Objects as they are given: JSON text or parsed JSON of one object or of a list, or gathered already."""
@@ -126,6 +164,11 @@ class Objects(Protocol):
 
     def __getitem__(self, place: int, /) -> GatheredObjects:
         """Return the object at *place*, which is not negative."""
+
+
+def in_memory(objects: Objects) -> Iterator[GatheredObjects]:
+    """Return an iterator over *objects* with their texts; faster if all are read."""
+    return objects.in_memory() if isinstance(objects, ObjectList) else iter(objects)
 
 
 class ObjectList:
@@ -146,14 +189,21 @@ class ObjectList:
         """Add stored objects."""
         self._parts.append(stored)
 
-    def given(self, excluded: Callable[[GatheredObjects], bool] | None = None) -> Iterator[Given]:
-        """Yield the objects for which *excluded* is not true, stored ones together."""
+    def given(self, excluded: Callable[[GatheredObjects], bool] | None = None, names: Names | None = None) -> Iterator[Given]:
+        """Yield the objects for which *excluded* is not true, stored ones together; with *names*, only objects with them can be excluded."""
         for part in self._parts:
-            places = {place for place, each in enumerate(part) if excluded(each)} if excluded is not None else ()
+            those: Iterable[int] = range(len(part))
+            if names is not None and isinstance(part, StoredObjects):
+                those = part.texts.with_names(names)
+            places = {place for place in those if excluded(part[place])} if excluded is not None else ()
             if isinstance(part, list):
                 yield from (each for place, each in enumerate(part) if place not in places)
             else:
                 yield dataclasses.replace(part, texts=part.texts.without(places)) if places else part
+
+    def in_memory(self) -> Iterator[GatheredObjects]:
+        """Return an iterator over them with their texts; faster if all are read."""
+        return itertools.chain.from_iterable(part if isinstance(part, list) else part.in_memory() for part in self._parts)
 
     def __len__(self) -> int:
         return sum(map(len, self._parts))

@@ -127,7 +127,7 @@ def _with_devices(
     kinds: Mapping[str, Objects], drafts: list[Draft], groups: Iterable[PodGroup], reader: Reader, problems: list[Problem]
 ) -> tuple[list[Draft], DeviceObjects | None]:
     """Return *drafts*, with *groups* and read by *reader*, with the requirements of their claims to devices; and the devices, if any."""
-    if not any(kinds[kind] for kind in DEVICE_KINDS) and not any(draft.entries for draft in drafts):
+    if not any(kinds[kind] for kind in DEVICE_KINDS) and not any(draft.attached.entries for draft in drafts):
         return drafts, None
     from scheduler_core.loading.pod_devices import PodDevices, group_entries
     from scheduler_core.loading.read_devices import read_devices

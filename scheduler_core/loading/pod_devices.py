@@ -12,7 +12,6 @@ from scheduler_core.loading.gather import Name
 from scheduler_core.loading.pod_forms import PodForm, PodForms
 from scheduler_core.model.device_claims import DeviceClaim, DeviceNeed, DeviceObjects, KnownClaim, PodEntry, spec_of
 from validators.model.group import PodGroup
-from validators.model.meta import replaced
 
 GroupEntries = Callable[[Name], Mapping[PodEntry, str | None] | None]
 """Returns the entries of a PodGroup: each without its index, with the claim that was created for it; None if there is no such group."""
@@ -84,7 +83,7 @@ class PodDevices:
 
     def _with_claims(self, draft: Draft, claims: list[_Claim], held: str, forms: PodForms, shared: Container[str]) -> Draft:
         form = self._form(draft, claims, forms, shared)
-        return replaced(draft, form=form, device_claims=tuple(each.identity for each in claims), held=held)
+        return draft.with_attached(form, device_claims=tuple(each.identity for each in claims), held=held)
 
     def _form(self, draft: Draft, claims: Sequence[_Claim], forms: PodForms, shared: Container[str]) -> PodForm:
         needs = tuple(self._need(each, shared) for each in claims)

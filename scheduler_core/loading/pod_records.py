@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator
 
-from scheduler_core.loading.drafts import Draft
+from scheduler_core.loading.drafts import NOTHING_ATTACHED, Draft, Traits
 from scheduler_core.loading.gather import label
 from scheduler_core.loading.pod_forms import Images, PodForm
 from scheduler_core.loading.pod_shapes import scored_images, shape_of
@@ -54,16 +54,6 @@ def problems_of(draft: Draft, rank: Rank, nodes: Container[str]) -> Iterator[Pro
     yield from (Problem(label("Pod", draft.name), text) for text in messages)
 
 
-def _is_plain(draft: Draft) -> bool:
-    """Return whether *draft* has neither claims nor disks, nor a nomination."""
-    return not (draft.claims or draft.disks or draft.entries or draft.device_claims or draft.held or draft.nominated)
-
-
-def _is_equal(draft: Draft, other: Draft) -> bool:
-    """Return whether *draft* differs from the plain draft *other* only in what no two pods share."""
-    return draft.traits is other.traits and draft.form is other.form and _is_plain(draft)
-
-
 class Records:
     """Converts drafts to records."""
 
@@ -74,7 +64,9 @@ class Records:
         self._priorities = priorities
         self._problems = problems
         self._profiles = profiles
-        self._equal: dict[int, tuple[Draft, PodRecord]] = {}
+        self._index = nodes.index
+        self._equal: dict[int, tuple[PodForm, PodRecord, Traits]] = {}
+        """Form and record of a plain pod by its traits, which are there so that no others have their place in memory."""
         self._ranks: dict[tuple[int | None, str, str | None], Rank] = {}
         self._shapes: dict[tuple[PodForm, Images, str], PodShape] = {}
         self._by_content: dict[tuple[PodForm, Images, str], PodShape] = {}
@@ -87,33 +79,32 @@ class Records:
 
     def record(self, draft: Draft) -> PodRecord:
         """Return the record of *draft*.  Shapes are numbered in the order of the calls."""
-        if (equal := self._equal.get(id(draft.traits))) is not None and _is_equal(draft, equal[0]):
-            return self._copied(equal[1], draft)
+        if draft.attached is NOTHING_ATTACHED and (equal := self._equal.get(id(draft.traits))) is not None and equal[0] is draft.form:
+            return replaced(
+                equal[1],
+                key=draft.key,
+                namespace=draft.namespace,
+                labels=draft.labels,
+                node=self._index.get(draft.node, -1),
+                group=draft.group,
+                created=draft.created,
+                started=draft.started,
+                terminating=draft.terminating,
+                preempted=draft.terminating and draft.preempted,
+            )
+        return self._new_record(draft)
+
+    def _new_record(self, draft: Draft) -> PodRecord:
         written = draft.priority, draft.class_name, draft.policy
         if (rank := self._ranks.get(written)) is None:
             rank = self._ranks[written] = self._priorities.rank(*written)
-        index = self._nodes.index
+        index = self._index
         if draft.nominated or draft.form.wrong or not rank.known:
             self._problems += problems_of(draft, rank, index)
         record = record_of(draft, self._shape(draft), rank, node=index.get(draft.node, -1), nominated=index.get(draft.nominated, -1))
-        if rank.known and not draft.form.wrong and _is_plain(draft):
-            self._equal[id(draft.traits)] = draft, record
+        if rank.known and not draft.form.wrong and draft.attached is NOTHING_ATTACHED:
+            self._equal[id(draft.traits)] = draft.form, record, draft.traits
         return record
-
-    def _copied(self, record: PodRecord, draft: Draft) -> PodRecord:
-        """Return *record* with all that equal pods do not share."""
-        return replaced(
-            record,
-            key=draft.key,
-            namespace=draft.namespace,
-            labels=draft.labels,
-            node=self._nodes.index.get(draft.node, -1),
-            group=draft.group,
-            created=draft.created,
-            started=draft.started,
-            terminating=draft.terminating,
-            preempted=draft.terminating and draft.preempted,
-        )
 
     def _shape(self, draft: Draft) -> PodShape:
         read = draft.form, draft.images, draft.scheduler if self._profiles.by_name else ""

@@ -35,6 +35,8 @@ def missing_namespaces(pods: Iterable[PodRecord], known: Mapping[str, Labels]) -
         return
     more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
     for pod in pods:
+        if pod.shape.affinity is None:
+            continue
         for field in needing_labels(pod.shape.affinity):
             text = f"{field} needs the labels of all namespaces with pods; there is no Namespace {', '.join(missing[:_SHOWN])}{more}"
             yield Problem(label("Pod", (pod.namespace, pod.name)), f"{text}: add it to the objects")

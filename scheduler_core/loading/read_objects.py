@@ -6,12 +6,12 @@ The result does not depend on the order of the objects.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
-from typing import Any, Generic, Protocol, TypeVar, overload
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Generic, Protocol, TypeVar, cast, overload
 
 from scheduler_core.loading import object_errors
 from scheduler_core.loading.gather import Name, label, left_out, written_name
-from scheduler_core.loading.gathered import DEEP, GatheredObjects, Objects, Unusable
+from scheduler_core.loading.gathered import DEEP, GatheredObjects, Objects, Unusable, in_memory
 from scheduler_core.model import wire
 from scheduler_core.model.problem import Problem
 from validators.model.objects import CLUSTER_SCOPED
@@ -89,49 +89,65 @@ def _same(name: Name) -> Name:
 def one_each(objects: Objects, read: Callable[[GatheredObjects], tuple[Name, T]], problems: list[Problem]) -> Each[Name, T]: ...
 @overload
 def one_each(
-    objects: Objects, read: Callable[[GatheredObjects], tuple[Name, T]], problems: list[Problem], key: Callable[[Name], str]
+    objects: Objects, read: Callable[[GatheredObjects], tuple[str, T]], problems: list[Problem], key: Callable[[Name], str]
 ) -> Each[str, T]: ...
 def one_each(
-    objects: Objects, read: Callable[[GatheredObjects], tuple[Name, T]], problems: list[Problem], key: Callable[[Name], Any] = _same
+    objects: Objects, read: Callable[[GatheredObjects], tuple[Any, T]], problems: list[Problem], key: Callable[[Name], Any] = _same
 ) -> Each[Any, T]:
-    """Return the result of *read*, which may raise Unusable, for each object, by the *key* of its name; all are of one kind.
+    """Return the result of *read*, which may raise Unusable, for each object, by the name that it returns; all are of one kind.
+
+    *key* makes such a name of the namespace and name of an object that *read* refuses.
 
     Of several objects of one name, the one that sorts first as JSON is used; different objects of one name are a problem.
     """
-    good: dict[Any, T] = {}
-    failed: dict[Any, Unusable] = {}
-    # A list is much smaller than a dictionary, which is needed only for names that occur twice.
     names: list[Any] = []
+    values: list[T | Unusable] = []
+    for each in in_memory(objects):
+        value: T | Unusable
+        try:
+            name, value = read(each)
+        except Unusable as error:
+            name, value = _name_of_unusable(each, error, key), error
+            if name is None:
+                problems.append(Problem(each.kind, left_out(each.kind, str(error))))
+        names.append(name)
+        values.append(value)
+    found = dict(zip(names, values, strict=True))
+    kind = objects[0].kind if objects else ""
+    if len(found) < len(names):
+        places, ambiguous = _places(names, objects)
+        found = {name: values[place] for name, place in places.items()}
+        problems += [Problem(_label(kind, name), SEVERAL) for name in ambiguous]
+    found.pop(None, None)
+    failed = {name: value for name, value in found.items() if isinstance(value, Unusable)}
+    problems += [Problem(_label(kind, name), left_out(kind, str(why))) for name, why in failed.items()]
+    good = {name: value for name, value in found.items() if not isinstance(value, Unusable)} if failed else found
+    return Each(cast("dict[Any, T]", good), tuple(sorted(failed)))
+
+
+def _name_of_unusable(gathered: GatheredObjects, why: Unusable, key: Callable[[Name], Any]) -> Any:
+    """Return the name of an object that cannot be used, by *key*; None if that is unusable too."""
+    try:
+        return key(_valid_name(gathered.kind, written_name(gathered.text), why))
+    except Unusable:
+        return None
+
+
+def _places(names: Iterable[Any], objects: Objects) -> tuple[dict[Any, int], set[Any]]:
+    """Return the place of each of *names* but None, and the names of objects that differ; *names* has one for each of *objects*."""
     places: dict[Any, int] = {}
     ambiguous: set[Any] = set()
-    for place, each in enumerate(objects):
-        try:
-            full_name, value = attempt(each, read)
-        except Unusable as error:
-            problems.append(Problem(each.kind, left_out(each.kind, str(error))))
-            names.append(None)
-            continue
-        name = key(full_name)
-        names.append(name)
-        if name in good or name in failed:
-            places = places or {other: number for number, other in enumerate(names[:-1])}
-            before, after = objects[places[name]].canonical(), each.canonical()
+    for place, name in enumerate(names):
+        if name in places:
+            before, after = objects[places[name]].canonical(), objects[place].canonical()
             if before != after:
                 ambiguous.add(name)
             if before <= after:
                 continue
-            good.pop(name, None)
-            failed.pop(name, None)
-        if places:
+            del places[name]
+        if name is not None:
             places[name] = place
-        if isinstance(value, Unusable):
-            failed[name] = value
-        else:
-            good[name] = value
-    kind = objects[0].kind if objects else ""
-    problems += [Problem(_label(kind, name), SEVERAL) for name in ambiguous]
-    problems += [Problem(_label(kind, name), left_out(kind, str(why))) for name, why in failed.items()]
-    return Each(good, tuple(sorted(failed)))
+    return places, ambiguous
 
 
 def _label(kind: str, name: Name | str) -> str:

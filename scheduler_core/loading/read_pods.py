@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Container, Iterable, Mapping
 
 from scheduler_core.loading.container_requests import Containers
-from scheduler_core.loading.drafts import Draft, Traits
+from scheduler_core.loading.drafts import NOTHING_ATTACHED, Attached, Draft, Traits
 from scheduler_core.loading.equal_pods import EqualPods, SharedTexts
 from scheduler_core.loading.gather import Name, label, left_out
 from scheduler_core.loading.gathered import GatheredObjects, Objects, Unusable
@@ -30,7 +30,6 @@ from scheduler_core.model.problem import Problem
 from scheduler_core.model.volume_users import VolumeKey
 from scheduler_core.model.volumes import ClaimName, PodClaim, PodVolumes, VolumeObjects
 from validators.model.group import Condition
-from validators.model.meta import replaced
 from validators.model.pod import DEFAULT_SCHEDULER
 
 _ENDED = frozenset({"Succeeded", "Failed"})
@@ -38,24 +37,22 @@ _ENDED = frozenset({"Succeeded", "Failed"})
 
 def read_pods(objects: Objects, nodes: Mapping[str, object], volumes: VolumeObjects, problems: list[Problem]) -> tuple[list[Draft], Reader]:
     """Return the usable pods that have not finished, sorted by name, and their reader; the node of a bound pod must exist."""
-    reader = Reader()
+    reader = Reader(nodes=nodes)
     drafts = [*filter(None, one_each(objects, reader.read_pod, problems, "/".join).good.values())]
     drafts.sort(key=operator.attrgetter("key"))
+    drafts = [reader.find_volumes(each, volumes) for each in drafts]
     shared = _shared_claims(drafts)
-    usable = []
-    for each in drafts:
-        draft = reader.find_volumes(each, volumes)
-        if draft.node and draft.node not in nodes:
-            problems.append(unknown_node(draft))
-        else:
-            usable.append(draft)
+    if unknown := reader.texts.nodes - {"", *nodes}:
+        problems += [unknown_node(each) for each in drafts if each.node in unknown]
+        drafts = [each for each in drafts if each.node not in unknown]
     # Only after all users of a volume are known.
-    return [reader.resolve_claims(draft, volumes, shared) for draft in usable], reader
+    return [reader.resolve_claims(each, volumes, shared) for each in drafts], reader
 
 
 def _shared_claims(drafts: Iterable[Draft]) -> frozenset[Name]:
     """Return the claims that pods without a node use more than once."""
-    uses = Counter((each.name[0], claim.name) for each in drafts if not each.node for claim in each.claims)
+    with_claims = (each for each in drafts if each.attached.claims and not each.node)
+    uses = Counter((each.namespace, claim.name) for each in with_claims for claim in each.claims)
     return frozenset(name for name, count in uses.items() if count > 1)
 
 
@@ -68,26 +65,26 @@ def unknown_node(draft: Draft) -> Problem:
 class Reader:
     """Reads pods; interns texts that occur in many pods, such as node names, namespaces and labels.
 
-    *membership* are label keys that name a pod's PodGroup if its spec names none; the first one present is used.
+    *membership* are label keys that name a pod's PodGroup if its spec names none; the first one present is used.  *nodes* are names of
+    nodes, as texts to share.
     """
 
-    def __init__(self, membership: tuple[str, ...] = ()) -> None:
+    def __init__(self, membership: tuple[str, ...] = (), nodes: Iterable[str] = ()) -> None:
         self._membership = membership
         self.forms = PodForms()
-        self.texts = SharedTexts()
+        self.texts = SharedTexts(nodes)
         self._equal_pods = EqualPods(self.texts)
 
-    def read_pod(self, gathered: GatheredObjects) -> tuple[Name, Draft | None]:
-        """Return the draft of a pod; None if it has finished."""
+    def read_pod(self, gathered: GatheredObjects) -> tuple[str, Draft | None]:
+        """Return the key and the draft of a pod; None if it has finished."""
         text = gathered.text
         if not self._membership and (equal := self._equal_pods.draft(text)) is not None:
             return equal
         pod = typed(GatheredObjects(gathered.kind, gathered.api_version, text), wire.Pod)
         namespace, name = name_in(gathered.kind, pod.metadata)
-        key = (self.texts.shared(namespace), name)
-        draft = self.draft(key, pod)
+        draft = self.draft((self.texts.shared(namespace), name), pod)
         self._equal_pods.remember(draft)
-        return key, draft
+        return f"{namespace}/{name}", draft
 
     def draft(self, name: Name, pod: wire.Pod) -> Draft | None:
         """Return the draft of *pod*; None if it has finished.
@@ -102,9 +99,10 @@ class Reader:
             form, images, containers = self.forms.form_for(pod)
             disks = tuple(disks_of(pod.spec))
             claims = tuple(claims_of(name[1], pod.spec))
+            entries = entries_of(pod) if pod.spec.resource_claims else ()
         except ValueError as error:
             raise Unusable(str(error)) from None
-        meta, spec, status = pod.metadata, pod.spec, pod.status
+        meta, spec, nominated = pod.metadata, pod.spec, pod.status.nominated_node_name
         group = self.group(pod)
         return Draft(
             key="/".join(name),
@@ -112,16 +110,15 @@ class Reader:
             form=form,
             traits=self._traits(pod, group, images, containers),
             labels=self.texts.labels(meta.labels, name[1]),
-            node=self.texts.node(spec.node_name),
-            nominated=status.nominated_node_name,
+            node=self.texts.node(spec.node_name, spec.node_name),
             group=self.texts.shared(group),
             created=self.texts.shared(meta.creation_timestamp or ""),
-            started=self.texts.shared(status.start_time or ""),
+            started=self.texts.shared(pod.status.start_time or ""),
             terminating=meta.deletion_timestamp is not None,
-            uid=meta.uid if containers or spec.resource_claims else "",
-            claims=claims,
-            disks=disks,
-            entries=entries_of(pod) if spec.resource_claims else (),
+            uid=meta.uid if containers or entries else "",
+            attached=Attached(nominated, claims, disks=disks, entries=entries)
+            if nominated or claims or disks or entries
+            else NOTHING_ATTACHED,
         )
 
     def _traits(self, pod: wire.Pod, group: str, images: Images, containers: Containers) -> Traits:
@@ -142,13 +139,13 @@ class Reader:
 
     def find_volumes(self, draft: Draft, volumes: VolumeObjects) -> Draft:
         """Return *draft* with its CSI volumes and ReadWriteOncePod claims, and record it as user of what it uses."""
-        if not draft.claims and not draft.disks:
+        if draft.attached is NOTHING_ATTACHED or not (draft.claims or draft.disks):
             return draft
         single_pod = _single_pod_claims(volumes, draft.name[0], draft.claims)
         inline = (volume for _, disk in draft.disks if (volume := disk.csi) is not None)
         found = tuple(sorted({*_csi_volumes(volumes, draft.name[0], draft.claims), *inline}))
         if (found, single_pod) != (draft.csi_volumes, draft.single_pod):
-            draft = replaced(draft, csi_volumes=found, single_pod=single_pod)
+            draft = draft.with_attached(csi_volumes=found, single_pod=single_pod)
         volumes.users.add(draft.key, draft.node, draft.uses)
         return draft
 
@@ -157,7 +154,7 @@ class Reader:
 
         *shared* are claims that several pods without a node use.
         """
-        if not draft.claims and not draft.disks:
+        if draft.attached is NOTHING_ATTACHED or not (draft.claims or draft.disks):
             return draft
         attach = volumes.attach or AttachLimits()
         counted = attach.of_pod(draft.key, draft.node, draft.csi_volumes, volumes.users)
@@ -166,9 +163,8 @@ class Reader:
         resolved = PodVolumes((), frozenset(), ()) if draft.node else volumes.of_pod(draft.name, draft.claims, shared)
         disks = {field for field, disk in draft.disks if _is_modelled(volumes, disk.csi)}
         added = FormVolumes(resolved.needs, resolved.modelled | disks, counted.requests, bool(named))
-        return replaced(
-            draft,
-            form=self.forms.with_volumes(unresolved, added),
+        return draft.with_attached(
+            self.forms.with_volumes(unresolved, added),
             bound_claims=resolved.bound,
             delayed_claims=resolved.delayed,
             named_volumes=named,

@@ -7,9 +7,10 @@ on the same version leads to the same version again.
 
 from __future__ import annotations
 
+import array
 import dataclasses
 import itertools
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
 import numpy as np
@@ -144,10 +145,10 @@ class Ledger:
 
     def bind(self, pods: Iterable[PodRecord]) -> None:
         """Add the requests of running pods, before anything is assumed."""
-        by_shape: dict[int, tuple[PodShape, list[int]]] = {}
+        by_shape: defaultdict[PodShape, array.array[int]] = defaultdict(lambda: array.array("q"))
         for pod in pods:
-            by_shape.setdefault(pod.shape.serial, (pod.shape, []))[1].append(pod.node)
-        for shape, nodes in by_shape.values():
+            by_shape[pod.shape].append(pod.node)
+        for shape, nodes in by_shape.items():
             self._apply((PodLoad(shape, np.array(nodes, dtype=np.int64)),), 1)
 
     def _journal_entry(self, loads: tuple[PodLoad, ...], cause: int, sign: int, *, held: bool) -> _Entry:

@@ -206,7 +206,9 @@ def provisioned_storage(pods: Iterable[PodRecord]) -> Counter[tuple[str, int]]:
     used: Counter[tuple[str, int]] = Counter()
     shared: set[str] = set()
     for pod in pods:
-        for pick, volume in zip(_unbound(pod), pod.picked, strict=False) if pod.node >= 0 and pod.picked else ():
+        if not pod.picked or pod.node < 0:
+            continue
+        for pick, volume in zip(_unbound(pod), pod.picked, strict=False):
             if not volume and not pick.request.selected_node and pick.request.shared not in shared:
                 shared.update({pick.request.shared} - {""})
                 used[pick.request.storage_class, pod.node] += pick.request.size or 0
@@ -216,8 +218,8 @@ def provisioned_storage(pods: Iterable[PodRecord]) -> Counter[tuple[str, int]]:
 def picks_of_running(pods: Iterable[PodRecord], nodes: NodeTable) -> Iterator[tuple[Pick, int]]:
     """Yield the volumes that decisions have recorded for running *pods*, each with its node."""
     if (storage := nodes.storage) is not None:
-        for pod in pods:
-            yield from ((pick, pod.node) for pick in (_recorded(storage, pod) if pod.node >= 0 and pod.picked else ()))
+        recorded = (pod for pod in pods if pod.picked and pod.node >= 0)
+        yield from ((pick, pod.node) for pod in recorded for pick in _recorded(storage, pod))
 
 
 def _recorded(storage: Storage, pod: PodRecord) -> Picks:

@@ -12,8 +12,9 @@ from click.testing import CliRunner
 
 from muster.cli import main
 from muster.commands.progress import Progress
-from muster.commands.simulate import cluster_input, stored_objects
+from muster.commands.simulate import cluster_input, file_texts, stored_objects
 from scheduler_core.loading.gather import gather
+from scheduler_core.loading.gathered import Names, in_memory
 from tests.muster.simulated import node, pod
 
 OBJECTS = [
@@ -32,6 +33,10 @@ def as_kubectl(items=OBJECTS):
     return json.dumps({"apiVersion": "v1", "items": items, "kind": "List", "metadata": {"resourceVersion": ""}}, indent=4)
 
 
+def as_lines(items=OBJECTS):
+    return "\n".join(json.dumps(each) for each in items)
+
+
 def typeless(kind):
     return [{key: value for key, value in each.items() if key not in {"apiVersion", "kind"}} for each in OBJECTS if each["kind"] == kind]
 
@@ -42,7 +47,7 @@ FORMS = {
     "indented": in_list(indent=4),
     "metadata last": in_list(metadata={"resourceVersion": "1"}),
     "kubectl": as_kubectl(),
-    "lines": "\n".join(json.dumps(each) for each in OBJECTS),
+    "lines": as_lines(),
     "lines with blank ones": "\n\n".join(json.dumps(each) for each in OBJECTS) + "\n\n",
     "PodList": json.dumps({"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": typeless("Pod")}),
 }
@@ -67,15 +72,15 @@ READ_WHOLE = {
 def part(request, tmp_path, monkeypatch):
     """Small parts, so that small files have several."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(stored_objects, "_PART", request.param)
-    monkeypatch.setattr(stored_objects, "_WINDOW", request.param)
+    monkeypatch.setattr(stored_objects, "PART", request.param)
+    monkeypatch.setattr(file_texts, "_WINDOW", request.param)
     monkeypatch.setattr(cluster_input, "LARGEST_FILE", 100)
     return request.param
 
 
 def stored(text):
     Path("cluster.json").write_text(text, encoding="utf-8")
-    return stored_objects.read_objects(stored_objects.OpenFile("cluster.json", "cluster.json"), lambda *_: None)
+    return stored_objects.read_objects(file_texts.OpenFile("cluster.json", "cluster.json"), lambda *_: None)
 
 
 def contents(objects):
@@ -85,13 +90,20 @@ def contents(objects):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_objects_are_those_of_the_file(form, part):
+def test_objects_are_those_of_the_file(form):
     found = stored(FORMS[form])
-    if found is None:
-        assert part == 300
-        return
     want = [each for each in OBJECTS if form != "PodList" or each["kind"] == "Pod"]
     assert contents(found) == contents(want)
+
+
+def test_file_with_an_object_larger_than_a_part_is_read_whole(part, monkeypatch):
+    monkeypatch.setattr(stored_objects, "_LARGEST_PART", 400)
+    large = {**pod("large"), "data": "x" * 2_000}
+    found = [
+        stored(json.dumps({"apiVersion": "v1", "kind": "List", "items": [large, pod("a"), large]})),
+        stored(as_lines([large, pod("a")])),
+    ]
+    assert found == [None, None] or part > 400
 
 
 @pytest.mark.parametrize("form", READ_WHOLE)
@@ -131,6 +143,38 @@ def test_some_objects_are_left_out():
     assert kinds["Pod"][7].content()["metadata"]["name"] == "p7"
 
 
+def test_all_texts_are_those_read_one_by_one():
+    (kinds, _) = gather(stored(FORMS["indented"]))
+    for listed in kinds.values():
+        assert [each.text for each in in_memory(listed)] == [each.text for each in listed]
+
+
+MORE = ["escaped", "long", "long-name-of-a-pod"]
+ALL = [*(f"p{number}" for number in range(30)), *MORE]
+
+
+@pytest.mark.parametrize(
+    ("names", "want"),
+    [
+        ((), ()),
+        (("p7",), ["p7", "escaped"]),
+        (("p7", "p29", "n1"), ["p1", "p7", "p21", "p29", "escaped"]),
+        (("long",), MORE),
+        (("lo", "ong", "long-name-of"), ["escaped", "long-name-of-a-pod"]),
+        (("", "p7"), ALL),
+        ([f"p{number}" for number in range(1_000)], ALL),
+    ],
+)
+def test_objects_with_a_name_are_found_in_their_texts(names, want):
+    """Names of nodes are in the texts too; a text with an escaped character can have any name."""
+    text = as_lines([*OBJECTS, *map(pod, MORE)]).replace('"escaped"', r'"\u0065scaped"')
+    (kinds, _) = gather(stored(text))
+    asked = []
+    left = [*kinds["Pod"].given(lambda each: asked.append(each.content()["metadata"]["name"]) or asked[-1] in names, Names(names))]
+    assert sorted(asked) == sorted(want)
+    assert [each["metadata"]["name"] for each in contents(left)["Pod"]] == [each for each in ALL if each not in names]
+
+
 @pytest.mark.parametrize("change", ["shorter", "longer", "same size"])
 def test_changed_file_is_refused(change):
     Path("cluster.json").write_text(FORMS["spaces"], encoding="utf-8")
@@ -145,4 +189,4 @@ def test_changed_file_is_refused(change):
 
 def test_pipes_are_read_whole():
     os.mkfifo("pipe")
-    assert stored_objects.size("pipe") == 0
+    assert file_texts.size("pipe") == 0

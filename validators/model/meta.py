@@ -61,6 +61,5 @@ def deep_equal(one: object, other: object) -> bool:
     return False
 
 
-def replaced(struct: S, **changes: object) -> S:
-    """Return a copy of *struct* with some fields changed."""
-    return msgspec.structs.replace(struct, **changes)
+replaced = msgspec.structs.replace
+"""Returns a copy of a struct with some fields changed; a call of a function of our own would take longer than the copy."""

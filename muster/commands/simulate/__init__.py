@@ -4,6 +4,7 @@ command             options and exit status
 request             options of a simulation, from the command line or from a line of a batch
 cluster_input       the objects of a cluster, read from paths
 stored_objects      the objects of a large file, which are not kept in memory
+file_texts          texts of objects that stay in a file
 completed_input     the pods that controllers create, as admission changes them, and the rest of the cluster
 admission           new pods as the API server admits them
 simulation          one simulation: objects, snapshot, cycle

@@ -16,7 +16,7 @@ from typing import BinaryIO
 import click
 
 from muster.commands.progress import Progress
-from muster.commands.simulate import completed_input, stored_objects
+from muster.commands.simulate import completed_input, file_texts, stored_objects
 from muster.commands.simulate.completed_input import ClusterInput
 from muster.commands.simulate.gangs import Gang
 from scheduler_core.loading import gathered, json_values
@@ -141,9 +141,9 @@ def _read(file: str, inputs: ClusterInput, progress: Progress, *, strict: bool) 
 
 def _take_stored(file: str, name: str, inputs: ClusterInput, progress: Progress) -> bool:
     """Add the objects of a large file of JSON, which stay there; return False if it must be read whole."""
-    if file == files.STDIN or not LARGEST_FILE < stored_objects.size(file) <= LARGEST_JSON:
+    if file == files.STDIN or not LARGEST_FILE < file_texts.size(file) <= LARGEST_JSON:
         return False
-    stored = stored_objects.OpenFile(file, name)
+    stored = file_texts.OpenFile(file, name)
     objects = stored_objects.read_objects(stored, lambda done, total: progress.part(f"reading {name}", done, total))
     if objects is None:
         return False

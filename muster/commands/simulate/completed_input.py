@@ -8,14 +8,14 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from muster.commands.simulate import controllers, generated_names
 from muster.commands.simulate.admission.path import Rest, admit_path, queue_notes
 from muster.commands.simulate.controllers import Cluster, Expansion
+from muster.commands.simulate.file_texts import OpenFile
 from muster.commands.simulate.gangs import Gang
 from muster.commands.simulate.own_objects import Own
 from muster.commands.simulate.places import Places
-from muster.commands.simulate.pod_owners import PodOwners
-from muster.commands.simulate.stored_objects import OpenFile
+from muster.commands.simulate.pod_owners import OWNED_BY_WORKLOAD, PodOwners
 from muster.commands.simulate.what_if import whole_name
 from scheduler_core.loading.gather import gather, written_name
-from scheduler_core.loading.gathered import GatheredObjects, Given
+from scheduler_core.loading.gathered import GatheredObjects, Given, Names
 from scheduler_core.model.decision import Name
 from scheduler_core.model.problem import Problem
 
@@ -81,7 +81,12 @@ def complete(
     inputs.notes += queue_notes(cluster.others)
     names = {name for _, _, name in own_names}
     replaced = _Replaced(own_names, expansion, PodOwners(expansion.controllers, cluster.kinds), Rest(cluster.kinds), names=names)
-    remaining = [each for listed in cluster.kinds.values() for each in listed.given(replaced.add)]
+    mentioned = Names((*names, *replaced.owners.names))
+    remaining = [
+        each
+        for kind, listed in cluster.kinds.items()
+        for each in listed.given(replaced.add, None if kind in OWNED_BY_WORKLOAD else mentioned)
+    ]
     expansion.rename(replaced.kept)
     inputs.own = Own.from_names(_names(inputs.objects), path_problems, expansion.origins)
     _admit(inputs, expansion, replaced.rest, strict=strict)

@@ -36,6 +36,8 @@ The name of a CronJob's Job ends with its time in minutes, which is a number fro
 """
 _HASH = "pod-template-hash"
 _GROUPS = frozenset({"PodGroup", "CompositePodGroup"})
+OWNED_BY_WORKLOAD = frozenset({"Workload", *_GROUPS})
+"""Kinds whose objects a controller can own without its name in them; others name it, or have a name that begins with it and a dash."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -79,8 +81,9 @@ class PodOwners:
         self._pod_groups: dict[tuple[str, str], Controller] = {}
         if self._direct:
             self._read_groups(kinds)
-        names = {*(each.name for each in self._tests), *(name for _, name in self._pod_groups)}
-        self._marks = re.compile(b"|".join(re.escape(name.encode()) for name in sorted(names))) if names else None
+        self.names = frozenset((*(each.name for each in self._tests), *(name for _, name in self._pod_groups)))
+        """Names of the controllers and of their groups."""
+        self._marks = re.compile(b"|".join(re.escape(name.encode()) for name in sorted(self.names))) if self.names else None
 
     def _read_groups(self, kinds: Mapping[str, Objects]) -> None:
         for each in kinds["Workload"]:

@@ -6,28 +6,20 @@ in the tables that placement uses, so that memory does not depend on the size of
 
 from __future__ import annotations
 
-import os
 import re
-import stat
-import weakref
 from array import array
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-import click
-
-from scheduler_core.loading.gathered import StoredObjects, StoredText, StoredTexts
+from muster.commands.simulate.file_texts import PART, PLACE, FileTexts, OpenFile
+from scheduler_core.loading.gathered import StoredObjects
 from scheduler_core.model import wire, wire_texts
 
-_PART = 4 * 1024**2
-"""Bytes that are read at once."""
+_LARGEST_PART = 8 * 1024**2
+"""Bytes up to which more is read until a part has a whole object."""
 _HEAD = 64 * 1024
 """Bytes in which the items of a list must begin."""
 _TRIES = 64
 """Number of places at which the end of the last whole object of a part is searched."""
-_WINDOW, _NEAR = 1024**2, 64 * 1024
-"""Bytes that are read ahead, and the distance of two texts up to which they are."""
-_PLACE = "Q"
-"""Type of the columns of places: 64 bits."""
 
 _items = re.compile(rb'"items"[ \t\r\n]*+:[ \t\r\n]*+\[').search
 _gap = re.compile(rb"[ \t\r\n]*+,?[ \t\r\n]*+").match
@@ -36,99 +28,6 @@ _between = re.compile(rb'\}[ \t\r\n]*+,[ \t\r\n]*+\{[ \t\r\n]*+"[^"\\]{1,64}"').
 
 class _NotSplitError(Exception):
     """A file is not read in parts."""
-
-
-class OpenFile:
-    """Regular file that stays open as long as its texts are used."""
-
-    def __init__(self, path: str, name: str) -> None:
-        """Open the file at *path*, which is called *name* in messages.
-
-        Raises:
-            OSError: it cannot be opened.
-
-        """
-        self._name = name
-        self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        weakref.finalize(self, os.close, self._descriptor)
-        self._before = self._state()
-        self.size = self._before[0]
-        self._window, self._window_start, self._expected = b"", 0, 0
-
-    def read(self, start: int, size: int) -> bytes:
-        """Return up to *size* bytes from *start*."""
-        return os.pread(self._descriptor, size, start)
-
-    def text(self, start: int, size: int) -> bytes:
-        """Return *size* bytes from *start*; a read that continues the one before is served from memory.
-
-        Raises:
-            click.UsageError: the file was changed.
-
-        """
-        at = start - self._window_start
-        if not (at >= 0 and at + size <= len(self._window)):
-            # Texts are mostly read in their order.
-            ahead = _WINDOW if 0 <= start - self._expected < _NEAR else 0
-            self._window, self._window_start, at = self.read(start, max(size, ahead)), start, 0
-            if len(self._window) < size:
-                self.check()
-        self._expected = start + size
-        return self._window[at : at + size]
-
-    def check(self) -> None:
-        """Refuse a file that was changed since it was opened.
-
-        Raises:
-            click.UsageError: it was changed.
-
-        """
-        if self._state() != self._before:
-            raise click.UsageError(f"{self._name} was changed while it was read: run the command again")
-
-    def _state(self) -> tuple[int, int]:
-        status = os.fstat(self._descriptor)
-        return status.st_size, status.st_mtime_ns
-
-
-class _FileText(StoredText):
-    """Text in a file."""
-
-    __slots__ = ("_file", "_size", "_start")
-
-    def __init__(self, file: OpenFile, start: int, size: int) -> None:
-        self._file, self._start, self._size = file, start, size
-
-    def read(self) -> bytes:
-        return self._file.text(self._start, self._size)
-
-
-class _FileTexts(StoredTexts):
-    """Texts in a file, as columns: a place takes 16 bytes."""
-
-    def __init__(self, file: OpenFile, starts: array[int], sizes: array[int]) -> None:
-        self.file, self.starts, self.sizes = file, starts, sizes
-
-    def __len__(self) -> int:
-        return len(self.starts)
-
-    def __getitem__(self, place: int) -> _FileText:
-        return _FileText(self.file, self.starts[place], self.sizes[place])
-
-    def without(self, places: Container[int]) -> _FileTexts:
-        left = [place for place in range(len(self)) if place not in places]
-        return _FileTexts(self.file, *(array(_PLACE, (column[place] for place in left)) for column in (self.starts, self.sizes)))
-
-
-def size(path: str) -> int:
-    """Return the size of a regular file in bytes; 0 for a pipe.
-
-    Raises:
-        OSError: there is no such file.
-
-    """
-    status = os.stat(path)  # noqa: PTH116 - names are kept as given
-    return status.st_size if stat.S_ISREG(status.st_mode) else 0
 
 
 def read_objects(file: OpenFile, progress: Callable[[int, int], None]) -> list[StoredObjects] | None:
@@ -142,42 +41,52 @@ def read_objects(file: OpenFile, progress: Callable[[int, int], None]) -> list[S
     sorter = _Sorter(file, _head(prefix))
     try:
         parts = _list_parts(file, prefix) if sorter.in_list else _line_parts(file)
-        for start, part, texts in parts:
+        for start, part, texts, heads in parts:
             progress(start + len(part), file.size)
-            sorter.add(part, start, texts)
+            sorter.add(part, start, texts, heads)
         return sorter.stored()
     except (_NotSplitError, ValueError, RecursionError):
         file.check()
         return None
 
 
-Part = tuple[int, bytes, Sequence[wire.Text]]
-"""Place in the file, content, and the texts of the objects in it."""
+Part = tuple[int, bytes, Sequence[wire.Text], Sequence[wire_texts.Head]]
+"""Place in the file, content, and the texts and types of the objects in it."""
 
 
 def _list_parts(file: OpenFile, prefix: bytes) -> Iterator[Part]:
     """Yield the items of the list that begins with *prefix*."""
     start, rest, mark = len(prefix), b"", b""
-    while part := file.read(start + len(rest), _PART):
+    while part := file.read(start + len(rest), PART):
         rest += part
         if start + len(rest) == file.size:
             break
-        mark = mark or _first_mark(rest)
-        end, texts = _whole_items(rest, mark)
-        yield start, rest, texts
+        try:
+            mark = mark or _first_mark(rest)
+            end, texts, heads = _whole_items(rest, mark)
+        except _NotSplitError:
+            if len(rest) > _LARGEST_PART:
+                raise
+            continue
+        yield start, rest, texts, heads
         end = _behind_gap(rest, end)
         start, rest = start + end, rest[end:]
-    yield start, rest, _last_items(prefix, rest)
+    yield start, rest, *_texts_and_heads(_last_items(prefix, rest))
 
 
-def _whole_items(part: bytes, mark: bytes) -> tuple[int, Sequence[wire.Text]]:
-    """Return the end of the last whole item of *part* before a *mark*, and the items."""
+def _texts_and_heads(items: wire.Text) -> tuple[Sequence[wire.Text], Sequence[wire_texts.Head]]:
+    """Return the texts and types of *items*, a JSON list."""
+    return wire.ITEMS.decode(items), wire_texts.HEADS.decode(items)
+
+
+def _whole_items(part: bytes, mark: bytes) -> tuple[int, Sequence[wire.Text], Sequence[wire_texts.Head]]:
+    """Return the end of the last whole item of *part* before a *mark*, and the texts and types of the items."""
     end = len(part)
     for _ in range(_TRIES):
         if (end := part.rfind(mark, 0, end)) < 0:
             break
         try:
-            return end + 1, wire.ITEMS.decode(b"[%b]" % part[: end + 1])
+            return end + 1, *_texts_and_heads(b"".join((b"[", memoryview(part)[: end + 1], b"]")))
         except ValueError:
             continue
     raise _NotSplitError
@@ -196,26 +105,28 @@ def _first_mark(part: bytes) -> bytes:
     raise _NotSplitError
 
 
-def _last_items(prefix: bytes, rest: bytes) -> Sequence[wire.Text]:
-    """Return the items in *rest*, the end of the file."""
+def _last_items(prefix: bytes, rest: bytes) -> wire.Text:
+    """Return the items in *rest*, the end of the file, as a list."""
     whole, before = wire_texts.HEAD.decode(prefix + rest), _head(prefix)
     # A later field of the same name overrides the items, or their type.
     if not (prefix + rest).startswith(bytes(whole.items), len(prefix) - 1):
         raise _NotSplitError
     if before.kind is not None and (whole.api_version, whole.kind) != (before.api_version, before.kind):
         raise _NotSplitError
-    items: Sequence[wire.Text] = wire.ITEMS.decode(whole.items)
-    return items
+    return whole.items
 
 
 def _line_parts(file: OpenFile) -> Iterator[Part]:
     start, rest = 0, b""
-    while part := file.read(start + len(rest), _PART):
+    while part := file.read(start + len(rest), PART):
         rest += part
         end = len(rest) if start + len(rest) == file.size else rest.rfind(b"\n") + 1
+        if not end and len(rest) <= _LARGEST_PART:
+            continue
         if not end:
             raise _NotSplitError
-        yield start, rest, wire.VALUE.decode_lines(rest[:end])
+        lines = rest[:end]
+        yield start, rest, wire.VALUE.decode_lines(lines), wire_texts.HEAD.decode_lines(lines)
         start, rest = start + end, rest[end:]
 
 
@@ -246,9 +157,8 @@ class _Sorter:
         """Return whether the objects are the items of a list."""
         return bool(self._head.items)
 
-    def add(self, part: bytes, start: int, texts: Sequence[wire.Text]) -> None:
-        """Add the objects with *texts*, which follow each other in *part*; it begins at *start* in the file."""
-        heads = wire_texts.HEADS.decode(b"[%b]" % b",".join(texts))
+    def add(self, part: bytes, start: int, texts: Sequence[wire.Text], heads: Sequence[wire_texts.Head]) -> None:
+        """Add the objects with *texts* and types, which follow each other in *part*; it begins at *start* in the file."""
         if any(each.items for each in heads):
             # A list in a list, or a kind with a field of this name.
             raise _NotSplitError
@@ -262,13 +172,13 @@ class _Sorter:
             end = begin + len(text)
             key = head.api_version, head.kind
             if (columns := self._columns.get(key)) is None:
-                columns = self._columns[key] = array(_PLACE), array(_PLACE)
+                columns = self._columns[key] = array(PLACE), array(PLACE)
             columns[0].append(start + begin)
             columns[1].append(end - begin)
 
     def stored(self) -> list[StoredObjects]:
         """Return the objects by type."""
-        return [StoredObjects(*self._type(*key), _FileTexts(self._file, *columns)) for key, columns in self._columns.items()]
+        return [StoredObjects(*self._type(*key), FileTexts(self._file, *columns)) for key, columns in self._columns.items()]
 
     def _type(self, api_version: object, kind: object) -> tuple[str, str]:
         if api_version is None and kind is None:
