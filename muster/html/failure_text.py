@@ -118,7 +118,8 @@ def _shortage(figure: Figure, need: Need, *, alone: bool) -> str:
         available = f"Only {free} {_are(free)}" if figure.free else f"No {figure.resource} is"
         whose = "" if alone else f" for {need.names[0]}"
         return f"{available} free{besides}; {needed} {_are(f'{needed} ')} needed{where}{whose}"
-    pods = f"its {counted(need.pods, 'pod')}" if alone else f"the {counted(need.pods, 'pod')} of {need.names[0]}"
+    counted_pods = counted(need.pods, "pod") if need.pods > 1 else "pod"
+    pods = f"its {counted_pods}" if alone else f"the {counted_pods} of {need.names[0]}"
     if not figure.usable:
         return f"{free} {_are(free)} free{besides}, but none on nodes where {pods} can run"
     if figure.level:

@@ -13,6 +13,8 @@ OF_CLASS = "deviceclass.resource.kubernetes.io/"
 
 _STORAGE = ("memory", "ephemeral-storage")
 _UNITS = (("Ei", 2**60), ("Pi", 2**50), ("Ti", 2**40), ("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10))
+_MOST_UNITS = 10_000
+"""Number of units from which an amount is hard to read."""
 
 
 @functools.lru_cache(maxsize=1024)
@@ -32,6 +34,17 @@ def size(resource: str, value: int) -> str:
             if value >= factor:
                 return f"{_decimal(value, factor, 2)}{unit}"
     return str(value)
+
+
+def at_least(resource: str, value: int) -> str:
+    """Return a quantity of at least *value* (cpu in millicores): of storage a whole number of units, rounded up to four digits."""
+    if resource == "cpu":
+        return f"{value}m" if value % 1000 else str(value // 1000)
+    if resource not in _STORAGE:
+        return str(value)
+    whole = (f"{value // factor}{unit}" for unit, factor in _UNITS if value % factor == 0 and value // factor < _MOST_UNITS)
+    more = (f"{-(-value // factor)}{unit}" for unit, factor in reversed(_UNITS) if -(-value // factor) < _MOST_UNITS)
+    return next(whole, None) or next(more, str(value))
 
 
 def _decimal(value: int, unit: int, places: int) -> str:

@@ -32,7 +32,7 @@ from tests.muster.test_page_figure import drawn, tree
             id="one",
         ),
         pytest.param(
-            [*racks(3, cpu="3"), member("job", cpu="4")], "job", "9 cpu are free, but no node has capacity for its 1 pod", id="a pod"
+            [*racks(3, cpu="3"), member("job", cpu="4")], "job", "9 cpu are free, but no node has capacity for its pod", id="a pod"
         ),
         pytest.param(
             [*racks(3, cpu="3"), *gang("job", 2, cpu="4")],

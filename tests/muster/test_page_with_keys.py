@@ -40,6 +40,34 @@ def test_slash_leads_to_the_search_and_keys_to_a_root(chromium, files):
     assert "default/small-10" == chromium.value("document.querySelector(':target .name').textContent")
 
 
+def test_the_shortcut_can_be_switched_off_and_stays_off(chromium, files):
+    """WCAG 2.1.4: a shortcut of one character can be turned off."""
+    chromium.open(files["many roots"])
+    chromium.value("document.getElementById('shortcut').click()")
+    chromium.value("document.querySelector('.roots a').focus()")
+    before = chromium.value("document.activeElement.hash")
+    chromium.press("/")
+    assert before == chromium.value("document.activeElement.hash")
+    chromium.open(files["many roots"])
+    assert not chromium.value("document.getElementById('shortcut').checked")
+    chromium.press("/")
+    assert "find" != chromium.value(FOCUS)
+    chromium.value("document.getElementById('shortcut').click()")
+    chromium.press("/")
+    assert "find" == chromium.value(FOCUS)
+
+
+def test_the_shortcut_works_where_nothing_can_be_stored(chromium, files):
+    chromium.open(files["many roots"])
+    chromium.value("Object.defineProperty(Storage.prototype, 'setItem', { value() { throw new DOMException('full') } }) && 0")
+    chromium.value("document.getElementById('shortcut').click()")
+    chromium.press("/")
+    assert "find" != chromium.value(FOCUS)
+    chromium.value("document.getElementById('shortcut').click()")
+    chromium.press("/")
+    assert "find" == chromium.value(FOCUS)
+
+
 def test_search_hides_the_roots_themselves_and_escape_shows_all(chromium, files):
     chromium.open(files["many roots"])
     rows = "[...document.querySelectorAll('#placed tbody')].filter((each) => each.checkVisibility()).length"

@@ -46,8 +46,13 @@
       if (event.key === "ArrowDown" && (event.target === find || at >= 0) && at + 1 < shown.length) { shown[at + 1].focus(); event.preventDefault(); }
       if (event.key === "ArrowUp" && at >= 0) { (shown[at - 1] || find).focus(); event.preventDefault(); }
     });
+    // A browser can refuse to store anything for a file: the choice then holds as long as the page is open.
+    const shortcut = one("#shortcut"), stored = "muster-shortcut";
+    const kept = (act) => { try { return act(localStorage); } catch { return null; } };
+    shortcut.checked = kept((storage) => storage.getItem(stored)) !== "off";
+    shortcut.addEventListener("change", () => kept((storage) => storage.setItem(stored, shortcut.checked ? "on" : "off")));
     document.addEventListener("keydown", (event) => {
-      if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input[type=search], textarea, select")) return;
+      if (!shortcut.checked || event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input[type=search], textarea, select")) return;
       event.preventDefault();
       find.focus();
       find.select();

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from scheduler_core.model.nodes import CPU
 from scheduler_core.model.pods import PodShape
-from scheduler_core.model.resource_names import BUILT_IN
+from scheduler_core.model.resource_names import at_least
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.whatif.edits.node_edits import MoreNodes
 from scheduler_core.whatif.edits.node_templates import HOSTNAME, Content
@@ -108,19 +107,12 @@ def _larger(capacity: PresentCapacity, area: DomainCapacity, where: str) -> list
     companions, companion_requests = capacity.companions(suitable[0])
     total = {row: amount + int(companion_requests[row]) for row, amount in requested.items()}
     increased = {
-        nodes.resources[row]: _quantity(row, amount) for row, amount in total.items() if nodes.allocatable[row, suitable[0]] < amount
+        nodes.resources[row]: at_least(nodes.resources[row], amount)
+        for row, amount in total.items()
+        if nodes.allocatable[row, suitable[0]] < amount
     }
     return [NodeKind(nodes.names[suitable[0]], 1, where, {}, increased, companions)]
 
 
 def _all_requests(subject: Subject) -> list[tuple[int, int]]:
     return sorted({each for pod in subject.waiting for each in pod.shape.requests})
-
-
-def _quantity(row: int, amount: int) -> str:
-    """Return an amount as a quantity."""
-    if row == CPU:
-        return f"{amount}m" if amount % 1000 else str(amount // 1000)
-    if row < len(BUILT_IN) and amount % 2**20 == 0:
-        return f"{amount // 2**20}Mi"
-    return str(amount)

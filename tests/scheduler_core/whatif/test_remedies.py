@@ -69,6 +69,10 @@ SITUATIONS = {
         "Pod default/r evicted (1 running pod)",
     ),
     "a node would have to be larger": ([node("a1"), pod("big", cpu=8)], "1 more node like a1, but with 8 cpu"),
+    "a node would have to have more memory": (
+        [node("a1"), pod("big", overhead={"memory": "1900000Gi"})],
+        "1 more node like a1, but with 1856Ti memory",
+    ),
     "too many groups are demanded": (
         [node("a1"), tree("t", 2), *(each for name in ("x", "y") for each in (gang(name, 2, parent="t"), *waiting(name, 2)))],
         "minGroupCount of CompositePodGroup default/t lowered from 2 to 1",
