@@ -20,8 +20,6 @@ from scheduler_core.plugins.spread_score import BEST, SoftRule, SoftSpread, weig
 
 MOST_PODS = 32
 """Number of pods up to which this is used."""
-_MOST_LANES = 16
-"""Likewise, of domains."""
 _CELLS = 4_000
 """Number of codes up to which those of two pods on each node are computed at once."""
 _ON_NODE, _IN_LANE, _EVERYWHERE = range(3)
@@ -67,21 +65,19 @@ def _is_first(rule: SoftRule, run: Run, earlier: Mapping[NodeTally, Ints]) -> bo
 def _divided(rules: Sequence[SoftRule], nodes: Nodes) -> tuple[list[_Part], list[Ints]] | None:
     """Return the parts of the score, and the positions of the nodes of each domain; none for a single domain.
 
-    Return None if nodes differ by more than one constraint, or no constraint is about the nodes themselves.
+    Return None if nodes differ by more than one constraint, there are many domains, or no constraint is about the nodes themselves.
     """
     parts: list[_Part] = []
     members: list[Ints] = []
     for rule in rules:
         pods, size = _ON_NODE, len(nodes)
         if not rule.hostname:
-            pods, size = _EVERYWHERE, 1
-            ids = rule.ids[nodes]
-            if (ids != ids[0]).any():
-                domains = np.bincount(ids).nonzero()[0].tolist()
-                pods, size = _IN_LANE, len(domains)
-                if members or size > _MOST_LANES:
-                    return None
-                members = [(ids == domain).nonzero()[0] for domain in domains]
+            found = rule.members.of_nodes(nodes)
+            if found is None or (members and len(found) > 1):
+                return None
+            pods, size = _EVERYWHERE, len(found)
+            if size > 1:
+                pods, members = _IN_LANE, found
         parts.append(_Part(pods, weight_of(size), float(rule.term.skew - 1)))
     return (parts, members) if any(rule.hostname for rule in rules) else None
 

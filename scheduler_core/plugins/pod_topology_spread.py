@@ -25,7 +25,7 @@ from scheduler_core.plugins.pod_counts import PodCounts
 from scheduler_core.plugins.pod_kinds import PodKind
 from scheduler_core.plugins.pod_tally import Ids, PodTally
 from scheduler_core.plugins.pod_terms import PodTerms, SpreadTerm, is_hard
-from scheduler_core.plugins.spread_score import IGNORED, SoftRule, SoftSpread, normalise
+from scheduler_core.plugins.spread_score import IGNORED, DomainMembers, SoftRule, SoftSpread, normalise
 from scheduler_core.plugins.taint_toleration import HARD, tolerates
 
 SPREAD = "node(s) didn't match pod topology spread constraints"
@@ -58,7 +58,7 @@ class PodTopologySpread(StatefulPlugin):
         self._own: dict[PodTerms, SpreadTerms] = {}
         self._rules: dict[tuple[PodKind, SpreadTerms], tuple[_Rule, ...]] = {}
         self._soft: dict[tuple[PodShape, SpreadTerms], SoftSpread | None] = {}
-        self._geometry: dict[tuple[PodShape, str, bool, bool, int], tuple[Ids, int, Bools | None, Bools | None]] = {}
+        self._geometry: dict[tuple[PodShape, str, bool, bool, int], tuple[Ids, int, Bools | None, Bools | None, DomainMembers]] = {}
         self._eligible: dict[tuple[PodShape, bool, bool, bool], Bools] = {}
 
     @classmethod
@@ -156,7 +156,8 @@ class PodTopologySpread(StatefulPlugin):
             empty = column.values.index("") if "" in column.values else len(column.values)
             ids: Ids = np.where(labelled, column.ids, np.int32(empty))
             eligible = self._eligible_nodes(term, shape, required, soft=True)
-            known = ids, len(column.values) + 1, None if labelled.all() else labelled, None if eligible.all() else eligible
+            masks = (None if labelled.all() else labelled, None if eligible.all() else eligible)
+            known = ids, len(column.values) + 1, *masks, DomainMembers(ids)
             self._geometry[name] = known
         return SoftRule(term, self.counts.by_node(term.pods), term.key == HOSTNAME, *known)
 

@@ -21,6 +21,26 @@ WORST, BEST = 0, 100
 """Bounds of a normalised score."""
 IGNORED = -1
 """Raw score of a node without one of the topology keys."""
+_FEW_DOMAINS = 16
+"""Number of domains up to which their nodes are listed."""
+
+
+class DomainMembers:
+    """Nodes by domain; the result for the last nodes is kept, as equal pods are placed on the same nodes again and again."""
+
+    __slots__ = ("_ids", "_last")
+
+    def __init__(self, ids: Ids) -> None:
+        self._ids = ids
+        self._last: tuple[Nodes, list[Ints] | None] | None = None
+
+    def of_nodes(self, nodes: Nodes) -> list[Ints] | None:
+        """Return the positions in *nodes*, which must not be modified later, of the nodes of each domain; None if there are many domains."""
+        if self._last is None or self._last[0] is not nodes:
+            ids = self._ids[nodes]
+            domains = np.bincount(ids).nonzero()[0].tolist()
+            self._last = nodes, [(ids == each).nonzero()[0] for each in domains] if len(domains) <= _FEW_DOMAINS else None
+        return self._last[1]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -35,6 +55,7 @@ class SoftRule:
         size: number of domains.
         labelled: shape (nodes,): nodes with the topology key; None if all have it.
         eligible: shape (nodes,): nodes whose pods are counted for the domain; None if all are.
+        members: nodes by domain.
 
     """
 
@@ -45,6 +66,7 @@ class SoftRule:
     size: int
     labelled: Bools | None
     eligible: Bools | None
+    members: DomainMembers
 
     def sums(self, counts: Ints) -> Ints:
         """Return the number in each domain, shape (domains,); *counts* has the shape (nodes,)."""
