@@ -147,11 +147,16 @@ def test_a_claim_of_several_pods_is_free_when_all_of_them_leave():
     assert ("default/a", "default/b") == decided([*objects, *running], strategy="complete").victims
 
 
-def test_a_claim_of_a_group_is_not_freed_by_evictions():
+@pytest.mark.parametrize("counted", [True, False])
+@pytest.mark.parametrize("name", ["old", "low"])
+def test_a_claim_of_a_group_is_not_freed_by_evictions(name, counted):
+    """A pod can have the name of the group."""
     held = resource_claim("c", devices=["gpu=n1/a"], users=["low"])
-    held["status"]["reservedFor"] = [{"apiGroup": "scheduling.k8s.io", "resource": "podgroups", "name": "old", "uid": "old"}]
+    held["status"]["reservedFor"] = [{"apiGroup": "scheduling.k8s.io", "resource": "podgroups", "name": name, "uid": "old"}]
     low = wanting("low", "x=c", nodeName="n1", priority=0)
-    objects = [node("n1"), *BASE[2:], device_slice("n1", "a"), held, low, leaf("g", 1, priority=10), wanting("p", group="g", priority=10)]
+    wanted = template("wanted", request() if counted else request(allocationMode="All"))
+    pending = wanting("p", "g:wanted", group="g", priority=10)
+    objects = [node("n1"), *BASE[2:], device_slice("n1", "a"), held, low, wanted, leaf("g", 1, priority=10), pending]
     decision = decided(objects, strategy="complete")
     assert (Status.UNSCHEDULABLE, ()) == (decision.status, decision.victims)
 
