@@ -405,6 +405,14 @@ def test_a_reservation_for_an_earlier_pod_of_the_same_name_is_not_one_for_the_po
     assert status is greedy([*BASE, claim, wanting("p", "x=c")]).status
 
 
+@pytest.mark.parametrize(("group", "placed_on"), [("scheduling.k8s.io", {"p": "n1"}), ("scheduling.x-k8s.io", {})])
+def test_a_reservation_for_the_group_of_a_pod_is_one_for_the_pod(group, placed_on):
+    claim = resource_claim("c", devices=["gpu=n1/a"], users=["any"])
+    claim["status"]["reservedFor"] = [{"apiGroup": group, "resource": "podgroups", "name": "g", "uid": "any"}]
+    del claim["status"]["allocation"]["allocationTimestamp"]
+    assert placed_on == placed(greedy([*BASE, claim, leaf("g", 1), wanting("p", "x=c", group="g")]))
+
+
 def test_an_entry_for_which_no_claim_is_needed_counts_nothing():
     pending = wanting()
     pending["status"] = {"resourceClaimStatuses": [{"name": "g"}]}
