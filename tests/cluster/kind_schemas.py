@@ -72,6 +72,8 @@ def of_definitions(folder: Path) -> Iterator[tuple[str, Schema]]:
                 if version["served"]:
                     schema = _custom(version["schema"]["openAPIV3Schema"])
                     schema["properties"] |= {"metadata": _reference(_META), "status": {}}
+                    if spec["names"]["kind"] in _PROPOSED:
+                        schema["properties"]["spec"]["properties"].setdefault("scheduling", {})
                     yield f"{spec['group']}/{version['name']}/{spec['names']['kind']}", schema
 
 
@@ -172,7 +174,9 @@ def _custom(schema: Schema) -> Schema:
         result["required"] = [each for each in result["required"] if each not in set_later]
     if properties:
         is_template = {"metadata", "spec"} == properties.keys()
-        result["properties"] = {
+        # KEP-6089 proposes this field, which the adapters read; not all projects have it yet.
+        proposed = {"scheduling": {}} if "backoffLimit" in properties and "template" in properties else {}
+        result["properties"] = proposed | {
             name: _reference(_META) if is_template and name == "metadata" else _custom(each) for name, each in properties.items()
         }
         if not schema.get("x-kubernetes-preserve-unknown-fields"):
@@ -185,6 +189,8 @@ def _custom(schema: Schema) -> Schema:
 
 
 _PART = "part"
+_PROPOSED = frozenset({"JobSet", "LeaderWorkerSet"})
+"""Custom kinds for whose ``spec`` KEP-6089 proposes a field ``scheduling``."""
 _SET_BY_WEBHOOKS = (("name", "targetReplicatedJobs"), ("subdomainPolicy", "subdomainPolicy"), ("type", "rollingUpdateConfiguration"))
 """Required fields that webhooks of JobSet and LeaderWorkerSet set before the object is validated, each with a field beside it."""
 _SHARED_FROM = 120

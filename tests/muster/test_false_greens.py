@@ -54,6 +54,23 @@ OF_ANOTHER_JOB = [
     for name in ("n1", "n2")
 ]
 
+
+def of_group(**gang: Any) -> Json:
+    return {
+        "apiVersion": "v1",
+        "kind": "List",
+        "items": [
+            {
+                "apiVersion": "scheduling.k8s.io/v1beta1",
+                "kind": "PodGroup",
+                "metadata": {"name": "g", "namespace": "default"},
+                "spec": {"schedulingPolicy": {"gang": gang}},
+            },
+            with_spec(schedulingGroup={"podGroupName": "g"}),
+        ],
+    }
+
+
 REFUSED = {
     "a key twice in JSON": (TWICE % json.dumps(TEMPLATE), 2),
     "no containers": (written({**with_container(), "spec": {}}), 1),
@@ -90,6 +107,10 @@ REFUSED = {
     "an empty file": ("", 2),
     "a list without items": (written({"apiVersion": "v1", "kind": "List", "items": []}), 2),
     "a scaled-down object": (written(deployment(0)), 2),
+    "a version of Pods that does not exist": (written({**with_container(), "apiVersion": "v2"}), 1),
+    "a kind in lower case": (written(job(1), {**job(1), "kind": "job"}), 2),
+    "a misspelt minimum of a PodGroup": (written(of_group(minCont=2)), 1),
+    "a minimum of zero": (written(of_group(minCount=0)), 1),
     "an unknown kind with replicas": (written(job(1), manifest("Database", "db.example/v1", instances={"replicas": 90})), 2),
     "an unknown kind with a list of resources": (
         written(job(1), manifest("Stack", "ml.example/v1", roles=[{"name": "w", "resources": {"limits": {"cpu": "90"}}}])),

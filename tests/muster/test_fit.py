@@ -336,7 +336,9 @@ def test_a_cluster_that_is_read_in_part_is_no_success(folder, text, named):
 
 
 def composite(name):
-    return manifest("CompositePodGroup", "scheduling.k8s.io/v1alpha3", name, schedulingPolicy={"gang": {"minGroupCount": 1}})
+    # The API server creates one only with a reference to a Workload.
+    metadata = {"uid": f"uid-{name}"}
+    return manifest("CompositePodGroup", "scheduling.k8s.io/v1alpha3", name, metadata, schedulingPolicy={"gang": {"minGroupCount": 1}})
 
 
 def on_node(name):
@@ -369,7 +371,9 @@ def test_what_is_not_judged_is_no_success(mine, why):
 
 
 def test_groups_with_pods_are_judged():
-    tree = [composite("c"), {**gang("g", 1), "spec": {**gang("g", 1)["spec"], "parentCompositePodGroupName": "c"}}, pod("p", group="g")]
+    leaf = gang("g", 1)
+    leaf["metadata"]["uid"], leaf["spec"]["parentCompositePodGroupName"] = "uid-g", "c"
+    tree = [composite("c"), leaf, pod("p", group="g")]
     assert (0, []) == ((answer := judged([*tree, gang("h", 1), pod("q", group="h"), pod("r", on="n1")], NODES))[0], answer[1]["skipped"])
 
 

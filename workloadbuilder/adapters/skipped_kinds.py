@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -95,7 +96,7 @@ def skip_reason(content: Mapping[str, Any]) -> tuple[str, bool]:
         expected = " or ".join(each or "v1" for each in groups)
         return f"{kind} is served in {expected}, not in {content.get('apiVersion')}", True
     if (group, kind) in _WITHOUT_TEMPLATE or _has_pod_template(content, _DEEPEST):
-        return f"{kind} ({group or 'v1'}) is not supported", True
+        return f"{kind} ({group or 'v1'}) is not supported{_similar(kind)}", True
     if _is_built_in(group) or served.serves(group, kind):
         return "", False
     if group not in _CREATE_NO_PODS and (fields := sorted(_fields_of_pods(content.get("spec"), _DEEPEST))):
@@ -122,6 +123,14 @@ def _fields_of_pods(value: object, levels: int, path: str = "") -> Iterator[str]
 
 
 _SPEC = "spec."
+_SIMILAR = 0.75
+
+
+def _similar(kind: str) -> str:
+    """Return a question with the known kind that is similar to *kind*; empty if there is none."""
+    known = {name.lower(): name for name in ("Pod", *(name for _, name in (*adapted.KINDS, *adapted.SINGLE))) if name != kind}
+    near = difflib.get_close_matches(kind.lower(), sorted(known), n=1, cutoff=_SIMILAR)
+    return f'; did you mean "{known[near[0]]}"?' if near else ""
 
 
 def _has_pod_template(value: object, levels: int) -> bool:

@@ -71,6 +71,8 @@ def admit_path(expansion: Expansion, rest: Rest, places: Places | None = None) -
     for group in _new_groups(expansion) if strict else ():
         for reason in rules.missing(group):
             reasons.setdefault(Problem(_origin(group, expansion.origins), reason))
+    if places is not None:
+        reasons |= dict.fromkeys(_of_scheduling(expansion, places))
     replaced = [content for each in rest.replaced if (content := parsed(each)) is not None]
     running = _running(expansion, rest) if rules.quotas else ()
     for namespace, reason in quota_shortages(rules, pods, replaced, running):
@@ -97,6 +99,16 @@ def _of_manifests(expansion: Expansion, places: Places) -> Iterator[Problem]:
         for error in validation.errors_of_controller(manifest):
             at = places.place(manifest, error.path)
             yield Problem(controller.label, f"{validation.described(error)} ({at})" if at else validation.described(error))
+
+
+def _of_scheduling(expansion: Expansion, places: Places) -> Iterator[Problem]:
+    """Yield the errors of the new objects of ``scheduling.k8s.io`` at PATH, with their positions."""
+    for kind in (*_GROUPS, "Workload"):
+        for each in _new_objects(expansion.kinds[kind]):
+            for error in validation.errors_of_scheduling(each):
+                at = places.place(each, error.path)
+                name = label(kind, (namespace_of(each), str(section(each, "metadata").get("name"))))
+                yield Problem(name, f"{validation.described(error)} ({at})" if at else validation.described(error))
 
 
 def _new_groups(expansion: Expansion) -> Iterator[Content]:

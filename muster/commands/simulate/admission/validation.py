@@ -7,14 +7,18 @@ from collections.abc import Iterator
 
 from muster.commands.simulate.admission.limit_ranges import Content, section
 from scheduler_core.model import wire
+from validators import pipeline
 from validators.built_in import names, objects, shapes
 from validators.field import ErrorType, FieldError, FieldPath
 from validators.model import decode
+from validators.rules.base import Operation, Profile, Settings, Severity
 from workloadbuilder.adapters.shared.known_objects import group_of
 
 _UNKNOWN = "schema-unknown-field"
 _UNSERVED = "unserved"
 _SUGGESTION = "; did you mean "
+_SETTINGS = Settings(profile=Profile.UPSTREAM)
+_WITH_RULES = frozenset({"Job", "Pod"})
 _CACHED = 256
 _BUILT_IN = frozenset({"", "apps", "batch"})
 
@@ -25,7 +29,20 @@ def errors_of_controller(manifest: Content) -> list[FieldError]:
     versions = shapes.versions_of(group_of(api_version), kind)
     if versions and api_version.rpartition("/")[2] not in versions:
         return [_unserved(api_version, kind, versions)]
-    return objects.errors(manifest)
+    found = objects.errors(manifest)
+    return found or (errors_of_scheduling(manifest) if kind in _WITH_RULES else [])
+
+
+def errors_of_scheduling(manifest: Content) -> list[FieldError]:
+    """Return the errors of an object of ``scheduling.k8s.io``, or of the scheduling in another one, by the rules of the API server."""
+    metadata = section(manifest, "metadata")
+    manifest = {**manifest, "metadata": {"namespace": "default", **metadata}}
+    examined = pipeline.examine(manifest, _SETTINGS)
+    violations = examined.violations
+    if examined.object is not None and not violations:
+        kind, version = str(manifest.get("kind")), str(manifest.get("apiVersion"))
+        violations = pipeline.validate(kind, manifest, None, Operation.CREATE, api_version=version, settings=_SETTINGS)
+    return [each.error for each in violations if each.severity is Severity.ERROR]
 
 
 def unknown_fields(manifest: Content) -> list[FieldError]:
@@ -37,6 +54,8 @@ def unknown_fields(manifest: Content) -> list[FieldError]:
 
 def errors_of_pod(pod: Content) -> Iterator[FieldError]:
     """Yield the errors of a new pod."""
+    if (version := str(pod.get("apiVersion"))) != "v1":
+        yield _unserved(version, "Pod", ("v1",))
     yield from names.metadata(section(pod, "metadata"), FieldPath("metadata"))
     yield from _errors_of_spec(wire.ENCODER.encode(pod.get("spec")))
 
