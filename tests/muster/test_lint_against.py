@@ -145,6 +145,16 @@ def test_no_repository_and_no_git_are_one_line(monkeypatch: pytest.MonkeyPatch) 
     assert "git is not in PATH" in lint("--against", "HEAD", ".").stderr
 
 
+def test_a_revision_that_a_shallow_clone_lacks() -> None:
+    commit(b__group=GROUP)
+    write(b__group=CHANGED)
+    git("commit", "-qam", "two")
+    git("clone", "-q", "--depth", "1", f"file://{Path.cwd()}", "clone")
+    answer = lint("--against", "HEAD~1", "clone")
+    assert (2, 1) == (answer.exit_code, answer.stderr.count("\n"))
+    assert "which is a shallow clone: fetch the revision, for example with `git fetch --unshallow`" in answer.stderr
+
+
 def test_a_revision_with_too_many_bytes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     commit(b__group=GROUP)
     monkeypatch.setattr(git_tree, "_MOST_BYTES", 10)

@@ -111,7 +111,7 @@ def test_an_interrupt_ends_all_processes(corpus: Path, extra: Sequence[str]) -> 
     assert not [pid for pid in pids if Path(f"/proc/{pid}").exists()]
 
 
-@pytest.mark.parametrize("count", ["0", "-1", "many"])
+@pytest.mark.parametrize("count", ["0", "-1", "65", "many"])
 def test_a_wrong_number(count: str, tmp_path: Path) -> None:
     done = run(str(tmp_path), "--jobs", count)
     assert done.returncode == 2

@@ -29,6 +29,7 @@ HAVING_FIXES = ("json", "sarif")
 LISTING_OBJECTS = "junit"
 """The report that lists the objects without findings too."""
 EXIT_ERRORS = 1
+_MOST_PROCESSES = 64
 
 
 @click.command(
@@ -57,7 +58,7 @@ EXIT_ERRORS = 1
 @click.option("--diff", is_flag=True, help="With --fix: write no file, print the changes as a patch.")
 @click.option("--unsafe-fixes", is_flag=True, help="With --fix: also apply fixes that may not be what you want.")
 @click.option("--quiet", "-q", is_flag=True, help="Write nothing to standard output, only set the exit status.")
-@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Number of processes.  [default: one a core, at most 4]")
+@click.option("--jobs", type=click.IntRange(1, _MOST_PROCESSES), metavar="N", help="Number of processes.  [default: one a core, at most 4]")
 @options.no_color
 def lint(  # noqa: PLR0913 - one parameter an option
     *,

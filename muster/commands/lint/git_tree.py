@@ -42,6 +42,8 @@ class GitTree:
         self._revision = revision
         self.top = os.fsdecode(self._run("rev-parse", "--show-toplevel", problem=f"{folder} is not in a repository of git")).rstrip("\n")
         problem = f"{revision!r} is neither a directory nor a revision of the repository {self.top}"
+        if self._run("rev-parse", "--is-shallow-repository", problem=problem).strip() == b"true":
+            problem += ", which is a shallow clone: fetch the revision, for example with `git fetch --unshallow`"
         named = self._run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}", problem=problem)
         self._commit = named.decode().strip()
 
