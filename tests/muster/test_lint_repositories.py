@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -108,3 +109,27 @@ def test_objects_are_discovered_in_the_same_way(tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(written(CHART, tmp_path))
 
     assert lint("examples/pod.yaml", "--objects", ".").exit_code == 0
+
+
+QUEUED = Path(__file__).parent.parent / "cases" / "queued"
+"""Manifests as Kueue's documentation shows them for each kind of job, and the objects of its queues."""
+
+
+def test_queued_jobs_are_clean_but_for_planted_mistakes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = lint(str(QUEUED))
+    assert (answer.exit_code, answer.stdout) == (0, "no findings in 13 documents of 2 files; 10 documents of other kinds not judged\n")
+
+    text = (QUEUED / "jobs.yaml").read_text(encoding="utf-8")
+    for right, wrong in (
+        ("parallelism: 3", "parallelism: three"),
+        ("leader-", "Leader_"),
+        ("leaderTemplate: {spec: {", "\\g<0>schedulingGroup: {podGroupName: [x]}, "),
+    ):
+        text = re.sub(re.escape(right), wrong, text, count=1)
+    written({"jobs.yaml": text}, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert places(lint(".", "--format", "json")) == [
+        ("schema-type", "jobs.yaml", 9, 3),
+        ("schema-format", "jobs.yaml", 67, 3),
+        ("schema-type", "jobs.yaml", 108, 47),
+    ]
