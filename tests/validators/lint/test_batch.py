@@ -12,7 +12,7 @@ import pytest
 from tests.sampling import sampled
 from tests.validators.lint.test_cases import CASES
 from validators import rules
-from validators.lint import batch, examination, files, lint_files, segments
+from validators.lint import batch, examination, files, lint_files, object_store, segments
 from validators.lint.batch import Batch, ChangedError, Gathered, Task
 from validators.lint.blobs import MemoryBlobs
 from validators.lint.finding import Report
@@ -119,6 +119,22 @@ def test_a_file_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     report = linted([str(tmp_path)])
     assert [(each.rule, each.span.line) for each in report.findings] == [("unreadable", 1)]
     assert report.summary.documents == 0
+
+
+def test_a_group_with_many_pods_and_a_list_of_objects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts of a file have their own numbers and offsets, results of lookups are forgotten in between."""
+    monkeypatch.setattr(object_store, "_CACHED_RESULTS", 1)
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {{name: p{0}}}\nspec:\n  schedulingGroup: {{podGroupName: g{1}}}\n  schedulerName: s{2}\n"
+    item = (
+        '{{"apiVersion": "v1", "kind": "Pod", "metadata": {{"name": "i{0}"}}, "spec": {{"schedulingGroup": {{"podGroupName": "none"}}}}}}'
+    )
+    objects = f'{{"apiVersion": "v1", "kind": "List", "items": [{", ".join(item.format(number) for number in range(3))}]}}\n'
+    pods = [pod.format(number, number % 2, number == 20) for number in range(40)]
+    texts = ["# é\n" + GROUP.format(0, 1), objects, "a: 1\n", *pods, GROUP.format(1, 1), objects.replace("i0", "j0")]
+    (tmp_path / "a.yaml").write_text("---\n".join(texts), encoding="utf-8")
+    expected = in_memory([str(tmp_path)])
+    assert {"one-scheduler-name", "scheduling-group-exists"} <= {each.rule for each in expected.findings}
+    assert linted([str(tmp_path)]) == expected
 
 
 def test_a_file_that_changes_between_the_passes(tmp_path: Path) -> None:
