@@ -49,6 +49,21 @@ class Component:
         return self.option("--lease", f"{namespace}/muster-sidecar")
 
     @property
+    def manages_certificate(self) -> bool:
+        """Return whether a webhook server creates and renews its certificate."""
+        return self.option("--certificates") == "managed"
+
+    @property
+    def certificate_secret(self) -> tuple[str, str]:
+        """Return namespace and name of the Secret of a webhook server that manages its certificate."""
+        namespace = self._variable("MUSTER_CERTIFICATE_NAMESPACE") or "muster-system"
+        return namespace, self._variable("MUSTER_CERTIFICATE_SECRET") or "muster-webhook-tls"
+
+    def option_list(self, flag: str, default: str) -> list[str]:
+        """Return the values of an option that takes several, separated by commas."""
+        return [each.strip() for each in self.option(flag, default).split(",") if each.strip()]
+
+    @property
     def gates_off(self) -> frozenset[str]:
         """Return the feature gates that are off by its option."""
         pairs = (each.partition("=") for each in self.option("--gates").split(",") if each.strip())

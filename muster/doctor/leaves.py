@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from certs import bundle, inspection
 from certs.pair import BadNameError, Names, names_of
 from certs.store import CERTIFICATE
-from muster.doctor.components import SERVE, components
+from muster.doctor.components import SERVE, Component, components
 from muster.doctor.entries import Entry, entries, servers_of
 from muster.doctor.manifests import bytes_at, kubectl, mappings_at, text_at
 from muster.doctor.world import Item, Replica, World
@@ -69,16 +69,15 @@ def secrets(world: World) -> Iterator[tuple[Item, tuple[Entry, ...]]]:
     called = [*entries(world)]
     for namespace, name in secret_names(world):
         secret = world.named("Secret", namespace, name)
-        mounting = {each.label for each in _mounting(world, namespace, name)}
-        concerned = tuple(each for each in called if mounting & {server.label for server in servers_of(world, each)})
+        using = {each.label for each in _using(world, (namespace, name))}
+        concerned = tuple(each for each in called if using & {server.label for server in servers_of(world, each)})
         if secret is not None and concerned:
             yield secret, concerned
 
 
 def secret_names(world: World) -> list[tuple[str, str]]:
-    """Return namespace and name of each Secret that a webhook server mounts."""
-    names = ((each.item.namespace, name) for each in components(world, SERVE) for name in _mounted(each.item))
-    return list(dict.fromkeys(names))
+    """Return namespace and name of each Secret that a webhook server mounts or manages."""
+    return list(dict.fromkeys(name for each in components(world, SERVE) for name in _secrets_of(each)))
 
 
 def secret_data(secret: Item, key: str) -> bytes:
@@ -145,15 +144,15 @@ def _options(entry: Entry) -> str:
     return f" {shlex.join([f'--namespace={entry.service[0]}', f'--service={entry.service[1]}'])}"
 
 
-def _mounting(world: World, namespace: str, name: str) -> Iterator[Item]:
-    for each in components(world, SERVE):
-        if each.item.namespace == namespace and name in _mounted(each.item):
-            yield each.item
+def _using(world: World, secret: tuple[str, str]) -> Iterator[Item]:
+    return (each.item for each in components(world, SERVE) if secret in _secrets_of(each))
 
 
-def _mounted(server: Item) -> list[str]:
-    volumes = mappings_at(server.content, "spec", "template", "spec", "volumes")
-    return [name for each in volumes if (name := text_at(each, "secret", "secretName"))]
+def _secrets_of(server: Component) -> list[tuple[str, str]]:
+    if server.manages_certificate:
+        return [server.certificate_secret]
+    volumes = mappings_at(server.item.content, "spec", "template", "spec", "volumes")
+    return [(server.item.namespace, name) for each in volumes if (name := text_at(each, "secret", "secretName"))]
 
 
 def _names(hosts: set[str]) -> Names | None:

@@ -23,9 +23,9 @@ _BINDINGS = ("RoleBinding", "ClusterRoleBinding")
 
 def needed(world: World) -> list[tuple[Component, tuple[Permission, ...]]]:
     """Return the components that read or write a cluster, each with the permissions that it needs."""
-    webhooks = [each for each in components(world, SERVE) if each.has_flag("--cluster") or each.option("--cluster") == "true"]
+    webhooks = ((each, (*_of_webhooks(each), *_of_certificate(each))) for each in components(world, SERVE))
     return [
-        *((each, _of_webhooks(each)) for each in webhooks),
+        *((each, permissions) for each, permissions in webhooks if permissions),
         *((each, _of_sidecar(each)) for each in components(world, SIDECAR)),
     ]
 
@@ -46,8 +46,29 @@ def granted_in_files(world: World, account: Account, permission: Permission) -> 
 
 
 def _of_webhooks(component: Component) -> tuple[Permission, ...]:
+    if not (component.has_flag("--cluster") or component.option("--cluster") == "true"):
+        return ()
     kinds = [*_SERVED_KINDS, *(["Pod"] if component.option("--watch-pods") == "true" else [])]
     return tuple(_reads(kinds))
+
+
+def _of_certificate(component: Component) -> Iterator[Permission]:
+    """Yield the permissions of a server that creates and renews its certificate."""
+    from scheduler_core.sidecar.client.access_review import Permission
+
+    if not component.manages_certificate:
+        return
+    namespace, secret = component.certificate_secret
+    lease = component.option("--certificate-lease", "muster-webhook")
+    for group, resource, name in (("", "secrets", secret), ("coordination.k8s.io", "leases", lease)):
+        yield Permission(resource, "create", group, namespace)
+        for verb in ("get", "patch"):
+            yield Permission(resource, verb, group, namespace, name)
+    yield Permission("endpointslices", "list", "discovery.k8s.io", namespace)
+    for name in component.option_list("--certificate-configurations", "muster,muster-pods"):
+        for resource in ("validatingwebhookconfigurations", "mutatingwebhookconfigurations"):
+            for verb in ("get", "patch"):
+                yield Permission(resource, verb, "admissionregistration.k8s.io", "", name)
 
 
 def _of_sidecar(component: Component) -> tuple[Permission, ...]:

@@ -15,7 +15,7 @@ from muster.doctor.world import World
 
 def check(world: World) -> Iterator[Result]:
     """Yield a result for each configuration with a webhook without certificates."""
-    managed = not world.live and any(each.option("--certificates") == "managed" for each in components(world, SERVE))
+    managed = not world.live and any(each.manages_certificate for each in components(world, SERVE))
     for listed in by_configuration(each for each in entries(world) if not bundle.certificates(each.ca_bundle)):
         injected = mapping_at(listed[0].item.content, "metadata", "annotations").keys() & {*INJECTED}
         if not world.live and (injected or managed):

@@ -40,6 +40,8 @@ def _is_granted(world: World, component: Component, permission: Permission) -> b
 
 def _command(component: Component) -> str:
     files = ["deploy/base/rbac.yaml"] if component.subcommand == SERVE else ["deploy/sidecar/rbac.yaml"]
+    if component.manages_certificate:
+        files.append("deploy/components/managed-certificate/rbac.yaml")
     if component.subcommand != SERVE and "ungate" in component.modes:
         files.append("deploy/sidecar/ungate.yaml")
     return " ".join(["kubectl apply", *(f"-f {each}" for each in files)])

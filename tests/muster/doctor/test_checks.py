@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Callable
 
 import pytest
+import yaml
 
 from muster.doctor.checks import discover, examine
 from muster.doctor.finding import Diagnosis, Unseen
@@ -109,10 +110,23 @@ def facts(minor=37, resources=RESOURCES, **gates):
     return ApiServer(minor, resources, {**GATES, **gates})
 
 
+def managed(*roles):
+    """Let the server manage its certificate, with these roles."""
+
+    def change(objects):
+        objects["Deployment", SERVER]["spec"]["template"]["spec"]["volumes"] = []
+        with_argument(SERVER, "--certificates=managed")(objects)
+        for each in roles:
+            put(each)(objects)
+
+    return change
+
+
 NOT_IN_SYSTEM = {"matchExpressions": [{"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system", NAMESPACE]}]}
 EXPIRED = worlds.pair(worlds.authority(at=NOW - 400 * DAY), at=NOW - 366 * DAY)
 LATE = worlds.pair(worlds.authority(at=NOW - 300 * DAY), at=NOW - 300 * DAY)
 OLD_CA = worlds.authority(1000, NOW - 900 * DAY)
+CERTIFICATE_ROLES = [*yaml.safe_load_all((worlds.DEPLOY / "components/managed-certificate/rbac.yaml").read_text(encoding="utf-8"))]
 ROLES = ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
 
 VALID: dict[str, list[Callable[[], World]]] = {
@@ -134,6 +148,7 @@ VALID: dict[str, list[Callable[[], World]]] = {
     "timeout-exceeded": [lambda: world(latencies=measured(1.4)), lambda: world(latencies=measured(9.0, path="/other"))],
     "timeout-long": [lambda: world(in_webhooks(lambda each: each.update(timeoutSeconds=5)))],
     "ca-bundle-missing": [
+        lambda: world(trust(b""), managed(), live=False),
         lambda: world(
             trust(b""),
             lambda objects: [
@@ -142,7 +157,7 @@ VALID: dict[str, list[Callable[[], World]]] = {
                 if kind.endswith("WebhookConfiguration")
             ],
             live=False,
-        )
+        ),
     ],
     "leaf-untrusted": [lambda: world(trust(CA.certificate + OTHER.certificate)), world],
     "leaf-names": [lambda: world(secret(worlds.pair(CA, "*.muster-system.svc", "10.0.0.1")), replicas=())],
@@ -178,7 +193,11 @@ VALID: dict[str, list[Callable[[], World]]] = {
         lambda: world(put(worlds.scheduler("v1.37.1", "AllAlpha=true,AllBeta=true"))),
         lambda: world(put({**worlds.scheduler("v1.36.0"), "status": {"phase": "Succeeded"}})),
     ],
-    "rights-missing": [lambda: world(live=False), lambda: world(*(_without_kind(kind) for kind in ROLES), live=False)],
+    "rights-missing": [
+        lambda: world(managed(*CERTIFICATE_ROLES), live=False),
+        lambda: world(live=False),
+        lambda: world(*(_without_kind(kind) for kind in ROLES), live=False),
+    ],
     "two-schedulers": [
         lambda: world(bindings=frozenset({("muster", "a"), ("default-scheduler", "b")})),
         lambda: world(with_argument("muster-sidecar", "--mode=ungate"), bindings=frozenset({("muster", "a"), ("default-scheduler", "a")})),
@@ -239,6 +258,7 @@ INVALID: dict[str, list[tuple[Callable[[], World], Severity, str]]] = {
         (lambda: world(in_webhooks(lambda each: each.pop("timeoutSeconds"))), Severity.WARNING, "is 10 s (the default)"),
     ],
     "ca-bundle-missing": [
+        (lambda: world(trust(b""), managed()), Severity.ERROR, "no PEM certificate for groups.muster.dev"),
         (
             lambda: world(in_webhooks(lambda each: each["clientConfig"].pop("caBundle"), 1)),
             Severity.ERROR,
@@ -268,6 +288,7 @@ INVALID: dict[str, list[tuple[Callable[[], World], Severity, str]]] = {
         (lambda: world(replicas=(served(worlds.pair(CA, "localhost")),)), Severity.ERROR, "replica 10.0.0.1:9443 does not name"),
     ],
     "leaf-expiry": [
+        (lambda: world(managed(), secret(LATE)), Severity.WARNING, "is in the last third of its life"),
         (lambda: world(secret(EXPIRED)), Severity.ERROR, "is expired at 2026-06-30"),
         (lambda: world(secret(LATE)), Severity.WARNING, "is in the last third of its life, which ends at 2026-09-04"),
         (lambda: world(secret(worlds.pair(CA, at=NOW + DAY))), Severity.ERROR, "is not valid before"),
@@ -363,6 +384,11 @@ INVALID: dict[str, list[tuple[Callable[[], World], Severity, str]]] = {
         (lambda: world(put(worlds.scheduler("v1.37.1", "GenericWorkload=true"))), Severity.WARNING, "CompositePodGroup off"),
     ],
     "rights-missing": [
+        (
+            lambda: world(managed(), live=False),
+            Severity.ERROR,
+            "muster-webhook must not create secrets in namespace muster-system, get secrets muster-system/muster-webhook-tls",
+        ),
         (
             lambda: revoked(world(), "create pods/binding"),
             Severity.ERROR,
