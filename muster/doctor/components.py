@@ -56,8 +56,7 @@ class Component:
     @property
     def certificate_secret(self) -> tuple[str, str]:
         """Return namespace and name of the Secret of a webhook server that manages its certificate."""
-        namespace = self._variable("MUSTER_CERTIFICATE_NAMESPACE") or "muster-system"
-        return namespace, self._variable("MUSTER_CERTIFICATE_SECRET") or "muster-webhook-tls"
+        return self.option("--certificate-namespace", "muster-system"), self.option("--certificate-secret", "muster-webhook-tls")
 
     def option_list(self, flag: str, default: str) -> list[str]:
         """Return the values of an option that takes several, separated by commas."""

@@ -64,7 +64,8 @@ def _of_certificate(component: Component) -> Iterator[Permission]:
         yield Permission(resource, "create", group, namespace)
         for verb in ("get", "patch"):
             yield Permission(resource, verb, group, namespace, name)
-    yield Permission("endpointslices", "list", "discovery.k8s.io", namespace)
+    if not component.option("--certificate-replicas"):
+        yield Permission("endpointslices", "list", "discovery.k8s.io", namespace)
     for name in component.option_list("--certificate-configurations", "muster,muster-pods"):
         for resource in ("validatingwebhookconfigurations", "mutatingwebhookconfigurations"):
             for verb in ("get", "patch"):
