@@ -1,4 +1,4 @@
-"""A constraint of a claim names one attribute of devices, with the domain of the attribute."""
+"""A constraint of a claim names an attribute of devices with its domain."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ spec:
 RULE = Rule(
     id="constraint-attributes",
     kinds=CLAIMS,
-    why="A selector may name an attribute without the domain of its driver, but a constraint may not: the API server refuses the claim.",
+    why="The API server refuses an attribute without a domain, also if it is one of the domain of the driver.",
     source="Kubernetes 1.37.1, validation of ResourceClaim",
     check=check,
     good=(Example(_CLAIM),),
