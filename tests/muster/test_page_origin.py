@@ -93,7 +93,10 @@ def test_a_live_cluster_has_its_context():
 
 def test_the_page_of_fit_names_fit_and_has_its_roots_first(folder):
     saved(folder / "cluster.json", [*paged.racks(2), *paged.gang("ahead", 2, cpu="90"), *paged.gang("small", 1, cpu="1m")])
-    saved(folder / "mine.json", paged.gang("mine", 2))
+    mine = paged.gang("mine", 2)
+    for each in mine:
+        each["metadata"]["uid"] = each["metadata"]["name"]
+    saved(folder / "mine.json", mine)
     answer = CliRunner().invoke(cli.main, ["fit", "mine.json", "--objects", "cluster.json", "--format", "html"])
     document = paged.read(answer.stdout)
 
