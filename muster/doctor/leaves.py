@@ -18,7 +18,8 @@ from muster.doctor.entries import Entry, entries, servers_of
 from muster.doctor.manifests import bytes_at, kubectl, mappings_at, text_at
 from muster.doctor.world import Item, Replica, World
 
-ROTATE = "muster certs rotate"
+USUAL = "muster-system", "muster-webhook"
+"""Namespace and name of the Service for which ``muster certs rotate`` needs no options."""
 _ANY_TIME = dt.datetime.fromtimestamp(0, dt.UTC)
 _LONGEST_CHAIN = 10
 
@@ -127,7 +128,7 @@ def renew_command(world: World, leaf: Leaf) -> str:
         certificate = text_at(secret.content, "metadata", "annotations", "cert-manager.io/certificate-name")
         if certificate and any(each.target == leaf.entries[0].target for each in concerned):
             return f"cmctl renew --namespace={secret.namespace} {certificate}"
-    return f"{ROTATE}{_options(leaf.entries[0])}"
+    return rotate_command(leaf.entries[0])
 
 
 def restart_command(world: World, leaf: Leaf) -> str:
@@ -138,10 +139,10 @@ def restart_command(world: World, leaf: Leaf) -> str:
     return "kubectl -n NAMESPACE rollout restart deployment/NAME"
 
 
-def _options(entry: Entry) -> str:
-    if entry.service is None or entry.service == ("muster-system", "muster-webhook"):
-        return ""
-    return f" {shlex.join([f'--namespace={entry.service[0]}', f'--service={entry.service[1]}'])}"
+def rotate_command(entry: Entry, *options: str) -> str:
+    """Return the command that renews the certificate of a webhook's server, and writes its CA into every caBundle."""
+    named = [] if entry.service in (None, USUAL) else [f"--namespace={entry.service[0]}", f"--service={entry.service[1]}"]
+    return shlex.join(["muster", "certs", "rotate", *named, *options])
 
 
 def _using(world: World, secret: tuple[str, str]) -> Iterator[Item]:

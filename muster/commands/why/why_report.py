@@ -12,6 +12,7 @@ from muster.render import answer_json, answer_text
 from muster.render.answer import Answer
 from muster.render.tree import Kinship
 from scheduler_core.model.decision import Status, latest
+from validators.reports.counts import counted
 from validators.reports.escape import printable
 
 VERSION = 1
@@ -58,7 +59,8 @@ class Why:
         if self.is_pending:
             return f"{first.label} is not placed"
         victims = sum(len(each.victims) for each in self.simulated.decisions)
-        return f"{first.label} would be placed now{f', after evicting {victims} pods' if victims else ''}"
+        after = f", after evicting {counted(victims, 'pod')}" if victims else ""
+        return f"{first.label} would be placed now{after}"
 
 
 def as_json(why: Why) -> str:

@@ -8,7 +8,7 @@ from certs import bundle
 from muster.doctor.components import SERVE, components
 from muster.doctor.entries import INJECTED, by_configuration, entries, fields_of
 from muster.doctor.finding import Check, Result, error
-from muster.doctor.leaves import ROTATE
+from muster.doctor.leaves import rotate_command
 from muster.doctor.manifests import mapping_at
 from muster.doctor.world import World
 
@@ -21,7 +21,9 @@ def check(world: World) -> Iterator[Result]:
         if not world.live and (injected or managed):
             continue
         names = ", ".join(each.name for each in listed)
-        command = "cmctl check api && kubectl -n cert-manager logs deployment/cert-manager-cainjector" if injected else ROTATE
+        command = (
+            "cmctl check api && kubectl -n cert-manager logs deployment/cert-manager-cainjector" if injected else rotate_command(listed[0])
+        )
         message = f"has no PEM certificate for {names}"
         yield error(listed[0].item, fields_of(listed, "clientConfig.caBundle"), message, command)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from muster.doctor.finding import Check, Result, error, warning
-from muster.doctor.leaves import ROTATE, authorities, expires
+from muster.doctor.leaves import authorities, expires, rotate_command
 from muster.doctor.world import World
 
 
@@ -15,7 +15,9 @@ def check(world: World) -> Iterator[Result]:
         invalid, reason = expires(report, world.now)
         if reason:
             message = f"its CA {report.subject} is {reason}"
-            yield (error if invalid else warning)(entry.item, entry.field("clientConfig", "caBundle"), message, f"{ROTATE} --ca")
+            yield (error if invalid else warning)(
+                entry.item, entry.field("clientConfig", "caBundle"), message, rotate_command(entry, "--ca")
+            )
 
 
 CHECK = Check(

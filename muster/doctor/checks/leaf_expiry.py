@@ -23,6 +23,6 @@ def check(world: World) -> Iterator[Result]:
 
 CHECK = Check(
     id="leaf-expiry",
-    why="From the expiry on, every review fails.  Renewal is due in the last third, which leaves time for failed attempts.",
+    why="From the expiry on, every review fails. Renewal is due in the last third, which leaves time for failed attempts.",
     examine=check,
 )

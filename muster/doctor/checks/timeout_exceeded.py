@@ -49,7 +49,7 @@ def _worst(latencies: tuple[Latency, ...]) -> dict[str, Latency]:
 
 CHECK = Check(
     id="timeout-exceeded",
-    why="A review that takes longer counts as failed: the request is refused (Fail) or not checked (Ignore).  The server's time does not"
+    why="A review that takes longer counts as failed: the request is refused (Fail) or not checked (Ignore). The server's time does not"
     " include the network.",
     examine=check,
 )

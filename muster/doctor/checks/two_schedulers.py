@@ -53,7 +53,7 @@ def _name(component: Component) -> str:
 
 CHECK = Check(
     id="two-schedulers",
-    why="Two decisions at the same moment can use the same capacity: the kubelet then rejects a pod, and a gang is placed anew.  Let"
+    why="Two decisions at the same moment can use the same capacity: the kubelet then rejects a pod, and a gang is placed anew. Let"
     " kube-scheduler bind all pods (mode ungate), or give each scheduler its own nodes by taints.",
     examine=check,
 )

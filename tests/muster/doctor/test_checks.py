@@ -471,6 +471,15 @@ def test_names_in_commands_are_quoted() -> None:
     assert "x; rm -rf ~" in shlex.split(command)
 
 
+def test_the_command_names_an_installation_elsewhere() -> None:
+    def elsewhere(each):
+        each["clientConfig"] = {"service": {"namespace": "team", "name": "webhook", "path": "/validate"}}
+
+    commands = {each.command for each in defects(world(in_webhooks(elsewhere)), "ca-bundle-missing")}
+    assert commands == {"muster certs rotate --namespace=team --service=webhook"}
+    assert {each.command for each in defects(world(trust(b"")), "ca-bundle-missing")} == {"muster certs rotate"}
+
+
 def test_fields_of_the_wrong_type_are_absent() -> None:
     """Nothing in a file ends the program."""
     normal = worlds.objects()
