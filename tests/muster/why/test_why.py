@@ -176,6 +176,14 @@ def test_a_pod_with_a_node_and_a_group_that_fits(server: Server) -> None:
     assert answer.stdout.splitlines()[0] == "CompositePodGroup team/train: none of its pods is pending"
 
 
+def test_victims_are_counted(server: Server) -> None:
+    urgent = in_team(pod("urgent", cpu="4", priority=10))
+    server.answers[f"/api/v1/{TEAM}/pods/urgent"] = urgent
+    server.lists["/api/v1/pods"] = ("v1", "PodList", [urgent, PODS[2]])
+    answer = why("urgent", "--explain=off")
+    assert (answer.exit_code, answer.stdout.splitlines()[0]) == (0, "Pod team/urgent would be placed now, after evicting 1 pod")
+
+
 def test_a_cluster_that_cannot_be_listed_shows_conditions_with_status_2(server: Server) -> None:
     server.broken["/api/v1/nodes"] = 403, {"message": "no nodes"}
     answer = why("workers")
