@@ -80,7 +80,7 @@ def largest(folder: Path, files: int) -> int:
 def one_file(file: Path, documents: int) -> int:
     """Write small PodGroups, Pods of them, and ConfigMaps into one file; return the number of documents."""
     group = (
-        f"apiVersion: {VERSION}\nkind: PodGroup\nmetadata:\n  name: g-{0:06}\nspec:\n  schedulingPolicy:\n    gang:\n      minCount: 1\n"
+        f"apiVersion: {VERSION}\nkind: PodGroup\nmetadata:\n  name: g-{{0:06}}\nspec:\n  schedulingPolicy:\n    gang:\n      minCount: 1\n"
     )
     pod = (
         "apiVersion: v1\nkind: Pod\nmetadata:\n  name: p-{0:06}\n  labels:\n    app.kubernetes.io/name: training-{0:06}\n"
