@@ -25,15 +25,15 @@ WORKLOAD = {"workloadRef": {"workloadName": "w", "templateName": "t"}}
 
 
 def cluster(*, needing, gated):
-    """Return a cluster with a pod that waits, and a group; those that are *needing* need other objects."""
+    """Return a cluster with a pod that waits, and a group; those that are *needing* need other objects, and the group has a pod too."""
     spec = {"schedulingGates": [{"name": GATE}]} if gated else {"schedulerName": "muster"}
     spec |= {"affinity": selecting(team="a"), "labels": LABELS} if needing else RESOLVED
     found = Cluster()
-    waiting, group = pod("a", **spec), leaf("g", **(WORKLOAD if needing else RESOLVED))
-    for each in (waiting, group):
+    waiting, member, group = pod("a", **spec), pod("b", "g", **spec), leaf("g", **(WORKLOAD if needing else RESOLVED))
+    for each in (waiting, member, group):
         each["metadata"]["uid"] = f"uid-{each['metadata']['name']}"
     groups = "/apis/scheduling.k8s.io/v1beta1/podgroups"
-    found.objects = {"/api/v1/nodes": [node("n1")], "/api/v1/pods": [waiting], groups: [group]}
+    found.objects = {"/api/v1/nodes": [node("n1")], "/api/v1/pods": [waiting, member] if needing else [waiting], groups: [group]}
     return found
 
 
