@@ -190,6 +190,7 @@ MANIFESTS: dict[str, Json] = {
     "a volume with two sources": _pod("volumes", [{"name": "d", "emptyDir": {}, "hostPath": {"path": "/x"}}]),
     "two volumes with one name": _pod("volumes", [{"name": "d", "emptyDir": {}}, {"name": "d", "emptyDir": {}}]),
     "a claim without a name": _pod("volumes", [{"name": "d", "persistentVolumeClaim": {}}]),
+    "a mode of files that is not octal": _pod("volumes", [{"name": "d", "secret": {"secretName": "s", "defaultMode": 644}}]),
     "a misspelt source": _pod("volumes", [{"name": "d", "persistentVolumeClame": {"claimName": "c"}}]),
     # Placement
     "a node selector with a number": _pod("nodeSelector", {"gpu": 1}),

@@ -41,8 +41,7 @@ def volumes(spec: Content, at: FieldPath) -> Iterator[FieldError]:
 
 
 def _details(source: str, given: Content, at: FieldPath) -> Iterator[FieldError]:
-    for path, each in items(given, "items", at):
-        yield from needed(each, path, "key", "path")
+    yield from _files(given, at)
     if source == "projected":
         for path, each in items(given, "sources", at):
             for name in ("configMap", "secret"):
@@ -61,6 +60,13 @@ def _details(source: str, given: Content, at: FieldPath) -> Iterator[FieldError]
         yield field.invalid(at / "path", text(given, "path"), "must not contain '..'")
 
 
+def _files(given: Content, at: FieldPath) -> Iterator[FieldError]:
+    if not 0 <= (mode := number(given, "defaultMode")) <= _MOST_OPEN:
+        yield field.invalid(at / "defaultMode", mode, "must be a number between 0 and 0777 (octal), both inclusive")
+    for path, each in items(given, "items", at):
+        yield from needed(each, path, "key", "path")
+
+
 def _token(source: Content, at: FieldPath) -> Iterator[FieldError]:
     token, path = section(source, "serviceAccountToken"), at / "serviceAccountToken"
     if source.get("serviceAccountToken") is not None:
@@ -69,6 +75,7 @@ def _token(source: Content, at: FieldPath) -> Iterator[FieldError]:
             yield field.invalid(path / "expirationSeconds", token["expirationSeconds"], "must be from 10 minutes to 2^32 seconds")
 
 
+_MOST_OPEN = 0o777
 _SHORTEST_SECONDS, _LONGEST_SECONDS = 600, 2**32
 """Lifetime of a token."""
 
