@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
+from scheduler_core.loading import device_amounts
 from scheduler_core.loading.claim_specs import ClaimSpecs
 from scheduler_core.loading.gather import Name
-from scheduler_core.loading.gathered import GatheredObjects, Objects, Unusable
+from scheduler_core.loading.gathered import GatheredObjects, Objects
 from scheduler_core.loading.read_objects import name_in, one_each, typed
 from scheduler_core.model.device_claims import DeviceObjects, KnownClaim
 from scheduler_core.model.devices import Allocation, ClaimSpec, DeviceSlice, GivenDevice, PublishedDevice
 from scheduler_core.model.problem import Problem
 from scheduler_core.model.wire_devices import (
-    CapacityPolicy,
-    CapacityRange,
     Device,
     DeviceClass,
     DeviceContent,
@@ -31,7 +30,6 @@ from scheduler_core.model.wire_resource_claims import (
     ResourceClaimTemplate,
 )
 from validators.model import quantity
-from validators.model.quantity import Amount
 
 D = TypeVar("D", ResourceSlice, DeviceClass, DeviceTaintRule, ResourceClaim, ResourceClaimTemplate)
 
@@ -49,6 +47,7 @@ def read_devices(kinds: Mapping[str, Objects], problems: list[Problem]) -> Devic
 
     def read_template(gathered: GatheredObjects) -> tuple[Name, ClaimSpec | str]:
         name, template = _named(gathered, ResourceClaimTemplate)
+        device_amounts.check_claim("spec.spec", template.spec.spec)
         return name, specs.spec(f"{name[0]}/of template {name[1]}", template.spec.spec)
 
     claims = one_each(kinds["ResourceClaim"], read_known, problems).good
@@ -75,7 +74,7 @@ def extended_owner(namespace: str, claim: KnownClaim) -> Name | None:
 
 
 def known_claim(claim: ResourceClaim, spec: ClaimSpec | str) -> KnownClaim:
-    """Return *claim*, which has the specification *spec*.  Raises Unusable."""
+    """Return *claim*, which has the specification *spec*."""
     status, metadata = claim.status, claim.metadata
     failed, ready = _binding(status)
     controller = next((each for each in metadata.owner_references or () if each.controller), None)
@@ -113,41 +112,17 @@ def read_taint_rule(gathered: GatheredObjects) -> tuple[Name, DeviceTaintRuleSpe
 def read_slice(gathered: GatheredObjects) -> tuple[Name, ResourceSlice]:
     """Read a slice whose amounts are readable.  Raises Unusable."""
     name, published = _named(gathered, ResourceSlice)
-    try:
-        _check_amounts(published)
-    except ValueError as error:
-        raise Unusable(str(error)) from None
+    device_amounts.check_slice(published.spec)
     return name, published
 
 
 def read_resource_claim(gathered: GatheredObjects) -> tuple[Name, ResourceClaim]:
-    """Read a claim.  Raises Unusable."""
-    return _named(gathered, ResourceClaim)
-
-
-def _check_amounts(published: ResourceSlice) -> None:
-    """Raise ValueError if a capacity or counter cannot be read."""
-    for counters in published.spec.shared_counters or ():
-        for counter in (counters.counters or {}).values():
-            quantity.exact(counter.value)
-    for device in published.spec.devices or ():
-        content = device.basic or device
-        for capacity in (content.capacity or {}).values():
-            quantity.exact(capacity.value)
-            for amount in _policy_amounts(capacity.request_policy):
-                quantity.exact(amount)
-        for use in content.consumes_counters or ():
-            for counter in (use.counters or {}).values():
-                quantity.exact(counter.value)
-
-
-def _policy_amounts(policy: CapacityPolicy | None) -> Iterator[Amount]:
-    """Yield the amounts of *policy*."""
-    if policy is None:
-        return
-    limits = policy.valid_range or CapacityRange()
-    amounts = (policy.default, *(policy.valid_values or ()), limits.min, limits.max, limits.step)
-    yield from (each for each in amounts if each is not None)
+    """Read a claim whose amounts are readable.  Raises Unusable."""
+    name, claim = _named(gathered, ResourceClaim)
+    device_amounts.check_claim("spec", claim.spec)
+    if claim.status.allocation is not None:
+        device_amounts.check_allocation(claim.status.allocation)
+    return name, claim
 
 
 def _named(gathered: GatheredObjects, model: type[D]) -> tuple[Name, D]:
@@ -197,10 +172,7 @@ def _allocation(result: AllocationResult, *, waits: bool) -> Allocation:
 
 
 def _given(device: AllocatedDevice, *, waits: bool) -> GivenDevice:
-    try:
-        consumed = tuple((name, quantity.exact(each)) for name, each in sorted((device.consumed_capacity or {}).items()))
-    except ValueError as error:
-        raise Unusable(str(error)) from None
+    consumed = tuple((name, quantity.exact(each)) for name, each in sorted((device.consumed_capacity or {}).items()))
     name = device.driver, device.pool, device.device
     needs_binding = waits and bool(device.binding_conditions)
     return GivenDevice(device.request, name, device.admin_access, device.share_id is not None, consumed, needs_binding)

@@ -170,10 +170,7 @@ class DeviceCache:
         before, written = self._known.pop(name, None), self._claims.get(name)
         after = None
         if written is not None:
-            try:
-                after = self._known[name] = known_claim(written, self._specs.spec("/".join(name), written.spec))
-            except Unusable as error:
-                self.unusable["ResourceClaim", *name] = str(error)
+            after = self._known[name] = known_claim(written, self._specs.spec("/".join(name), written.spec))
         for each in (before, after):
             if each is None:
                 continue

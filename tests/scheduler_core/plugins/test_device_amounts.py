@@ -13,7 +13,16 @@ from scheduler_core.model.decision import Status
 from scheduler_core.model.wire_devices import Capacity, CapacityPolicy, CapacityRange
 from scheduler_core.plugins.devices.consumable_capacity import CapacityError, consumed_capacity, is_allowed
 from tests.scheduler_core.builders import GPU, Json, leaf, node, placed, pod
-from tests.scheduler_core.plugins.device_objects import device, device_class, device_slice, request, resource_claim, template, wanting
+from tests.scheduler_core.plugins.device_objects import (
+    CLASS,
+    device,
+    device_class,
+    device_slice,
+    request,
+    resource_claim,
+    template,
+    wanting,
+)
 from tests.scheduler_core.plugins.test_dynamic_resources import BASE, given, greedy
 
 IMPLICIT = "deviceclass.resource.kubernetes.io/"
@@ -232,11 +241,44 @@ def test_amounts_of_more_than_64_bits_are_errors_or_not_allowed(step):
     assert not is_allowed(Decimal("1e40"), CapacityPolicy(valid_range=CapacityRange(min="1", step="500m")))
 
 
-@pytest.mark.parametrize("policy", [{"default": "much"}, {"validValues": ["1", ""]}, {"validRange": {"min": "1", "step": "x"}}])
-def test_a_slice_with_an_unreadable_request_policy_is_left_out(policy):
-    objects = [*BASE, device_slice("n1", shareable("a", **policy)), part("1Gi"), wanting("p", "g:t")]
-    assert [each.object for each in load(objects).problems] == ["ResourceSlice s-n1"]
-    assert greedy(objects).status is Status.UNSCHEDULABLE
+def sliced(content: Json, **more: Any) -> Json:
+    return device_slice("n1", {"name": "a", **content}, **more)
+
+
+MUCH = {"counters": {"m": {"value": "much"}}}
+REQUEST = {"capacity": {"requests": {"memory": "much"}}}
+ALTERNATIVES = {
+    "name": "gpu",
+    "firstAvailable": [{"name": "x", "deviceClassName": CLASS}, {"name": "y", "deviceClassName": CLASS, **REQUEST}],
+}
+
+
+@pytest.mark.parametrize(
+    ("unreadable", "path"),
+    [
+        (sliced({"capacity": {"memory": {"value": "much"}}}), "spec.devices[0].capacity[memory].value"),
+        (sliced({"basic": {"capacity": {"memory": {"value": "much"}}}}), "spec.devices[0].basic.capacity[memory].value"),
+        (device_slice("n1", shareable("a", default="much")), "spec.devices[0].capacity[memory].requestPolicy.default"),
+        (device_slice("n1", shareable("a", validValues=["1", "much"])), "spec.devices[0].capacity[memory].requestPolicy.validValues[1]"),
+        (
+            device_slice("n1", shareable("a", validRange={"min": "1", "step": "much"})),
+            "spec.devices[0].capacity[memory].requestPolicy.validRange.step",
+        ),
+        (sliced({"consumesCounters": [{"counterSet": "s", **MUCH}]}), "spec.devices[0].consumesCounters[0].counters[m].value"),
+        (device_slice("n1", sharedCounters=[{"name": "s", **MUCH}]), "spec.sharedCounters[0].counters[m].value"),
+        (template("t", request(**REQUEST)), "spec.spec.devices.requests[0].exactly.capacity.requests[memory]"),
+        (resource_claim("c", request(), ALTERNATIVES), "spec.devices.requests[1].firstAvailable[1].capacity.requests[memory]"),
+        (resource_claim("c", {"name": "gpu", "deviceClassName": CLASS, **REQUEST}), "spec.devices.requests[0].capacity.requests[memory]"),
+        (
+            resource_claim("c", devices=["gpu=n1/a"], results={"consumedCapacity": {"memory": "much"}}),
+            "status.allocation.devices.results[0].consumedCapacity[memory]",
+        ),
+    ],
+)
+def test_an_object_with_an_unreadable_amount_is_left_out(unreadable, path):
+    (problem,) = load([*BASE, unreadable, wanting("p", "g:t")]).problems
+    assert f"{unreadable['kind']} {unreadable['metadata']['name']}" == problem.object.replace("default/", "")
+    assert problem.message.startswith(f'{path}: "much" is not a quantity: must be')
 
 
 def counting(amount: str) -> list[Json]:
