@@ -18,7 +18,7 @@ from scheduler_core.model.nodes import Bools
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.greedy import Greedy
-from scheduler_core.placement.outcome import PlacementOutcome
+from scheduler_core.placement.outcome import PlacementOutcome, pods_with_nodes
 from scheduler_core.placement.placement_request import PlacementRequest, Run
 from scheduler_core.placement.state import PlacementState
 
@@ -111,19 +111,27 @@ def _composite_causes(greedy: Greedy, request: PlacementRequest, place: Placemen
             child_causes += causes
     if len(alone) < request.entity.minimum:
         return []
-    return [*_sibling_causes(request, greedy.attempt(request, place), {child.entity.name for child in alone}), *child_causes]
+    causes = _sibling_causes(
+        request, greedy.attempt(request, place), {each.entity.name for each in alone}, sparing=greedy.state.options.sparing
+    )
+    return [*causes, *child_causes]
 
 
-def _sibling_causes(request: PlacementRequest, outcome: PlacementOutcome, alone: set[object]) -> list[str]:
+def _sibling_causes(request: PlacementRequest, outcome: PlacementOutcome, alone: set[object], *, sparing: bool) -> list[str]:
     """Return what siblings took before the first child that would fit by itself."""
     before: list[tuple[PlacementRequest, PlacementOutcome]] = []
+    claims: set[str] = set()
     for child, below in zip(request.children, outcome.children, strict=True):
         if below is None or (not below.success and child.entity.name in alone):
+            claims = set() if below is None or sparing else _new_claims(pod for leaf in _leaves(child) for pod in leaf.entity.waiting)
             break
         if below.success and below.placed:
             before.append((child, below))
     if not before:
         return []
+    if claims := claims & _new_claims(pod for child, below in before for pod, _ in pods_with_nodes(child, below)):
+        shared = f"{phrases.listed(sorted(claims))}, which {'is' if len(claims) == 1 else 'are'} not allocated"
+        return [f"kube-scheduler 1.37.1 does not let groups of one tree share {shared}"]
     extras = [(child.entity.name.name, extra) for child, below in before if (extra := _extra(child, below)) > 0]
     optional = [f"{phrases.counted(extra, 'optional pod')} of group {name}" for name, extra in extras]
     causes = []
@@ -136,6 +144,12 @@ def _sibling_causes(request: PlacementRequest, outcome: PlacementOutcome, alone:
         keep = "keeps its placement" if len(before) - len(optional) == 1 else "keep their placements"
         causes.append(f"{names} {keep}, although a sibling may need the capacity (KEP-6012, No-Backtracking)")
     return causes
+
+
+def _new_claims(pods: Iterable[PodRecord]) -> set[str]:
+    """Return the claims to devices of *pods* that are not allocated."""
+    pairs = ((claim, need) for pod in pods for claim, need in zip(pod.device_claims, pod.shape.devices, strict=False))
+    return {f"claim {claim.label}" for claim, need in pairs if need.allocates}
 
 
 def _extra(request: PlacementRequest, outcome: PlacementOutcome) -> int:

@@ -280,6 +280,8 @@ def test_only_kube_scheduler_keeps_a_claim_from_the_other_groups_of_a_tree(strat
     assert (Status.SUCCESS if strategy == "complete" else Status.UNSCHEDULABLE) is decision.status
     if strategy == "greedy":
         assert "resource claim default/c is in the process of being allocated" in str(decision.pending)
+        assert "kube-scheduler 1.37.1 does not let groups of one tree share claim default/c, which is not allocated" in decision.message
+        assert "No-Backtracking" not in decision.message
 
 
 def crossing() -> list[Json]:
