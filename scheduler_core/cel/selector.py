@@ -67,6 +67,10 @@ class Device:
     allow_multiple_allocations: bool = False
 
 
+MAX_RESULTS = 4096
+"""Limit of the memory of one selector."""
+
+
 @dataclass(frozen=True, slots=True)
 class Selector:
     """A compiled selector."""
@@ -76,11 +80,28 @@ class Selector:
     """Paths below ``device`` that the expression reads: ``("driver",)``, ``("attributes", DOMAIN, NAME)``, ``("capacity", DOMAIN, NAME)``,
     ``("allowMultipleAllocations",)``; a shorter path stands for everything below it."""
     run: Run = field(repr=False, compare=False)
+    _results: dict[Hashable, bool | str] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """Results, and messages of errors, by ``equivalence_key``; at most MAX_RESULTS."""
 
     def equivalence_key(self, device: Device) -> Hashable:
         """Return a value that is equal for two devices only if this selector has the same result for both."""
         unreadable = next(_unreadable(device), None)
         return unreadable, *(_read(device, path) for path in sorted(self.attributes_read))
+
+    def matches(self, device: Device) -> bool:
+        """Return what ``evaluate`` returns, or raise its error; evaluated once for equal devices, because it can take a second."""
+        key = self.equivalence_key(device)
+        if (result := self._results.get(key)) is None:
+            if len(self._results) >= MAX_RESULTS:
+                self._results.clear()
+            try:
+                result = self.evaluate(device)
+            except EvaluationError as error:
+                result = str(error)
+            self._results[key] = result
+        if isinstance(result, str):
+            raise EvaluationError(result)
+        return result
 
     def evaluate(self, device: Device) -> bool:
         """Return whether the selector matches *device*.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 
 from scheduler_core.cel.selector import AttributeValue, CompileError, Device, Selector, SelectorError, Version, compile_selector
 from scheduler_core.model.device_pools import PoolDevice
@@ -37,7 +37,6 @@ class Selection:
         self._exact = exact
         self.failed: AllocationError | None = None
         self._devices: dict[PoolDevice, Device] = {}
-        self._results: dict[tuple[str, Hashable], bool | SelectorError] = {}
         self._selected: dict[tuple[Alternative, PoolDevice], bool] = {}
 
     def selects(self, alternative: Alternative, claim: int, device: PoolDevice) -> bool:
@@ -77,16 +76,7 @@ class Selection:
     def _matches(self, selector: Selector, device: PoolDevice) -> bool:
         if (read := self._devices.get(device)) is None:
             read = self._devices[device] = _readable(device)
-        at = selector.expression, selector.equivalence_key(read)
-        if (result := self._results.get(at)) is None:
-            try:
-                result = selector.evaluate(read)
-            except SelectorError as error:
-                result = error
-            self._results[at] = result
-        if isinstance(result, SelectorError):
-            raise result
-        return result
+        return selector.matches(read)
 
 
 def _readable(device: PoolDevice) -> Device:

@@ -76,6 +76,24 @@ def test_values_of_different_types_have_different_keys():
     assert len(values) == len(keys)
 
 
+def test_equal_devices_are_evaluated_once_and_the_memory_is_limited(monkeypatch):
+    monkeypatch.setattr("scheduler_core.cel.selector.MAX_RESULTS", 2)
+    compiled = compile_selector('device.attributes["d"].x == 1')
+    runs = []
+    selector = Selector(compiled.expression, compiled.attributes_read, lambda scope: runs.append(scope) or compiled.run(scope))
+    devices = [Device("d", {"x": 1}), Device("d", {"x": 1, "y": 2}), Device("d", {})]
+
+    assert [True, True] == [selector.matches(each) for each in devices[:2]]
+    assert 1 == len(runs)
+    for _ in range(2):
+        with pytest.raises(EvaluationError, match=r"^no such key: x$"):
+            selector.matches(devices[2])
+    assert 2 == len(runs)
+    assert not selector.matches(Device("d", {"x": 2}))
+    assert selector.matches(devices[0])
+    assert 4 == len(runs)
+
+
 def test_an_error_is_not_false():
     selector = compile_selector('device.attributes["unknown"].model == "a100"')
 
