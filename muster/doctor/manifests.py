@@ -58,8 +58,10 @@ def number_at(content: object, *keys: str, default: int) -> int:
 
 def bytes_at(content: object, *keys: str) -> bytes:
     """Return the decoded base64 text below *keys*; empty if there is none."""
+    # kustomize breaks long values into lines, and the API server ignores line breaks.
+    text = text_at(content, *keys).translate({ord("\r"): None, ord("\n"): None})
     try:
-        return base64.b64decode(text_at(content, *keys), validate=True)
+        return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
         return b""
 

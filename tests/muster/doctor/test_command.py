@@ -73,6 +73,17 @@ def test_a_finding_has_its_place_and_a_command() -> None:
 
 
 @pytest.mark.usefixtures("folder")
+def test_base64_has_line_breaks_as_kustomize_writes_them() -> None:
+    def broken(entry: worlds.Content) -> None:
+        text = entry["clientConfig"]["caBundle"]
+        entry["clientConfig"]["caBundle"] = "".join(f"{text[at : at + 70]}\r\n" for at in range(0, len(text), 70))
+
+    write_changed(worlds.in_webhooks(broken))
+    answer = doctor("all.yaml")
+    assert (answer.exit_code, answer.stdout.endswith("\nno findings\n")) == (0, True)
+
+
+@pytest.mark.usefixtures("folder")
 def test_ignored_checks_are_left_out() -> None:
     write_changed(lambda objects: objects["Deployment", worlds.SERVER]["spec"].update(replicas=1))
     answer = doctor("all.yaml", "--ignore", "fail-without-replicas", "--format=json")
