@@ -192,7 +192,10 @@ def test_a_mode_that_refuses_nothing_does_not_depend_on_the_server(mode, policy)
     policies = {entry["failurePolicy"] for kind in CONFIGURATIONS for entry in found[kind, "muster"]["webhooks"][:1]}
     assert {policy} == policies
     assert {"Fail"} == {entry["failurePolicy"] for kind in CONFIGURATIONS for entry in found[kind, "muster"]["webhooks"][1:2]}
-    assert (mode != "deny") == (f"--enforcement={mode}" in own["args"])
+    variable = {"name": "MUSTER_ENFORCEMENT", "value": mode}
+    assert (mode != "deny") == (variable in own["env"]), "kubectl set env must be able to change it"
+    _, own = container("muster-webhook", f"webhooks.enforcement={mode}", "webhooks.env.MUSTER_ENFORCEMENT=warn")
+    assert ["warn"] == [each["value"] for each in own["env"] if each["name"] == "MUSTER_ENFORCEMENT"]
 
 
 def test_exempt_namespaces_and_the_timeout_are_those_of_every_entry():
@@ -224,6 +227,27 @@ def test_replicas_image_settings_and_placement_are_set(name, section):
     assert {"name": "MUSTER_LOG_LEVEL", "value": "debug"} in own["env"]
     assert ({"pool": "infra"}, [{"operator": "Exists"}]) == (spec["nodeSelector"], spec["tolerations"])
     assert "2Gi" == own["resources"]["limits"]["memory"]
+
+
+@pytest.mark.parametrize(("name", "section"), [("muster-webhook", "webhooks"), ("muster-sidecar", "sidecar")])
+def test_a_variable_of_the_chart_is_not_set_twice(name, section):
+    """The API server refuses a list of variables with a name twice."""
+    _, own = container(name, *SIDECAR, "webhooks.pods=true")
+    for variable in own["env"]:
+        done = helm_template(*SIDECAR, "webhooks.pods=true", f"{section}.env.{variable['name']}=1")
+        assert (1, True) == (done.returncode, f"{section}.env.{variable['name']}: the chart sets this variable itself" in done.stderr)
+
+
+def test_a_number_of_a_file_is_written_in_full(tmp_path):
+    """helm reads the numbers of a file as floats."""
+    (tmp_path / "values.yaml").write_text(
+        "webhooks: {env: {MUSTER_BODY_BYTES: 8388608, MUSTER_KEEPALIVE_SECONDS: 1.5, MUSTER_CLUSTER: true}}\n", encoding="utf-8"
+    )
+    done = rendered.template("--values", str(tmp_path / "values.yaml"))
+    (deployment,) = (each for each in yaml.safe_load_all(done.stdout) if each["kind"] == "Deployment")
+    env = {each["name"]: each["value"] for each in deployment["spec"]["template"]["spec"]["containers"][0]["env"]}
+
+    assert ("8388608", "1.5", "true") == tuple(env[f"MUSTER_{name}"] for name in ("BODY_BYTES", "KEEPALIVE_SECONDS", "CLUSTER"))
 
 
 @pytest.mark.parametrize("modes", [("validate",), ("protect", "validate"), ("ungate", "preempt"), ("place", "preempt")])

@@ -81,6 +81,21 @@ tolerations:
 {{- end }}
 {{- end }}
 
+{{/*
+Settings of a section of the values as variables. Those that the chart sets (own) are refused: twice the same name is an error of the API
+server. Numbers of a file are written in full: 8388608, not 8.388608e+06.
+*/}}
+{{- define "muster.env" -}}
+{{- $root := . }}
+{{- range $name, $value := .env }}
+{{- if has $name $root.own }}
+{{- fail (printf "%s.env.%s: the chart sets this variable itself; leave it out" $root.section $name) }}
+{{- end }}
+- name: {{ $name }}
+  value: {{ if kindIs "float64" $value }}{{ toJson $value | quote }}{{ else }}{{ quote $value }}{{ end }}
+{{- end }}
+{{- end }}
+
 {{/* Replicas on different nodes where that is possible. */}}
 {{- define "muster.antiAffinity" -}}
 podAntiAffinity:
