@@ -1,4 +1,4 @@
-"""The installation with Helm, by the commands of the page, from a cluster without Muster to the refusal that the page shows."""
+"""The installation with Helm, by the commands of the pages: from a cluster without Muster to a refusal, and back after an emergency."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tests.cluster.deployed import ROUTING, Deployed, node_address
 from tests.cluster.options import Options
 from tests.docs import pages
 
-PAGE = pages.DOCS / "operate" / "helm.md"
+PAGE, EMERGENCY = (pages.DOCS / "operate" / f"{name}.md" for name in ("helm", "emergency"))
 NAMESPACE, NAME = "muster-system", "muster-webhook"
 
 
-def section(name):
-    """Return the fenced blocks of a section of the page."""
-    text = PAGE.read_text(encoding="utf-8").partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+def section(name, page=PAGE):
+    """Return the fenced blocks of a section of a page."""
+    text = page.read_text(encoding="utf-8").partition(f"\n## {name}\n")[2].partition("\n## ")[0]
     return pages.blocks(text)
 
 
@@ -57,3 +57,9 @@ def test_the_page_leads_from_nothing_to_a_refusal(plane, shell, tmp_path):
         assert 0 == done.returncode, done.stderr
         refused = shell(apply.text, tmp_path)
         assert (1, refusal.text) == (refused.returncode, refused.stderr)
+        _, ignore, _, restore = section("Groups cannot be created", EMERGENCY)[:4]
+        (helm,) = (line for line in restore.text.splitlines() if line.startswith("helm "))
+        for commands, policies in ((ignore.text, {"Ignore"}), (helm, {"Fail", "Ignore"})):
+            done = shell(commands)
+            assert 0 == done.returncode, done.stderr
+            assert policies == {each["failurePolicy"] for each in plane.api.get("ValidatingWebhookConfiguration", "muster")["webhooks"]}

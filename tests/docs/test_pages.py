@@ -106,6 +106,8 @@ def test_a_page_has_one_title_and_known_languages(name: str, text: str) -> None:
 
     assert len(re.findall(r"^# ", outside, re.MULTILINE)) == (0 if '--8<-- "' in outside and "# " not in outside else 1)
     assert {each.language for each in pages.blocks(text)} <= LANGUAGES
+    assert all(each.text.strip() for each in pages.blocks(text)), "a block is empty"
+    assert all(pages.calls(each.text) for each in pages.blocks(text) if each.language == "console"), "a session has a line with $"
     assert "```" not in outside, "a block that is indented or not closed is not tried"
 
 
