@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from muster import cli
 from tests.muster.simulated import node, pod
-from tests.muster.test_simulate_controllers import RUN_ONCE, TEMPLATE, deployment, job, manifest
+from tests.muster.test_simulate_controllers import RUN_ONCE, TEMPLATE, TORCH, deployment, job, manifest
 
 Json = dict[str, Any]
 GPU = "example.com/gpu"
@@ -118,12 +118,40 @@ REFUSED = {
     ),
     "a Job that another controller manages": (written(job(1), job(1, name="far", managedBy="kueue.x-k8s.io/multikueue")), 2),
     "a version of Kubeflow that nobody serves": (
-        written(manifest("PyTorchJob", "kubeflow.org/v1beta1", pytorchReplicaSpecs={"Worker": {"replicas": 1, "template": TEMPLATE}})),
+        written(manifest("PyTorchJob", "kubeflow.org/v1beta1", pytorchReplicaSpecs={"Worker": {"replicas": 1, "template": TORCH}})),
         1,
     ),
     "misspelt replicas of a PyTorchJob": (
-        written(manifest("PyTorchJob", "kubeflow.org/v1", pytorchReplicaSpecs={"Worker": {"replica": 90, "template": TEMPLATE}})),
+        written(manifest("PyTorchJob", "kubeflow.org/v1", pytorchReplicaSpecs={"Worker": {"replica": 90, "template": TORCH}})),
         1,
+    ),
+    "a PyTorchJob with two masters": (
+        written(job(1), manifest("PyTorchJob", "kubeflow.org/v1", pytorchReplicaSpecs={"Master": {"replicas": 2, "template": TORCH}})),
+        2,
+    ),
+    "a PyTorchJob without the container of the framework": (
+        written(job(1), manifest("PyTorchJob", "kubeflow.org/v1", pytorchReplicaSpecs={"Worker": {"replicas": 2, "template": TEMPLATE}})),
+        2,
+    ),
+    "an MPIJob without a launcher": (
+        written(job(1), manifest("MPIJob", "kubeflow.org/v2beta1", mpiReplicaSpecs={"Worker": {"replicas": 2, "template": TEMPLATE}})),
+        2,
+    ),
+    "a Volcano Job with two tasks of one name": (
+        written(job(1), manifest("Job", "batch.volcano.sh/v1alpha1", tasks=[{"name": "w", "template": RUN_ONCE}] * 2)),
+        2,
+    ),
+    "a RayCluster with limits in reverse": (
+        written(
+            job(1),
+            manifest(
+                "RayCluster",
+                "ray.io/v1",
+                headGroupSpec={"template": TEMPLATE},
+                workerGroupSpecs=[{"groupName": "w", "minReplicas": 2, "maxReplicas": 1, "template": TEMPLATE}],
+            ),
+        ),
+        2,
     ),
     "misspelt replicas of a Volcano Job": (
         written(manifest("Job", "batch.volcano.sh/v1alpha1", tasks=[{"name": "w", "replica": 90, "template": RUN_ONCE}])),

@@ -15,6 +15,7 @@ TEMPLATE = {
     "metadata": {"labels": {"app": "x"}},
     "spec": {"containers": [{"name": "main", "image": "i", "resources": {"requests": {"cpu": "2"}}}]},
 }
+TORCH = {**TEMPLATE, "spec": {"containers": [{**TEMPLATE["spec"]["containers"][0], "name": "pytorch"}]}}
 RUN_ONCE = {**TEMPLATE, "spec": {**TEMPLATE["spec"], "restartPolicy": "Never"}}
 """Template of Jobs."""
 
@@ -204,7 +205,7 @@ REPLACED = {
         owned("ray-head-abcde", "RayCluster", "ray", labels={"ray.io/cluster": "ray"}),
     ),
     "pods of a PyTorchJob": (
-        manifest("PyTorchJob", "kubeflow.org/v1", "bert", pytorchReplicaSpecs={"Worker": {"replicas": 2, "template": TEMPLATE}}),
+        manifest("PyTorchJob", "kubeflow.org/v1", "bert", pytorchReplicaSpecs={"Worker": {"replicas": 2, "template": TORCH}}),
         owned("bert-worker-0", "PyTorchJob", "bert"),
     ),
     "pods of a CronJob": (

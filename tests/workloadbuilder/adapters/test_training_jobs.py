@@ -7,6 +7,7 @@ import pytest
 from tests.workloadbuilder.adapters.compiling import compiled, error_lines, lost_fields, names, pods, root, sound
 
 PODS = "template: {spec: {containers: [{name: main, image: i}]}}"
+TORCH = PODS.replace("main", "pytorch")
 PYTORCH = f"""
 apiVersion: kubeflow.org/v1
 kind: PyTorchJob
@@ -14,8 +15,14 @@ metadata: {{name: bert, namespace: ml}}
 spec:
   runPolicy: {{cleanPodPolicy: None}}
   pytorchReplicaSpecs:
-    Master: {{replicas: 1, restartPolicy: OnFailure, {PODS}}}
-    Worker: {{replicas: 3, restartPolicy: OnFailure, {PODS}}}
+    Master: {{replicas: 1, restartPolicy: OnFailure, {TORCH}}}
+    Worker: {{replicas: 3, restartPolicy: OnFailure, {TORCH}}}
+"""
+XGBOOST = f"""
+apiVersion: kubeflow.org/v1
+kind: XGBoostJob
+metadata: {{name: iris, namespace: ml}}
+spec: {{xgbReplicaSpecs: {{Worker: {{{PODS.replace("main", "xgboost")}}}}}}}
 """
 GANG = PYTORCH.replace("cleanPodPolicy: None", "schedulingPolicy: {}")
 MPI = f"""
@@ -88,16 +95,16 @@ def test_the_minimum_of_an_mpi_job_is_kept_and_its_queue_is_lost():
 
 
 @pytest.mark.parametrize(
-    ("kind", "field", "roles"),
+    ("kind", "field", "container", "roles"),
     [
-        pytest.param("TFJob", "tfReplicaSpecs", ["Chief", "PS", "Worker"], id="TFJob"),
-        pytest.param("XGBoostJob", "xgbReplicaSpecs", ["Master", "Worker"], id="XGBoostJob"),
-        pytest.param("PaddleJob", "paddleReplicaSpecs", ["Worker"], id="PaddleJob"),
-        pytest.param("JAXJob", "jaxReplicaSpecs", ["Worker"], id="JAXJob"),
+        pytest.param("TFJob", "tfReplicaSpecs", "tensorflow", ["Chief", "PS", "Worker"], id="TFJob"),
+        pytest.param("XGBoostJob", "xgbReplicaSpecs", "xgboost", ["Master", "Worker"], id="XGBoostJob"),
+        pytest.param("PaddleJob", "paddleReplicaSpecs", "paddle", ["Worker"], id="PaddleJob"),
+        pytest.param("JAXJob", "jaxReplicaSpecs", "jax", ["Worker"], id="JAXJob"),
     ],
 )
-def test_roles_by_kind(kind, field, roles):
-    replicas = ", ".join(f"{role}: {{{PODS}}}" for role in roles)
+def test_roles_by_kind(kind, field, container, roles):
+    replicas = ", ".join(f"{role}: {{{PODS.replace('main', container)}}}" for role in roles)
     text = f"{{apiVersion: kubeflow.org/v1, kind: {kind}, metadata: {{name: j}}, spec: {{{field}: {{{replicas}}}}}}}"
     assert [f"j-{role.lower()}-0" for role in roles] == single(text)
 
@@ -161,12 +168,30 @@ def test_claims_of_a_volcano_job_are_volumes_of_all_its_pods():
         pytest.param(PYTORCH.replace("pytorchReplicaSpecs", "tfReplicaSpecs"), "spec.pytorchReplicaSpecs", id="no replicas"),
         pytest.param(PYTORCH.replace("replicas: 3", "replicas: many"), "spec.pytorchReplicaSpecs.Worker.replicas", id="no number"),
         pytest.param(MPI.replace("minAvailable: 3", "minAvailable: 6"), "spec.runPolicy.schedulingPolicy.minAvailable", id="too many"),
+        pytest.param(PYTORCH.replace("replicas: 1", "replicas: 2"), "spec.pytorchReplicaSpecs.Master.replicas", id="two masters"),
+        pytest.param(
+            PYTORCH.replace("replicas: 3, restartPolicy: OnFailure, " + TORCH, "replicas: 3, " + PODS),
+            "spec.pytorchReplicaSpecs.Worker.template.spec.containers",
+            id="no container of the framework",
+        ),
+        pytest.param(XGBOOST, "spec.xgbReplicaSpecs.Master", id="no master"),
+        pytest.param(
+            MPI.replace("Launcher: {replicas: 1", "Launcher: {replicas: 2"), "spec.mpiReplicaSpecs.Launcher.replicas", id="two launchers"
+        ),
+        pytest.param(MPI.replace(f"    Launcher: {{replicas: 1, {PODS}}}\n", ""), "spec.mpiReplicaSpecs.Launcher", id="no launcher"),
         pytest.param(RAY.replace("headGroupSpec", "head"), "spec.headGroupSpec", id="no head"),
+        pytest.param(RAY.replace("maxReplicas: 5", "maxReplicas: 0"), "spec.workerGroupSpecs[0].minReplicas", id="limits in reverse"),
         pytest.param(RAY.replace("groupName: small, ", ""), "spec.workerGroupSpecs[0].groupName", id="no group name"),
         pytest.param(RAY.replace("numOfHosts: 4", "numOfHosts: 0"), "spec.workerGroupSpecs[1].numOfHosts", id="no host"),
         pytest.param(RAY_JOB.replace("spec:\n", "spec:\n  submissionMode: Mail\n", 1), "spec.submissionMode", id="unknown mode"),
         pytest.param(VOLCANO.replace("queue: research", "minAvailable: 7"), "spec.minAvailable", id="more than its pods"),
         pytest.param(VOLCANO.replace("tasks:", "jobs:"), "spec.tasks", id="no tasks"),
+        pytest.param(VOLCANO.replace("name: worker", "name: ps"), "spec.tasks[1].name", id="two tasks of one name"),
+        pytest.param(
+            VOLCANO.replace("queue: research", "minAvailable: 1").replace("minAvailable: 3", "minAvailable: 5"),
+            "spec.tasks[1].minAvailable",
+            id="more than its task",
+        ),
     ],
 )
 def test_bad_input_is_an_error_at_its_field(text, want):

@@ -6,7 +6,7 @@ With ``runPolicy.schedulingPolicy`` the pods are a gang, of all pods if ``minAva
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from validators import field
 from validators.field import FieldError, FieldPath
@@ -18,15 +18,30 @@ from workloadbuilder.adapters.shared.known_objects import Known
 from workloadbuilder.adapters.shared.object_identity import Subject
 from workloadbuilder.adapters.shared.pod_sets import Gang, PodSet
 
-_REPLICAS = {
-    "PyTorchJob": ("pytorchReplicaSpecs", ("Master", "Worker")),
-    "TFJob": ("tfReplicaSpecs", ("Chief", "Master", "PS", "Worker", "Evaluator")),
-    "MPIJob": ("mpiReplicaSpecs", ("Launcher", "Worker")),
-    "XGBoostJob": ("xgbReplicaSpecs", ("Master", "Worker")),
-    "PaddleJob": ("paddleReplicaSpecs", ("Master", "Worker")),
-    "JAXJob": ("jaxReplicaSpecs", ("Worker",)),
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Kind:
+    """A kind of job: the field with its replicas, their roles, and what the operator refuses.
+
+    *single* is the role that has one replica, and *container* the name of a container that each role needs; empty if
+    there is none.  *needed* is True if a job without the role *single* is refused.
+    """
+
+    replicas: str
+    roles: tuple[str, ...]
+    single: str = ""
+    needed: bool = False
+    container: str = ""
+
+
+_KINDS = {
+    "PyTorchJob": _Kind("pytorchReplicaSpecs", ("Master", "Worker"), "Master", container="pytorch"),
+    "TFJob": _Kind("tfReplicaSpecs", ("Chief", "Master", "PS", "Worker", "Evaluator"), container="tensorflow"),
+    "MPIJob": _Kind("mpiReplicaSpecs", ("Launcher", "Worker"), "Launcher", needed=True),
+    "XGBoostJob": _Kind("xgbReplicaSpecs", ("Master", "Worker"), "Master", needed=True, container="xgboost"),
+    "PaddleJob": _Kind("paddleReplicaSpecs", ("Master", "Worker"), container="paddle"),
+    "JAXJob": _Kind("jaxReplicaSpecs", ("Worker",), container="jax"),
 }
-"""Field with the replicas, and the roles, by kind."""
 _PREFIX = "training.kubeflow.org/"
 ROOT = "training-root"
 _LOST = {
@@ -42,11 +57,13 @@ def adapt(manifest: Json, known: Known) -> Reading:  # noqa: ARG001 - signature 
     warnings: list[FieldError] = []
     about, top = object_identity.read_identity(manifest, errors, warnings)
     spec = top.mapping("spec")
-    name, roles = _REPLICAS.get(about.owner.kind, ("", ()))
-    replicas = spec.mapping(name)
-    sets = [*_sets(replicas, roles, about)]
+    kind = _KINDS.get(about.owner.kind, _Kind("", ()))
+    replicas = spec.mapping(kind.replicas)
+    sets = [*_sets(replicas, kind, about)]
     if not sets:
-        errors.append(field.required(replicas.path, f"there must be replicas of one of {', '.join(roles)}"))
+        errors.append(field.required(replicas.path, f"there must be replicas of one of {', '.join(kind.roles)}"))
+    elif kind.needed and not any(str(each).lower() == kind.single.lower() for each in replicas.given):
+        errors.append(field.required(replicas.path / kind.single, f"there must be a {kind.single}"))
     policy = spec.mapping("runPolicy")
     object_identity.warn_if_suspended(policy, "job", warnings)
     losses = [*kueue_annotations.queue(about.labels, about.annotations)]
@@ -65,16 +82,29 @@ def adapt(manifest: Json, known: Known) -> Reading:  # noqa: ARG001 - signature 
     return pod_sets.gang(about, sets, wanted, errors, warnings, losses)
 
 
-def _sets(replicas: Fields, roles: tuple[str, ...], about: Subject) -> Iterator[PodSet]:
-    """Yield the pods of each role, in the order of *roles*; names of roles are compared without case, as the operator does."""
+def _sets(replicas: Fields, kind: _Kind, about: Subject) -> Iterator[PodSet]:
+    """Yield the pods of each role, in the order of the roles; their names are compared without case, as the operator does."""
     written = {key.lower(): key for key in replicas.given if isinstance(key, str)}
-    for unknown in sorted(set(written) - {each.lower() for each in roles}):
-        replicas.errors.append(field.not_supported(replicas.path, written[unknown], list(roles)))
-    for role in roles:
+    for unknown in sorted(set(written) - {each.lower() for each in kind.roles}):
+        replicas.errors.append(field.not_supported(replicas.path, written[unknown], list(kind.roles)))
+    for role in kind.roles:
         if (key := written.get(role.lower())) is None:
             continue
         entry = replicas.mapping(key)
         labels = {f"{_PREFIX}job-name": about.owner.name, f"{_PREFIX}replica-type": role.lower()}
         template = pod_template.read_pod_template(entry.mapping("template"))
-        prefix = f"{about.owner.name}-{role.lower()}"
-        yield PodSet(template, prefix, entry.number("replicas", 1), labels, number_label=f"{_PREFIX}replica-index")
+        count = entry.number("replicas", 1)
+        if role == kind.single and count != 1:
+            replicas.errors.append(field.invalid(entry.path / "replicas", count, "must be 1"))
+        _check_container(entry, kind.container)
+        yield PodSet(template, f"{about.owner.name}-{role.lower()}", count, labels, number_label=f"{_PREFIX}replica-index")
+
+
+def _check_container(entry: Fields, name: str) -> None:
+    """Report a role without a container named *name*; containers of a wrong form are reported with the pods."""
+    spec = entry.mapping("template").mapping("spec")
+    containers = spec.raw("containers")
+    if not name or not isinstance(containers, list) or not containers:
+        return
+    if not any(isinstance(each, Mapping) and each.get("name") == name for each in containers):
+        entry.errors.append(field.required(spec.path / "containers", f'must have a container named "{name}"'))

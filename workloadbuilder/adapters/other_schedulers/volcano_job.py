@@ -44,9 +44,10 @@ def adapt(manifest: Json, known: Known) -> Reading:  # noqa: ARG001 - signature 
         sets.append(
             PodSet(template, f"{about.owner.name}-{role}", replicas, labels, number_label=_INDEX, owner=about.owner, volumes=volumes)
         )
-        minimums += task.number("minAvailable", replicas)
+        minimums += _minimum(task, replicas)
         if task.raw("dependsOn"):
             losses.append(Loss(task.path / "dependsOn", "the start order is dropped: all pods are placed together"))
+    _check_names(spec)
     total = sum(each.count for each in sets)
     if not sets:
         errors.append(field.required(_SPEC / "tasks", "without a task there are no pods to schedule"))
@@ -57,6 +58,22 @@ def adapt(manifest: Json, known: Known) -> Reading:  # noqa: ARG001 - signature 
         return dataclasses.replace(pod_sets.one_by_one(about, sets, errors, warnings), losses=tuple(losses))
     wanted = Gang(ROOT, _SPEC, minimum, scheduler_groups.priority(spec, warnings) or None)
     return pod_sets.gang(about, sets, wanted, errors, warnings, losses)
+
+
+def _minimum(task: Fields, replicas: int) -> int:
+    minimum = task.number("minAvailable", replicas)
+    if minimum > replicas:
+        task.errors.append(field.invalid(task.path / "minAvailable", minimum, f"must not be greater than replicas ({replicas})"))
+    return minimum
+
+
+def _check_names(spec: Fields) -> None:
+    """Report the names that several tasks have: pods are named after their task."""
+    first: dict[str, FieldPath] = {}
+    for task in spec.each_item("tasks"):
+        name = task.text("name")
+        if name and first.setdefault(name, task.path) is not task.path:
+            spec.errors.append(field.duplicate(task.path / "name", name, f"already used at {first[name]}"))
 
 
 def _volumes(spec: Fields, job: str, losses: list[Loss]) -> Iterator[Mapping[str, Json]]:

@@ -77,6 +77,8 @@ def _workers(spec: Fields, name: str) -> Iterator[tuple[PodSet, int]]:
     for entry in spec.each_item("workerGroupSpecs"):
         group = entry.text("groupName")
         least, most = entry.number("minReplicas", 0), entry.number("maxReplicas", _MOST)
+        if least > most:
+            entry.errors.append(field.invalid(entry.path / "minReplicas", least, f"must not be greater than maxReplicas ({most})"))
         hosts = entry.number("numOfHosts", 1, minimum=1)
         replicas = 0 if entry.flag("suspend") else min(max(entry.number("replicas", least), least), most)
         if not group:
