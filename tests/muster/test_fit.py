@@ -131,6 +131,16 @@ def test_a_search_that_spends_its_budget_is_undecided():
     assert (1, "undecided", want) == (status, answer["verdict"], answer["message"])
 
 
+def test_evictions_that_go_on_after_the_last_cycle_are_undecided():
+    """Each pod of a Job without a gang needs a node that another pod uses, and evicts it in a cycle of its own."""
+    full = [*(node(f"n{index}") for index in range(4)), *(pod(f"low-{index}", cpu="4", on=f"n{index}", **LOW) for index in range(4))]
+
+    status, answer = judged([job(8)], full)
+    want = "undecided: the search for Job default/train spent its budget of 6 cycles; 2 pods have no node yet"
+    assert (1, "undecided", want) == (status, answer["verdict"], answer["message"])
+    assert "fits-after-eviction" == judged([job(6)], full)[1]["verdict"]
+
+
 def test_pods_that_a_basic_group_left_over_evict_in_their_next_cycle():
     """The pods of a Job without a gang: two fit at once, and the others after an eviction."""
     status, text = fit([job(4)], [*NODES, pod("low", cpu="4", on="n2", **LOW)])

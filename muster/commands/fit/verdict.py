@@ -12,6 +12,7 @@ from muster.commands.simulate.own_objects import Own
 from muster.render.answer import Answer
 from muster.render.phrases import nodes, per_node
 from muster.render.tree import Kinship
+from scheduler_core.cycle.run_cycle import MOST_CYCLES
 from scheduler_core.diagnosis.phrases import level
 from scheduler_core.loading.label_suggestions import DID_YOU_MEAN
 from scheduler_core.model.decision import Decision, Domain, Name, Status, latest
@@ -81,7 +82,7 @@ def judge(answer: Answer, own: Own | None, kinship: Kinship, unread: int = 0) ->
         case Kind.AFTER_EVICTION:
             line = f"fits after evicting {case.victims()}"
         case Kind.UNDECIDED:
-            line = f"undecided: the search for {case.named(concerned)} spent its budget of steps; set a larger --budget"
+            line = f"undecided: the search for {case.named(concerned)} spent its budget of {case.budget(concerned)}"
         case _:
             line = f"does not fit: {case.reason(concerned, rootless)}"
     return Verdict(worst, f"{line}{rest}", incomplete)
@@ -120,11 +121,20 @@ class _Case:
         """Return the result of one root."""
         if decision.status is Status.SUCCESS and not decision.pending:
             return Kind.AFTER_EVICTION if self._evicts(decision.root) else Kind.FITS
+        if _unsettled(decision):
+            return Kind.UNDECIDED
         unsure = decision.status in {Status.UNSCHEDULABLE, Status.UNRESOLVABLE} and decision.search.outcome == BUDGET
         return Kind.UNDECIDED if unsure else Kind.DOES_NOT_FIT
 
     def _evicts(self, root: Name) -> bool:
         return any(each.victims for each in self.answer.decisions if each.root == root)
+
+    def budget(self, decisions: Sequence[Decision]) -> str:
+        """Return which budget of the search was spent: that of a cycle's steps, or that of cycles."""
+        if any(not _unsettled(each) for each in decisions):
+            return "steps; set a larger --budget"
+        left = sum(len(each.pending) for each in decisions)
+        return f"{MOST_CYCLES} cycles; {counted(left, 'pod')} {'has' if left == 1 else 'have'} no node yet"
 
     def subject(self, root: Name) -> str:
         """Return the object at PATH to which a root belongs."""
@@ -182,6 +192,11 @@ class _Case:
         names = {*(f"{each.kind} {each.namespace}/{each.name}" for each in groups), *(f"Pod {pod}" for pod in decision.pending)}
         mine = (each.message for each in self.answer.problems if each.object in names and DID_YOU_MEAN in each.message)
         return "".join(f"; {printable(each)}" for each in [*mine][:1])
+
+
+def _unsettled(decision: Decision) -> bool:
+    """Return whether a root's last cycle evicted pods, or placed a part of a Basic group: only the limit of cycles ended the search."""
+    return bool(decision.victims or (decision.assignments and decision.pending))
 
 
 def _domains(decisions: Sequence[Decision]) -> Iterator[str]:
