@@ -132,13 +132,18 @@ def test_another_worker_continues_when_a_worker_dies(replicas):
     assert eventually(lambda: leader.metric("muster_certificate_leader{") == 1)
 
 
-def test_no_review_fails_during_a_rolling_update(plane, namespace, replicas):
+def test_no_review_fails_during_rolling_updates_and_drains(plane, namespace, replicas):
+    """An update starts the new replica before it deletes an old one; a drain, which the disruption budget allows for one, after."""
     with Reviews(plane.kubeconfig, namespace) as reviews:
         updates = 0
-        while updates == 0 or (reviews.count < REQUESTS and not reviews.errors):
+        while updates < 2 or (reviews.count < REQUESTS and not reviews.errors):
+            drained = updates % 2
+            if drained:
+                replicas.delete(running(replicas)[0])
             (new,) = replicas.start()
             replicas.await_ready(new)
-            replicas.delete(running(replicas)[0])
+            if not drained:
+                replicas.delete(running(replicas)[0])
             updates += 1
         reviews.await_count(reviews.count + 50)
     print(f"{reviews.count} requests while {updates} replicas were replaced")
