@@ -16,6 +16,7 @@ from muster.commands.demo.terminal import DATA
 from tests import forked
 
 FULL = Path("/dev/full")
+INSTALL = Path(__file__).parents[2] / "deploy" / "install.yaml"
 JOB = {
     "apiVersion": "batch/v1",
     "kind": "Job",
@@ -39,12 +40,15 @@ PRINTING = {
     "fit": [[str(DATA / "placement")], [str(DATA / "placement"), "--format", "json"]],
     "topology": [["--objects", str(DATA / "placement")], ["--objects", str(DATA / "placement"), "--format", "json"]],
     "snapshot": [[str(DATA / "placement")]],
+    "doctor": [[str(INSTALL)], [str(INSTALL), "--format", "json"]],
     "certs": [["issue", "--out", "new", "--name", "localhost"], ["inspect", "pair"]],
     "demo": [["--no-color"]],
 }
 """By command, what prints a little and what prints more than a buffer holds."""
 SILENT = {"serve", "sidecar", "lsp"}
 """They run until they are told to stop, whether or not somebody reads where they listen."""
+ASKING = {"why"}
+"""They ask a cluster, and are tried beside one in tests of their own."""
 CALLS = [*([name, *each] for name, several in PRINTING.items() for each in several), *([name, "--help"] for name in cli.SUBCOMMANDS)]
 
 
@@ -72,11 +76,15 @@ def muster(*arguments: str, before: str = "", redirected: str = "", folder: Path
 
 
 def test_every_command_that_prints_is_tried() -> None:
-    assert set(cli.SUBCOMMANDS) == PRINTING.keys() | SILENT
+    assert set(cli.SUBCOMMANDS) == PRINTING.keys() | SILENT | ASKING
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="/dev/full is Linux's")
-@pytest.mark.parametrize("arguments", [*CALLS, ["--version"], ["--help"]], ids=lambda words: " ".join(words).replace(f"{DATA}{os.sep}", ""))
+@pytest.mark.parametrize(
+    "arguments",
+    [*CALLS, ["--version"], ["--help"]],
+    ids=lambda words: " ".join(words).replace(f"{DATA}{os.sep}", "").replace(f"{INSTALL.parent}{os.sep}", ""),
+)
 def test_a_full_disk_is_one_line_and_exit_2(folder, arguments) -> None:
     with FULL.open("wb") as full:
         ran = forked.run(arguments, folder, output=full)

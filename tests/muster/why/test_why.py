@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +13,9 @@ from click.testing import CliRunner, Result
 
 from muster import cli
 from muster.commands.why.subject import UnknownSubjectError, parse_name
+from tests import forked
 from tests.muster.test_snapshot_cluster import api  # noqa: F401 - a fixture
+from tests.muster.test_standard_output import FULL
 from tests.scheduler_core.builders import composite, leaf, node, pod
 
 GROUP = "/apis/scheduling.k8s.io"
@@ -90,6 +93,16 @@ def test_conditions_the_last_decision_and_remedies_are_joined(name: str) -> None
     ]
     assert lines[9:12] == ["  failed: team/w0 on a: conflict", "", "Simulation on the cluster as it is now:"]
     assert lines[-1] == "0 of 1 root placed: 0 pods placed, 2 pending"
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="/dev/full is Linux's")
+@pytest.mark.parametrize("format_name", ["text", "json"])
+def test_a_full_disk_is_one_line_and_exit_2(server: Server, format_name: str) -> None:
+    with FULL.open("wb") as full:
+        arguments = ["why", "-n", "team", "workers", "--kubeconfig", "config", "--format", format_name]
+        ran = forked.run(arguments, Path.cwd(), output=full)
+
+    assert (2, "muster: standard output: No space left on device\n") == (ran.returncode, ran.stderr)
 
 
 def test_remedies_are_verified(server: Server) -> None:
