@@ -19,6 +19,9 @@ CLUSTER = [node("n1"), node("n2"), {"apiVersion": "v1", "kind": "Namespace", "me
 FIT = ("fit", "mine.json", "--objects", "cluster.json")
 
 
+PAIR = {"size": 2, "workerTemplate": TEMPLATE}
+
+
 def written(*objects: Json) -> str:
     return "\n".join(map(json.dumps, objects))
 
@@ -188,6 +191,14 @@ REFUSED = {
         ),
         1,
     ),
+    "a StatefulSet whose pods have no room for its revision in a label": (
+        written(manifest("StatefulSet", name="n" * 53, selector={"matchLabels": {"app": "x"}}, template=TEMPLATE)),
+        1,
+    ),
+    "a LeaderWorkerSet whose workers have no room for their revision in a label": (
+        written(manifest("LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1", "n" * 51, leaderWorkerTemplate=PAIR)),
+        1,
+    ),
     "an unknown kind in a list": (
         written({"apiVersion": "v1", "kind": "List", "items": [job(1), manifest("Sandbox", "agents.example/v1", template=TEMPLATE)]}),
         2,
@@ -234,6 +245,14 @@ def test_kinds_that_create_no_pods_are_no_reason() -> None:
         manifest("ServiceMonitor", "monitoring.coreos.com/v1", selector={"matchLabels": {"app": "x"}}),
     ]
     Path("mine.json").write_text(written(job(1), *others), encoding="utf-8")
+    Path("cluster.json").write_text(written(*CLUSTER), encoding="utf-8")
+    assert 0 == status(*FIT)
+
+
+def test_names_with_room_for_a_revision_are_no_reason() -> None:
+    named = manifest("StatefulSet", name="n" * 52, selector={"matchLabels": {"app": "x"}}, template=TEMPLATE)
+    workers = manifest("LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1", "n" * 50, leaderWorkerTemplate=PAIR)
+    Path("mine.json").write_text(written(named, workers), encoding="utf-8")
     Path("cluster.json").write_text(written(*CLUSTER), encoding="utf-8")
     assert 0 == status(*FIT)
 

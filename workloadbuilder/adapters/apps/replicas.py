@@ -17,7 +17,6 @@ from workloadbuilder.adapters.shared.pod_sets import PodSet
 from workloadbuilder.item import Owner
 
 HASH = "pod-template-hash"
-_DIGITS = 10
 
 
 def adapt(manifest: Json, known: Known) -> Reading:
@@ -34,7 +33,7 @@ def adapt(manifest: Json, known: Known) -> Reading:
             detail = f"its pods are created with those of its controller, {object_identity.display_name(parent)}"
             return Reading(about.owner, about.namespace, skipped=detail, errors=tuple(errors))
         return pod_sets.one_by_one(about, [pods], errors, warnings)
-    digest = pod_template.sha1(repr(template.content))[:_DIGITS]
+    digest = pod_template.template_hash(template)
     name = f"{about.owner.name}-{digest}"
     labels = {HASH: digest}
     owned = dataclasses.replace(pods, prefix=name, labels=labels, owner=Owner("apps/v1", "ReplicaSet", name))

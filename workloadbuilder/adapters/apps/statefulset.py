@@ -24,7 +24,8 @@ def adapt(manifest: Json, known: Known) -> Reading:
     template = pod_template.read_pod_template(spec.mapping("template"))
     count, first = spec.number("replicas", 1), spec.mapping("ordinals").number("start", 0)
     claims = PodClaims.read(spec.each_item("volumeClaimTemplates"))
-    pods = PodSet(template, about.owner.name, count, first=first, number_label=INDEX, owner=about.owner)
+    labels = pod_template.revision_label(about.owner.name, template)
+    pods = PodSet(template, about.owner.name, count, labels, first=first, number_label=INDEX, owner=about.owner)
     result = pod_sets.one_by_one(about, [pods], errors, warnings)
     (plan,) = result.pods
 

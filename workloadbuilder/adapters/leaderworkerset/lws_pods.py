@@ -75,7 +75,8 @@ class GroupShape:
         if self.subgroups and subgroup is not None:
             labels |= {SUBGROUP_INDEX: str(subgroup), SUBGROUP_KEY: pod_template.sha1(f"{leader}/{subgroup}")}
             annotations[SUBGROUP_SIZE] = str(self.subgroups.size)
-        template, name = (self.worker, f"{leader}-{worker}") if worker else (self.leader, leader)
+        template, stateful_set, name = (self.worker, leader, f"{leader}-{worker}") if worker else (self.leader, self.name, leader)
+        labels |= pod_template.revision_label(stateful_set, template)
         pod = pod_template.pod(template, name, labels=labels, annotations=annotations)
         self.claims.mount(pod, name)
         if self.exclusive and not worker:

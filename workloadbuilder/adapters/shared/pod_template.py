@@ -13,6 +13,8 @@ from validators.model.decode import Json
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.blueprint import copied
 
+_HASH_DIGITS = 10
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodTemplate:
@@ -69,6 +71,16 @@ def exclusive(spec: dict[str, Json], *, topology: str, label: str, value: str, e
 def sha1(text: str) -> str:
     """Return the hash that JobSet and LeaderWorkerSet use in labels, not for security."""
     return hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
+
+
+def template_hash(template: PodTemplate) -> str:
+    """Return a hash of *template*, as long as the longest that controllers of apps/v1 put into names and labels, with other digits."""
+    return sha1(repr(template.content))[:_HASH_DIGITS]
+
+
+def revision_label(stateful_set: str, template: PodTemplate) -> dict[str, str]:
+    """Return the label with the revision of a StatefulSet; the API server refuses its pods if the name makes it too long."""
+    return {"controller-revision-hash": f"{stateful_set}-{template_hash(template)}"}
 
 
 def common_priority(templates: Iterable[PodTemplate], errors: list[FieldError], warnings: list[FieldError]) -> str:
