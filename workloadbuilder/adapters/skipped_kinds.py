@@ -104,7 +104,7 @@ def skip_reason(content: Mapping[str, Any]) -> tuple[str, bool]:
     return f"{kind} ({group}) is unknown; it is taken to create no pods", False
 
 
-_AMBIGUOUS = frozenset({"Job", "PodGroup", "Deployment", "DaemonSet"})
+_AMBIGUOUS = frozenset({"CronJob", "DaemonSet", "Deployment", "Job", "PodGroup", "StatefulSet"})
 """Kinds that several projects define."""
 
 
