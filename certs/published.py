@@ -65,8 +65,9 @@ class Published:
         Returns the reason why the Secret has no pair that can be served; the files stay as they are then.  Raises StoreError.
         """
         published = self._status.published if self._status is not None else None
-        reason = unusable(reading.secret, here)
         content = tuple(reading.secret.get(name, b"") for name in (CA, CERTIFICATE, KEY))
+        trust = _common_trust(reading)
+        reason = unusable(reading.secret, here) or self._loss_of_trust(reading.secret, trust)
         if not reason and content != self._content:
             self._write(Pair(*content))
             self._content = content
@@ -74,11 +75,23 @@ class Published:
         offset = round((reading.now - here).total_seconds() / 60) * 60 if reading.now is not None else 0
         if published is None and not reason:
             published = time.monotonic()
-        status = Status(published, _common_trust(reading), offset)
+        status = Status(published, trust, offset)
         if status != self._status:
             store.replace(self._directory / STATUS, json.dumps(dataclasses.asdict(status)).encode(), store.PRIVATE)
             self._status = status
         return reason
+
+    def _loss_of_trust(self, secret: Mapping[str, bytes], trust: str | None) -> str:
+        """Return the reason why the pair of *secret* must not replace the files yet: webhooks trust these, and not that pair.
+
+        So a pair that somebody else writes into the Secret is served once its CA is in every caBundle.
+        """
+        if not self._content or trust is None or secret[CERTIFICATE] == self._content[1]:
+            return ""
+        cas = trust.encode()
+        if bundle.signer(secret[CERTIFICATE], cas) or not bundle.signer(self._content[1], cas):
+            return ""
+        return "not every caBundle has the CA of the new serving certificate; the old one is served"
 
     def _write(self, pair: Pair) -> None:
         version = hashlib.sha256(pair.ca + b"\0" + pair.certificate).hexdigest()

@@ -178,7 +178,8 @@ def _demand_own_ca(secret: Mapping[str, bytes], order: Order) -> None:
         return
     if report.issuer != f"CN={issue.CA_NAME}":
         raise RotationError(
-            f"{CERTIFICATE} was issued by {report.issuer}, not by Muster: renew it where it was issued, or give --ca to replace that CA"
+            f"{CERTIFICATE} was issued by {report.issuer}, not by Muster: renew it where it was issued, "
+            "or replace that CA by `muster certs rotate --ca`"
         )
 
 

@@ -201,6 +201,26 @@ def test_the_certificate_of_another_ca_is_left_alone(replica, monkeypatch):
     assert foreign == installation.secret
 
 
+def test_a_certificate_of_another_ca_in_the_secret_does_not_end_the_trust_of_the_webhooks(replica, monkeypatch):
+    """The replicas serve the old one until every caBundle trusts the new one, which the Secret without its CA never leads to."""
+    installation = FakeInstallation(OLD)
+    created = replica(installation)
+    run(installation, created)
+    monkeypatch.setattr(issue, "CA_NAME", "corporate")
+    foreign = new_secret()
+    monkeypatch.undo()
+
+    installation.secret = {**foreign, "ca.crt": OLD["ca.crt"]}
+    assert 5.0 == created.controller.tick()
+    assert ["secret", "refused"] == created.failures
+    assert OLD["tls.crt"] == (created.published._directory / "current/tls.crt").read_bytes()
+    installation.secret = foreign
+    created.controller.tick()
+    created.controller.tick()
+    assert {OLD["ca.crt"] + foreign["ca.crt"]} == {each for several in installation.bundles for each in several}
+    assert foreign["tls.crt"] == (created.published._directory / "current/tls.crt").read_bytes()
+
+
 def test_a_replica_that_never_serves_the_new_leaf_is_a_failure_and_the_old_ca_stays(replica):
     installation = FakeInstallation(new_secret(NOW - days(300)), lag=10_000.0)
     created = replica(installation)

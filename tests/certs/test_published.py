@@ -11,6 +11,7 @@ from tests.certs.installation import NAMES, NOW, days, new_secret
 from webhooks.server import tls
 
 SECRET, OTHER = new_secret(), new_secret()
+BOTH = bundle.union(SECRET["ca.crt"], OTHER["ca.crt"])
 
 
 def reading(secret, *bundles, now=NOW):
@@ -33,7 +34,7 @@ def test_files_are_those_of_the_secret(tmp_path):
     assert placeholder != served(tmp_path)
     assert 0o600 == (tmp_path / "current" / "tls.key").stat().st_mode & 0o777
     assert {"current", "status.json"} < {each.name for each in tmp_path.iterdir()}
-    files.update(reading(OTHER, SECRET["ca.crt"]), NOW)
+    files.update(reading(OTHER, BOTH), NOW)
     assert 4 == len(list(tmp_path.iterdir())), "but for the last one, old versions are removed"
 
 
@@ -56,6 +57,28 @@ def test_a_half_written_secret_is_not_served(tmp_path, half, want):
     assert want in files.update(reading(half, SECRET["ca.crt"]), NOW)
     assert SECRET["tls.crt"] == served(tmp_path)
     assert "" == files.update(reading(OTHER, OTHER["ca.crt"]), NOW)
+    assert OTHER["tls.crt"] == served(tmp_path)
+
+
+@pytest.mark.parametrize("bundles", [(SECRET["ca.crt"],), (BOTH, SECRET["ca.crt"])], ids=["no caBundle", "one of two"])
+def test_a_pair_that_is_not_trusted_yet_does_not_replace_one_that_is(tmp_path, bundles):
+    """Somebody has written a certificate of another CA into the Secret."""
+    files = Published(tmp_path)
+    files.update(reading(SECRET, *bundles), NOW)
+
+    assert "not every caBundle has the CA of the new serving certificate" in files.update(reading(OTHER, *bundles), NOW)
+    assert SECRET["tls.crt"] == served(tmp_path)
+    assert "" == published.untrusted(SECRET["tls.crt"], published.read_status(tmp_path), NOW, 0.0)
+    assert "" == files.update(reading(OTHER, BOTH, BOTH), NOW)
+    assert OTHER["tls.crt"] == served(tmp_path)
+
+
+@pytest.mark.parametrize("bundles", [(), (b"",), (OTHER["ca.crt"],)], ids=["no webhooks", "empty", "only the new CA"])
+def test_a_pair_that_nobody_trusts_does_not_stay(tmp_path, bundles):
+    files = Published(tmp_path)
+    files.update(reading(SECRET, SECRET["ca.crt"]), NOW)
+
+    assert "" == files.update(reading(OTHER, *bundles), NOW)
     assert OTHER["tls.crt"] == served(tmp_path)
 
 
@@ -120,21 +143,20 @@ def test_reasons_why_a_leaf_is_not_trusted(leaf, status, here, want):
 
 def test_a_replica_is_not_trusted_before_all_of_its_processes_have_loaded_the_files(tmp_path):
     files = Published(tmp_path)
-    files.update(reading(SECRET, SECRET["ca.crt"]), NOW)
+    files.update(reading(SECRET, BOTH), NOW)
     status = published.read_status(tmp_path)
 
     assert "not all processes" in published.untrusted(SECRET["tls.crt"], status, NOW, 600.0)
     assert "" == published.untrusted(SECRET["tls.crt"], status, NOW, 0.0)
-    files.update(reading(OTHER, SECRET["ca.crt"]), NOW)
+    files.update(reading(OTHER, BOTH), NOW)
     assert status == published.read_status(tmp_path), "later files need no pause, as the old ones are trusted too"
 
 
 def test_only_a_ca_that_every_webhook_has_is_trusted(tmp_path):
     files = Published(tmp_path)
     assert published.read_status(tmp_path) is None
-    both = bundle.union(SECRET["ca.crt"], OTHER["ca.crt"])
 
-    for bundles, want in (((both, SECRET["ca.crt"]), SECRET["ca.crt"]), ((both, both), both), ((both, b""), b""), ((both, b"x"), b"")):
+    for bundles, want in (((BOTH, SECRET["ca.crt"]), SECRET["ca.crt"]), ((BOTH, BOTH), BOTH), ((BOTH, b""), b""), ((BOTH, b"x"), b"")):
         files.update(reading(SECRET, *bundles), NOW)
         assert want.decode() == published.read_status(tmp_path).trust
     files.update(reading(SECRET), NOW)
