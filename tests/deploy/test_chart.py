@@ -9,9 +9,11 @@ import subprocess
 import pytest
 import yaml
 
+from scheduler_core.sidecar import settings as sidecar_settings
 from tests.cluster import go_tools, programs
 from tests.cluster.conftest import available
 from tests.deploy import rendered
+from webhooks import settings as webhook_settings
 
 CONFIGURATIONS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 SIDECAR = ("sidecar.enabled=true",)
@@ -99,12 +101,29 @@ def test_the_defaults_of_the_values_satisfy_the_schema_and_all_of_them_are_in_it
         pytest.param("webhooks.failurePolicy=fail", "failurePolicy", id="case"),
         pytest.param("webhooks.timeoutSeconds=2", "timeoutSeconds", id="less than the server needs to answer"),
         pytest.param("webhooks.timeoutSeconds=31", "timeoutSeconds", id="more than the API server waits"),
+        pytest.param("webhooks=null", "webhooks", id="no section"),
+        pytest.param("webhooks.replicas=null", "replicas", id="no value"),
+        pytest.param("certificate.certManager=null", "certManager", id="no section in a section"),
         pytest.param("webhooks.env.PATH=/", "PATH", id="a variable that is no setting"),
+        pytest.param("webhooks.env.MUSTER_RULE=gang-minimum=off", "MUSTER_RULE", id="a variable that does not exist"),
+        pytest.param("webhooks.env.MUSTER_STRATEGY=greedy", "MUSTER_STRATEGY", id="a variable of the sidecar"),
+        pytest.param("sidecar.env.MUSTER_RULES=gang-minimum=off", "MUSTER_RULES", id="a variable of the webhooks"),
+        pytest.param("webhooks.resources.limit.memory=1Gi", "limit", id="a key of the resources"),
+        pytest.param("webhooks.tolerations[0].opertor=Exists", "opertor", id="a key of a toleration"),
+        pytest.param("webhooks.exemptNamespaces={Mine}", "exemptNamespaces", id="no name of a namespace"),
+        pytest.param("image.repository=registry:5000/muster:v1", "repository", id="a tag in the repository"),
+        pytest.param("image.tag=v1 ", "tag", id="a blank in the tag"),
+        pytest.param("certificate.secretName=my_secret", "secretName", id="no name of a Secret"),
+        pytest.param("certificate.caBundle=aGVsbG8", "caBundle", id="half a base64"),
         pytest.param("certificate.source=helm", "source", id="a source"),
         pytest.param("certificate.caBundle=-----BEGIN", "caBundle", id="PEM instead of base64"),
         pytest.param("certificate.certManager.issuerRef.kind=ClusterIssuer", "issuerRef", id="an issuer without a name"),
         pytest.param("sidecar.modes={place,bind}", "modes", id="a mode of the sidecar"),
         pytest.param("sidecar.modes={}", "modes", id="no mode of the sidecar"),
+        pytest.param("sidecar.schedulerName=Muster", "schedulerName", id="no name of a scheduler"),
+        pytest.param("networkPolicy.reviewsFrom={10.0.0.1}", "reviewsFrom", id="an address without a length"),
+        pytest.param("networkPolicy.reviewsFrom={10.0.0.0/99}", "reviewsFrom", id="a length of no address"),
+        pytest.param("networkPolicy.metricsFrom={team_a}", "metricsFrom", id="no name of a namespace that reads metrics"),
     ],
 )
 def test_a_bad_value_is_refused_with_its_name(value, field):
@@ -112,6 +131,55 @@ def test_a_bad_value_is_refused_with_its_name(value, field):
 
     assert 0 != done.returncode
     assert field in done.stderr
+    assert "nil pointer" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "image.repository=registry.example:5000/team/muster",
+        f"image.tag=v1.2@sha256:{'0a' * 32}",
+        "webhooks.resources=null",
+        "webhooks.tolerations[0].tolerationSeconds=30",
+        "networkPolicy.reviewsFrom={fd00::/8,10.0.0.0/32,::ffff:10.0.0.0/104}",
+        "sidecar.schedulerName=batch.example",
+    ],
+)
+def test_an_unusual_value_is_accepted(value):
+    done = helm_template(*SIDECAR, value)
+
+    assert 0 == done.returncode, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("values", "want"),
+    [
+        (("webhooks.enabled=false",), "webhooks.enabled and sidecar.enabled are false"),
+        (("networkPolicy.enabled=false", "networkPolicy.reviewsFrom={10.0.0.0/28}"), "networkPolicy.reviewsFrom has no effect"),
+        (("networkPolicy.enabled=false", "networkPolicy.metricsFrom={monitoring}"), "networkPolicy.metricsFrom has no effect"),
+        (
+            ("certificate.certManager.issuerRef.name=ours",),
+            "certificate.certManager.issuerRef has no effect with certificate.source=managed",
+        ),
+        (
+            ("certificate.source=cert-manager", "certificate.caBundle=QUE="),
+            "certificate.caBundle is not for certificate.source=cert-manager",
+        ),
+    ],
+)
+def test_values_that_contradict_each_other_are_refused(values, want):
+    done = helm_template(*values)
+
+    assert (1, True) == (done.returncode, want in done.stderr), done.stderr
+
+
+def test_the_variables_of_the_schema_are_the_settings_of_the_programs():
+    schema = json.loads((rendered.CHART / "values.schema.json").read_text(encoding="utf-8"))["properties"]
+    sidecar = {knob.variable for knob in sidecar_settings.knobs().values()} | {sidecar_settings.NAMESPACE_VARIABLE}
+    wanted = {"webhooks": {knob.name for knob in webhook_settings.KNOBS}, "sidecar": sidecar}
+
+    for section, names in wanted.items():
+        assert names == schema[section]["properties"]["env"]["properties"].keys()
 
 
 @pytest.mark.parametrize("values", [(), ("webhooks.pods=true",)], ids=["groups", "pods"])
@@ -215,7 +283,7 @@ def test_replicas_image_settings_and_placement_are_set(name, section):
         "image.pullPolicy=Always",
         "imagePullSecrets={pull}",
         f"{section}.replicas=5",
-        f"{section}.env.MUSTER_LOG_LEVEL=debug",
+        f"{section}.env.MUSTER_GATES=CompositePodGroup=false",
         f"{section}.nodeSelector.pool=infra",
         f"{section}.tolerations[0].operator=Exists",
         f"{section}.resources.limits.memory=2Gi",
@@ -224,30 +292,31 @@ def test_replicas_image_settings_and_placement_are_set(name, section):
 
     assert 5 == objects(*values)["Deployment", name]["spec"]["replicas"]
     assert ("registry.example/muster:v2", "Always", [{"name": "pull"}]) == (own["image"], own["imagePullPolicy"], spec["imagePullSecrets"])
-    assert {"name": "MUSTER_LOG_LEVEL", "value": "debug"} in own["env"]
+    assert {"name": "MUSTER_GATES", "value": "CompositePodGroup=false"} in own["env"]
     assert ({"pool": "infra"}, [{"operator": "Exists"}]) == (spec["nodeSelector"], spec["tolerations"])
     assert "2Gi" == own["resources"]["limits"]["memory"]
 
 
 @pytest.mark.parametrize(("name", "section"), [("muster-webhook", "webhooks"), ("muster-sidecar", "sidecar")])
 def test_a_variable_of_the_chart_is_not_set_twice(name, section):
-    """The API server refuses a list of variables with a name twice."""
+    """The API server refuses a list of variables with a name twice, and an option of the container hides its variable."""
     _, own = container(name, *SIDECAR, "webhooks.pods=true")
-    for variable in own["env"]:
-        done = helm_template(*SIDECAR, "webhooks.pods=true", f"{section}.env.{variable['name']}=1")
-        assert (1, True) == (done.returncode, f"{section}.env.{variable['name']}: the chart sets this variable itself" in done.stderr)
+    options = [each.partition("=")[0].removeprefix("--") for each in own["args"] if each.startswith("--")]
+    for variable in (*(each["name"] for each in own["env"]), *(f"MUSTER_{each.upper().replace('-', '_')}" for each in options)):
+        done = helm_template(*SIDECAR, "webhooks.pods=true", f"{section}.env.{variable}=1")
+        assert (1, True) == (done.returncode, f"{section}.env.{variable}: the chart sets this variable itself" in done.stderr), done.stderr
 
 
 def test_a_number_of_a_file_is_written_in_full(tmp_path):
     """helm reads the numbers of a file as floats."""
     (tmp_path / "values.yaml").write_text(
-        "webhooks: {env: {MUSTER_BODY_BYTES: 8388608, MUSTER_KEEPALIVE_SECONDS: 1.5, MUSTER_CLUSTER: true}}\n", encoding="utf-8"
+        "webhooks: {env: {MUSTER_BODY_BYTES: 8388608, MUSTER_KEEPALIVE_SECONDS: 1.5, MUSTER_GATES: true}}\n", encoding="utf-8"
     )
     done = rendered.template("--values", str(tmp_path / "values.yaml"))
     (deployment,) = (each for each in yaml.safe_load_all(done.stdout) if each["kind"] == "Deployment")
     env = {each["name"]: each["value"] for each in deployment["spec"]["template"]["spec"]["containers"][0]["env"]}
 
-    assert ("8388608", "1.5", "true") == tuple(env[f"MUSTER_{name}"] for name in ("BODY_BYTES", "KEEPALIVE_SECONDS", "CLUSTER"))
+    assert ("8388608", "1.5", "true") == tuple(env[f"MUSTER_{name}"] for name in ("BODY_BYTES", "KEEPALIVE_SECONDS", "GATES"))
 
 
 @pytest.mark.parametrize("modes", [("validate",), ("protect", "validate"), ("ungate", "preempt"), ("place", "preempt")])
@@ -274,7 +343,7 @@ def test_only_the_port_for_reviews_is_open():
     assert (["Ingress"], [{"ports": [{"port": "webhook", "protocol": "TCP"}]}]) == (webhook["policyTypes"], webhook["ingress"])
     assert (["Ingress"], None) == (sidecar["policyTypes"], sidecar.get("ingress"))
     assert ("NetworkPolicy", "muster-metrics") not in found
-    assert not [key for key in objects(*SIDECAR, "networkPolicy.enabled=false", rendered.MONITORING) if key[0] == "NetworkPolicy"]
+    assert not [key for key in objects(*SIDECAR, "networkPolicy.enabled=false") if key[0] == "NetworkPolicy"]
 
 
 def test_reviews_are_accepted_from_named_addresses_only():

@@ -20,7 +20,7 @@ def documents(path):
 
 RIGHTS = documents("sidecar/rbac.yaml")
 UNGATE, POLICY, POLICY_BINDING = documents("sidecar/ungate.yaml")
-(DEPLOYMENT,) = documents("sidecar/deployment.yaml")
+BUDGET, DEPLOYMENT = documents("sidecar/deployment.yaml")
 (CONTAINER,) = DEPLOYMENT["spec"]["template"]["spec"]["containers"]
 
 
@@ -130,3 +130,14 @@ def test_only_the_sidecar_may_mark_pods():
     assert f'request.userInfo.username != "system:serviceaccount:{account["namespace"]}:{account["name"]}"' == condition["expression"]
     assert all(GATE in each["expression"] for each in POLICY["spec"]["variables"])
     assert (POLICY["metadata"]["name"], ["Deny"]) == (POLICY_BINDING["spec"]["policyName"], POLICY_BINDING["spec"]["validationActions"])
+
+
+def test_replicas_are_spread_and_a_drain_evicts_one_at_a_time():
+    spec, labels = DEPLOYMENT["spec"], DEPLOYMENT["spec"]["template"]["metadata"]["labels"]
+    (spread,) = spec["template"]["spec"]["topologySpreadConstraints"]
+    (term,) = spec["template"]["spec"]["affinity"]["podAntiAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"]
+
+    assert ("PodDisruptionBudget", {"maxUnavailable": 1, "selector": {"matchLabels": labels}}) == (BUDGET["kind"], BUDGET["spec"])
+    assert ("topology.kubernetes.io/zone", "ScheduleAnyway") == (spread["topologyKey"], spread["whenUnsatisfiable"])
+    assert labels == spread["labelSelector"]["matchLabels"] == term["podAffinityTerm"]["labelSelector"]["matchLabels"]
+    assert spec["replicas"] > 1

@@ -82,18 +82,67 @@ tolerations:
 {{- end }}
 
 {{/*
-Settings of a section of the values as variables. Those that the chart sets (own) are refused: twice the same name is an error of the API
-server. Numbers of a file are written in full: 8388608, not 8.388608e+06.
+Settings of a section of the values as variables. Those that the chart sets, as variable or option, are refused: twice the same name is an
+error of the API server, and an option hides its variable. own has them, with the value to set instead. Numbers of a file are written in
+full: 8388608, not 8.388608e+06.
 */}}
 {{- define "muster.env" -}}
 {{- $root := . }}
 {{- range $name, $value := .env }}
-{{- if has $name $root.own }}
-{{- fail (printf "%s.env.%s: the chart sets this variable itself; leave it out" $root.section $name) }}
+{{- if hasKey $root.own $name }}
+{{- fail (printf "%s.env.%s: the chart sets this variable itself: %s" $root.section $name (get $root.own $name | default "leave it out")) }}
 {{- end }}
 - name: {{ $name }}
   value: {{ if kindIs "float64" $value }}{{ toJson $value | quote }}{{ else }}{{ quote $value }}{{ end }}
 {{- end }}
+{{- end }}
+
+{{/* Values that contradict each other. */}}
+{{- define "muster.check" -}}
+{{- if not (or .Values.webhooks.enabled .Values.sidecar.enabled) }}
+{{- fail "webhooks.enabled and sidecar.enabled are false, so nothing would be installed: set one of them to true" }}
+{{- end }}
+{{- if not .Values.networkPolicy.enabled }}
+{{- range list "reviewsFrom" "metricsFrom" }}
+{{- if get $.Values.networkPolicy . }}
+{{- fail (printf "networkPolicy.%s has no effect while networkPolicy.enabled is false, which opens all ports: leave one of them out" .) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- with .Values.certificate }}
+{{- if and .certManager.issuerRef (ne .source "cert-manager") }}
+{{- fail (printf "certificate.certManager.issuerRef has no effect with certificate.source=%s: set certificate.source=cert-manager, or leave it out" .source) }}
+{{- end }}
+{{- if and .caBundle (eq .source "cert-manager") }}
+{{- fail "certificate.caBundle is not for certificate.source=cert-manager, which writes every caBundle: leave it out" }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Replicas in different zones where that is possible. */}}
+{{- define "muster.spread" -}}
+- maxSkew: 1
+  topologyKey: topology.kubernetes.io/zone
+  whenUnsatisfiable: ScheduleAnyway
+  labelSelector:
+    matchLabels:
+      app.kubernetes.io/name: {{ . }}
+{{- end }}
+
+{{/* A drain evicts one replica at a time. */}}
+{{- define "muster.budget" -}}
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata:
+  name: {{ .name }}
+  namespace: {{ .namespace }}
+  labels:
+    app.kubernetes.io/part-of: muster
+spec:
+  maxUnavailable: 1
+  selector:
+    matchLabels:
+      app.kubernetes.io/name: {{ .name }}
 {{- end }}
 
 {{/* Replicas on different nodes where that is possible. */}}
