@@ -20,6 +20,8 @@ from muster.doctor.world import Item, Replica, World
 
 USUAL = "muster-system", "muster-webhook"
 """Namespace and name of the Service for which ``muster certs rotate`` needs no options."""
+USUAL_SECRET, USUAL_CONFIGURATIONS = "muster-webhook-tls", {"muster", "muster-pods"}
+"""Secret and configurations for which it needs none."""
 _ANY_TIME = dt.datetime.fromtimestamp(0, dt.UTC)
 _LONGEST_CHAIN = 10
 
@@ -128,7 +130,7 @@ def renew_command(world: World, leaf: Leaf) -> str:
         certificate = text_at(secret.content, "metadata", "annotations", "cert-manager.io/certificate-name")
         if certificate and any(each.target == leaf.entries[0].target for each in concerned):
             return f"cmctl renew --namespace={secret.namespace} {certificate}"
-    return rotate_command(leaf.entries[0])
+    return rotate_command(world, leaf.entries[0])
 
 
 def restart_command(world: World, leaf: Leaf) -> str:
@@ -139,10 +141,32 @@ def restart_command(world: World, leaf: Leaf) -> str:
     return "kubectl -n NAMESPACE rollout restart deployment/NAME"
 
 
-def rotate_command(entry: Entry, *options: str) -> str:
+def rotate_command(world: World, entry: Entry, *options: str) -> str:
     """Return the command that renews the certificate of a webhook's server, and writes its CA into every caBundle."""
     named = [] if entry.service in (None, USUAL) else [f"--namespace={entry.service[0]}", f"--service={entry.service[1]}"]
+    secrets_used = [name for each in _components_of(world, entry) for _, name in _secrets_of(each)]
+    if secrets_used and USUAL_SECRET not in secrets_used:
+        named.append(f"--secret={secrets_used[0]}")
+    configurations = {each.item.name for each in entries(world) if each.target == entry.target}
+    if not configurations <= USUAL_CONFIGURATIONS:
+        named += [f"--configuration={name}" for name in sorted(configurations)]
     return shlex.join(["muster", "certs", "rotate", *named, *options])
+
+
+def trust_command(world: World, entry: Entry) -> str:
+    """Return the command that writes the CA of a webhook's server into every caBundle.
+
+    Replicas that manage the certificate do it themselves, and only they create the Secret: their log has what prevents it.
+    """
+    for each in _components_of(world, entry):
+        if each.manages_certificate and world.named("Secret", *each.certificate_secret) is None:
+            return kubectl(each.item.namespace, "logs", f"{each.item.kind.lower()}/{each.item.name}")
+    return rotate_command(world, entry)
+
+
+def _components_of(world: World, entry: Entry) -> list[Component]:
+    servers = {each.label for each in servers_of(world, entry)}
+    return [each for each in components(world, SERVE) if each.item.label in servers]
 
 
 def _using(world: World, secret: tuple[str, str]) -> Iterator[Item]:

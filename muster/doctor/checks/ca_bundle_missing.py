@@ -8,7 +8,7 @@ from certs import bundle
 from muster.doctor.components import SERVE, components
 from muster.doctor.entries import INJECTED, by_configuration, entries, fields_of
 from muster.doctor.finding import Check, Result, error
-from muster.doctor.leaves import rotate_command
+from muster.doctor.leaves import trust_command
 from muster.doctor.manifests import mapping_at
 from muster.doctor.world import World
 
@@ -22,7 +22,9 @@ def check(world: World) -> Iterator[Result]:
             continue
         names = ", ".join(each.name for each in listed)
         command = (
-            "cmctl check api && kubectl -n cert-manager logs deployment/cert-manager-cainjector" if injected else rotate_command(listed[0])
+            "cmctl check api && kubectl -n cert-manager logs deployment/cert-manager-cainjector"
+            if injected
+            else trust_command(world, listed[0])
         )
         message = f"has no PEM certificate for {names}"
         yield error(listed[0].item, fields_of(listed, "clientConfig.caBundle"), message, command)

@@ -16,7 +16,7 @@ def check(world: World) -> Iterator[Result]:
         if reason:
             message = f"its CA {report.subject} is {reason}"
             yield (error if invalid else warning)(
-                entry.item, entry.field("clientConfig", "caBundle"), message, rotate_command(entry, "--ca")
+                entry.item, entry.field("clientConfig", "caBundle"), message, rotate_command(world, entry, "--ca")
             )
 
 

@@ -18,7 +18,7 @@ def check(world: World) -> Iterator[Result]:
         trusting = [each for each in leaf.entries if bundle.certificates(each.ca_bundle)]
         for listed in by_configuration(each for each in trusting if leaf.distrust(each)):
             message = f"does not trust the certificate of {leaf.source}: {leaf.distrust(listed[0])}"
-            yield error(listed[0].item, fields_of(listed, "clientConfig.caBundle"), message, rotate_command(listed[0]))
+            yield error(listed[0].item, fields_of(listed, "clientConfig.caBundle"), message, rotate_command(world, listed[0]))
     targets = {each.target for leaf in known for each in leaf.entries}
     for target in sorted({each.target for each in entries(world)} - targets):
         yield Unseen(f"no certificate of {target} is known")

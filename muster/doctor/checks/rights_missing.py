@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from muster.doctor.components import SERVE, Component
 from muster.doctor.finding import Check, Result, Unseen, error
+from muster.doctor.leaves import USUAL
+from muster.doctor.manifests import text_at
 from muster.doctor.rights import granted_in_files, needed
 from muster.doctor.world import World
 
 if TYPE_CHECKING:
     from scheduler_core.sidecar.client.access_review import Permission
 
+_CHART = "deploy/chart"
 _NAMED = 5
 """Maximum number of permissions in a message."""
 
@@ -25,7 +29,7 @@ def check(world: World) -> Iterator[Result]:
         namespace, name = component.account
         if missing:
             more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
-            message = f"its ServiceAccount {namespace}/{name} must not {', '.join(missing[:_NAMED])}{more}"
+            message = f"its ServiceAccount {namespace}/{name} lacks permissions: {', '.join(missing[:_NAMED])}{more}"
             yield error(component.item, "spec.template.spec.serviceAccountName", message, _command(component))
         elif None in results.values():
             yield Unseen(f"the permissions of ServiceAccount {namespace}/{name} are not known")
@@ -39,12 +43,35 @@ def _is_granted(world: World, component: Component, permission: Permission) -> b
 
 
 def _command(component: Component) -> str:
+    """Return the command that grants what the manifests of Muster grant; by the chart if no file has exactly that."""
+    namespace = component.item.namespace
+    if release := text_at(component.item.content, "metadata", "annotations", "meta.helm.sh/release-name"):
+        return shlex.join(
+            ["helm", "upgrade", release, _CHART, f"--namespace={namespace}", "--reset-then-reuse-values", "--force-conflicts"]
+        )
+    if namespace != USUAL[0] or component.option("--watch-pods") == "true":
+        words = ["helm", "template", "muster", _CHART, f"--namespace={namespace}", *_chart_options(component)]
+        return f"{shlex.join(words)} | kubectl apply -f -"
     files = ["deploy/base/rbac.yaml"] if component.subcommand == SERVE else ["deploy/sidecar/rbac.yaml"]
     if component.manages_certificate:
         files.append("deploy/components/managed-certificate/rbac.yaml")
     if component.subcommand != SERVE and "ungate" in component.modes:
         files.append("deploy/sidecar/ungate.yaml")
     return " ".join(["kubectl apply", *(f"-f {each}" for each in files)])
+
+
+def _chart_options(component: Component) -> list[str]:
+    """Return the options of helm by which the chart has the roles of a component."""
+    if component.subcommand == SERVE:
+        shown = ["webhooks/rbac", *(["webhooks/certificate-rbac"] if component.manages_certificate else [])]
+        secret = component.certificate_secret[1]
+        pods = str(component.option("--watch-pods") == "true").lower()
+        values = [f"webhooks.pods={pods}", f"certificate.secretName={secret}"]
+    else:
+        ungate = "ungate" in component.modes
+        shown = ["sidecar/rbac", *(["sidecar/ungate"] if ungate else [])]
+        values = ["sidecar.enabled=true", f"sidecar.modes={{{','.join(sorted(component.modes))}}}"]
+    return [*(f"--show-only=templates/{each}.yaml" for each in shown), *(f"--set={each}" for each in values)]
 
 
 CHECK = Check(

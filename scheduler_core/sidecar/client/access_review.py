@@ -29,7 +29,13 @@ class Permission:
         """Return the permission as ``kubectl auth can-i`` writes it: ``create pods/binding``, ``patch podgroups.scheduling.k8s.io/status``."""
         resource, _, subresource = self.resource.partition("/")
         text = f"{self.verb} {resource}{f'.{self.group}' if self.group else ''}{f'/{subresource}' if subresource else ''}"
-        return text + (f" {self.namespace}/{self.name}" if self.name else f" in namespace {self.namespace}" if self.namespace else "")
+        return text + (
+            f" {'/'.join(filter(None, (self.namespace, self.name)))}"
+            if self.name
+            else f" in namespace {self.namespace}"
+            if self.namespace
+            else ""
+        )
 
 
 class _Attributes(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -387,17 +387,17 @@ INVALID: dict[str, list[tuple[Callable[[], World], Severity, str]]] = {
         (
             lambda: world(managed(), live=False),
             Severity.ERROR,
-            "muster-webhook must not create secrets in namespace muster-system, get secrets muster-system/muster-webhook-tls",
+            "muster-webhook lacks permissions: create secrets in namespace muster-system, get secrets muster-system/muster-webhook-tls",
         ),
         (
             lambda: revoked(world(), "create pods/binding"),
             Severity.ERROR,
-            "ServiceAccount muster-system/muster-sidecar must not create pods/binding",
+            "ServiceAccount muster-system/muster-sidecar lacks permissions: create pods/binding",
         ),
         (
             lambda: world(without("ClusterRoleBinding", "muster-sidecar-preempt"), live=False),
             Severity.ERROR,
-            "must not list poddisruptionbudgets.policy, watch poddisruptionbudgets.policy, create pods/eviction",
+            "lacks permissions: list poddisruptionbudgets.policy, watch poddisruptionbudgets.policy, create pods/eviction",
         ),
         (
             lambda: world(without("RoleBinding", "muster-sidecar"), live=False),
@@ -407,7 +407,7 @@ INVALID: dict[str, list[tuple[Callable[[], World], Severity, str]]] = {
         (
             lambda: world(lambda objects: objects["ClusterRole", "muster-webhook"]["rules"].pop(), live=False),
             Severity.ERROR,
-            "ServiceAccount muster-system/muster-webhook must not list nodes, watch nodes",
+            "ServiceAccount muster-system/muster-webhook lacks permissions: list nodes, watch nodes",
         ),
     ],
     "two-schedulers": [
@@ -478,6 +478,51 @@ def test_the_command_names_an_installation_elsewhere() -> None:
     commands = {each.command for each in defects(world(in_webhooks(elsewhere)), "ca-bundle-missing")}
     assert commands == {"muster certs rotate --namespace=team --service=webhook"}
     assert {each.command for each in defects(world(trust(b"")), "ca-bundle-missing")} == {"muster certs rotate"}
+
+
+def test_the_command_names_the_secret_and_the_configurations_of_the_installation() -> None:
+    def mount(spec):
+        spec["volumes"][0]["secret"]["secretName"] = "mine"
+
+    def change(objects):
+        mount(objects["Deployment", SERVER]["spec"]["template"]["spec"])
+        for kind in ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"):
+            objects[kind, "muster"]["metadata"]["name"] = "ours"
+
+    commands = {each.command for each in defects(world(trust(b""), change), "ca-bundle-missing")}
+    assert commands == {"muster certs rotate --secret=mine --configuration=ours"}
+
+
+def test_replicas_that_manage_the_certificate_and_have_not_created_it_have_a_log() -> None:
+    """`muster certs rotate` needs the Secret."""
+    changes = trust(b""), managed()
+    assert {each.command for each in defects(world(*changes), "ca-bundle-missing")} == {"muster certs rotate"}
+    found = defects(world(*changes, without("Secret", "muster-webhook-tls")), "ca-bundle-missing")
+    assert {each.command for each in found} == {"kubectl -n muster-system logs deployment/muster-webhook"}
+
+
+def test_missing_permissions_are_granted_by_what_has_installed_the_component() -> None:
+    def command(*changes):
+        return {each.command for each in defects(world(*changes, without("ClusterRoleBinding", SERVER), live=False), "rights-missing")}
+
+    def moved(objects):
+        for kind, name in (("Deployment", SERVER), ("ServiceAccount", SERVER)):
+            objects[kind, name]["metadata"]["namespace"] = "team"
+
+    def with_pods(objects):
+        env = objects["Deployment", SERVER]["spec"]["template"]["spec"]["containers"][0]["env"]
+        env.append({"name": "MUSTER_WATCH_PODS", "value": "true"})
+
+    def by_helm(objects):
+        objects["Deployment", SERVER]["metadata"]["annotations"] = {"meta.helm.sh/release-name": "prod"}
+
+    template = "helm template muster deploy/chart --namespace={} --show-only=templates/webhooks/rbac.yaml --set=webhooks.pods={} "
+    rest = "--set=certificate.secretName=muster-webhook-tls | kubectl apply -f -"
+    assert command() == {"kubectl apply -f deploy/base/rbac.yaml"}
+    assert command(moved) == {template.format("team", "false") + rest}
+    assert command(with_pods) == {template.format("muster-system", "true") + rest}
+    upgrade = "helm upgrade prod deploy/chart --namespace=muster-system --reset-then-reuse-values --force-conflicts"
+    assert command(by_helm) == {upgrade}
 
 
 def test_fields_of_the_wrong_type_are_absent() -> None:
