@@ -40,7 +40,7 @@ class Read:
 
 
 def connect(kubeconfig: str | None, context: str | None, *, instead: str) -> Api:
-    """Return the client of a cluster.  An error names *instead* as another source of objects.
+    """Return the client of a cluster.  An error names *instead* as another source of objects, unless it is empty.
 
     Raises:
         ClusterError: there is no usable kubeconfig.
@@ -50,13 +50,15 @@ def connect(kubeconfig: str | None, context: str | None, *, instead: str) -> Api
         return Api(configuration(kubeconfig, context))
     except ConnectError as error:
         why = _of_file(str(error), kubeconfig or os.environ.get("KUBECONFIG"))
-        raise ClusterError(f"there is no cluster to read: {why}; give {instead}, --kubeconfig or --context") from None
+        raise ClusterError(
+            f"there is no cluster to read: {why}; give {f'{instead}, ' if instead else ''}--kubeconfig or --context"
+        ) from None
 
 
 def list_cluster(kubeconfig: str | None, context: str | None, *, instead: str = "a PATH") -> Read:
     """Return all lists that ``simulate`` reads; kinds that the cluster does not serve are skipped.
 
-    An error names *instead* as another source of objects.
+    An error names *instead* as another source of objects, unless it is empty.
 
     Raises:
         ClusterError: there is no usable kubeconfig, no answer, or no permission to list nodes or pods.

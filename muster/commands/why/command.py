@@ -27,7 +27,7 @@ AUTO, OFF = "auto", "off"
     short_help="Why is a pod or group of a cluster pending, and what would help?",
     epilog="Example: muster why podgroup/train -n research",
 )
-@click.argument("name", metavar="[KIND/]NAME")
+@click.argument("words", metavar="[KIND/]NAME", nargs=-1, required=True)
 @click.option("--namespace", "-n", metavar="NAMESPACE", help="Namespace of the object.  [default: that of the context, or default]")
 @click.option("--kubeconfig", metavar="FILE", help="Kubeconfig of the cluster.  [default: as for kubectl]")
 @click.option("--context", metavar="NAME", help="Context of the kubeconfig.  [default: the current context]")
@@ -38,16 +38,30 @@ AUTO, OFF = "auto", "off"
     metavar="auto|off|URL",
     help="Ask the sidecar for its last decision: through the API server, not at all, or at a forwarded port.",
 )
+@click.option(
+    "--sidecar-namespace",
+    metavar="NAMESPACE",
+    help="Namespace of the sidecar.  [default: MUSTER_LEASE_NAMESPACE, or muster-system]",
+)
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Format of standard output.")
 @options.strategy
 @options.gates
 @options.no_color
 def why(
-    *, name: str, namespace: str | None, kubeconfig: str | None, context: str | None, explain: str, form: str, no_color: bool, **given: Any
+    *,
+    words: tuple[str, ...],
+    namespace: str | None,
+    kubeconfig: str | None,
+    context: str | None,
+    explain: str,
+    sidecar_namespace: str | None,
+    form: str,
+    no_color: bool,
+    **given: Any,
 ) -> int:
     """Tell why a pod, PodGroup or CompositePodGroup of a live cluster is pending.
 
-    KIND is pod, podgroup or compositepodgroup; without it, a group of that name comes before a pod. The answer joins three sources:
+    KIND is pod, podgroup or compositepodgroup; without it, a group of that name comes before a pod. KIND NAME is also accepted. The answer joins three sources:
     the conditions of the object and of the groups above it; the last decision of the sidecar, if it can be asked; and a simulation on
     the cluster as it is now, with remedies that were verified by solving again. Without permissions in Muster's namespace, the
     answer is the conditions and the simulation. Nothing is written to the cluster.
@@ -56,16 +70,18 @@ def why(
     object, the cluster could not be read (the conditions are shown if they could), or the command line is wrong.
     """
     extras.require("sidecar")
+    if len(words) > len(("KIND", "NAME")):
+        raise click.UsageError(f"one object must be given, as KIND/NAME: {' '.join(words)}")
     if explain not in (AUTO, OFF) and not explain.startswith(("http://", "https://")):
         raise click.UsageError(f"--explain must be auto, off or a URL: {explain!r}")
     from muster.commands.progress import Progress
     from muster.commands.simulate.command import request_of
     from muster.commands.why import why_report
 
-    request, progress = request_of(given), Progress("why")
+    name, request, progress = "/".join(words), request_of(given), Progress("why")
     try:
         api, subjects = _subjects(name, namespace, kubeconfig, context)
-        explained, unexplained = _explained(api, subjects, explain)
+        explained, unexplained = _explained(api, subjects, explain, sidecar_namespace)
         simulated, kinship, unread = _simulated(subjects, request, progress, kubeconfig, context)
     finally:
         progress.end()
@@ -89,7 +105,7 @@ def _subjects(name: str, namespace: str | None, kubeconfig: str | None, context:
         for part in (own, parse_name(name)[1]):
             if complaints := content.subdomain(part):
                 raise click.UsageError(f"{part!r}: {complaints[0]}")
-        api = connect(kubeconfig, context, instead="a cluster")
+        api = connect(kubeconfig, context, instead="")
         return api, read_subjects(api, own, name)
     except (ClusterError, UnknownSubjectError) as error:
         raise click.UsageError(str(error)) from None
@@ -99,7 +115,7 @@ def _subjects(name: str, namespace: str | None, kubeconfig: str | None, context:
         raise click.UsageError(f"{api.host} cannot be read: {' '.join(str(error).split())[:300]}") from None
 
 
-def _explained(api: Api, subjects: list[Subject], explain: str) -> tuple[dict[str, Any] | None, str]:
+def _explained(api: Api, subjects: list[Subject], explain: str, own: str | None) -> tuple[dict[str, Any] | None, str]:
     from muster.commands.why import sidecar_explanation
 
     if explain == OFF:
@@ -107,7 +123,7 @@ def _explained(api: Api, subjects: list[Subject], explain: str) -> tuple[dict[st
     first = subjects[0]
     try:
         if explain == AUTO:
-            return sidecar_explanation.of_leader(api, first.namespace, first.name), ""
+            return sidecar_explanation.of_leader(api, own, first.namespace, first.name), ""
         return sidecar_explanation.of_address(explain, first.namespace, first.name), ""
     except sidecar_explanation.NoExplanationError as error:
         return None, str(error)
@@ -126,7 +142,7 @@ def _simulated(
 
     progress.show("reading the cluster")
     try:
-        read = live_cluster.list_cluster(kubeconfig, context, instead="a cluster")
+        read = live_cluster.list_cluster(kubeconfig, context, instead="")
     except live_cluster.ClusterError as error:
         return None, None, str(error)
     own = own_objects.Own.from_names([(subjects[0].kind, subjects[0].namespace, subjects[0].name)], ())

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import base64
 import binascii
+import os
 import urllib.error
 import urllib.request
 from typing import Any
 
 from apiserver.api import TRANSPORT, Api, ReplyError
-from scheduler_core.sidecar.settings import EXPLAIN_SECRET, EXPLAIN_TOKEN_HEADER, LEASE_NAME, LEASE_NAMESPACE
+from scheduler_core.sidecar.settings import EXPLAIN_SECRET, EXPLAIN_TOKEN_HEADER, LEASE_NAME, LEASE_NAMESPACE, NAMESPACE_VARIABLE
+from validators.content import subdomain
 from validators.model import decode
 
 PORT = 8080
@@ -37,15 +39,23 @@ def of_address(address: str, namespace: str, name: str) -> dict[str, Any]:
         raise NoExplanationError(f"{url} cannot be read: {error}") from None
 
 
-def of_leader(api: Api, namespace: str, name: str) -> dict[str, Any]:
-    """Return the answer of the sidecar that holds the Lease.  Raises NoExplanationError."""
+def of_leader(api: Api, own: str | None, namespace: str, name: str) -> dict[str, Any]:
+    """Return the answer of the sidecar that holds the Lease in the namespace *own*, by default that of the sidecar's settings.
+
+    Raises:
+        NoExplanationError: there is none.
+
+    """
+    own = own or os.environ.get(NAMESPACE_VARIABLE) or LEASE_NAMESPACE
     try:
-        lease = decode.parse(api.read(f"/apis/coordination.k8s.io/v1/namespaces/{LEASE_NAMESPACE}/leases/{LEASE_NAME}"))
+        lease = decode.parse(api.read(f"/apis/coordination.k8s.io/v1/namespaces/{own}/leases/{LEASE_NAME}"))
         holder = str((lease.get("spec") or {}).get("holderIdentity") or "")
         if not holder:
             raise NoExplanationError("no sidecar holds the Lease")
-        path = f"/api/v1/namespaces/{LEASE_NAMESPACE}/pods/{holder}:{PORT}/proxy/explain/{namespace}/{name}"
-        token = _token(api)
+        if subdomain(holder):
+            raise NoExplanationError(f"the Lease is held by {holder!r}, which is no pod: give --explain with its address")
+        path = f"/api/v1/namespaces/{own}/pods/{holder}:{PORT}/proxy/explain/{namespace}/{name}"
+        token = _token(api, own)
         return _parsed(api.read(path, headers={EXPLAIN_TOKEN_HEADER: token} if token else {}))
     except ReplyError as error:
         raise NoExplanationError(f"the sidecar cannot be asked: {error}") from None
@@ -53,10 +63,10 @@ def of_leader(api: Api, namespace: str, name: str) -> dict[str, Any]:
         raise NoExplanationError(f"the sidecar cannot be asked: {type(error).__name__}: {error}") from None
 
 
-def _token(api: Api) -> str:
+def _token(api: Api, own: str) -> str:
     """Return the token for ``/explain``; empty if there is none, or it must not be read."""
     try:
-        secret = decode.parse(api.read(f"/api/v1/namespaces/{LEASE_NAMESPACE}/secrets/{EXPLAIN_SECRET}"))
+        secret = decode.parse(api.read(f"/api/v1/namespaces/{own}/secrets/{EXPLAIN_SECRET}"))
         return base64.b64decode((secret.get("data") or {}).get("token") or "").decode("ascii").strip()
     except (ReplyError, binascii.Error, UnicodeDecodeError):
         return ""

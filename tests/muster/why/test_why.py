@@ -75,9 +75,9 @@ def why(*arguments: str) -> Result:
 
 
 @pytest.mark.usefixtures("server")
-@pytest.mark.parametrize("name", ["workers", "podgroup/workers", "podgroups.scheduling.k8s.io/workers"])
+@pytest.mark.parametrize("name", ["workers", "podgroup/workers", "podgroups.scheduling.k8s.io/workers", "podgroup workers"])
 def test_conditions_the_last_decision_and_remedies_are_joined(name: str) -> None:
-    answer = why(name)
+    answer = why(*name.split())
     lines = answer.stdout.splitlines()
     assert (answer.exit_code, answer.stderr) == (1, "")
     assert lines[:9] == [
@@ -153,6 +153,24 @@ def test_the_sidecar_says_why_it_does_not_answer(server: Server) -> None:
     assert "No decision of the sidecar: the sidecar cannot be asked: HTTP 404: no decision on team/workers\n" in why("workers").stdout
 
 
+def test_a_sidecar_in_another_namespace(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    for path in (LEASE, SECRET, f"{EXPLAIN}/workers"):
+        server.answers[path.replace("muster-system", "elsewhere")] = server.answers.pop(path)
+
+    assert "No decision of the sidecar: the sidecar cannot be asked: HTTP 404" in why("workers").stdout
+    assert json.loads(why("workers", "--sidecar-namespace=elsewhere", "--format=json").stdout)["explain"] == DECISION
+    monkeypatch.setenv("MUSTER_LEASE_NAMESPACE", "elsewhere")
+    assert json.loads(why("workers", "--format=json").stdout)["explain"] == DECISION
+    monkeypatch.undo()
+    assert "elsewhere" in {path.split("/")[4] for (path, _, _), token in zip(server.requests, server.tokens, strict=True) if token}
+
+
+def test_a_leader_that_is_no_pod_gets_no_token(server: Server) -> None:
+    server.answers[LEASE] = {"spec": {"holderIdentity": "a/../../services/x"}}
+    assert "No decision of the sidecar: the Lease is held by 'a/../../services/x', which is no pod" in why("workers").stdout
+    assert not any(server.tokens)
+
+
 def test_nobody_leads(server: Server) -> None:
     server.answers[LEASE] = {"spec": {"holderIdentity": ""}}
     assert "No decision of the sidecar: no sidecar holds the Lease\n" in why("workers").stdout
@@ -211,7 +229,10 @@ MISTAKES = {
     ("job/train",): "the kind must be one of pod, podgroup and compositepodgroup",
     ("pod/../x",): "'../x': ",
     ("workers", "--explain=ftp://x"): "--explain must be auto, off or a URL",
-    ("workers", "--kubeconfig=nowhere"): "there is no cluster to read",
+    ("workers", "--kubeconfig=nowhere"): "there is no cluster to read: there is no file nowhere; give --kubeconfig or --context",
+    ("pod", "w0", "w1"): "one object must be given, as KIND/NAME: pod w0 w1",
+    ("pods", "w0/w1"): "'w0/w1': ",
+    ("--format=json",): "Missing argument '[KIND/]NAME'",
     ("workers", "--context=away"): "http://127.0.0.1:1 cannot be read",
 }
 
