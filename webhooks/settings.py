@@ -48,6 +48,10 @@ class Settings(CertificateSettings):
             "Address for probes and metrics without TLS.",
         ),
     ]
+    tls_probes: Annotated[
+        bool,
+        Knob(knobs.SWITCH, "true", "false: /healthz, /readyz and /metrics only at --probe-bind, if other clients reach the TLS port too"),
+    ]
     tls_cert: Annotated[
         str,
         Knob(
@@ -257,6 +261,8 @@ class Settings(CertificateSettings):
             raise SettingError(f"{label('objects')} and {label('cluster')} exclude each other: choose one")
         if settings.certificates == MANAGED and (settings.tls_cert or settings.tls_key):
             raise SettingError(f"{label('certificates')} and {label('tls_cert')} exclude each other: choose one")
+        if not settings.tls_probes and not settings.probe_bind:
+            raise SettingError(f"{label('tls_probes')} is false: {label('probe_bind')} must be given, or nobody can probe the server")
         return settings
 
     @property

@@ -100,6 +100,7 @@ def test_probes_match_the_endpoints_of_the_server():
         name: each["path"] for name, each in paths.items()
     }
     assert {"probes"} == {each["port"] for each in paths.values()}
+    assert not as_started().tls_probes, "port 9443 is open to the cluster"
     assert routes.METRICS == the("Deployment")["spec"]["template"]["metadata"]["annotations"]["prometheus.io/path"]
 
 

@@ -36,6 +36,13 @@ def client(reasons, lines, monkeypatch):
     return create_app(Settings.from_environ({}), NOTHING, telemetry, lambda: reasons).test_client()
 
 
+@pytest.fixture
+def closed():
+    """A client of a server whose TLS port has no probes."""
+    given = Settings.from_environ({"MUSTER_TLS_PROBES": "false", "MUSTER_PROBE_BIND": "127.0.0.1:0"})
+    return create_app(given, NOTHING, Telemetry(lambda *_: None), list).test_client()
+
+
 def review(**changes):
     return json.dumps({**REVIEW, "request": {**REVIEW["request"], **changes}})
 
@@ -128,6 +135,14 @@ def test_without_tls_there_are_probes_only(client):
     assert 404 == client.post("/validate", data=BODY, content_type=JSON, environ_overrides=plain).status_code
     for path in ("/healthz", "/readyz", "/metrics"):
         assert 200 == client.get(path, environ_overrides=plain).status_code
+
+
+def test_probes_and_metrics_can_be_closed_on_the_tls_port(closed):
+    assert 200 == closed.post("/validate", data=BODY, content_type=JSON).status_code
+    for path in ("/healthz", "/readyz", "/metrics"):
+        answer = closed.get(path)
+        assert (404, True) == (answer.status_code, "this port serves only webhooks" in answer.json["error"])
+        assert 200 == closed.get(path, environ_overrides={PLAIN: True}).status_code
 
 
 def test_a_fault_of_ours_is_500_and_counted(client, monkeypatch, capfd):

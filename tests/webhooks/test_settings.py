@@ -88,6 +88,12 @@ def test_two_places_to_look_objects_up_exclude_each_other():
         READ({"MUSTER_CLUSTER": "true", "MUSTER_OBJECTS": "x"})
 
 
+def test_a_server_without_a_port_for_probes_is_refused():
+    with pytest.raises(SettingError, match="MUSTER_TLS_PROBES is false: --probe-bind"):
+        READ({"MUSTER_TLS_PROBES": "false"})
+    assert READ({}).tls_probes
+
+
 def test_rules_are_judged_as_set():
     judging = READ({"MUSTER_RULES": "b=off,a=error,b=warning", "MUSTER_PROFILE": "upstream"}).judging
 

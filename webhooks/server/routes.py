@@ -54,11 +54,24 @@ def create_app(settings: Settings, lookup: Lookup, telemetry: Telemetry, unready
 
     for path in judges:
         app.add_url_rule(path, path, answer, methods=["POST"])
-    app.add_url_rule(HEALTH, "healthz", lambda: {"status": "ok"})
-    app.add_url_rule(READY, "readyz", lambda: _readiness(unready()))
-    app.add_url_rule(METRICS, "metrics", lambda: flask.Response(telemetry.render(), content_type=CONTENT_TYPE))
+    probes: dict[str, Callable[[], flask.typing.ResponseReturnValue]] = {
+        HEALTH: lambda: {"status": "ok"},
+        READY: lambda: _readiness(unready()),
+        METRICS: lambda: flask.Response(telemetry.render(), content_type=CONTENT_TYPE),
+    }
+    for path, probe in probes.items():
+        app.add_url_rule(path, path, probe if settings.tls_probes else _only_plain(probe))
     app.register_error_handler(exceptions.HTTPException, lambda error: _error_response(error, telemetry))
     return app
+
+
+def _only_plain(probe: Callable[[], flask.typing.ResponseReturnValue]) -> Callable[[], flask.typing.ResponseReturnValue]:
+    def answer() -> flask.typing.ResponseReturnValue:
+        if not flask.request.environ.get(PLAIN):
+            raise exceptions.NotFound("this port serves only webhooks; /healthz, /readyz and /metrics are at --probe-bind")
+        return probe()
+
+    return answer
 
 
 def _judges(settings: Settings) -> dict[str, Judge]:
