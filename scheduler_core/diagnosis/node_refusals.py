@@ -112,7 +112,7 @@ def examine_nodes(state: PlacementState, pod: PodRecord, nodes: Nodes) -> NodeRe
         stateful.append((DeviceAllocation.name, CANNOT_ALLOCATE, enough[counted].all(axis=0)))
     last = [(plugin, reason, mask[nodes]) for plugin, reason, mask in state.profile.filters_by_plugin(pod.shape, last=True)]
     others |= _first_rejections([*stateful, *last], remaining)
-    pre_filter = state.profile.pre_filter(pod.shape) if pod.shape.volumes or pod.shape.devices else ""
+    pre_filter = state.profile.pre_filter(pod.shape)
     filters = (*first, *ledger, *_row_filters(state, rows[~counted], enough[~counted]), *stateful, *last)
     refusals = NodeRefusals(pod, nodes, static, others, usable, compared, free, short, int(remaining.sum()), pre_filter, filters)
     return _with_shortage(state, refusals, nodes[others[CANNOT_ALLOCATE]]) if CANNOT_ALLOCATE in others else refusals

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -55,7 +55,8 @@ class Profile:
         """Prepare the plugins; fields in *ignore* do not refuse a pod although they are not modelled."""
         self.nodes = nodes
         self._fields = UnmodelledFields(nodes, ignore)
-        self._static = (self._fields, *(plugin(nodes) for plugin in registry.STATIC))
+        self._static: tuple[StaticPlugin, ...] = (self._fields, *(plugin(nodes) for plugin in registry.STATIC))
+        self._without_claims = tuple(plugin for plugin in self._static if type(plugin) not in registry.OF_CLAIMS)
         self._compiled: dict[int, ShapeProfile] = {}
 
     def compile(self, shape: PodShape) -> ShapeProfile:
@@ -81,13 +82,15 @@ class Profile:
         return ShapeProfile(mask, scores, local, registry.one_by_one(shape), local.rows, local.amounts, bonus)
 
     def _scores(self, shape: PodShape) -> Iterator[StaticScore]:
-        for plugin in self._static:
+        for plugin in self._concerning(shape):
             weight = shape.profile.weight(plugin.name, plugin.weight)
             if weight and (score := plugin.score(shape)) is not None:
                 yield score if score.weight == weight else dataclasses.replace(score, weight=weight)
 
     def pre_filter(self, shape: PodShape) -> str:
         """Return the reason that excludes all nodes without a look at them (PreFilter); empty if there is none."""
+        if self._concerning(shape) is self._without_claims:
+            return ""
         shape = self._fields.without_ignored(shape)
         return next(filter(None, (plugin.pre_filter(shape) for plugin in self._filtering(shape))), "")
 
@@ -112,8 +115,13 @@ class Profile:
         enabled = self._filtering(shape)
         return [(plugin.name, *each) for plugin in enabled if last in (None, plugin.last) for each in plugin.filters(shape)]
 
-    def _filtering(self, shape: PodShape) -> Iterator[StaticPlugin]:
-        return (plugin for plugin in self._static if shape.profile.filters(plugin.name))
+    def _filtering(self, shape: PodShape) -> Sequence[StaticPlugin]:
+        plugins = self._concerning(shape)
+        return [plugin for plugin in plugins if shape.profile.filters(plugin.name)] if shape.profile.disabled else plugins
+
+    def _concerning(self, shape: PodShape) -> Sequence[StaticPlugin]:
+        """Return the plugins that can have a verdict on *shape*."""
+        return self._static if shape.volumes or shape.devices else self._without_claims
 
     def refused(self, fields: Iterable[str]) -> str:
         """Return the reason to refuse every node to a pod with *fields*, which are not modelled; empty if all of them are ignored."""

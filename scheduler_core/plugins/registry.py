@@ -35,6 +35,8 @@ STATIC: tuple[type[StaticPlugin], ...] = (
     ImageLocality,
     NodeDeclaredFeatures,
 )
+OF_CLAIMS: frozenset[type[StaticPlugin]] = frozenset((NodeVolumeLimits, VolumeBinding, VolumeZone, DynamicResources))
+"""Static plugins that are only about pods with claims to volumes or devices; no other plugin excludes all nodes in PreFilter."""
 LEDGER: tuple[type[LedgerPlugin], ...] = (NodePorts,)
 NODE_LOCAL: type[NodeLocalPlugin] = NodeResources
 STATEFUL: tuple[type[StatefulPlugin], ...] = (

@@ -219,3 +219,12 @@ def test_every_plugin_says_what_it_is():
         assert not plugin.resolvable("any reason") or plugin.about_pods
     here = state([node("n")])
     assert here.profile.compile(load([node("n"), pod("p")]).pods[0].shape).plain
+
+
+def test_plugins_of_claims_have_no_verdict_on_a_pod_without_claims_and_no_other_excludes_all_nodes():
+    here, shape = state([node("n")]), load([node("n"), pod("p")]).pods[0].shape
+    of_claims = [plugin(here.nodes) for plugin in registry.STATIC if plugin in registry.OF_CLAIMS]
+
+    assert len(of_claims) == len(registry.OF_CLAIMS)
+    assert not any(plugin.pre_filter(shape) or plugin.filters(shape) or plugin.score(shape) for plugin in of_claims)
+    assert {plugin for plugin in registry.STATIC if plugin.pre_filter is not StaticPlugin.pre_filter} <= registry.OF_CLAIMS
