@@ -54,7 +54,7 @@ def explain(greedy: Greedy, request: PlacementRequest, outcome: PlacementOutcome
         with rewound(greedy.state):
             if outcome.placed:
                 greedy.assume(request, outcome)
-            sentences = tree.left_over(request, outcome, path)
+            sentences = tree.left_over(request, outcome, path, worded=True)
         if more := len(sentences[phrases.SHOWN :]):
             sentences[phrases.SHOWN :] = [f"{phrases.counted(more, 'more group')} {'has' if more == 1 else 'have'} pods without a node"]
     else:
@@ -73,7 +73,7 @@ def leftovers(greedy: Greedy, request: PlacementRequest, outcome: PlacementOutco
     if outcome.placed == sum(len(leaf.waiting) for leaf in request.entity.leaves()):
         return {}
     tree = TreeCause(greedy)
-    tree.left_over(request, outcome, (request.entity.name.name,))
+    tree.left_over(request, outcome, (request.entity.name.name,), worded=False)
     return dict(_pods(request, outcome, tree))
 
 

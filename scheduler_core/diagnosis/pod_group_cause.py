@@ -67,13 +67,12 @@ def brief(greedy: Greedy, request: PlacementRequest, parent: Placement) -> str:
     return f"has capacity for {first.pods} of {phrases.counted(need, 'pod')}{where}"
 
 
-def left_over(greedy: Greedy, request: PlacementRequest, domain: Placement, left: Sequence[PodRecord]) -> PodGroupCause:
+def left_over(state: PlacementState, request: PlacementRequest, domain: Placement, left: Sequence[PodRecord]) -> str:
     """Return why *domain*, which holds the minimum of *request*, has no node for the pods *left*; the other pods are assumed."""
-    state = greedy.state
     why = clause_for_more(state, request, domain, left)
     requests = _requests_phrase(state, request, several=len(left) > 1)
     more = f"{phrases.counted(len(left), 'more pod')}{f' ({requests})' if requests else ''}"
-    return PodGroupCause(f"has its minimum, but no node for {more} in {phrases.place(domain)}: {why}", reasons(state, left, domain))
+    return f"has its minimum, but no node for {more} in {phrases.place(domain)}: {why}"
 
 
 def reasons(state: PlacementState, pods: Iterable[PodRecord], domain: Placement) -> dict[str, str]:

@@ -52,22 +52,27 @@ class TreeCause:
         self.groups[request.entity.name] = ". ".join(sentences)
         return sentences
 
-    def left_over(self, request: PlacementRequest, outcome: PlacementOutcome, path: Path) -> list[str]:
-        """Return sentences about what an assumed success leaves without a node: pods of a leaf, and children that fail."""
+    def left_over(self, request: PlacementRequest, outcome: PlacementOutcome, path: Path, *, worded: bool) -> list[str]:
+        """Record what an assumed success leaves without a node: pods of a leaf, and children that fail.
+
+        If *worded*, return sentences about that.
+        """
         if not request.leaf:
             sentences = []
             for child, below in zip(request.children, outcome.children, strict=True):
                 inner = (*path, child.entity.name.name)
-                if below is not None:
-                    sentences += self.left_over(child, below, inner) if below.success else self.failing(child, outcome.placement, inner)
+                if below is not None and below.success:
+                    sentences += self.left_over(child, below, inner, worded=worded)
+                elif below is not None:
+                    sentences += self.failing(child, outcome.placement, inner)
             return sentences
         nodes = [] if outcome.nodes is None else outcome.nodes.tolist()
         left = [pod for pod, node in zip(request.entity.waiting, nodes, strict=True) if node < 0]
         if not left:
             return []
-        leaf_cause = pod_group_cause.left_over(self._greedy, request, outcome.placement, left)
-        self.pods.update(leaf_cause.pods)
-        return [f"{subject(request, path)} {leaf_cause.rest}"]
+        state, domain = self._greedy.state, outcome.placement
+        self.pods.update(pod_group_cause.reasons(state, left, domain))
+        return [f"{subject(request, path)} {pod_group_cause.left_over(state, request, domain, left)}"] if worded else []
 
     def _failing_composite(self, request: PlacementRequest, parent: Placement, path: Path) -> list[str]:
         minimum, children = request.entity.minimum, request.children
@@ -106,7 +111,7 @@ class TreeCause:
                     self._not_tried(child, f"not tried: {path[-1]} can no longer place {_groups(request)}")
                 elif below.success:
                     self._greedy.assume(child, below)
-                    self.left_over(child, below, inner)
+                    self.left_over(child, below, inner, worded=False)
                     fitting.append((child, below))
                 else:
                     sentences = self.failing(child, attempt.place, inner)
