@@ -147,7 +147,7 @@ class Decider:
             ranks=ranks,
         )
         decision = self._settled(with_devices(decision, pods, self._greedy.state.stateful.plugins, self._options))
-        if self._options.sparing:
+        if self._options.sparing and decision.devices:
             self._ledger.take_beyond(devices_beyond_requests(decision, pods, self._greedy.state.nodes))
         return decision
 

@@ -35,17 +35,19 @@ class ClaimsOfPlan:
             StepsSpentError: the budget is spent.
 
         """
-        pods = [pair for leaf, outcome in planned for pair in assigned(leaf, outcome)]
         if (volumes := self._capacity.volumes) is not None:
-            chosen = volumes.choose(pods)
+            chosen = volumes.choose(_pods(planned))
             return [(leaf, dataclasses.replace(outcome, volumes=chosen or {})) for leaf, outcome in planned]
         if self._capacity.devices is not None:
-            devices = self._devices(self._capacity.devices, [(pod, node) for pod, node in pods if not pod.shape.counts_devices])
+            uncounted = [(pod, node) for pod, node in _pods(planned) if not pod.shape.counts_devices]
+            devices = self._devices(self._capacity.devices, uncounted)
             return [(leaf, dataclasses.replace(outcome, devices=devices)) for leaf, outcome in planned]
         return [*planned]
 
     def taken(self, request: PlacementRequest, outcome: PlacementOutcome) -> PlacementOutcome:
         """Return *outcome* with the volumes and devices that its pods, which are assumed, have taken."""
+        if self._capacity.volumes is None and self._capacity.devices is None:
+            return outcome
         pods = assigned(request, outcome)
         plugins = self._state.stateful.plugins
         volumes: dict[ClaimName, int] = {}
@@ -72,3 +74,7 @@ class ClaimsOfPlan:
 
     def _devices(self, constraints: DeviceConstraints, pods: Sequence[tuple[PodRecord, int]]) -> dict[str, Allocation]:
         return (choose_devices(constraints, pods, self._budget) if pods else None) or {}
+
+
+def _pods(planned: Sequence[PlannedLeaf]) -> list[tuple[PodRecord, int]]:
+    return [pair for leaf, outcome in planned for pair in assigned(leaf, outcome)]

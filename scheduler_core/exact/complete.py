@@ -84,7 +84,7 @@ class Complete(Greedy):
 
         That is a failure if a search follows; otherwise the pods for which the storage is enough, in their order.
         """
-        if not any(run.shape.volumes for leaf in leaves(request) for run in leaf.runs) or not greedy.success:
+        if not greedy.success or not any(run.shape.volumes for leaf in leaves(request) for run in leaf.runs):
             return greedy
         volumes = volume_constraints(self.state, {pod.shape: pod for leaf in leaves(request) for pod in leaf.entity.waiting}.values())
         if volumes is None or volumes.sums.holds(assigned(request, greedy)):
@@ -103,9 +103,10 @@ class Complete(Greedy):
         """Return whether the search serves a root that greedy does not place whole; else the result of greedy is final."""
         if satisfied(request) or not searchable(request) or self._is_unmodelled(request):
             return False
-        pods = {pod.shape: pod for leaf in leaves(request) for pod in leaf.entity.waiting}.values()
+        if all(run.shape.counts_devices for leaf in leaves(request) for run in leaf.runs):
+            return True
         # The search does not model volumes together with devices that requests do not count.
-        return all(pod.shape.counts_devices for pod in pods) or volume_constraints(self.state, pods) is None
+        return volume_constraints(self.state, {pod.shape: pod for leaf in leaves(request) for pod in leaf.entity.waiting}.values()) is None
 
     def _is_unmodelled(self, request: PlacementRequest) -> bool:
         """Return whether a filter refuses a pod because one of its fields is not modelled: such a refusal is no proof."""
@@ -164,20 +165,21 @@ class Complete(Greedy):
         if not request.entity.key:
             return [self.state.topology.root]
         domains = self.placements(request, self.state.topology.root)
+        if not domains:
+            return []
         scored = self.state.nodes.scored
         pods: Ints = np.zeros(len(scored.position), dtype=np.int64)
         for shape, count in Counter(pod.shape for leaf in request.entity.leaves() for pod in leaf.waiting).items():
             pods += count * placement_score.amounts_of_pod(shape, scored)
-        order = sorted(range(len(domains)), key=lambda number: -self._tightness(request, domains[number], pods))
-        return [domains[number] for number in order]
-
-    def _tightness(self, request: PlacementRequest, placement: Placement, proposed: Ints) -> int:
-        score = placement_score.PlacementScore.of_group(request.entity, self.state.nodes.scored)
-        return score.tightness_at(placement.nodes, proposed, self.state.ledger)
+        score = placement_score.PlacementScore.of_group(request.entity, scored)
+        tight = score.tightness_of_each([domain.nodes for domain in domains], pods, self.state.ledger)
+        return [domains[number] for number in (-tight).argsort(kind="stable").tolist()]
 
     def _rank(self, request: PlacementRequest, outcome: PlacementOutcome) -> tuple[int, int]:
-        proposed = placement_score.proposed_amounts(outcome.loads, self.state.nodes.scored)
-        return outcome.placed, self._tightness(request, outcome.placement, proposed)
+        scored = self.state.nodes.scored
+        score = placement_score.PlacementScore.of_group(request.entity, scored)
+        proposed = placement_score.proposed_amounts(outcome.loads, scored)
+        return outcome.placed, score.tightness_at(outcome.placement.nodes, proposed, self.state.ledger)
 
     def _outcome_of(
         self, request: PlacementRequest, placement: Placement, plan: list[PlannedGroup], search: TreeSearch, budget: StepBudget
@@ -187,7 +189,6 @@ class Complete(Greedy):
         mark, counts = ledger.mark(), stateful.mark()
         minimum = self._minimum(request, plan, search)
         planned, claims = leaves_with(request, minimum), ClaimsOfPlan(self.state, search.capacity, budget)
-        placed = [pair for leaf, outcome in planned for pair in assigned(leaf, outcome)]
         for leaf, outcome in claims.chosen(planned):
             self._assume(leaf, outcome)
         domains = {each.request.entity.name: each.domain for each in plan}
@@ -197,6 +198,8 @@ class Complete(Greedy):
         if volumes is not None and not volumes.sums.holds(assigned(request, outcome)):
             stateful.rewind(counted_pods)
             ledger.rewind(begun)
+
+            placed = [pair for leaf, each in planned for pair in assigned(leaf, each)]
 
             def searched(child: PlacementRequest, inside: Placement) -> PlacementOutcome | None:
                 return self._child_outcome(child, inside, budget)

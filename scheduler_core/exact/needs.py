@@ -25,12 +25,9 @@ def lacking(request: PlacementRequest) -> int:
     return sum(sorted(lacking(child) for child in request.children if not satisfied(child))[:missing])
 
 
-def leaves(request: PlacementRequest) -> Iterator[PlacementRequest]:
-    """Yield the leaves of *request*, itself included."""
-    if request.leaf:
-        yield request
-    for child in request.children:
-        yield from leaves(child)
+def leaves(request: PlacementRequest) -> list[PlacementRequest]:
+    """Return the leaves of *request*, itself included."""
+    return [request] if request.leaf else [leaf for child in request.children for leaf in leaves(child)]
 
 
 def selections(request: PlacementRequest) -> Iterator[tuple[tuple[PodShape, int], ...]]:

@@ -38,9 +38,13 @@ class Entity:
     @property
     def profile(self) -> SchedulerProfile:
         """Return the profile that schedules it."""
-        pods = (pod for leaf in self.leaves() for pod in (*leaf.waiting, *leaf.running))
-        first = next(pods, None)
+        first = self.first_pod()
         return DEFAULT_PROFILE if first is None else first.shape.profile
+
+    def first_pod(self) -> PodRecord | None:
+        """Return its first pod, waiting or running; None if it has none."""
+        pods = self.waiting or self.running
+        return pods[0] if pods else next(filter(None, (child.first_pod() for child in self.children)), None)
 
     def walk(self) -> Iterator[Entity]:
         """Return the entity and everything below it, parents first."""

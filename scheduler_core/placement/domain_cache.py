@@ -205,7 +205,7 @@ class DomainCache:
 
 def is_counted(request: PlacementRequest) -> bool:
     """Return whether the group has equal pods with topology spread: scores decide their nodes, not how many of them fit."""
-    return _has_equal_pods(request) and request.runs[0].soft is not None
+    return bool(request.counts) and _has_equal_pods(request)
 
 
 def _has_equal_pods(request: PlacementRequest) -> bool:

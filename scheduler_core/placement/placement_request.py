@@ -61,7 +61,7 @@ class PlacementRequest:
     @property
     def versions(self) -> tuple[int, ...]:
         """Return the present versions of ``counts``."""
-        return tuple([count.version for count in self.counts])
+        return tuple([count.version for count in self.counts]) if self.counts else ()
 
     @property
     def leaf(self) -> bool:

@@ -7,7 +7,7 @@ integer arithmetic.  Ties go to the first domain by value; kube-scheduler picks 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -59,10 +59,15 @@ class PlacementScore:
 
     def tightness_at(self, nodes: Nodes, proposed: Ints, ledger: Ledger) -> int:
         """Return the use of one placement in percent, with the amounts *proposed* on its *nodes*."""
+        return int(self.tightness_of_each([nodes], proposed, ledger)[0])
+
+    def tightness_of_each(self, placements: Sequence[Nodes], proposed: Ints, ledger: Ledger) -> Ints:
+        """Return the same for each of *placements*, shape (placements,); each is given as its nodes."""
         table = ledger.topology.nodes
-        capacity: Ints = table.allocatable[table.scored.rows][:, nodes].sum(axis=1)
-        taken = ledger.scored_sums(nodes) + proposed
-        return int(self.tightness(capacity[:, None], taken[:, None], proposed[:, None])[0])
+        allocatable = table.allocatable[table.scored.rows]
+        capacity: Ints = np.array([allocatable[:, nodes].sum(axis=1) for nodes in placements]).T
+        taken = np.array([ledger.scored_sums(nodes) for nodes in placements]).T + proposed[:, None]
+        return self.tightness(capacity, taken, proposed[:, None])
 
     def choose(self, feasible: Ints, tight: Ints, counts: Ints, holds: Bools | None = None) -> int:
         """Return the best of the *feasible* placements; see the function of this name."""

@@ -114,10 +114,10 @@ class _RunByRun:
 
 def _interleaved(request: PlacementRequest, placement: Placement, state: PlacementState) -> InterleavedShapes | None:
     """Return the faster variant for many short runs of few shapes; None if it does not apply."""
-    profiles = [state.profile.compile(run.shape) for run in request.runs]
-    if not state.whole or not worth_while(request.runs) or not all(profile.plain for profile in profiles):
+    if not state.whole or not worth_while(request.runs) or any(run.soft is not None for run in request.runs):
         return None
-    if any(run.soft is not None for run in request.runs):
+    profiles = [state.profile.compile(run.shape) for run in request.runs]
+    if not all(profile.plain for profile in profiles):
         return None
     ledger, nodes = state.ledger, placement.nodes
     used = ledger.used[:, nodes]

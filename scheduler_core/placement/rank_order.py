@@ -32,7 +32,7 @@ Kind = Callable[[PodRecord], Hashable]
 
 def is_ranked(leaf: Entity) -> bool:
     """Return whether *leaf* has several pods, and one to place has a rank."""
-    return len(leaf.waiting) + len(leaf.running) > 1 and any(rank_of(pod) is not None for pod in leaf.waiting)
+    return len(leaf.waiting) + len(leaf.running) > 1 and any(map(rank_of, leaf.waiting))
 
 
 class RankOrder:

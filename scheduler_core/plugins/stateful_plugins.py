@@ -115,14 +115,14 @@ class StatefulPlugins:
 
     def rewind(self, mark: int) -> None:
         """Undo everything since *mark*, in reverse."""
-        while len(self._journal) > mark:
-            entry = self._journal.pop()
-            if isinstance(entry, Batch):
-                if self._active:
+        undone = self._journal[mark:]
+        del self._journal[mark:]
+        if self._active is not None:
+            for entry in reversed(undone):
+                if isinstance(entry, Batch):
                     self._active.remove_batch(entry)
-            elif self._active:
-                pod, node, amount = entry
-                self._active.move(pod, node, -amount)
+                else:
+                    self._active.move(entry[0], entry[1], -entry[2])
 
     def forget(self) -> None:
         """Make everything assumed and removed permanent: later marks start here."""
