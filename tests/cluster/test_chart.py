@@ -84,6 +84,31 @@ def test_the_api_server_knows_every_field(plane, webhooks):
     assert "Warning" not in done.stderr
 
 
+def test_pods_satisfy_the_standard_restricted(api, webhooks, namespace):
+    """As the namespace of deploy/base demands; the API server checks the pods when they are created."""
+    label = {"pod-security.kubernetes.io/enforce": "restricted"}
+    assert label.items() <= yaml.safe_load((rendered.DEPLOY / "base/namespace.yaml").read_text())["metadata"]["labels"].items()
+    api.patch("Namespace", namespace, body={"metadata": {"labels": label}})
+    pods = [_pod_of(each, namespace) for each in webhooks.objects if each["kind"] == "Deployment"]
+
+    assert eventually(lambda: "PodSecurity" in _refusal_of(api, {**pods[0], "spec": {**pods[0]["spec"], "hostNetwork": True}}))
+    assert ["", ""] == [_refusal_of(api, each) for each in pods]
+
+
+def _pod_of(deployment, namespace):
+    template = deployment["spec"]["template"]
+    metadata = {"name": "probe", "namespace": namespace, "labels": template["metadata"]["labels"]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {**template["spec"], "serviceAccountName": "default"}}
+
+
+def _refusal_of(api, manifest):
+    try:
+        api.create(manifest, dryRun="All")
+    except ApiError as error:
+        return str(error)
+    return ""
+
+
 def test_the_modes_of_namespaces_apply(api, namespace):
     api.patch("Namespace", namespace, body={"metadata": {"labels": {"muster.dev/enforcement": "audit"}}})
     assert eventually(lambda: _is_accepted(api, namespace)), "the label has no effect"
