@@ -108,7 +108,9 @@ def read_subjects(api: Api, namespace: str, text: str) -> list[Subject]:
     kinds, name = parse_name(text)
     first = next((each for kind in kinds if (each := _read(api, kind, namespace, name)) is not None), None)
     if first is None:
-        raise UnknownSubjectError(f"there is no {' or '.join(kinds)} {name!r} in namespace {namespace}")
+        unserved = [kind for kind in kinds if not _path(api, kind)]
+        reason = f"; the API server does not serve {' and '.join(unserved)}: look at its flag --runtime-config" if unserved else ""
+        raise UnknownSubjectError(f"there is no {' or '.join(kinds)} {name!r} in namespace {namespace}{reason}")
     subjects = [first]
     while (parent := subjects[-1].parent) is not None and len(subjects) < _DEEPEST:
         above = _read(api, parent[0], namespace, parent[1])
@@ -118,9 +120,14 @@ def read_subjects(api: Api, namespace: str, text: str) -> list[Subject]:
     return subjects
 
 
-def _read(api: Api, kind: str, namespace: str, name: str) -> Subject | None:
+def _path(api: Api, kind: str) -> str:
+    """Return the path of the objects of a kind; empty if the API server does not serve it."""
     resource = served.resource(kind)
-    path = path_of(api, resource.resource, resource.api_versions) if resource.group else f"/api/v1/{resource.resource}"
+    return path_of(api, resource.resource, resource.api_versions) if resource.group else f"/api/v1/{resource.resource}"
+
+
+def _read(api: Api, kind: str, namespace: str, name: str) -> Subject | None:
+    path = _path(api, kind)
     if not path:
         return None
     base, _, plural = path.rpartition("/")

@@ -245,6 +245,18 @@ def test_mistakes_are_one_line_and_status_2(arguments: tuple[str, ...]) -> None:
     assert MISTAKES[arguments] in answer.stderr
 
 
+def test_a_cluster_without_the_kinds(server: Server) -> None:
+    """The API server of a default configuration does not serve groups."""
+    for path in [each for each in server.answers if each.startswith(GROUP)]:
+        del server.answers[path]
+    server.answers["/version"] = {"minor": "37"}
+
+    unserved = "the API server does not serve PodGroup: look at its flag --runtime-config"
+    assert f"there is no PodGroup 'workers' in namespace team; {unserved}" in why("podgroup/workers").stderr
+    assert "; the API server does not serve PodGroup and CompositePodGroup: look at" in why("nothing").stderr
+    assert "Pod team/here" in why("here").stdout
+
+
 def test_a_forbidden_object(server: Server) -> None:
     server.broken[f"{GROUP}/v1beta1/{TEAM}/podgroups/workers"] = 403, {"message": "no groups"}
     answer = why("workers")
