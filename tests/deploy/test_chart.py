@@ -155,6 +155,7 @@ def test_an_unusual_value_is_accepted(value):
     ("values", "want"),
     [
         (("webhooks.enabled=false",), "webhooks.enabled and sidecar.enabled are false"),
+        ((*SIDECAR, "sidecar.modes={validate,preempt}"), "sidecar.modes: preempt needs place or ungate"),
         (("networkPolicy.enabled=false", "networkPolicy.reviewsFrom={10.0.0.0/28}"), "networkPolicy.reviewsFrom has no effect"),
         (("networkPolicy.enabled=false", "networkPolicy.metricsFrom={monitoring}"), "networkPolicy.metricsFrom has no effect"),
         (

@@ -102,6 +102,10 @@ full: 8388608, not 8.388608e+06.
 {{- if not (or .Values.webhooks.enabled .Values.sidecar.enabled) }}
 {{- fail "webhooks.enabled and sidecar.enabled are false, so nothing would be installed: set one of them to true" }}
 {{- end }}
+{{- $modes := .Values.sidecar.modes }}
+{{- if and .Values.sidecar.enabled (has "preempt" $modes) (not (or (has "place" $modes) (has "ungate" $modes))) }}
+{{- fail "sidecar.modes: preempt needs place or ungate" }}
+{{- end }}
 {{- if not .Values.networkPolicy.enabled }}
 {{- range list "reviewsFrom" "metricsFrom" }}
 {{- if get $.Values.networkPolicy . }}
