@@ -19,6 +19,7 @@ BENCHMARKS = (
     "bench_fit",
     "bench_devices",
     "bench_search",
+    "bench_against",
     "bench_compile",
     "bench_remedies",
     "bench_live",
