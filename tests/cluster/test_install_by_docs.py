@@ -1,11 +1,13 @@
-"""The installation with Helm, by the commands of the pages: from a cluster without Muster to a refusal, and back after an emergency."""
+"""Installation, emergency and removal by the commands of the pages: from a cluster without Muster to a refusal, and back."""
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 
 import pytest
+import yaml
 
 from tests.cluster import go_tools
 from tests.cluster.conftest import available
@@ -14,7 +16,7 @@ from tests.cluster.deployed import ROUTING, Deployed, node_address
 from tests.cluster.options import Options
 from tests.docs import pages
 
-PAGE, EMERGENCY = (pages.DOCS / "operate" / f"{name}.md" for name in ("helm", "emergency"))
+PAGE, EMERGENCY, WEBHOOKS, SIDECAR = (pages.DOCS / "operate" / f"{name}.md" for name in ("helm", "emergency", "webhooks", "sidecar"))
 NAMESPACE, NAME = "muster-system", "muster-webhook"
 
 
@@ -24,7 +26,7 @@ def section(name, page=PAGE):
     return pages.blocks(text)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def plane(programs):
     if not node_address():
         pytest.skip("this machine has no address but the loopback")
@@ -63,3 +65,36 @@ def test_the_page_leads_from_nothing_to_a_refusal(plane, shell, tmp_path):
             done = shell(commands)
             assert 0 == done.returncode, done.stderr
             assert policies == {each["failurePolicy"] for each in plane.api.get("ValidatingWebhookConfiguration", "muster")["webhooks"]}
+        (uninstall,) = re.findall("`(helm uninstall [^`]+)`", PAGE.read_text(encoding="utf-8"))
+        done = shell(uninstall)
+        assert 0 == done.returncode, done.stderr
+        assert 0 == shell(apply.text, tmp_path).returncode
+        assert [] == _remaining(shell)
+
+
+def test_the_pages_remove_what_they_install(plane, shell):
+    """The Secret and the Lease are those of running replicas, which there are none of."""
+    *configurations, overlay = section("Remove", WEBHOOKS)[0].text.splitlines()
+    # No controller ends the namespace here.
+    overlay = f"{overlay.partition('#')[0]} --wait=false"
+    keep_sidecar, sidecar = section("Remove", WEBHOOKS)[1].text, section("Remove", SIDECAR)[0].text
+    install = "kubectl apply -k deploy/overlays/managed && kubectl apply -k deploy/sidecar && kubectl apply -f deploy/sidecar/ungate.yaml"
+    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "muster-sidecar", "namespace": NAMESPACE}}
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "muster-webhook-tls", "namespace": NAMESPACE}}
+    for commands in ("\n".join([*configurations, keep_sidecar, sidecar]), "\n".join([*configurations, sidecar, overlay])):
+        for line in (install, *(f"kubectl apply -f - <<'E'\n{yaml.safe_dump(each)}E" for each in (lease, secret))):
+            done = shell(line)
+            assert 0 == done.returncode, done.stderr
+        assert len(_remaining(shell)) > 20
+        done = shell(commands)
+        assert 0 == done.returncode, done.stderr
+        assert [] == _remaining(shell)
+
+
+def _remaining(shell):
+    """Return the objects of Muster, but for the namespace and the objects that replicas have created."""
+    kinds = shell("kubectl api-resources --verbs=list,delete -o name").stdout.split()
+    kinds = [
+        each for each in kinds if not each.startswith(("namespaces", "secrets", "leases", "events", "endpoint", "controllerrevisions"))
+    ]
+    return shell(f"kubectl get {','.join(kinds)} -A -l app.kubernetes.io/part-of=muster -o name").stdout.split()
