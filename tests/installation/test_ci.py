@@ -28,17 +28,20 @@ from tests.validators.lint.repositories import written
 pytestmark = pytest.mark.xdist_group("ci")
 HOOK = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))[0]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+WITHOUT_PIP = '#!/bin/sh\n[ "$1 $2" = "-m venv" ] && exec {0} "$@" --without-pip\nexec {0} "$@"\n'
+"""A Python that makes environments without a pip of their own, which would be compiled whole: that of the tests is found anyway."""
 
 
 @pytest.fixture(scope="session")
 def offline(tmp_path_factory: pytest.TempPathFactory, wheel: Path) -> dict[str, str]:
-    """Variables with which pip installs the sources without a network."""
+    """Variables with which pip installs the sources without a network; it is that of the tests, which is compiled."""
     libraries = tmp_path_factory.mktemp("libraries")
-    for name in ("setuptools", *sorted(environments.installed_with(wheel, ""))):
+    for name in ("pip", "setuptools", *sorted(environments.installed_with(wheel, ""))):
         environments.link(metadata.distribution(name), libraries)
     home = tmp_path_factory.mktemp("home")
     ours = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "PYTEST", "VIRTUAL"))}
-    pip = {"PIP_NO_INDEX": "1", "PIP_NO_DEPS": "1", "PIP_NO_BUILD_ISOLATION": "0", "PIP_IGNORE_INSTALLED": "1", "PIP_NO_COMPILE": "1"}
+    # Of options that begin with "no", 0 is the one that counts.
+    pip = {"PIP_NO_INDEX": "1", "PIP_NO_DEPS": "1", "PIP_NO_BUILD_ISOLATION": "0", "PIP_IGNORE_INSTALLED": "1", "PIP_NO_COMPILE": "0"}
     git = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
     return ours | pip | git | {"PYTHONPATH": str(libraries), "HOME": str(home), "PRE_COMMIT_HOME": str(home / "cache")}
 
@@ -141,7 +144,11 @@ def test_the_hook_runs_for_files_that_can_be_manifests(file: str, runs: bool) ->
 def installed(tmp_path_factory: pytest.TempPathFactory, sources: Path, offline: dict[str, str]) -> Path:
     """Folder of the runner in which the first step of the Action has installed Muster."""
     folder = tmp_path_factory.mktemp("runner")
-    ran = step(0, {"python": sys.executable}, folder, sources, offline)
+    python = Path(sys.executable) if WHOLE else folder / "python"
+    if not WHOLE:
+        python.write_text(WITHOUT_PIP.format(sys.executable), encoding="utf-8")
+        python.chmod(0o755)
+    ran = step(0, {"python": str(python)}, folder, sources, offline)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return folder
 
