@@ -29,8 +29,9 @@ TEST_SECONDS = 300
 """Timeout of a test: several waits on a slow machine; the error of a single wait says more than this timeout."""
 EMPTIED = ("Pod", "PodGroup", "Workload", "CompositePodGroup")
 """Kinds whose objects are deleted after each test."""
-# At Go's default of 100 a quarter of the start of an API server is garbage collection.
-os.environ.setdefault("GOGC", "400")
+# Otherwise a third of the start of an API server is garbage collection.  Programs of a test live for seconds, in less memory than this.
+os.environ.setdefault("GOGC", "off")
+os.environ.setdefault("GOMEMLIMIT", "800MiB")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -289,7 +289,7 @@ class ControlPlane:
 
     def _environ(self) -> dict[str, str]:
         """Return an environment without the configuration of the user who runs the tests."""
-        garbage = {"GOGC": os.environ["GOGC"]} if "GOGC" in os.environ else {}
+        garbage = {name: os.environ[name] for name in ("GOGC", "GOMEMLIMIT") if name in os.environ}
         return {"PATH": os.environ.get("PATH", ""), "HOME": str(self.folder), "TMPDIR": tempfile.gettempdir(), **garbage}
 
     def logs(self) -> Iterator[tuple[str, str]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import datetime as dt
+import functools
 import json
 import os
 import re
@@ -28,6 +29,7 @@ from tests.cluster.control_plane import ControlPlane
 from tests.cluster.installed import ACCOUNT, CONFIGURATIONS, DEPLOY, NAMESPACE, Installed
 from tests.cluster.kubelet import node, pod
 from tests.cluster.options import ALL_GATES, NO_GATES, Options
+from tests.cluster.resources import Manifest
 from tests.cluster.take_effect import await_rights
 from tests.cluster.waiting import until
 
@@ -66,10 +68,14 @@ class Examined:
 
     def provoked(self, check: str, *options: str, replica: str = "") -> str:
         """Return the command of the finding, once there is one; nothing else is wrong."""
-        until(
-            lambda: check in self.findings(*options, replica=replica), told=lambda: f"{check}: {self.findings(*options, replica=replica)}"
-        )
-        found = self.findings(*options, replica=replica)
+        found: dict[str, list[dict[str, str]]] = {}
+
+        def is_found() -> bool:
+            nonlocal found
+            found = self.findings(*options, replica=replica)
+            return check in found
+
+        until(is_found, told=lambda: f"{check}: {found}")
         assert set(found) == {check}
         return found[check][0]["command"]
 
@@ -88,8 +94,9 @@ class Examined:
         until(lambda: not self.findings(), told=lambda: str(self.findings()))
 
     def apply(self, *manifests) -> None:
-        content = json.dumps({"apiVersion": "v1", "kind": "List", "items": manifests})
-        self.plane.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=content, check=True)
+        for each in manifests:
+            place = each["kind"], each["metadata"]["name"], each["metadata"].get("namespace", "")
+            self.api.patch(*place, body=each, how="apply", version=each["apiVersion"], fieldManager="kubectl", force="true")
 
     def set_webhook(self, number: int, **fields) -> None:
         operations = [{"op": "add", "path": f"/webhooks/{number}/{name}", "value": value} for name, value in fields.items()]
@@ -129,6 +136,13 @@ def scheduler(version: str = "v1.37.1", gates: str = SCHEDULER_GATES):
     }
 
 
+@functools.cache
+def _deployments() -> tuple[Manifest, ...]:
+    """Return those of the sidecar and of the webhooks as they are shipped."""
+    every = (yaml.safe_load_all((DEPLOY / folder / "deployment.yaml").read_text(encoding="utf-8")) for folder in ("sidecar", "base"))
+    return tuple(each for manifests in every for each in manifests if each["kind"] == "Deployment")
+
+
 @pytest.fixture(scope="module")
 def examined(plane, tmp_path_factory):
     webhooks = Installed(plane, tmp_path_factory.mktemp("installed"))
@@ -161,12 +175,10 @@ def restored(examined):
     examined.api.delete("Service", ACCOUNT, NAMESPACE)
     for kind in CONFIGURATIONS:
         examined.api.delete(kind, "muster")
-    examined.apply(*(each for each in examined.webhooks.objects if each["kind"] not in ("Namespace", "ServiceAccount", "ClusterRole")))
-    for name in ("muster-sidecar", ACCOUNT):
-        file = "sidecar" if name == SIDECAR else "base"
-        (shipped,) = (each for each in yaml.safe_load_all((DEPLOY / file / "deployment.yaml").read_text()) if each["kind"] == "Deployment")
+    for name in (SIDECAR, ACCOUNT):
         examined.api.delete("Deployment", name, NAMESPACE)
-        examined.apply(shipped)
+    kept = ("Namespace", "ServiceAccount", "ClusterRole", "Deployment")
+    examined.apply(*(each for each in examined.webhooks.objects if each["kind"] not in kept), *_deployments())
     examined.api.set_status("Deployment", ACCOUNT, NAMESPACE, status={"replicas": 3, "readyReplicas": 3})
 
 
