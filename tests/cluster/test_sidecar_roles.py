@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-import yaml
 
 from tests.cluster.api import ApiError
 from tests.cluster.groups import pod_group
@@ -12,10 +11,11 @@ from tests.cluster.sidecars import ROOT, sidecar
 from tests.cluster.test_sidecar_place import GATE, bound, racks, scheduled
 from tests.cluster.test_sidecar_validate import circle, reported_condition
 from tests.cluster.waiting import until
+from tests.quick_yaml import documents
 
 ROLES = {
     each["metadata"]["name"]: each["rules"]
-    for each in yaml.safe_load_all((ROOT / "deploy/sidecar/rbac.yaml").read_text())
+    for each in documents((ROOT / "deploy/sidecar/rbac.yaml").read_text())
     if each["kind"] == "ClusterRole"
 }
 POLICY = "muster-sidecar-ungate"

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from apiserver.api import ReplyError
 from scheduler_core.sidecar.cache.cache import KINDS as CACHED
@@ -16,11 +15,12 @@ from scheduler_core.sidecar.client.access_review import PATH, Permission, is_gra
 from scheduler_core.sidecar.process.permissions import PermissionCheck, needed_permissions
 from scheduler_core.sidecar.settings import Mode, Settings
 from scheduler_core.sidecar.writes import EvictionMethod
+from tests.quick_yaml import documents
 from tests.webhooks.running import until
 from validators.versions.served import resource
 
 KINDS = frozenset({"Pod", "PodGroup", "CompositePodGroup"})
-MANIFESTS = list(yaml.safe_load_all((Path(__file__).parents[3] / "deploy/sidecar/rbac.yaml").read_text(encoding="utf-8")))
+MANIFESTS = list(documents((Path(__file__).parents[3] / "deploy/sidecar/rbac.yaml").read_text(encoding="utf-8")))
 BIND = Permission("pods/binding", "create")
 WATCH = ("list", "watch")
 MODES = [*((mode,) for mode in Mode if mode is not Mode.PREEMPT), (Mode.PLACE, Mode.PREEMPT), (Mode.UNGATE, Mode.PREEMPT), tuple(Mode)]

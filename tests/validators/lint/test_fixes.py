@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from muster.commands.lint import fix_files
+from tests.quick_yaml import documents
 from tests.sampling import sampled
 from validators import rules
 from validators.lint.documents import Unreadable
@@ -27,7 +28,7 @@ TEXTS = [
     if not each.old
     and each.kubernetes == "1.37"
     and KEY.search(each.yaml)
-    and {document["kind"] for document in yaml.safe_load_all(each.yaml)} <= WORKLOAD | GROUPS
+    and {document["kind"] for document in documents(each.yaml)} <= WORKLOAD | GROUPS
 ]
 COUNT = re.compile(r"(?<=ount: )\d+|(?<=ount\": )\d+")
 POLICY = re.compile(r"\b(Never|PreemptLowerPriority)\b")

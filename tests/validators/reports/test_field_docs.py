@@ -9,8 +9,8 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-import yaml
 
+from tests.quick_yaml import documents
 from validators import pipeline, rules, schema
 from validators.field import FieldPath
 from validators.reports import field_docs
@@ -23,7 +23,7 @@ OBJECTS = [
     for rule in rules.discover().values()
     for example in rule.good
     if example.kubernetes == "1.37"
-    for content in yaml.safe_load_all(example.yaml)
+    for content in documents(example.yaml)
     if content["kind"] in set(field_docs.KINDS) and content["apiVersion"] in [row.name for row in served.current(content["kind"])]
 ]
 EXTRA = """\
@@ -74,7 +74,7 @@ metadata: {name: a}
 value: 3
 preemptionPolicy: Never
 """
-COMPLETE = list(yaml.safe_load_all(EXTRA))
+COMPLETE = list(documents(EXTRA))
 
 
 def fields(content: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Any]]:
