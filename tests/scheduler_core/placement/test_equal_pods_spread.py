@@ -146,7 +146,7 @@ def test_the_first_pods_of_a_service_are_placed_as_pod_by_pod(monkeypatch):
 def test_the_first_pods_of_a_service_are_placed_as_pod_by_pod_with_any_weights(monkeypatch):
     used = counted_calls(monkeypatch, (equal_pods_spread, "first_pods"))
     resources = [{"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1}]
-    seeds = range(sampled(2000, share=10))
+    seeds = range(sampled(2000, share=20))
     for seed in seeds:
         chance = random.Random(seed)
         strategy = {"type": chance.choice(("LeastAllocated", "MostAllocated")), "resources": resources}

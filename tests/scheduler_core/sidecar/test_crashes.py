@@ -21,7 +21,9 @@ from tests.scheduler_core.sidecar.gangs import is_complete, partial, wrong_reaso
 from tests.scheduler_core.sidecar.world import CrashError, Json, Luck, World
 
 NAME = "default-scheduler"
-MANY = settings(max_examples=sampled(80), deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate])
+MANY = settings(
+    max_examples=sampled(80, share=10), deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
+)
 
 
 def options(mode: str, strategy: str = "complete") -> SchedulerOptions:

@@ -211,7 +211,7 @@ def comparable(changes: Changes) -> bool:
     return any(pod.shape.devices for pod in pods) and not any(pod.held for pod in pods)
 
 
-@pytest.mark.parametrize("seed", range(sampled(300)))
+@pytest.mark.parametrize("seed", range(sampled(300, share=10)))
 def test_after_each_change_rows_are_those_of_a_loaded_snapshot(seed):
     changes = Changes(seed)
     for _ in range(12):
@@ -221,7 +221,7 @@ def test_after_each_change_rows_are_those_of_a_loaded_snapshot(seed):
 
 
 @pytest.mark.parametrize("strategy", ["complete", "greedy"])
-@pytest.mark.parametrize("seed", range(sampled(150)))
+@pytest.mark.parametrize("seed", range(sampled(150, share=10)))
 def test_decisions_are_those_of_the_simulator(seed, strategy):
     changes, options = Changes(1000 + seed), CycleOptions(strategy=strategy)
     for _ in range(5):
@@ -274,7 +274,7 @@ class Writes:
         return cache
 
 
-@pytest.mark.parametrize("seed", range(sampled(200)))
+@pytest.mark.parametrize("seed", range(sampled(200, share=10)))
 def test_rows_that_are_kept_are_those_of_a_new_cache_with_the_same_writes_in_flight(seed):
     changes = Changes(2000 + seed)
     writes = Writes(changes)

@@ -161,7 +161,7 @@ def loaded(changes: Changes) -> ClusterSnapshot:
     return load([raw(each) for each in changes.scene.server.objects.values()])
 
 
-@pytest.mark.parametrize("seed", range(sampled(200)))
+@pytest.mark.parametrize("seed", range(sampled(200, share=10)))
 def test_after_each_change_it_is_as_in_a_loaded_snapshot(seed):
     changes = Changes(seed)
     for _ in range(12):
@@ -171,7 +171,7 @@ def test_after_each_change_it_is_as_in_a_loaded_snapshot(seed):
 
 
 @pytest.mark.parametrize("strategy", ["complete", "greedy"])
-@pytest.mark.parametrize("seed", range(sampled(100)))
+@pytest.mark.parametrize("seed", range(sampled(100, share=10)))
 def test_decisions_are_those_of_the_simulator(seed, strategy):
     changes, options = Changes(1000 + seed), CycleOptions(strategy=strategy)
     for _ in range(5):

@@ -16,7 +16,7 @@ from tests.scheduler_core.exact.devices import brute
 from tests.scheduler_core.exact.devices.small_clusters import Cluster, clusters, manifests
 
 RANDOM = settings(
-    max_examples=sampled(600), deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
+    max_examples=sampled(600, share=10), deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
 )
 Chosen = dict[str, list[tuple[str, str]]]
 """Request and device by claim."""

@@ -14,7 +14,7 @@ from tests.scheduler_core.exact.volumes import brute
 from tests.scheduler_core.exact.volumes.small_clusters import DYNAMIC, Claim, Cluster, Node, Pod, clusters, manifests
 
 RANDOM = settings(
-    max_examples=sampled(1_000), deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
+    max_examples=sampled(1_000, share=10), deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
 )
 OF_NODES = ("cpu", "disk", "attach", "users")
 """Words of the problems that are not about groups."""
