@@ -30,12 +30,15 @@ from tests.cluster.process import Process, free_port
 from tests.cluster.resources import Manifest
 from tests.cluster.take_effect import await_rights
 from tests.cluster.waiting import WAIT_SECONDS, until
+from tests.sampling import WHOLE
 
 SECRET = "muster-webhook-tls"
 LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases"
 DRAIN_SECONDS = 2
 ENDPOINT_SECONDS = 1.0
 """Time after which kube-proxy has removed a pod that is being deleted."""
+PAUSE_SECONDS = 0.0 if WHOLE else 0.03
+"""Time between two pairs of reviews of a thread; without it they take all processors for as long as a rotation lasts."""
 KNOBS = {
     "MUSTER_CERTIFICATE_NAMES": f"{ACCOUNT}.{NAMESPACE}.svc,127.0.0.1",
     "MUSTER_CERTIFICATE_POLL_SECONDS": "1",
@@ -101,7 +104,11 @@ class Replica:
         here = {"--bind": f"127.0.0.1:{self.port}", "--probe-bind": f"127.0.0.1:{self.probe_port}"}
         given = [f"{name}={here[name]}" if (name := each.partition("=")[0]) in here else each for each in self._container["args"]]
         environ = {**os.environ, **{each["name"]: each["value"] for each in self._container["env"]}, **KNOBS, **self._knobs}
-        self.process.start([sys.executable, "-m", "muster", *given, f"--kubeconfig={self._kubeconfig}"], environ)
+        arguments = [*given, f"--kubeconfig={self._kubeconfig}"]
+        if WHOLE:
+            self.process.start([sys.executable, "-m", "muster", *arguments], environ)
+        else:
+            self.process.fork(arguments, environ, Path.cwd())
 
     def probe(self, path: str) -> tuple[int, str]:
         """Return status and body of the answer on the plain port; (0, why) without one."""
@@ -259,7 +266,7 @@ class Reviews:
     def _run(self, number: int) -> None:
         api = Api(self._kubeconfig)
         good, bad = pod_group("probe", self._namespace), unfit_group("probe", self._namespace)
-        while not self._ended.is_set():
+        while not self._ended.wait(PAUSE_SECONDS):
             try:
                 api.create(good, dryRun="All")
                 self._counts[number] += 1
