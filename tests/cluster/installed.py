@@ -91,8 +91,16 @@ class Installed:
         self.apply_configurations()
 
     def apply_configurations(self) -> None:
-        """Put the configurations (back) as they are shipped, but for the address."""
-        self._apply([self._by_url(each) for each in self.objects if each["kind"] in CONFIGURATIONS])
+        """Put the configurations (back) as they are shipped, but for the address; those that are there without kubectl."""
+        missing = []
+        for each in (self._by_url(each) for each in self.objects if each["kind"] in CONFIGURATIONS):
+            if self.plane.api.exists(each["kind"], each["metadata"]["name"]):
+                there = self.plane.api.get(each["kind"], each["metadata"]["name"])
+                self.plane.api.replace({**there, "webhooks": each["webhooks"]})
+            else:
+                missing.append(each)
+        if missing:
+            self._apply(missing)
 
     def _apply(self, manifests: list[Manifest]) -> None:
         self.plane.kubectl("apply", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": manifests}), check=True)
