@@ -57,6 +57,7 @@ TOGETHER = (
             "docs/test_site.py",
             "examples/test_kopf_trainer.py",
             "muster/test_demo.py",
+            "muster/test_lint_jobs.py",
             "muster/test_page.py",
             "muster/test_page_in_browser.py",
             "muster/test_page_with_axe.py",
