@@ -18,8 +18,23 @@ from validators.lint.usual_lines import Columns, Form
 
 _Line = tuple[int, int, int, str, Any, Columns]
 """``usual_lines.Line`` as a plain tuple, which is faster to unpack."""
-_known: dict[str, _Line] = {}
 _MOST_KNOWN = 20_000
+
+
+class _Known(dict[str, _Line]):
+    """Lines that were read, by their text; a line without a usual form is missing."""
+
+    def __missing__(self, text: str) -> _Line:
+        line = usual_lines.read(text)
+        if line is None:
+            raise KeyError(text)
+        if len(self) >= _MOST_KNOWN:
+            self.clear()
+        self[text] = known = (*line,)
+        return known
+
+
+_known = _Known()
 _OPEN, _FLOW_ENTRY, _ITEM = Form.OPEN, Form.FLOW_ENTRY, Form.ITEM
 _FLOW = {Form.FLOW_ENTRY, Form.FLOW_ITEM}
 _NEXT_LIST, _NEXT_MAPPING = 4, 3
@@ -38,24 +53,10 @@ def _lines(text: str) -> list[_Line] | None:
         return None
     if "\r" in text:
         text = text.replace("\r\n", "\n")
-    texts = text.removeprefix("---\n").split("\n")
     try:
-        return [_known[each] for each in texts]
+        return [_known[each] for each in text.removeprefix("---\n").split("\n")]
     except KeyError:
-        return _read(texts)
-
-
-def _read(texts: list[str]) -> list[_Line] | None:
-    global _known  # noqa: PLW0603 - a cache
-    known = _known
-    if len(known) > _MOST_KNOWN:
-        _known = known = {}  # another thread may be reading the old one
-    for each in set(texts).difference(known):
-        line = usual_lines.read(each)
-        if line is None:
-            return None
-        known[each] = (*line,)
-    return [known[each] for each in texts]
+        return None
 
 
 def _built(lines: list[_Line]) -> dict[str, object] | None:  # noqa: C901, PLR0912 - without calls: all lines of all files go through it

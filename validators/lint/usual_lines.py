@@ -24,6 +24,11 @@ _PLAIN = r"(?:[A-Za-z0-9_/.]|-[A-Za-z0-9_/.=-])(?:[A-Za-z0-9_/.+=@%$()<>,;|!?&*^
 _KEY = rf"(?:(?P<key>[A-Za-z_.][A-Za-z0-9_./-]{{0,250}})|(?P<quoted_key>{_QUOTED}))"
 _VALUE = rf"(?P<value>(?P<plain>{_PLAIN})|(?P<quoted>{_QUOTED})|(?P<flow>{_FLOW}))"
 _LINE = re.compile(rf" {{0,60}}(?:(?P<dashes>(?:- ){{0,5}})(?:{_KEY}:(?: +|(?![^ ])))?{_VALUE}?(?: *| +#{_ANY}*)|#{_ANY}*)")
+_LETTERS = "A-DF-Za-df-z"
+"""Those with which no number begins."""
+_WORD = rf"[{_LETTERS}/][A-Za-z0-9_/.-]*(?::[A-Za-z0-9_/.-]+)*"
+_FREQUENT = re.compile(rf"( {{0,60}})((?:- ){{0,5}})([{_LETTERS}][A-Za-z0-9_./-]{{0,250}}):(?: ({_WORD}))?")
+"""Part of what ``_LINE`` matches, without anything of several meanings but ``_WORDS``."""
 _IN_FLOW = re.compile(rf"({_QUOTED})|({_FLOW_WORD})")
 _FLOW_ITEM = rf"(?:\0|{_FLOW_WORD})"
 _FLOW_ENTRY = rf"(?:\0|[A-Za-z_.][A-Za-z0-9_/.-]*): {_FLOW_ITEM}"
@@ -95,6 +100,23 @@ _EMPTY = Line(-1, 0, Form.OPEN, "", None, Columns(0, 0, 0))
 
 def read(text: str) -> Line | None:
     """Return a line of a document, with plain scalars that have one meaning; None if it has no usual form."""
+    frequent = _FREQUENT.fullmatch(text) if len(text) <= _LONGEST_LINE else None
+    return (_entry(frequent) if frequent else None) or _read(text)
+
+
+def _entry(match: re.Match[str]) -> Line | None:
+    """Return a line that ``_FREQUENT`` matches; None if it has one of ``_WORDS``."""
+    indent, dashes, key, value = match.groups()
+    if key.lower() in _WORDS or (value and value.lower() in _WORDS):
+        return None
+    level = 2 * len(indent) + (1 if dashes else 0)
+    key_end = match.end(3)
+    if value is None:
+        return Line(level, len(dashes) // 2, Form.OPEN, key, None, Columns(key_end, key_end + 1, key_end + 1))
+    return Line(level, len(dashes) // 2, Form.ENTRY, key, value, Columns(key_end, key_end + 2, match.end(4)))
+
+
+def _read(text: str) -> Line | None:
     match = _matched(text)
     if match is None:
         return None
