@@ -1,21 +1,22 @@
 """Linting of many files in little memory, and by several processes: the report is that of ``lint_files.run``.
 
-A process examines some of the files (``examine``) and writes the objects to its blobs.  When the results of all processes are
-together (``Gathered``), each process validates some of the objects with the others as their lookup (``validate``).  Files with
-findings of the second pass are read again for the positions.
+A process examines some of the files (``examine``), validates their objects with each other (``neighbours``), and writes them to its blobs.
+When the results of all processes are together (``Gathered``), each process validates some of the objects for which something was looked
+up that is in other files, with all objects as their lookup (``validate``).  Files with findings of this second pass are read again for
+the positions.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from validators import pipeline
 from validators.hierarchy.tree import GroupTree
-from validators.lint import examination
+from validators.lint import examination, neighbours
 from validators.lint.blobs import Blobs
 from validators.lint.documents import Document, Manifest
 from validators.lint.examination import Examination, FirstPass
@@ -25,7 +26,7 @@ from validators.lint.known_index import related_groups
 from validators.lint.object_columns import NOWHERE, Columns, Origin
 from validators.lint.object_store import StoredObjects
 from validators.lint.segments import Segment
-from validators.model.group import CompositePodGroup, PodGroup
+from validators.model.group import CompositePodGroup, Group, PodGroup
 from validators.model.objects import Object, namespace_of
 from validators.rules.base import Settings
 
@@ -64,39 +65,67 @@ class ChangedError(Exception):
 
 @dataclasses.dataclass(slots=True)
 class Batch:
-    """Results of examining the files of a task: ``segments`` are numbers of files with their segments; objects are ``columns``."""
+    """Results of examining the files of a task.
+
+    Attributes:
+        segments: numbers of files with their segments.
+        columns: the objects.
+        found: findings of objects that were validated with their neighbours, with the numbers of the objects.
+
+    """
 
     task: int
     process: int
     examination: Examination
     segments: list[tuple[int, Segment]]
     columns: list[bytes]
+    found: list[tuple[int, Finding]]
 
 
-def examine(files: Files, task: Task, settings: Settings, blobs: Blobs, *, process: int = 0, list_objects: bool = True) -> Batch:
+def examine(
+    files: Files,
+    task: Task,
+    settings: Settings,
+    blobs: Blobs,
+    *,
+    process: int = 0,
+    list_objects: bool = True,
+) -> Batch:
     """Return the results of examining the files of *task*; without *list_objects*, the validated objects are not listed."""
     segments: list[tuple[int, Segment]] = []
     columns = Columns()
+    nearby = neighbours.Neighbours(columns, settings)
+    found: list[tuple[int, Finding]] = []
 
     def keep(document: Document, examined: pipeline.Examined, item: Object) -> None:
         form = None if examined.violations else examined.form
+        place = len(columns)
         columns.append(item, blobs, Origin(len(segments) - 1, document.chunk.part, document.index), form)
+        nearby.add(place, item)
+        if form is not None:
+            nearby.add_pending(place, document, item, form)
 
     results = Examination()
     for number in task.files:
         length, count = len(columns), len(segments)
         first = FirstPass(settings, keep)
         for segment, manifest in files.segments(number):
+            if segment.size is not None:  # files before a large one remain if that turns out to be unreadable as a whole
+                found += nearby.findings()
             if manifest.as_whole:
                 columns.truncate(length)
                 del segments[count:]
+                found = [each for each in found if each[0] < length]
                 first = FirstPass(settings, keep)
             segments.append((number, segment))
             first.read_manifest(manifest)
             if not list_objects:
                 first.examination.checked.clear()
+            if segment.size is not None:
+                found += nearby.findings()
         results.add(first.examination)
-    return Batch(task.number, process, results, segments, columns.to_bytes())
+    found += nearby.findings()
+    return Batch(task.number, process, results, segments, columns.to_bytes(), found)
 
 
 def examine_known(manifests: Iterable[Manifest], blobs: Blobs, process: int) -> Batch:
@@ -109,7 +138,20 @@ def examine_known(manifests: Iterable[Manifest], blobs: Blobs, process: int) -> 
             item = pipeline.decode_for_lookup(part.content) if isinstance(part, Document) else None
             if item is not None:
                 columns.append(item, blobs, NOWHERE, None)
-    return Batch(0, process, results, [], columns.to_bytes())
+    return Batch(0, process, results, [], columns.to_bytes(), [])
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Related:
+    """Groups that are connected, by number, and their tree."""
+
+    groups: Mapping[int, Group]
+    tree: GroupTree
+
+    def among(self, numbers: Mapping[int, None]) -> list[tuple[int, Object]]:
+        """Return the groups with one of *numbers*."""
+        fewer, others = sorted((self.groups, numbers), key=len)
+        return [(each, self.groups[each]) for each in fewer if each in others]
 
 
 class Gathered:
@@ -121,19 +163,18 @@ class Gathered:
         self.examination = Examination()
         self._segments: list[tuple[int, Segment]] = []
         self._columns, self._processes = Columns(), array("B")
+        self._found: list[tuple[int, Finding]] = []
+        self._related = _Related({}, GroupTree.build(()))
+        self._widths: dict[tuple[str, str], bool] = {}
         for batch in sorted(batches, key=lambda each: each.task):
             self._add(batch)
         self.examination.findings += known.examination.findings
-        if known.columns[0]:
-            self._add_known(known)
+        known_objects = self._add_known(known) if known.columns[0] else 0
         self.objects = StoredObjects(self._columns, self._blob)
+        self.remaining = self._settle(known_objects)
+        """Numbers of the objects that are to be validated with all others."""
 
-    @property
-    def count(self) -> int:
-        """Number of objects."""
-        return len(self._columns)
-
-    def validate(self, numbers: range, settings: Settings) -> list[Finding]:
+    def validate(self, numbers: Sequence[int], settings: Settings) -> list[Finding]:
         """Return the findings of the objects *numbers* that need the other objects.
 
         Raises:
@@ -146,25 +187,38 @@ class Gathered:
                 violations.setdefault(self._columns.segment[number], []).append((number, listed))
         return [finding for segment in violations for finding in self._findings(segment, violations[segment])]
 
-    def _violations(self, numbers: range, settings: Settings) -> Iterator[tuple[int, Sequence[pipeline.Violation]]]:
+    def _settle(self, known_objects: int) -> array[int]:
+        """Take over the findings that hold; return the numbers of the other objects.  The first objects are *known_objects*."""
+        settled = bytes(neighbours.settled(self._columns, self.objects))
+        self.examination.findings += [finding for number, finding in self._found if settled[number + known_objects]]
+        self._found.clear()
+        form = self._columns.form
+        return array("I", (number for number, is_settled in enumerate(settled) if form[number] and not is_settled))
+
+    def _violations(self, numbers: Sequence[int], settings: Settings) -> Iterator[tuple[int, Sequence[pipeline.Violation]]]:
         """Yield the violations of each object; groups of one tree are validated together."""
-        objects, form = self.objects, self._columns.form
-        widths: dict[tuple[str, str], bool] = {}
-        validated: set[int] = set()
+        objects = self.objects
+        waiting = dict.fromkeys(numbers)
         for number in numbers:
-            if not form[number] or number in validated:
+            if number not in waiting:
                 continue
             item = objects.object(number)
-            members: list[tuple[int, Object]] = [(number, item)]
+            members: Sequence[tuple[int, Object]] = ((number, item),)
             tree = None
             if isinstance(item, (PodGroup, CompositePodGroup)):
-                groups = related_groups(item, objects.read)
-                tree = GroupTree.build(group for _, group in groups)
-                tree.widths = widths  # they depend on nodes only
-                members = [(place, group) for place, group in groups if place in numbers and form[place]]
-                validated |= {place for place, _ in members[1:]}
-            for place, each in members:
-                yield place, pipeline.validate_document(each, settings, lookup=objects, tree=tree, form=objects.form(place))
+                related = self._related_to(number, item)
+                tree, members = related.tree, related.among(waiting)
+            for each, member in members:
+                del waiting[each]
+                yield each, pipeline.validate_document(member, settings, lookup=objects, tree=tree, form=objects.form(each))
+
+    def _related_to(self, number: int, group: Group) -> _Related:
+        """Return the groups that are connected with a group.  Many groups of one name are; they are not read again for each task."""
+        if number not in self._related.groups:
+            groups = dict(related_groups(group, self.objects.read))
+            self._related = _Related(groups, GroupTree.build(groups.values()))
+            self._related.tree.widths = self._widths  # they depend on nodes only
+        return self._related
 
     def _findings(self, segment: int, violations: Sequence[tuple[int, Sequence[pipeline.Violation]]]) -> Iterator[Finding]:
         number, part = self._segments[segment]
@@ -179,18 +233,21 @@ class Gathered:
     def _add(self, batch: Batch) -> None:
         self.examination.add(batch.examination)
         columns = Columns.from_bytes(batch.columns)
+        self._found += ((number + len(self._columns), finding) for number, finding in batch.found)
         self._columns.extend(columns, len(self._segments))
         self._segments += batch.segments
         self._processes.extend([batch.process] * len(columns))
 
-    def _add_known(self, known: Batch) -> None:
-        """Put the objects that are only looked up before the others, except for those that the others replace."""
+    def _add_known(self, known: Batch) -> int:
+        """Put the objects that are only looked up before the others, except for those that the others replace; return their number."""
         validated = StoredObjects(self._columns, self._blob)
         added = StoredObjects(Columns.from_bytes(known.columns), lambda _, offset, size: self._read(known.process, offset, size))
         columns = added.columns_without(lambda item: _is_replaced(item, validated))
         self._processes = array("B", [known.process] * len(columns)) + self._processes
+        count = len(columns)
         columns.extend(self._columns, 0)
         self._columns = columns
+        return count
 
     def _blob(self, number: int, offset: int, size: int) -> bytes:
         return self._read(self._processes[number], offset, size)

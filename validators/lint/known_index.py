@@ -41,6 +41,11 @@ class ObjectIndex:
             bisect.insort(self._objects.setdefault(key, []), (place, item), key=_place)
         return keys
 
+    def append(self, place: Place, item: Object) -> None:
+        """Add an object after all others."""
+        for key in _keys(item):
+            self._objects.setdefault(key, []).append((place, item))
+
     def remove(self, place: Place, item: Object) -> set[Key]:
         """Remove an object that was added at *place*; return the keys whose objects are changed by that."""
         keys = {*_keys(item)}

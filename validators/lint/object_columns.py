@@ -6,12 +6,13 @@ import bisect
 import dataclasses
 import functools
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import msgspec
 
 from validators.lint.blobs import Blobs
+from validators.lint.known_index import Key
 from validators.lint.places import StreamPart
 from validators.lookup import references_to_groups
 from validators.model.controllers import Controller
@@ -23,7 +24,13 @@ MODELS: tuple[type[Object], ...] = (*KINDS.values(), Controller, Named)
 FORMS: tuple[Form, ...] = tuple(dict.fromkeys(row.form for row in TABLE))
 _MODEL_NUMBERS = {model: number for number, model in enumerate(MODELS)}
 _FORM_NUMBERS = {form: number for number, form in enumerate(FORMS, 1)}
+_KIND_NUMBERS = {kind: number for number, kind in enumerate(KINDS)}
 HASH_BITS = 40
+KIND_KEYS = frozenset({"kind", "known"})
+OF_NAME, OF_CHILDREN, OF_KIND = (sort << HASH_BITS for sort in range(3))
+"""Sorts of keys in their codes."""
+NO_KIND = len(KINDS)
+"""Number in place of a kind that is not in ``KINDS``."""
 KEY_MARK = "\0"
 """First character of an encoded ``Key``: a path has strings, numbers and keys."""
 _ENCODER = msgspec.msgpack.Encoder(enc_hook=lambda key: KEY_MARK + key)
@@ -57,8 +64,12 @@ class Columns:
         name: hash of kind, namespace and name.
         model: number of its type.
         form: 0 if it need not be validated, else 1 more than the number of its form.
+        unit: number of the unit of neighbouring files with which it was validated; units are in order.
+        leader: number of the first object that was validated together with it.
         group: hash of the kind of child, namespace and name, of each group that an object refers to.
         member: number of that object.
+        read: code of a key that was looked up when an object was validated with its neighbours; see ``coded``.
+        reader: number of that object, a leader.
 
     """
 
@@ -71,8 +82,12 @@ class Columns:
     name: array[int] = dataclasses.field(default_factory=_LONG_NUMBERS)
     model: array[int] = dataclasses.field(default_factory=_BYTES)
     form: array[int] = dataclasses.field(default_factory=_BYTES)
+    unit: array[int] = dataclasses.field(default_factory=_NUMBERS)
+    leader: array[int] = dataclasses.field(default_factory=_NUMBERS)
     group: array[int] = dataclasses.field(default_factory=_LONG_NUMBERS)
     member: array[int] = dataclasses.field(default_factory=_NUMBERS)
+    read: array[int] = dataclasses.field(default_factory=_LONG_NUMBERS)
+    reader: array[int] = dataclasses.field(default_factory=_NUMBERS)
 
     def __len__(self) -> int:
         return len(self.size)
@@ -92,7 +107,17 @@ class Columns:
         self.name.append(hashed(item.kind, namespace, item.metadata.name))
         self.model.append(_MODEL_NUMBERS[type(item)])
         self.form.append(0 if form is None else _FORM_NUMBERS[form])
+        self.unit.append(0)
+        self.leader.append(len(self))
         self.size.append(len(blob))
+
+    def add_reads(self, members: Sequence[int], reads: Iterable[Key]) -> None:
+        """Note that objects were validated together, and the keys that were looked up for them."""
+        codes = [coded(each) for each in reads]
+        self.read.extend(codes)
+        self.reader.extend([members[0]] * len(codes))
+        for each in members:
+            self.leader[each] = members[0]
 
     def append_from(self, other: Columns, number: int) -> None:
         """Add an object of *other*."""
@@ -106,33 +131,50 @@ class Columns:
         """Forget all objects after the first *length*."""
         for column in self._of_objects():
             del column[length:]
-        members = bisect.bisect_left(self.member, length)
-        del self.group[members:]
-        del self.member[members:]
+        for numbers, values in ((self.member, self.group), (self.reader, self.read)):
+            end = bisect.bisect_left(numbers, length)
+            del numbers[end:]
+            del values[end:]
 
     def extend(self, other: Columns, segments: int) -> None:
         """Add the objects of *other*, whose segments come after *segments* others."""
-        length = len(self)
+        length, units = len(self), self.unit[-1] + 1 if self.unit else 0
         for mine, theirs in zip(self._of_objects(), other._of_objects(), strict=True):
             mine.extend(theirs)
         self.segment[length:] = array("I", (each + segments for each in other.segment))
+        self.unit[length:] = array("I", (each + units for each in other.unit))
+        self.leader[length:] = array("I", (each + length for each in other.leader))
         self.group.extend(other.group)
         self.member.extend(each + length for each in other.member)
+        self.read.extend(other.read)
+        self.reader.extend(each + length for each in other.reader)
 
     def to_bytes(self) -> list[bytes]:
         """Return all columns as bytes."""
-        return [column.tobytes() for column in (*self._of_objects(), self.group, self.member)]
+        return [column.tobytes() for column in self._all()]
 
     @classmethod
     def from_bytes(cls, columns: Sequence[bytes]) -> Columns:
         """Return the columns that ``to_bytes`` wrote."""
         created = cls()
-        for column, content in zip((*created._of_objects(), created.group, created.member), columns, strict=True):
+        for column, content in zip(created._all(), columns, strict=True):
             column.frombytes(content)
         return created
 
     def _of_objects(self) -> tuple[array[int], ...]:
-        return self.segment, self.part, self.first, self.index, self.offset, self.size, self.name, self.model, self.form
+        first = self.segment, self.part, self.first, self.index, self.offset, self.size, self.name, self.model, self.form
+        return *first, self.unit, self.leader
+
+    def _all(self) -> tuple[array[int], ...]:
+        return *self._of_objects(), self.group, self.member, self.read, self.reader
+
+
+def coded(key: Key) -> int:
+    """Return the code of a key of ``known_index``: a hash, or the number of a kind; with its sort in the bits above."""
+    if key[0] in KIND_KEYS:
+        return OF_KIND | _KIND_NUMBERS.get(key[1], NO_KIND)
+    part, kind, namespace, name = key
+    return (OF_CHILDREN if part == "children" else OF_NAME) | hashed(kind, namespace, name)
 
 
 def hashed(kind: str, namespace: str, name: str) -> int:

@@ -15,7 +15,17 @@ import msgspec
 
 from validators.field import Key
 from validators.lint import known_index
-from validators.lint.object_columns import FORMS, HASH_BITS, KEY_MARK, MODELS, Columns, hashed
+from validators.lint.object_columns import (
+    FORMS,
+    HASH_BITS,
+    KEY_MARK,
+    MODELS,
+    NO_KIND,
+    OF_CHILDREN,
+    OF_KIND,
+    Columns,
+    hashed,
+)
 from validators.lookup import references_to_groups
 from validators.model.cluster import SYSTEM_CLASSES
 from validators.model.controllers import Controller
@@ -24,6 +34,7 @@ from validators.model.objects import CLUSTER_SCOPED, KINDS, Object, namespace_of
 from validators.versions.form import Form
 
 _KINDS = tuple(KINDS)
+_HASH = 2**HASH_BITS - 1
 _NUMBER_BITS = 64 - HASH_BITS
 MOST_OBJECTS = 2**_NUMBER_BITS
 _CACHED_BYTES = 500_000
@@ -95,6 +106,20 @@ class StoredObjects:
             if number != previous and namespace_of(item) == namespace and (kind, name) in references_to_groups(item):
                 yield number
             previous = number
+
+    def extent(self, code: int) -> tuple[int, int] | None:
+        """Return the numbers of the first and the last object that can have the key of this code; None if there is none."""
+        sort, value = code & ~_HASH, code & _HASH
+        if sort == OF_KIND:
+            # Of a kind without a number, any object can be one.
+            numbers = range(len(self._columns)) if value == NO_KIND else self._of_kind.get(_KINDS[value], ())
+            return (numbers[0], numbers[-1]) if numbers else None
+        index = self._groups if sort == OF_CHILDREN else self._names
+        first, end = (bisect.bisect_left(index, each << _NUMBER_BITS) for each in (value, value + 1))
+        if first == end:
+            return None
+        places = index[first] & (MOST_OBJECTS - 1), index[end - 1] & (MOST_OBJECTS - 1)
+        return (self._columns.member[places[0]], self._columns.member[places[1]]) if sort == OF_CHILDREN else places
 
     def read(self, key: known_index.Key) -> list[tuple[int, Object]]:
         """Return the objects of a key ``name`` or ``children`` of ``known_index`` with their numbers, in order."""

@@ -93,12 +93,14 @@ class _Run:
         gathered = Gathered(batches, looked_up, self._files, self._read)
         del batches
 
+        remaining = gathered.remaining
+        size = max(_OBJECTS_OF_A_TASK, 1 + len(remaining) // _MOST_TASKS)
+
         def validate(_: int, numbers: Iterator[int]) -> list[Finding]:
-            parts = (range(each * size, min(gathered.count, (each + 1) * size)) for each in numbers)
+            parts = (remaining[each * size : (each + 1) * size] for each in numbers)
             return [finding for part in parts for finding in gathered.validate(part, self._settings)]
 
-        size = max(_OBJECTS_OF_A_TASK, 1 + gathered.count // _MOST_TASKS)
-        gathered.examination.findings += self._shared("validating", -(-gathered.count // size), validate, batch.decode_findings)
+        gathered.examination.findings += self._shared("validating", -(-len(remaining) // size), validate, batch.decode_findings)
         return lint_files.report_on(gathered.examination, self._files.names, self._settings)
 
     def _examine(self, process: int, numbers: Iterator[int]) -> list[Batch]:

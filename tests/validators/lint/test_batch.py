@@ -38,7 +38,8 @@ def gathered(paths: Sequence[str], objects: Sequence[str] = (), *, of_task: int 
 
 def linted(paths: Sequence[str], objects: Sequence[str] = (), *, of_task: int = 2) -> Report:
     both = gathered(paths, objects, of_task=of_task)
-    findings = [each for first in range(0, both.count, 3) for each in both.validate(range(first, min(first + 3, both.count)), SETTINGS)]
+    remaining = both.remaining
+    findings = [each for first in range(0, len(remaining), 3) for each in both.validate(remaining[first : first + 3], SETTINGS)]
     both.examination.findings += batch.decode_findings(batch.encode(findings))
     return lint_files.report_on(both.examination, tuple(name for name, _ in files.listed(paths)), SETTINGS)
 
@@ -141,10 +142,10 @@ def test_a_file_that_changes_between_the_passes(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     path.write_text(GROUP.format("", 1).replace("spec:\n", "spec:\n  parentCompositePodGroupName: none\n"))
     (tmp_path / "b.yaml").write_text("apiVersion: scheduling.k8s.io/v1alpha3\nkind: CompositePodGroup\nmetadata: {name: other}\n")
-    both = gathered([str(tmp_path)])
+    both = gathered([str(tmp_path)], of_task=1)
     path.write_text("")
     with pytest.raises(ChangedError, match=r"a\.yaml changed while it was read"):
-        both.validate(range(both.count), SETTINGS)
+        both.validate(both.remaining, SETTINGS)
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
@@ -189,3 +190,59 @@ def test_tasks() -> None:
     assert listed[-1].bytes == sum(sizes)
     assert len(batch.tasks([10**6] * 5000, 100)) <= 101
     assert batch.tasks([], 100) == []
+
+
+@pytest.mark.parametrize("seed", range(sampled(100)))
+def test_neighbours_of_any_extent(seed: int, tmp_path: Path) -> None:
+    """Objects of few names in many files: some references are near, some lead to files of other tasks, and names occur twice."""
+    chance = random.Random(seed)
+    texts = [
+        "kind: PodGroup\nspec: {schedulingPolicy: {gang: {minCount: 2}}, workloadRef: {workloadName: {}, templateName: t}}",
+        "kind: PodGroup\nspec: {schedulingPolicy: {basic: {}}, parentCompositePodGroupName: {}}",
+        "kind: CompositePodGroup\nspec: {schedulingPolicy: {basic: {}}, workloadRef: {workloadName: {}, templateName: t}}",
+        "kind: Workload\nspec: {podGroupTemplates: [{name: t, schedulingPolicy: {gang: {minCount: 2}}, priorityClassName: {}}]}",
+        "kind: Pod\nspec: {schedulingGroup: {podGroupName: {}}, containers: [{name: c, image: i}]}",
+        "kind: PriorityClass\nvalue: 5",
+    ]
+    versions = {"Pod": "v1", "CompositePodGroup": "scheduling.k8s.io/v1alpha3", "PriorityClass": "scheduling.k8s.io/v1"}
+    for number in range(8):
+        listed = []
+        for text in chance.choices(texts, weights=(4, 4, 2, 3, 6, 0.3), k=3):
+            kind = text.split("\n")[0].removeprefix("kind: ")
+            name, other = (f"{letter}{chance.randrange(number // 3 * 2, number // 3 * 2 + 3)}" for letter in "xx")
+            version = versions.get(kind, "scheduling.k8s.io/v1beta1")
+            written = text.replace("{}}", "{ }}").replace("{}", other).replace("{ }", "{}")
+            listed.append(f"apiVersion: {version}\nmetadata: {{name: {name}}}\n{written}\n")
+        (tmp_path / f"{number}.yaml").write_text("---\n".join(listed))
+    expected = in_memory([str(tmp_path)])
+    assert expected.findings
+    for of_task in (1, 3, 8):
+        assert linted([str(tmp_path)], of_task=of_task) == expected
+
+
+def test_files_whose_objects_refer_to_each_other_need_one_pass(tmp_path: Path) -> None:
+    for number in range(6):
+        (tmp_path / f"{number}.yaml").write_text(GROUP.format(number, 1) + "---\n" + GROUP.format("0" if number == 4 else f"-{number}", 1))
+    both = gathered([str(tmp_path)], of_task=1)
+    objects = [both.objects.object(number).metadata.name for number in both.remaining]
+    assert objects == ["g0", "g0"], "only the name that two files have"
+
+
+def test_many_groups_of_one_name_are_not_decoded_again_for_each_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    count, of_task = 400, 4
+    for number in range(count):
+        (tmp_path / f"{number}.yaml").write_text(GROUP.format("", 1))
+    both = gathered([str(tmp_path)])
+    assert len(both.remaining) == count
+    decoded: list[int] = []
+    read = both.objects._read
+
+    def counted(number: int, offset: int, size: int) -> bytes:
+        decoded.append(number)
+        return read(number, offset, size)
+
+    monkeypatch.setattr(both.objects, "_read", counted)
+    monkeypatch.setattr(object_store, "_CACHED_BYTES", 1)
+    for first in range(0, count, of_task):
+        both.validate(both.remaining[first : first + of_task], SETTINGS)
+    assert len(decoded) <= 8 * count

@@ -1,0 +1,90 @@
+"""Validation of documents with those of neighbouring files, while all of these are in memory.
+
+Most references lead to an object of the same file or of one beside it.  The findings of a document hold if no object further away has one of
+the keys that its rules looked up: then the lookup of all objects gives the same results.  ``settled`` tells this for each document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from validators import pipeline
+from validators.hierarchy.tree import GroupTree
+from validators.lint import examination
+from validators.lint.documents import Document
+from validators.lint.finding import Finding
+from validators.lint.known_index import Key, ObjectIndex, RecordingLookup, related_groups
+from validators.lint.object_columns import Columns
+from validators.lint.object_store import StoredObjects
+from validators.model.group import CompositePodGroup, PodGroup
+from validators.model.objects import Object
+from validators.rules.base import Settings
+from validators.versions.form import Form
+
+
+class Neighbours:
+    """Objects of a few files, and those of them that are to be validated, by their number in *columns*."""
+
+    def __init__(self, columns: Columns, settings: Settings) -> None:
+        self._columns = columns
+        self._settings = settings
+        self._unit = 0
+        self._index = ObjectIndex()
+        self._pending: dict[int, tuple[Document, Object, Form]] = {}
+
+    def add(self, number: int, item: Object) -> None:
+        """Add an object that others can refer to."""
+        self._index.append((b"", number), item)
+        self._columns.unit[number] = self._unit
+
+    def add_pending(self, number: int, document: Document, item: Object, form: Form) -> None:
+        """Let an object that was added be validated."""
+        self._pending[number] = document, item, form
+
+    def findings(self) -> Iterator[tuple[int, Finding]]:
+        """Yield the findings with the numbers of the objects, write into the columns what was looked up, and forget all objects."""
+        validated: set[int] = set()
+        for number, (_, item, _) in self._pending.items():
+            if number not in validated:
+                lookup = RecordingLookup(self._index)
+                members, tree = self._related(number, item, lookup)
+                validated.update(members)
+                for each in members:
+                    yield from self._findings_of(each, lookup, tree)
+                self._columns.add_reads(members, _without_known(lookup.reads, self._index))
+        self._index, self._pending = ObjectIndex(), {}
+        self._unit += 1
+
+    def _related(self, number: int, item: Object, lookup: RecordingLookup) -> tuple[Sequence[int], GroupTree | None]:
+        """Return the objects that are validated together, with their tree: groups that are connected, else the object alone."""
+        if not isinstance(item, (PodGroup, CompositePodGroup)):
+            return (number,), None
+        groups = related_groups(item, lookup.read)
+        return [place for (_, place), _ in groups if place in self._pending], GroupTree.build(group for _, group in groups)
+
+    def _findings_of(self, number: int, lookup: RecordingLookup, tree: GroupTree | None) -> Iterator[tuple[int, Finding]]:
+        document, item, form = self._pending[number]
+        violations = pipeline.validate_document(item, self._settings, lookup=lookup, tree=tree, form=form)
+        for finding in examination.findings_of(document, violations) if violations else ():
+            yield number, finding
+
+
+def _without_known(reads: set[Key], index: ObjectIndex) -> Iterator[Key]:
+    """Yield the keys on which the results depend: whether a kind is known is certain if an object of it is here."""
+    return (key for key in reads if key[0] != "known" or not index.objects(("kind", key[1])))
+
+
+def settled(columns: Columns, objects: StoredObjects) -> Iterator[bool]:
+    """Yield for each object whether the findings of ``Neighbours`` hold for it."""
+    unit, beyond = columns.unit, set[int]()
+    known: dict[int, bool] = {}
+    last = -1
+    for read, reader in zip(columns.read, columns.reader, strict=True):
+        if unit[reader] != last:
+            known, last = {}, unit[reader]
+        if read not in known:
+            extent = objects.extent(read)
+            known[read] = extent is None or unit[extent[0]] == unit[extent[1]] == last
+        if not known[read]:
+            beyond.add(reader)
+    return (leader not in beyond for leader in columns.leader)
