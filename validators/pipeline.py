@@ -19,8 +19,9 @@ from validators.lookup import Lookup
 from validators.model import decode, traits
 from validators.model.controllers import Controller, RawTemplate, raw_templates
 from validators.model.decode import Json, Source, WrongShapeError
-from validators.model.meta import ObjectMeta
+from validators.model.meta import ObjectMeta, replaced
 from validators.model.objects import KINDS, Named, Object
+from validators.record import Record
 from validators.rules.base import Context, Operation, Rule, Settings, Severity
 from validators.versions import served
 from validators.versions.form import HUB, Form
@@ -29,8 +30,7 @@ _UNREADABLE_VALUES = frozenset({"schema-type", "schema-limit"})
 """Rules about values that do not fit into the type of their field."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Violation:
+class Violation(Record, frozen=True):
     """FieldError with its severity; the origin of the error is the rule."""
 
     error: FieldError
@@ -39,8 +39,7 @@ class Violation:
     """True if the API server reports this error from an admission plugin: HTTP 403."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Examined:
+class Examined(Record, frozen=True):
     """Result of examining one document by itself.
 
     ``object`` is the object for the lookup of other documents: only its name if the document has errors, None if it has
@@ -112,7 +111,7 @@ def examine(content: Mapping[str, Json], settings: Settings) -> Examined:
         return Examined(_named(kind, content) if kind in KINDS else None, violations)
     examined = _examine_shape(kind, api_version, content, settings)
     # Other documents must not be compared with values that were removed from an invalid one.
-    return dataclasses.replace(examined, object=_named(kind, content)) if examined.violations else examined
+    return replaced(examined, object=_named(kind, content)) if examined.violations else examined
 
 
 def validate_document(
@@ -268,9 +267,7 @@ def _in_order(violations: list[Violation], form: Form) -> tuple[Violation, ...]:
         violations.sort(key=_sort_key)
     if form is HUB:
         return tuple(violations)
-    return tuple(
-        dataclasses.replace(each, error=dataclasses.replace(each.error, path=form.written(each.error.path))) for each in violations
-    )
+    return tuple(replaced(each, error=dataclasses.replace(each.error, path=form.written(each.error.path))) for each in violations)
 
 
 def _sort_key(violation: Violation) -> tuple[tuple[tuple[bool, int, str], ...], str, str]:

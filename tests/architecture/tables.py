@@ -20,7 +20,7 @@ PACKAGES: dict[str, frozenset[str]] = {
 
 LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     "validators": (
-        frozenset({"field", "gates", "once"}),
+        frozenset({"field", "gates", "once", "record"}),
         frozenset({"content", "versions"}),
         frozenset({"model"}),
         frozenset({"lookup", "synonyms"}),
@@ -150,6 +150,7 @@ EDGES: dict[str, tuple[str, ...]] = {
     "msgspec": (
         "validators/model/*",
         "validators/lint/object_columns.py",
+        "validators/record.py",
         "validators/lint/object_store.py",
         "validators/lint/batch.py",
         "scheduler_core/model/wire.py",

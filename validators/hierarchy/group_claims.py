@@ -5,7 +5,6 @@ An entry of a pod is that of its PodGroup if both have the same name and the sam
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
@@ -15,10 +14,10 @@ from validators.model.group import PodGroup
 from validators.model.objects import namespace_of
 from validators.model.pod import DEFAULT_SCHEDULER, Job, Pod
 from validators.model.workload import ResourceClaim
+from validators.record import Record
 
 
-@dataclasses.dataclass(frozen=True, slots=True, order=True)
-class SharedClaim:
+class SharedClaim(Record, frozen=True, order=True):
     """Claim that several pods can use: a ResourceClaim, or one that is created for a PodGroup.
 
     Attributes:

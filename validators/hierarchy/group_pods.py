@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from validators.lookup import Lookup
 from validators.model.controllers import pods_of
 from validators.model.pod import Pod
+from validators.record import Record
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class GroupPods:
+class GroupPods(Record, frozen=True):
     """Numbers of pods of one PodGroup.
 
     Attributes:

@@ -6,18 +6,17 @@ compared, or the only one that is left.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 
 from validators import pipeline
 from validators.lint.documents import Document, Manifest
 from validators.model.objects import Object, namespace_of
+from validators.record import Record
 
 Identity = tuple[str, str, str]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(Record, frozen=True):
     """Object with the place of its file: equal for a file before and after the change."""
 
     place: str

@@ -8,12 +8,13 @@ directory of the baseline, so the working directory does not matter; *place* ret
 from __future__ import annotations
 
 import collections
-import dataclasses
 import json
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from validators.lint.finding import UNREADABLE, Finding, Report
+from validators.model.meta import replaced
+from validators.record import Record, record_field
 
 VERSION = 1
 _KEYS = ("file", "document", "field", "rule")
@@ -24,11 +25,10 @@ class BaselineError(ValueError):
     """The text is not a baseline."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Baseline:
+class Baseline(Record, frozen=True):
     """Number of known findings of each entry: file, object, field, rule."""
 
-    entries: collections.Counter[_Entry] = dataclasses.field(default_factory=collections.Counter)
+    entries: collections.Counter[_Entry] = record_field(default_factory=collections.Counter)
 
 
 def of_report(report: Report, place: Callable[[str], str], others: Baseline) -> str:
@@ -84,8 +84,8 @@ def apply(report: Report, baseline: Baseline, place: Callable[[str], str], off: 
     """
     remaining, left = unknown(report.findings, baseline, place)
     stale = left.total() - without_judged(Baseline(left), report, place, off).entries.total()
-    summary = dataclasses.replace(report.summary, baselined=len(report.findings) - len(remaining))
-    return dataclasses.replace(report, summary=summary).with_findings(remaining), stale
+    summary = replaced(report.summary, baselined=len(report.findings) - len(remaining))
+    return replaced(report, summary=summary).with_findings(remaining), stale
 
 
 def unknown(

@@ -8,7 +8,6 @@ the positions.
 
 from __future__ import annotations
 
-import dataclasses
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -28,6 +27,7 @@ from validators.lint.object_store import StoredObjects
 from validators.lint.segments import Segment
 from validators.model.group import CompositePodGroup, Group, PodGroup
 from validators.model.objects import Object, namespace_of
+from validators.record import Record
 from validators.rules.base import Settings
 
 _TASK_BYTES = 256 * 1024
@@ -37,8 +37,7 @@ ReadBlob = Callable[[int, int, int], bytes]
 """Reader of a blob: number of the process that wrote it, offset, size."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Task:
+class Task(Record, frozen=True):
     """Consecutive files to examine, and the bytes up to the end of them."""
 
     number: int
@@ -63,8 +62,7 @@ class ChangedError(Exception):
     """File that changed between the passes; the message names it."""
 
 
-@dataclasses.dataclass(slots=True)
-class Batch:
+class Batch(Record, frozen=True):
     """Results of examining the files of a task.
 
     Attributes:
@@ -141,8 +139,7 @@ def examine_known(manifests: Iterable[Manifest], blobs: Blobs, process: int) -> 
     return Batch(0, process, results, [], columns.to_bytes(), [])
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Related:
+class _Related(Record, frozen=True):
     """Groups that are connected, by number, and their tree."""
 
     groups: Mapping[int, Group]

@@ -6,16 +6,15 @@ Only ``# muster: ignore…`` is matched here; ``suppress`` parses it.
 from __future__ import annotations
 
 import bisect
-import dataclasses
 import re
 
 from validators.lint.places import Lines
+from validators.record import Record
 
 _IGNORE = r"#[ \t]*(muster:[ \t]*ignore\b[^\r\n]*)"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Comment:
+class Comment(Record, frozen=True):
     """Text of a comment from ``muster:`` on, in the document that begins at offset ``base`` of its file."""
 
     line: int

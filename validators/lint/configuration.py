@@ -5,7 +5,6 @@ Its JSON Schema is ``schemas/configuration.json``.
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 import difflib
 import functools
@@ -20,6 +19,7 @@ from validators.gates import GateError, Gates
 from validators.lint import yaml_values
 from validators.lint.finding import UNREADABLE
 from validators.lint.places import Chunk, Fault, Lines
+from validators.record import Record, record_field
 from validators.rules.base import Severity
 
 SCHEMA = "configuration"
@@ -35,16 +35,14 @@ class ConfigurationError(ValueError):
     """The configuration is invalid; the text has file, line, field and requirement of each error."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Override:
+class Override(Record, frozen=True):
     """Severities of rules in the files that match *paths*, lines of .gitignore."""
 
     paths: tuple[str, ...]
     rules: tuple[tuple[str, Severity], ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Configuration:
+class Configuration(Record, frozen=True):
     """Valid configuration.
 
     Attributes:
@@ -55,7 +53,7 @@ class Configuration:
     """
 
     file: str = ""
-    values: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    values: Mapping[str, Any] = record_field(default_factory=dict)
     overrides: tuple[Override, ...] = ()
 
 

@@ -7,7 +7,6 @@ A file or directory that is named explicitly is never left out, and nothing depe
 from __future__ import annotations
 
 import collections
-import dataclasses
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -16,20 +15,19 @@ from validators.lint import files, other_tools
 from validators.lint.limits import LARGEST_FILE
 from validators.lint.path_patterns import PathPatterns, ignores, includes, of_gitignore
 from validators.lint.places import Fault
+from validators.record import Record
 
 GIT = ".git"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Filters:
+class Filters(Record, frozen=True):
     """Patterns of the user.  *exclude* leaves files out; *include* reads files that would be left out or skipped."""
 
     exclude: tuple[PathPatterns, ...] = ()
     include: tuple[PathPatterns, ...] = ()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Discovered:
+class Discovered(Record, frozen=True):
     """Files to read at *paths*, in no particular order, and the number of skipped files of each other tool.
 
     ``charts`` are the folders of charts that are in no other chart, ``kustomizations`` those that no other kustomization includes, and

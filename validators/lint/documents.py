@@ -17,6 +17,7 @@ from validators.lint import yaml_stream, yaml_values
 from validators.lint.comments import Comment, comments_in
 from validators.lint.limits import LARGEST_FILE
 from validators.lint.places import Chunk, Fault, Lines, Place, Span, StreamPart
+from validators.record import Record
 
 _JSON_START = re.compile(r"(?:---)?[ \t\r\n]*(?=[{\[])")
 _BOM = "\ufeff"
@@ -68,8 +69,7 @@ class NotKubernetes:
     source: str = ""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Start:
+class Start(Record, frozen=True):
     """Begin of a part of a file: its offset in characters, its line, and the number of its first object."""
 
     offset: int = 0
@@ -83,8 +83,7 @@ _NOWHERE = Place(0, 0, 0, 0)
 FilePart = Document | Unreadable | NotKubernetes
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(Record, frozen=True):
     """Content of one file, in order, and its comments for the linter."""
 
     file: str

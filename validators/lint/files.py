@@ -18,6 +18,7 @@ from validators.lint.documents import Document, Manifest, Unreadable
 from validators.lint.finding import file_order
 from validators.lint.limits import LARGEST_FILE
 from validators.lint.segments import Segment
+from validators.model.meta import replaced
 
 SUFFIXES = (".yaml", ".yml", ".json")
 STDIN = "-"
@@ -227,7 +228,7 @@ class Files:
                 with io.BytesIO(source.content) if source is not None else open(file, "rb") as stream:  # noqa: PTH123 - as above
                     yield from segments.read(name, stream)
         except OSError as error:
-            yield Segment(), dataclasses.replace(Source(name, file, b"", _reason(error)).manifest(), as_whole=True)
+            yield Segment(), replaced(Source(name, file, b"", _reason(error)).manifest(), as_whole=True)
 
     def documents(self, number: int, segment: Segment, parts: Mapping[int, int]) -> dict[int, Document]:
         """Return the objects of these *parts* of a segment, see ``segments.documents_of``; none if the file can no longer be read."""

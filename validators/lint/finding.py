@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Iterable, Mapping
 
 from validators.lint.places import Span
+from validators.model.meta import replaced
+from validators.record import Record, record_field
 from validators.rules.base import Severity
 
 UNREADABLE = "unreadable"
@@ -16,8 +17,7 @@ EXIT_ERRORS = 1
 EXIT_UNREADABLE = 2
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(Record, frozen=True):
     """Object of a finding.  ``namespace`` is empty for cluster-scoped kinds."""
 
     api_version: str
@@ -30,8 +30,7 @@ class Subject:
         return f"{self.kind or 'object'} {name}".rstrip("/ ")
 
 
-@dataclasses.dataclass(frozen=True, slots=True, order=True)
-class Owner:
+class Owner(Record, frozen=True, order=True):
     """Topmost controller of an object of a cluster; the object itself if it has none.  ``namespace`` can be empty."""
 
     namespace: str = ""
@@ -39,8 +38,7 @@ class Owner:
     name: str = ""
 
 
-@dataclasses.dataclass(frozen=True, slots=True, order=True)
-class Edit:
+class Edit(Record, frozen=True, order=True):
     """Replacement of a part of a file, as offsets in its text without byte order mark."""
 
     start: int
@@ -48,8 +46,7 @@ class Edit:
     text: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class TextFix:
+class TextFix(Record, frozen=True):
     """Edits of a file that resolve a finding, with their places.  An unsafe fix may not be what the author wants."""
 
     title: str
@@ -59,8 +56,7 @@ class TextFix:
     """The replaced part of each edit."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(Record, frozen=True, kw_only=True):
     """Error or warning at a position in a file.
 
     ``type`` is the Kubernetes error type, None if none applies.  ``field`` is empty for the file or the object itself.
@@ -92,8 +88,7 @@ class Finding:
         return file_order(self.file), self.span.line, self.span.column, self.field, self.rule, self.message
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Record, frozen=True):
     """Object that was validated, with or without findings."""
 
     file: str
@@ -101,8 +96,7 @@ class Checked:
     subject: Subject
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(Record, frozen=True):
     """Counts of one run.  ``documents`` are Kubernetes objects, including ``foreign`` ones."""
 
     files: int = 0
@@ -114,8 +108,7 @@ class Summary:
     baselined: int = 0
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Report:
+class Report(Record, frozen=True):
     """Result of one run: findings in order, counts, and the files and objects that were validated."""
 
     findings: tuple[Finding, ...]
@@ -124,22 +117,22 @@ class Report:
     checked: tuple[Checked, ...] = ()
     has_unreadable: bool = False
     """True if a file or a document could not be read."""
-    skipped: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    skipped: Mapping[str, int] = record_field(default_factory=dict)
     """Number of skipped files of each other tool."""
 
     def with_findings(self, findings: Iterable[Finding]) -> Report:
         """Return this report with *findings* and their counts."""
         findings = tuple(findings)
         errors = sum(each.severity is Severity.ERROR for each in findings)
-        summary = dataclasses.replace(self.summary, errors=errors, warnings=len(findings) - errors)
-        return dataclasses.replace(self, findings=findings, summary=summary)
+        summary = replaced(self.summary, errors=errors, warnings=len(findings) - errors)
+        return replaced(self, findings=findings, summary=summary)
 
     def joined(self, others: Iterable[Report]) -> Report:
         """Return one report with the findings, counts and files of this one and *others*."""
         reports = (self, *others)
-        names = [each.name for each in dataclasses.fields(Summary)]
+        names = Summary.__struct_fields__
         summary = Summary(**{name: sum(getattr(each.summary, name) for each in reports) for name in names})
-        return dataclasses.replace(
+        return replaced(
             self,
             summary=summary,
             files=tuple(sorted((file for each in reports for file in each.files), key=file_order)),

@@ -6,7 +6,6 @@ The report does not depend on the order of the manifests.
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Callable, Collection, Container, Iterable, Sequence
 
@@ -24,7 +23,9 @@ from validators.lint.finding import (
 )
 from validators.lookup import KnownObjects
 from validators.model.group import CompositePodGroup, PodGroup
+from validators.model.meta import replaced
 from validators.model.objects import Object, namespace_of
+from validators.record import Record
 from validators.rules.base import About, Profile, Settings, Severity
 from validators.versions.form import Form
 
@@ -55,8 +56,7 @@ def run(
     return report_on(first.examination, tuple(each.file for each in ordered), settings)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Pending:
+class _Pending(Record, frozen=True):
     """Document without errors of its own, to be validated together with the others."""
 
     document: Document
@@ -64,8 +64,7 @@ class _Pending:
     form: Form
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Before:
+class Before(Record, frozen=True):
     """Objects before a change; *place* returns the place of a file after it, see ``against.Placed``."""
 
     objects: Iterable[against.Placed]
@@ -150,7 +149,7 @@ def with_configured_severity(findings: Iterable[Finding], settings: Settings) ->
     for each in findings:
         severity = by_file(each.file, each.rule) or configured.get(each.rule, each.severity)
         if severity is not Severity.OFF:
-            remaining.append(each if severity is each.severity else dataclasses.replace(each, severity=severity))
+            remaining.append(each if severity is each.severity else replaced(each, severity=severity))
     return sorted(remaining, key=lambda each: each.order)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bisect
-import dataclasses
 import functools
 from array import array
 from collections.abc import Iterable, Sequence
@@ -17,6 +16,7 @@ from validators.lint.places import StreamPart
 from validators.lookup import references_to_groups
 from validators.model.controllers import Controller
 from validators.model.objects import KINDS, Named, Object, namespace_of
+from validators.record import Record, record_field
 from validators.versions.form import Form
 from validators.versions.table import TABLE
 
@@ -50,8 +50,7 @@ NOWHERE = Origin(0, StreamPart(0, 0), 0)
 """Origin of objects that are only looked up."""
 
 
-@dataclasses.dataclass(slots=True)
-class Columns:
+class Columns(Record, frozen=True):
     """Objects in order, with one entry for each in each of the first columns.
 
     Attributes:
@@ -73,21 +72,21 @@ class Columns:
 
     """
 
-    segment: array[int] = dataclasses.field(default_factory=_NUMBERS)
-    part: array[int] = dataclasses.field(default_factory=_NUMBERS)
-    first: array[int] = dataclasses.field(default_factory=_NUMBERS)
-    index: array[int] = dataclasses.field(default_factory=_NUMBERS)
-    offset: array[int] = dataclasses.field(default_factory=_LONG_NUMBERS)
-    size: array[int] = dataclasses.field(default_factory=_NUMBERS)
-    name: array[int] = dataclasses.field(default_factory=_LONG_NUMBERS)
-    model: array[int] = dataclasses.field(default_factory=_BYTES)
-    form: array[int] = dataclasses.field(default_factory=_BYTES)
-    unit: array[int] = dataclasses.field(default_factory=_NUMBERS)
-    leader: array[int] = dataclasses.field(default_factory=_NUMBERS)
-    group: array[int] = dataclasses.field(default_factory=_LONG_NUMBERS)
-    member: array[int] = dataclasses.field(default_factory=_NUMBERS)
-    read: array[int] = dataclasses.field(default_factory=_LONG_NUMBERS)
-    reader: array[int] = dataclasses.field(default_factory=_NUMBERS)
+    segment: array[int] = record_field(default_factory=_NUMBERS)
+    part: array[int] = record_field(default_factory=_NUMBERS)
+    first: array[int] = record_field(default_factory=_NUMBERS)
+    index: array[int] = record_field(default_factory=_NUMBERS)
+    offset: array[int] = record_field(default_factory=_LONG_NUMBERS)
+    size: array[int] = record_field(default_factory=_NUMBERS)
+    name: array[int] = record_field(default_factory=_LONG_NUMBERS)
+    model: array[int] = record_field(default_factory=_BYTES)
+    form: array[int] = record_field(default_factory=_BYTES)
+    unit: array[int] = record_field(default_factory=_NUMBERS)
+    leader: array[int] = record_field(default_factory=_NUMBERS)
+    group: array[int] = record_field(default_factory=_LONG_NUMBERS)
+    member: array[int] = record_field(default_factory=_NUMBERS)
+    read: array[int] = record_field(default_factory=_LONG_NUMBERS)
+    reader: array[int] = record_field(default_factory=_NUMBERS)
 
     def __len__(self) -> int:
         return len(self.size)

@@ -7,7 +7,6 @@ for documents of which a position is needed.
 from __future__ import annotations
 
 import bisect
-import dataclasses
 import functools
 import itertools
 import re
@@ -16,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from validators.field import FieldPath, Part
+from validators.record import Record
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
@@ -29,8 +29,7 @@ class Fault(Exception):
         self.message = message
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Span:
+class Span(Record, frozen=True):
     """Range of a file.  Lines and columns count from 1, columns in characters; ``end_column`` is the first column after it."""
 
     line: int

@@ -5,7 +5,6 @@ A segment ends where ``yaml_stream.split`` ends a document.  A file of JSON, and
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,6 +13,7 @@ from typing import BinaryIO
 from validators.lint import documents
 from validators.lint.documents import Document, Manifest, Start
 from validators.lint.limits import LARGEST_FILE
+from validators.record import Record, record_field
 
 BLOCK = 256 * 1024
 """Bytes that are read at once; a longer document makes a longer segment."""
@@ -24,13 +24,12 @@ _COMMENT_OR_DIRECTIVE = (b"#", b"%")
 """Beginnings of lines that can belong to the document after them."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(Record, frozen=True):
     """Bytes of a file that are parsed together; ``size`` None: the whole file."""
 
     offset: int = 0
     size: int | None = None
-    start: Start = dataclasses.field(default_factory=Start)
+    start: Start = record_field(default_factory=Start)
 
 
 def read(name: str, stream: BinaryIO) -> Iterator[tuple[Segment, Manifest]]:

@@ -10,7 +10,6 @@ Two rules cannot be suppressed: ``unreadable``, because comments of such a docum
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
@@ -18,6 +17,8 @@ from validators.field import FieldPath, Key
 from validators.lint.comments import Comment
 from validators.lint.finding import UNREADABLE, UNUSED_SUPPRESSION, Finding, Subject
 from validators.lint.places import Span
+from validators.model.meta import replaced
+from validators.record import Record
 from validators.rules.base import Severity
 
 ANNOTATION = "muster.dev/ignore"
@@ -31,8 +32,7 @@ _Target = tuple[str, str, int | None, int]
 """File, rule, and the index of the object or the line."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Annotation:
+class Annotation(Record, frozen=True):
     """Value and position of an object's ``muster.dev/ignore``."""
 
     file: str
@@ -43,8 +43,7 @@ class Annotation:
     source: str = ""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Record, frozen=True):
     """All rules, and the rules and objects for which unused suppressions can be reported.
 
     They cannot be reported for rules that are not *active*, nor for objects with an invalid shape, whose validation was
@@ -57,16 +56,14 @@ class Scope:
     documents_skipped: Collection[tuple[str, int]] = frozenset()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Record, frozen=True):
     """Remaining findings, including those about suppressions, and the number of suppressed findings."""
 
     findings: tuple[Finding, ...]
     suppressed: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Suppression:
+class _Suppression(Record, frozen=True):
     """Suppression of one rule for one object *index*, or on one *line*."""
 
     rule: str
@@ -106,7 +103,7 @@ def apply(
         if not matches:
             remaining.append(finding)
     remaining += [
-        dataclasses.replace(each.warning, message=message)
+        replaced(each.warning, message=message)
         for each in suppressions
         if not (each.hides and each.target in used) and not each.skipped and (message := _error_of(each, scope))
     ]

@@ -18,6 +18,7 @@ from validators.lint.documents import Document, Manifest, Unreadable
 from validators.lint.finding import Finding, file_order
 from validators.lint.known_index import Key, ObjectIndex, Place, RecordingLookup, related_groups
 from validators.model.group import CompositePodGroup, Group, PodGroup
+from validators.model.meta import replaced
 from validators.model.objects import Object, namespace_of
 from validators.rules.base import Settings
 
@@ -149,7 +150,7 @@ class Workspace:
         examined = pipeline.examine(document.content, self._settings)
         last = before.get((file_order(document.file), document.index))
         same = examined.object is not None and type(last) is type(examined.object) and last == examined.object
-        return dataclasses.replace(examined, object=last) if same else examined
+        return replaced(examined, object=last) if same else examined
 
     def _index_objects(self, before: Mapping[Place, Object], now: Mapping[Place, Object], changed: set[Key]) -> None:
         for place, item in before.items():

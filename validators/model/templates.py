@@ -8,7 +8,6 @@ valid object needs none.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import cast
 
@@ -28,6 +27,7 @@ from validators.model.workload import (
     WorkloadSpec,
 )
 from validators.once import Once
+from validators.record import Record
 
 LEAVES, COMPOSITES = "podGroupTemplates", "compositePodGroupTemplates"
 SPEC = FieldPath("spec")
@@ -35,8 +35,7 @@ SPEC = FieldPath("spec")
 Holder = WorkloadSpec | CompositePodGroupTemplate
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class TemplateList:
+class TemplateList(Record, frozen=True):
     """List of templates that is validated; ``old`` is the list before an update."""
 
     path: FieldPath

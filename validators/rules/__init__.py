@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
-from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from validators.model.meta import replaced
 from validators.rules.base import Rule
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def discover() -> Mapping[str, Rule]:
         rule: Rule = module.RULE
         if rule.id != module_name.replace("_", "-"):
             raise ValueError(f"rule {rule.id!r} is in {module_name}.py")
-        rules[rule.id] = replace(rule, claim=" ".join((module.__doc__ or "").split()))
+        rules[rule.id] = replaced(rule, claim=" ".join((module.__doc__ or "").split()))
     return MappingProxyType(dict(sorted(rules.items())))
 
 

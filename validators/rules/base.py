@@ -32,6 +32,7 @@ from validators.model.pod import Job, Pod, PodSpec
 from validators.model.templates import Templates
 from validators.model.workload import Workload
 from validators.once import Once
+from validators.record import Record
 from validators.versions import releases
 from validators.versions.form import HUB, Form
 
@@ -87,8 +88,7 @@ CLAIMS = frozenset({"ResourceClaim", "ResourceClaimTemplate"})
 """Kinds that request devices."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Example:
+class Example(Record, frozen=True):
     """Manifests that comply with a rule, or violate it at the given field paths.
 
     ``yaml`` has the validated object first, then other objects for the lookup.  ``old`` is the object before an update.
@@ -105,8 +105,7 @@ class Example:
     gates_off: tuple[str, ...] = ()
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(Record, frozen=True, kw_only=True):
     """One claim about an object.  The docstring of the rule's module is the text of the claim."""
 
     id: str

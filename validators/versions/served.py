@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-
+from validators.record import Record
 from validators.versions.form import HUB, Form
 from validators.versions.releases import OLDEST, TODAY
 from validators.versions.table import SCHEDULING, TABLE, ApiVersion, ServedKind
@@ -16,8 +15,7 @@ CUSTOM = frozenset(row.group for row in TABLE if row.custom)
 """API groups of CustomResourceDefinitions."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Resource:
+class Resource(Record, frozen=True):
     """Kind to list and watch.
 
     Attributes:

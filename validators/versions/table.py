@@ -5,8 +5,7 @@ Sources: KEP-4671 (v1alpha1), KEP-6012 (v1alpha3), Kubernetes 1.35 to 1.37.1.
 
 from __future__ import annotations
 
-import dataclasses
-
+from validators.record import Record
 from validators.versions import v1alpha1, v1alpha2
 from validators.versions.form import HUB, Form
 from validators.versions.releases import NEWEST
@@ -14,8 +13,7 @@ from validators.versions.releases import NEWEST
 SCHEDULING = "scheduling.k8s.io"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ServedKind:
+class ServedKind(Record, frozen=True):
     """Kind in one API version.
 
     Attributes:
@@ -33,8 +31,7 @@ class ServedKind:
     schema: str = ""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ApiVersion:
+class ApiVersion(Record, frozen=True):
     """Version of an API group, with its kinds and the form of its objects.
 
     A *custom* group belongs to a CustomResourceDefinition, which can have versions that the table lacks.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import gc
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,6 +15,7 @@ from validators.lint import batch, files, lint_files
 from validators.lint.batch import Gathered
 from validators.lint.blobs import MemoryBlobs
 from validators.lint.files import Files
+from validators.model.meta import replaced
 
 if TYPE_CHECKING:
     from muster.commands.lint.processes import FileBlobs
@@ -57,7 +57,7 @@ def report_on(found: Discovered, objects: Sequence[str], settings: Settings, *, 
     finally:
         gc.set_threshold(*thresholds)
         progress.end()
-    return dataclasses.replace(report, skipped=found.skipped)
+    return replaced(report, skipped=found.skipped)
 
 
 R = TypeVar("R", "Batch", "Finding")

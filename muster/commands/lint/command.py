@@ -13,6 +13,7 @@ from muster import standard_output
 from muster.commands import live_input, options
 from muster.commands.lint import configuration, inputs, live, rendering
 from muster.commands.outputs import output_of, to_file
+from validators.model.meta import replaced
 from validators.reports import counts
 from validators.reports.counts import counted
 
@@ -186,7 +187,7 @@ def _fixed(read: Discovered, objects: Sequence[str], settings: Settings, *, diff
     if fixed.files and not quiet:
         would = "would be " if diff else ""
         click.echo(f"muster lint: {counted(fixed.fixes, 'finding')} {would}fixed in {counted(len(fixed.files), 'file')}", err=True)
-    return dataclasses.replace(fixed.report, skipped=read.skipped), bool(fixed.files)
+    return replaced(fixed.report, skipped=read.skipped), bool(fixed.files)
 
 
 def _check_input(paths: tuple[str, ...], form: str, *, cluster: bool, statistics: bool) -> None:

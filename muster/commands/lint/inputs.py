@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from muster.commands.lint import configuration, rendering
 from muster.commands.lint.rendering import Tools
 from muster.commands.options import Command
 from muster.commands.progress import Progress
+from validators.model.meta import replaced
 from validators.rules.base import Severity
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def linted(
     for problem in live.problems if live else ():
         click.echo(f"{click.get_current_context().command_path}: {problem}", err=True)
     unread = report.has_unreadable or bool(live and live.problems)
-    return manifests, dataclasses.replace(report, skipped=inputs.skipped, has_unreadable=unread)
+    return manifests, replaced(report, skipped=inputs.skipped, has_unreadable=unread)
 
 
 def _read(named: Sequence[str], objects: Sequence[str], progress: Progress) -> tuple[tuple[Manifest, ...], tuple[Manifest, ...]]:
@@ -176,7 +176,7 @@ def _readable(manifest: Manifest) -> Manifest:
     """Return the file without what cannot be read, which one report has."""
     from validators.lint.documents import Unreadable
 
-    return dataclasses.replace(manifest, parts=tuple(part for part in manifest.parts if not isinstance(part, Unreadable)))
+    return replaced(manifest, parts=tuple(part for part in manifest.parts if not isinstance(part, Unreadable)))
 
 
 def warn_without_files(inputs: Discovered, count: int) -> None:

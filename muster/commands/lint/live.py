@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from muster import extras
+from validators.model.meta import replaced
+from validators.record import Record
 
 if TYPE_CHECKING:
     from validators.lint.documents import Document, Manifest
@@ -21,8 +23,7 @@ _Identity = tuple[str, str, str]
 """Kind, namespace and name of an object."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Live:
+class Live(Record, frozen=True):
     """Objects of a cluster.
 
     Attributes:
@@ -40,10 +41,10 @@ class Live:
 
     def with_owners(self, report: Report) -> Report:
         """Return the report on all objects, with the owner in each finding."""
-        return dataclasses.replace(
+        return replaced(
             report,
             findings=tuple(
-                dataclasses.replace(each, owner=self._top_owner(each.document.kind, each.document.namespace, each.document.name))
+                replaced(each, owner=self._top_owner(each.document.kind, each.document.namespace, each.document.name))
                 if each.document
                 else each
                 for each in report.findings

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -11,6 +10,8 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from validators.lint.limits import LARGEST_FILE
+from validators.model.meta import replaced
+from validators.record import Record
 
 if TYPE_CHECKING:
     from validators.lint.discovery import Discovered
@@ -31,16 +32,14 @@ class RenderError(Exception):
     """A chart or kustomization cannot be rendered; the message says why."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Tools:
+class Tools(Record, frozen=True):
     """Commands that render a chart and a kustomization; the folder follows.  None: they are not rendered."""
 
     helm: tuple[str, ...] | None = None
     kustomize: tuple[str, ...] | None = None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Rendered:
+class Rendered(Record, frozen=True):
     """Manifests of the chart or kustomization in *folder*."""
 
     folder: str
@@ -83,11 +82,11 @@ def without_rendered(inputs: Discovered, wanted: Tools) -> Discovered:
     if wanted.helm:
         skipped.pop(other_tools.HELM, None)
     if not wanted.kustomize:
-        return dataclasses.replace(inputs, skipped=skipped)
+        return replaced(inputs, skipped=skipped)
     skipped.pop(other_tools.KUSTOMIZE, None)
     named = {files.identity(each) for each in inputs.paths}
     chosen = tuple(each for each in inputs.files if (same := files.identity(each)) in named or same not in inputs.resources)
-    return dataclasses.replace(inputs, files=chosen, skipped=skipped)
+    return replaced(inputs, files=chosen, skipped=skipped)
 
 
 def render(inputs: Discovered, wanted: Tools) -> Iterator[Rendered]:

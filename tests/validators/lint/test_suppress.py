@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-
+import msgspec
 import pytest
 
 from validators.lint import documents, suppress
@@ -147,7 +146,9 @@ def test_a_finding_is_not_compared_with_every_suppression() -> None:
 
     lines = range(1, 101)
     text = "".join(f"a{line}: 1 # muster: ignore[rule-a] why\n" for line in lines)
-    result = [dataclasses.replace(each, span=Span(Line(each.span.line), 1, 1, 5)) for each in (finding("rule-a", line) for line in lines)]
+    result = [
+        msgspec.structs.replace(each, span=Span(Line(each.span.line), 1, 1, 5)) for each in (finding("rule-a", line) for line in lines)
+    ]
     outcome = applied(result, text=text)
 
     assert (outcome.findings, outcome.suppressed) == ((), 100)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
 import importlib.metadata
 import io
 import json
@@ -12,6 +11,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import jsonschema_rs
+import msgspec
 import pytest
 
 from tests.validators.reports.builders import CLEAN, REPORT
@@ -115,7 +115,7 @@ def test_sarif_results_point_at_their_rule_and_their_place() -> None:
 
 
 def test_sarif_has_the_version_of_the_driver_and_absolute_uris_of_absolute_paths() -> None:
-    report = dataclasses.replace(REPORT, findings=(dataclasses.replace(REPORT.findings[0], file="/src/a b.yaml"),))
+    report = msgspec.structs.replace(REPORT, findings=(msgspec.structs.replace(REPORT.findings[0], file="/src/a b.yaml"),))
     (run,) = json.loads(reports.renderer("sarif")(report))["runs"]
 
     assert importlib.metadata.version("muster-scheduling") == run["tool"]["driver"]["version"]
@@ -124,11 +124,11 @@ def test_sarif_has_the_version_of_the_driver_and_absolute_uris_of_absolute_paths
 
 def test_sarif_fingerprints_do_not_change_when_lines_move() -> None:
     def fingerprints(findings: tuple[object, ...]) -> list[str]:
-        report = dataclasses.replace(REPORT, findings=findings)
+        report = msgspec.structs.replace(REPORT, findings=findings)
         (run,) = json.loads(reports.renderer("sarif")(report))["runs"]
         return [each["partialFingerprints"]["musterFinding/v1"] for each in run["results"]]
 
-    moved = tuple(dataclasses.replace(each, span=Span(99, 1, 99, 2)) for each in REPORT.findings)
+    moved = tuple(msgspec.structs.replace(each, span=Span(99, 1, 99, 2)) for each in REPORT.findings)
     twins = fingerprints((REPORT.findings[0], REPORT.findings[0]))
     assert fingerprints(REPORT.findings) == fingerprints(moved)
     assert len(set(fingerprints(REPORT.findings))) == 3
@@ -174,10 +174,10 @@ def test_markdown_is_a_table_that_a_manifest_cannot_break() -> None:
 
 
 def test_markdown_stops_before_a_comment_is_too_long() -> None:
-    many = dataclasses.replace(REPORT, findings=REPORT.findings[1:2] * 201)
+    many = msgspec.structs.replace(REPORT, findings=REPORT.findings[1:2] * 201)
 
     assert "1 further finding not shown." in reports.renderer("markdown")(many)
-    assert "not shown" not in reports.renderer("markdown")(dataclasses.replace(many, findings=many.findings[:200]))
+    assert "not shown" not in reports.renderer("markdown")(msgspec.structs.replace(many, findings=many.findings[:200]))
 
 
 def test_gitlab_has_one_issue_for_each_finding_with_a_fingerprint_of_its_own() -> None:
@@ -192,7 +192,7 @@ def test_gitlab_has_one_issue_for_each_finding_with_a_fingerprint_of_its_own() -
 
 
 def test_fingerprints_of_gitlab_stay_when_lines_move() -> None:
-    moved = [dataclasses.replace(each, span=Span(each.span.line + 7, 1, each.span.line + 7, 2)) for each in REPORT.findings]
+    moved = [msgspec.structs.replace(each, span=Span(each.span.line + 7, 1, each.span.line + 7, 2)) for each in REPORT.findings]
     before, after = (json.loads(reports.renderer("gitlab")(each)) for each in (REPORT, REPORT.with_findings(moved)))
 
     assert [each["fingerprint"] for each in before] == [each["fingerprint"] for each in after]

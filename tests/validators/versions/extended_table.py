@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 
+from validators.model.meta import replaced
 from validators.versions import table
 from validators.versions.table import ApiVersion, ServedKind
 
@@ -21,7 +21,7 @@ KINDS = (
 
 
 def extended(row: ApiVersion) -> ApiVersion:
-    return dataclasses.replace(row, kinds=(*row.kinds, *KINDS)) if row.name == STABLE else row
+    return replaced(row, kinds=(*row.kinds, *KINDS)) if row.name == STABLE else row
 
 
 def pytest_configure() -> None:
