@@ -21,6 +21,7 @@ from validators.model.controllers import Controller, RawTemplate, raw_templates
 from validators.model.decode import Json, Source, WrongShapeError
 from validators.model.meta import ObjectMeta, replaced
 from validators.model.objects import KINDS, Named, Object
+from validators.model.templates import Templates
 from validators.record import Record
 from validators.rules.base import Context, Operation, Rule, Settings, Severity
 from validators.versions import served
@@ -50,6 +51,8 @@ class Examined(Record, frozen=True):
     violations: tuple[Violation, ...]
     foreign: bool = False
     form: Form = HUB
+    templates: Templates | None = None
+    """The templates of a Workload or a group, if they were computed."""
 
 
 def has_rules(group: str, kind: str) -> bool:
@@ -115,12 +118,14 @@ def examine(content: Mapping[str, Json], settings: Settings) -> Examined:
 
 
 def validate_document(
-    new: Object, settings: Settings, *, lookup: Lookup, tree: GroupTree | None = None, form: Form = HUB
+    new: Object, settings: Settings, *, lookup: Lookup, tree: GroupTree | None = None, form: Form = HUB, templates: Templates | None = None
 ) -> tuple[Violation, ...]:
-    """Return the violations of a document that ``examine`` has returned without violations, in order of field path."""
+    """Return the violations of a document that ``examine`` has returned without violations and with *templates*, in order of field path."""
     typed, _, dropped = _as_stored(new, None, settings, fill_in=False)
     # With dropped fields, the shape is another one, and the tree contains the object as written.
     context = Context(typed, None, Operation.CREATE, settings=settings, lookup=lookup, tree=tree if typed is new else None, form=form)
+    if typed is new and templates is not None:
+        context.keep_templates(templates)
     applicable = applicable_rules.rules_for_document(new.kind, form, settings, context.traits, shape=False)
     if typed is not new:
         applicable = applicable_rules.rules_for_object(new.kind, form, Operation.CREATE, "", settings, context.traits)
@@ -201,7 +206,7 @@ def _examine_shape(kind: str, api_version: str, content: Json, settings: Setting
         if (path, each.error.origin) not in reported and not _within(path, removed):
             reported.add((path, each.error.origin))
             errors.append(dataclasses.replace(each.error, path=path))
-    return Examined(typed, _with_severity(errors, settings), form=form)
+    return Examined(typed, _with_severity(errors, settings), form=form, templates=context.known_templates)
 
 
 def _examine_controller(kind: str, content: Mapping[str, Json], templates: Sequence[RawTemplate], settings: Settings) -> Examined:
@@ -226,13 +231,10 @@ def _with_severity(errors: Iterable[FieldError], settings: Settings) -> tuple[Vi
     violations = [
         Violation(error, severity)
         for error in errors
-        if (severity := _severity(_rule(error.origin), settings, error)) is not Severity.OFF or error.origin in _UNREADABLE_VALUES
+        if (severity := _severity(rules.discover()[error.origin], settings, error)) is not Severity.OFF
+        or error.origin in _UNREADABLE_VALUES
     ]
     return tuple(sorted(violations, key=_sort_key))
-
-
-def _rule(rule_id: str) -> Rule:
-    return rules.discover()[rule_id]
 
 
 def _run(applicable: Iterable[Rule], context: Context) -> Iterator[Violation]:

@@ -35,7 +35,7 @@ COMMANDS = {
     "fit": (["fit", "job.yaml", "--objects", "cluster.json"], "root decided"),
     "topology": (["topology", "--objects", "cluster.json"], "reading nodes and pods"),
     "snapshot": (["snapshot", "cluster.json"], "selecting fields"),
-    "lint": (["lint", "job.yaml"], "validating"),
+    "lint": (["lint", "job.yaml"], "reading files"),
     "lint --fix": (["lint", "job.yaml", "--fix", "--diff"], "validating"),
     "tree": (["tree", "job.yaml"], "validating"),
     "compile": (["compile", "job.yaml"], "compiling"),

@@ -30,7 +30,8 @@ from validators.model.objects import Object, namespace_of
 from validators.record import Record
 from validators.rules.base import Settings
 
-_TASK_BYTES = 256 * 1024
+_TASK_BYTES = 64 * 1024
+"""More documents than these do not fit into the caches of a processor; they are kept until the last one is read."""
 _FILE_BYTES = 500
 """Bytes that take about as long as opening a file."""
 ReadBlob = Callable[[int, int, int], bytes]
@@ -101,12 +102,12 @@ def examine(
         columns.append(item, blobs, Origin(len(segments) - 1, document.chunk.part, document.index), form)
         nearby.add(place, item)
         if form is not None:
-            nearby.add_pending(place, document, item, form)
+            nearby.add_pending(place, document, examined)
 
     results = Examination()
     for number in task.files:
         length, count = len(columns), len(segments)
-        first = FirstPass(settings, keep)
+        first = FirstPass(settings, keep, list_objects=list_objects)
         for segment, manifest in files.segments(number):
             if segment.size is not None:  # files before a large one remain if that turns out to be unreadable as a whole
                 found += nearby.findings()
@@ -114,11 +115,9 @@ def examine(
                 columns.truncate(length)
                 del segments[count:]
                 found = [each for each in found if each[0] < length]
-                first = FirstPass(settings, keep)
+                first = FirstPass(settings, keep, list_objects=list_objects)
             segments.append((number, segment))
             first.read_manifest(manifest)
-            if not list_objects:
-                first.examination.checked.clear()
             if segment.size is not None:
                 found += nearby.findings()
         results.add(first.examination)

@@ -44,10 +44,16 @@ class Examination:
 
 
 class FirstPass:
-    """Examination of each document by itself; *keep* is called with each object that others can refer to."""
+    """Examination of each document by itself; *keep* is called with each object that others can refer to.
 
-    def __init__(self, settings: Settings, keep: Callable[[Document, pipeline.Examined, Object], None]) -> None:
+    Without *list_objects*, the validated objects are not listed.
+    """
+
+    def __init__(
+        self, settings: Settings, keep: Callable[[Document, pipeline.Examined, Object], None], *, list_objects: bool = True
+    ) -> None:
         self._settings = settings
+        self._list_objects = list_objects
         self._keep = keep
         self.examination = Examination()
 
@@ -68,15 +74,15 @@ class FirstPass:
         if examined.foreign:
             results.foreign += 1
             return
-        subject = subject_of(document.content)
-        results.checked.append(Checked(document.file, document.index, subject))
-        results.findings += findings_of(document, examined.violations)
+        if self._list_objects:
+            results.checked.append(Checked(document.file, document.index, subject_of(document.content)))
         if examined.violations:
+            results.findings += findings_of(document, examined.violations)
             results.objects_skipped.append((document.file, document.index))
             results.documents_skipped.append((document.file, document.chunk.base))
         if examined.object is not None:
             self._keep(document, examined, examined.object)
-        results.annotations += annotations_of(document, subject)
+        results.annotations += annotations_of(document)
 
 
 def subject_of(content: Mapping[str, object]) -> Subject:
@@ -93,13 +99,14 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def annotations_of(document: Document, subject: Subject) -> Iterator[suppress.Annotation]:
+def annotations_of(document: Document) -> Iterator[suppress.Annotation]:
     """Yield the annotation that suppresses findings of the document, if it has one."""
     metadata = document.content.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
     value = annotations.get(suppress.ANNOTATION) if isinstance(annotations, dict) else None
     if isinstance(value, str):
         span = document.span(suppress.ANNOTATION_PATH)
+        subject = subject_of(document.content)
         yield suppress.Annotation(document.file, document.index, subject, value, span, document.source(span.line))
 
 

@@ -203,8 +203,9 @@ class Files:
 
     def __init__(self, named: Sequence[tuple[str, str]], stdin: BinaryIO) -> None:
         self._named = named
+        self._sizes = [_size(file) for _, file in named]
         # Standard input and pipes can be read only once.
-        self._sources = {number: _source(name, file, stdin) for number, (name, file) in enumerate(named) if not _is_stored(file)}
+        self._sources = {number: _source(*named[number], stdin) for number, size in enumerate(self._sizes) if size is None}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -213,9 +214,7 @@ class Files:
 
     def sizes(self) -> list[int]:
         """Return the size of each file in bytes; 0 if it cannot be read."""
-        return [
-            len(self._sources[number].content) if number in self._sources else _size(file) for number, (_, file) in enumerate(self._named)
-        ]
+        return [len(self._sources[number].content) if number in self._sources else size or 0 for number, size in enumerate(self._sizes)]
 
     def segments(self, number: int) -> Iterator[tuple[Segment, Manifest]]:
         """Yield the segments of a file, see ``segments.read``."""
@@ -241,15 +240,15 @@ class Files:
             return {}
 
 
-def _is_stored(file: str) -> bool:
-    return file != STDIN and not (os.path.exists(file) and not os.path.isfile(file))  # noqa: PTH110, PTH113 - as above
-
-
-def _size(file: str) -> int:
+def _size(file: str) -> int | None:
+    """Return the size of a file in bytes, 0 if it cannot be read; None for standard input and anything else that is not stored."""
+    if file == STDIN:
+        return None
     try:
-        return os.stat(file).st_size  # noqa: PTH116 - as above
-    except OSError:
+        status = os.stat(file)  # noqa: PTH116 - as above
+    except (OSError, ValueError):
         return 0
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
 def _source(name: str, file: str, stdin: BinaryIO) -> Source:

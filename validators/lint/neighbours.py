@@ -19,7 +19,6 @@ from validators.lint.object_store import StoredObjects
 from validators.model.group import CompositePodGroup, PodGroup
 from validators.model.objects import Object
 from validators.rules.base import Settings
-from validators.versions.form import Form
 
 
 class Neighbours:
@@ -30,16 +29,17 @@ class Neighbours:
         self._settings = settings
         self._unit = 0
         self._index = ObjectIndex()
-        self._pending: dict[int, tuple[Document, Object, Form]] = {}
+        self._pending: dict[int, tuple[Document, Object, pipeline.Examined]] = {}
 
     def add(self, number: int, item: Object) -> None:
         """Add an object that others can refer to."""
         self._index.append((b"", number), item)
         self._columns.unit[number] = self._unit
 
-    def add_pending(self, number: int, document: Document, item: Object, form: Form) -> None:
+    def add_pending(self, number: int, document: Document, examined: pipeline.Examined) -> None:
         """Let an object that was added be validated."""
-        self._pending[number] = document, item, form
+        if examined.object is not None:
+            self._pending[number] = document, examined.object, examined
 
     def findings(self) -> Iterator[tuple[int, Finding]]:
         """Yield the findings with the numbers of the objects, write into the columns what was looked up, and forget all objects."""
@@ -63,8 +63,10 @@ class Neighbours:
         return [place for (_, place), _ in groups if place in self._pending], GroupTree.build(group for _, group in groups)
 
     def _findings_of(self, number: int, lookup: RecordingLookup, tree: GroupTree | None) -> Iterator[tuple[int, Finding]]:
-        document, item, form = self._pending[number]
-        violations = pipeline.validate_document(item, self._settings, lookup=lookup, tree=tree, form=form)
+        document, item, examined = self._pending[number]
+        violations = pipeline.validate_document(
+            item, self._settings, lookup=lookup, tree=tree, form=examined.form, templates=examined.templates
+        )
         for finding in examination.findings_of(document, violations) if violations else ():
             yield number, finding
 

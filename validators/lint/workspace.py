@@ -96,7 +96,7 @@ class Workspace:
         for entry in current.entries:
             findings += examination.findings_of(entry.document, (*entry.examined.violations, *entry.violations))
             if not entry.examined.foreign:
-                annotations += examination.annotations_of(entry.document, examination.subject_of(entry.document.content))
+                annotations += examination.annotations_of(entry.document)
         findings += [examination.finding_of_file(part) for part in current.manifest.parts if not isinstance(part, Document)]
         invalid = [each.document for each in current.entries if each.examined.violations]
         scope = lint_files.scope_of(

@@ -209,6 +209,15 @@ class Context:
         return Templates(new, old if isinstance(old, type(new)) else None, composites_immutable=not self.settings.gates.enabled(COMPOSITE))
 
     @property
+    def known_templates(self) -> Templates | None:
+        """The templates if they were computed."""
+        return self.__dict__.get("templates")
+
+    def keep_templates(self, templates: Templates) -> None:
+        """Take *templates*, which another context has computed for the same object."""
+        self.__dict__["templates"] = templates
+
+    @property
     def traits(self) -> int:
         """The traits of the templates; all traits if the kind has no templates."""
         return self.templates.traits if isinstance(self.new, (Workload, PodGroup, CompositePodGroup)) else traits.ANY

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from muster.commands.lint import inputs
+from validators import rules
 from validators.lint import batch, files, lint_files
 from validators.lint.batch import Gathered
 from validators.lint.blobs import MemoryBlobs
@@ -78,6 +79,7 @@ class _Run:
         if self._is_large:
             from muster.commands.lint import processes
 
+            rules.discover()  # before the processes are forked, which need them all
             self._count = min(jobs or processes.available(), len(self._tasks))
         self._blobs: Sequence[MemoryBlobs | FileBlobs] = [self._new_blobs() for _ in range(self._count)]
 
