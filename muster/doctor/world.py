@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-from collections.abc import Iterator, Mapping
+import functools
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from muster.doctor.latencies import Latency
@@ -17,24 +18,24 @@ Account = tuple[str, str]
 """Namespace and name of a ServiceAccount."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True)
 class Item:
     """Object, with its place in a file (``FILE:LINE``); empty for an object of a cluster."""
 
     content: Manifest
     place: str = ""
 
-    @property
+    @functools.cached_property
     def kind(self) -> str:
         """Return the kind."""
         return text_at(self.content, "kind")
 
-    @property
+    @functools.cached_property
     def namespace(self) -> str:
         """Return the namespace; empty for cluster-scoped objects."""
         return text_at(self.content, "metadata", "namespace")
 
-    @property
+    @functools.cached_property
     def name(self) -> str:
         """Return the name."""
         return text_at(self.content, "metadata", "name")
@@ -88,7 +89,7 @@ class ApiServer:
     gates: Mapping[str, bool] | None = None
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class World:
     """Installation at the time *now*.
 
@@ -114,8 +115,15 @@ class World:
 
     def of_kind(self, *kinds: str) -> Iterator[Item]:
         """Yield the objects of *kinds*, in order."""
-        return (each for each in self.items if each.kind in kinds)
+        return iter(self._by_kind.get(kinds[0], ())) if len(kinds) == 1 else (each for each in self.items if each.kind in kinds)
 
     def named(self, kind: str, namespace: str, name: str) -> Item | None:
         """Return an object; None if there is none."""
         return next((each for each in self.of_kind(kind) if (each.namespace, each.name) == (namespace, name)), None)
+
+    @functools.cached_property
+    def _by_kind(self) -> Mapping[str, Sequence[Item]]:
+        result: dict[str, list[Item]] = {}
+        for each in self.items:
+            result.setdefault(each.kind, []).append(each)
+        return result
