@@ -24,7 +24,7 @@ ASKED = "MUSTER_EXACT"
 COUNT = int(os.environ.get(ASKED, "200"))
 """Number of instances; an environment variable sets more, or all."""
 BATCH = 25
-TRIED = COUNT if ASKED in os.environ else sampled(COUNT)
+TRIED = COUNT if ASKED in os.environ else sampled(COUNT, share=10)
 """Number of instances that are tried, the same share of each batch."""
 STARTS = range(0, max(BATCH, COUNT), BATCH)
 SEEDS = tuple(seed for start in STARTS for seed in range(start, start + BATCH * TRIED // COUNT))
