@@ -66,9 +66,9 @@ def reports(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> list[dict
     results = []
     for count in (1, 2, 3):
         folder = tmp_path_factory.mktemp("reports")
-        outputs = [part for form in ("junit", "json") for part in ("--output", f"{form}={folder / form}")]
-        done = run(str(corpus), "--jobs", str(count), *outputs)
-        written = {form: (folder / form).read_text(encoding="utf-8") for form in ("junit", "json")}
+        forms = ("junit", "json") if count == 2 else ("junit",)
+        done = run(str(corpus), "--jobs", str(count), *(part for form in forms for part in ("--output", f"{form}={folder / form}")))
+        written = {form: (folder / form).read_text(encoding="utf-8") for form in forms}
         results.append({"status": done.returncode, "text": done.stdout, "messages": done.stderr, **written})
     return results
 
