@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import click
@@ -123,6 +123,16 @@ def test_an_interrupt_ends_all_processes(corpus: Path, extra: Sequence[str]) -> 
     assert process.returncode == 130
     assert b"Traceback" not in error
     assert not [pid for pid in pids if Path(f"/proc/{pid}").exists()]
+
+
+def test_an_interrupt_of_one_process_is_one_of_all() -> None:
+    def work(process: int, numbers: Iterable[int]) -> bytes:
+        if process:
+            raise KeyboardInterrupt
+        return bytes(numbers)
+
+    with pytest.raises(KeyboardInterrupt):
+        processes.share(2, 5, work, lambda _: None)
 
 
 @pytest.mark.parametrize("count", ["0", "-1", "65", "many"])

@@ -6,6 +6,7 @@ the keys that its rules looked up: then the lookup of all objects gives the same
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 
 from validators import pipeline
@@ -14,7 +15,7 @@ from validators.lint import examination
 from validators.lint.documents import Document
 from validators.lint.finding import Finding
 from validators.lint.known_index import Key, ObjectIndex, RecordingLookup, related_groups
-from validators.lint.object_columns import Columns
+from validators.lint.object_columns import AGAIN, Columns, coded
 from validators.lint.object_store import StoredObjects
 from validators.model.group import CompositePodGroup, PodGroup
 from validators.model.objects import Object
@@ -26,7 +27,8 @@ class Neighbours:
 
     def __init__(self, columns: Columns, settings: Settings) -> None:
         self._columns = columns
-        self._settings = settings
+        self._settings = dataclasses.replace(settings, fixes=False)
+        self._with_fixes = settings.fixes
         self._unit = 0
         self._index = ObjectIndex()
         self._pending: dict[int, tuple[Document, Object, pipeline.Examined]] = {}
@@ -49,9 +51,14 @@ class Neighbours:
                 lookup = RecordingLookup(self._index)
                 members, tree = self._related(number, item, lookup)
                 validated.update(members)
-                for each in members:
-                    yield from self._findings_of(each, lookup, tree)
-                self._columns.add_reads(members, _without_known(lookup.reads, self._index))
+                violations = {each: self._violations_of(each, lookup, tree) for each in members}
+                # Fixes are similar names, and those of all objects are searched.
+                if self._with_fixes and any(violations.values()):
+                    self._columns.add_reads(members, [AGAIN])
+                    continue
+                self._columns.add_reads(members, [coded(key) for key in _without_known(lookup.reads, self._index)])
+                for each, listed in violations.items():
+                    yield from ((each, finding) for finding in examination.findings_of(self._pending[each][0], listed))
         self._index, self._pending = ObjectIndex(), {}
         self._unit += 1
 
@@ -62,13 +69,9 @@ class Neighbours:
         groups = related_groups(item, lookup.read)
         return [place for (_, place), _ in groups if place in self._pending], GroupTree.build(group for _, group in groups)
 
-    def _findings_of(self, number: int, lookup: RecordingLookup, tree: GroupTree | None) -> Iterator[tuple[int, Finding]]:
-        document, item, examined = self._pending[number]
-        violations = pipeline.validate_document(
-            item, self._settings, lookup=lookup, tree=tree, form=examined.form, templates=examined.templates
-        )
-        for finding in examination.findings_of(document, violations) if violations else ():
-            yield number, finding
+    def _violations_of(self, number: int, lookup: RecordingLookup, tree: GroupTree | None) -> Sequence[pipeline.Violation]:
+        _, item, examined = self._pending[number]
+        return pipeline.validate_document(item, self._settings, lookup=lookup, tree=tree, form=examined.form, templates=examined.templates)
 
 
 def _without_known(reads: set[Key], index: ObjectIndex) -> Iterator[Key]:
@@ -85,8 +88,7 @@ def settled(columns: Columns, objects: StoredObjects) -> Iterator[bool]:
         if unit[reader] != last:
             known, last = {}, unit[reader]
         if read not in known:
-            extent = objects.extent(read)
-            known[read] = extent is None or unit[extent[0]] == unit[extent[1]] == last
+            known[read] = read != AGAIN and all(unit[number] == last for number in objects.extent(read) or ())
         if not known[read]:
             beyond.add(reader)
     return (leader not in beyond for leader in columns.leader)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 import functools
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -29,6 +29,8 @@ HASH_BITS = 40
 KIND_KEYS = frozenset({"kind", "known"})
 OF_NAME, OF_CHILDREN, OF_KIND = (sort << HASH_BITS for sort in range(3))
 """Sorts of keys in their codes."""
+AGAIN = 3 << HASH_BITS
+"""In place of the code of a key: the object is validated once more in any case."""
 NO_KIND = len(KINDS)
 """Number in place of a kind that is not in ``KINDS``."""
 KEY_MARK = "\0"
@@ -110,9 +112,8 @@ class Columns(Record, frozen=True):
         self.leader.append(len(self))
         self.size.append(len(blob))
 
-    def add_reads(self, members: Sequence[int], reads: Iterable[Key]) -> None:
-        """Note that objects were validated together, and the keys that were looked up for them."""
-        codes = [coded(each) for each in reads]
+    def add_reads(self, members: Sequence[int], codes: Sequence[int]) -> None:
+        """Note that objects were validated together, and the codes of the keys that were looked up for them."""
         self.read.extend(codes)
         self.reader.extend([members[0]] * len(codes))
         for each in members:

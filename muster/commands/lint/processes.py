@@ -22,6 +22,8 @@ MOST_TASKS = 8000
 """Their numbers must fit into a pipe of 64 KiB."""
 _MOST_PROCESSES = 4
 _BUFFER = 1_000_000
+_INTERRUPTED = 2
+"""Exit status of a process that ends with KeyboardInterrupt."""
 
 Work = Callable[[int, Iterator[int]], bytes]
 """Function from the number of the process and its tasks to its result."""
@@ -72,6 +74,7 @@ def share(count: int, tasks: int, work: Work, progress: Callable[[int], None]) -
 
     Raises:
         click.ClickException: a process ended without a result.
+        KeyboardInterrupt: one of the processes was interrupted.
 
     """
     reading, writing = os.pipe()
@@ -116,7 +119,7 @@ def _fork(number: int, reading: int, work: Work, file: BinaryIO) -> int:
         file.write(work(number, _taken(reading)))
         status = 0
     except KeyboardInterrupt:
-        status = 2
+        status = _INTERRUPTED
     except BaseException:  # noqa: BLE001 - this process must end here, whatever happens
         file.write(traceback.format_exc().encode("utf-8", "replace"))
     finally:
@@ -145,5 +148,7 @@ def _result(running: list[int], file: BinaryIO) -> bytes:
     if status == 0:
         return content
     code = os.waitstatus_to_exitcode(status)
+    if code == _INTERRUPTED:
+        raise KeyboardInterrupt
     why = f"signal {-code}" if code < 0 else content.decode("utf-8", "replace").strip().rpartition("\n")[2]
     raise click.ClickException(f"a process of `--jobs` ended early: {why}; try --jobs 1")

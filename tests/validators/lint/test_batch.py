@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import random
 from collections.abc import Sequence
@@ -24,29 +25,29 @@ EXAMPLES = [each.yaml for rule in rules.discover().values() for each in (*rule.g
 GROUP = "apiVersion: scheduling.k8s.io/v1beta1\nkind: PodGroup\nmetadata:\n  name: g{}\nspec:\n  schedulingPolicy:\n    gang:\n      minCount: {}\n"
 
 
-def gathered(paths: Sequence[str], objects: Sequence[str] = (), *, of_task: int = 2) -> Gathered:
+def gathered(paths: Sequence[str], objects: Sequence[str] = (), *, of_task: int = 2, settings: Settings = SETTINGS) -> Gathered:
     read = files.Files(files.listed(paths), io.BytesIO())
     processes = [MemoryBlobs(), MemoryBlobs()]
     batches: list[Batch] = []
     for number, first in enumerate(range(0, len(read.names), of_task)):
         task = Task(number, range(first, min(first + of_task, len(read.names))), 0)
-        done = batch.examine(read, task, SETTINGS, processes[number % 2], process=number % 2)
+        done = batch.examine(read, task, settings, processes[number % 2], process=number % 2)
         batches[:0] = batch.decode_batches(batch.encode([done]))  # in another order
     known = batch.examine_known(files.manifests(objects, io.BytesIO(), leave_out=map(files.identity, paths)), processes[0], 0)
     return Gathered(batches, known, read, lambda process, offset, size: processes[process].read(offset, size))
 
 
-def linted(paths: Sequence[str], objects: Sequence[str] = (), *, of_task: int = 2) -> Report:
-    both = gathered(paths, objects, of_task=of_task)
+def linted(paths: Sequence[str], objects: Sequence[str] = (), *, of_task: int = 2, settings: Settings = SETTINGS) -> Report:
+    both = gathered(paths, objects, of_task=of_task, settings=settings)
     remaining = both.remaining
-    findings = [each for first in range(0, len(remaining), 3) for each in both.validate(remaining[first : first + 3], SETTINGS)]
+    findings = [each for first in range(0, len(remaining), 3) for each in both.validate(remaining[first : first + 3], settings)]
     both.examination.findings += batch.decode_findings(batch.encode(findings))
-    return lint_files.report_on(both.examination, tuple(name for name, _ in files.listed(paths)), SETTINGS)
+    return lint_files.report_on(both.examination, tuple(name for name, _ in files.listed(paths)), settings)
 
 
-def in_memory(paths: Sequence[str], objects: Sequence[str] = ()) -> Report:
+def in_memory(paths: Sequence[str], objects: Sequence[str] = (), settings: Settings = SETTINGS) -> Report:
     known = files.read_manifests(objects, io.BytesIO(), leave_out=map(files.identity, paths))
-    return lint_files.run(files.read_manifests(paths, io.BytesIO()), known, settings=SETTINGS)
+    return lint_files.run(files.read_manifests(paths, io.BytesIO()), known, settings=settings)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -214,10 +215,11 @@ def test_neighbours_of_any_extent(seed: int, tmp_path: Path) -> None:
             written = text.replace("{}}", "{ }}").replace("{}", other).replace("{ }", "{}")
             listed.append(f"apiVersion: {version}\nmetadata: {{name: {name}}}\n{written}\n")
         (tmp_path / f"{number}.yaml").write_text("---\n".join(listed))
-    expected = in_memory([str(tmp_path)])
-    assert expected.findings
-    for of_task in (1, 3, 8):
-        assert linted([str(tmp_path)], of_task=of_task) == expected
+    for settings in (SETTINGS, dataclasses.replace(SETTINGS, fixes=False)):
+        expected = in_memory([str(tmp_path)], settings=settings)
+        assert expected.findings
+        for of_task in (1, 3, 8):
+            assert linted([str(tmp_path)], of_task=of_task, settings=settings) == expected
 
 
 def test_files_whose_objects_refer_to_each_other_need_one_pass(tmp_path: Path) -> None:
