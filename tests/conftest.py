@@ -42,7 +42,10 @@ SHOWN_SECONDS = 0.005
 CLUSTER, INSTALLATION = "tests/cluster/", "tests/installation/"
 LONG = tuple(
     f"{CLUSTER}test_{name}.py"
-    for name in ("webhooks_down", "sidecar_bad_days", "sidecar_preempt_bad", "soak", "bench", "snapshot", "demo_cluster", "control_plane")
+    for name in (
+        *("webhooks_down", "sidecar_bad_days", "sidecar_preempt_bad", "soak", "bench", "snapshot", "demo_cluster", "control_plane"),
+        *("doctor", "install_by_docs", "managed_certificate"),
+    )
 )
 """Files that take longest: another worker that starts one of them last keeps the rest waiting."""
 PARSED = ("tests/test_architecture.py", "tests/test_project.py", f"{INSTALLATION}test_extras.py")
