@@ -23,7 +23,7 @@ from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.placement.extension_points import PluginFailedError, Plugins
 from scheduler_core.placement.greedy import Greedy
-from scheduler_core.placement.outcome import PlacementOutcome, assigned
+from scheduler_core.placement.outcome import PlacementOutcome, assigned, assigned_by_leaf
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.rank_order import RankOrder, is_ranked
 from scheduler_core.placement.state import NO_PLUGINS, PlacementState
@@ -128,8 +128,9 @@ class Decider:
 
     def _placed(self, request: PlacementRequest, outcome: PlacementOutcome, why: Diagnosis, search: Search) -> Decision:
         outcome, ranks = self._in_rank_order(request, outcome)
-        pods = assigned(request, outcome)
-        self._greedy.assume(request, outcome)
+        placed = [*assigned_by_leaf(request, outcome)]
+        pods = [pair for _, each in placed for pair in each]
+        self._greedy.assume(request, outcome, placed)
         pending = diagnosis.leftovers(self._greedy, request, outcome)
         for pod, _ in pods:
             self._nominations.delete_nomination(pod)

@@ -8,7 +8,7 @@ of the placement.  After pods are assumed, only domains that changed are evaluat
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from scheduler_core.model.topology import Division, Placement
 from scheduler_core.placement import candidate_placements
 from scheduler_core.placement.composite_progress import CompositeProgress, inadmissible
 from scheduler_core.placement.domain_cache import DomainCache, is_counted
-from scheduler_core.placement.outcome import PlacementOutcome, assigned, assigned_by_leaf
+from scheduler_core.placement.outcome import AssignedLeaf, PlacementOutcome, assigned, assigned_by_leaf
 from scheduler_core.placement.placement_request import PlacementRequest, Signatures
 from scheduler_core.placement.placement_score import PlacementScore, proposed_amounts
 from scheduler_core.placement.pod_group import try_leaf
@@ -56,13 +56,13 @@ class Greedy:
         self.search = Search.placed("greedy", leaf=request.leaf) if outcome.success else Search("greedy", "not-searched")
         return outcome
 
-    def assume(self, request: PlacementRequest, outcome: PlacementOutcome) -> None:
-        """Assume the pods that *outcome*, a success of *request*, places."""
+    def assume(self, request: PlacementRequest, outcome: PlacementOutcome, placed: Iterable[AssignedLeaf] | None = None) -> None:
+        """Assume the pods that *outcome*, a success of *request*, places; *placed* are these pods if they are known already."""
         self.state.ledger.assume(outcome.loads, outcome.cause)
         for plugin in self.state.stateful.plugins:
             plugin.plan_claims(outcome.volumes, outcome.devices)
         if self.state.stateful.active or self.state.ledger.holding:
-            for cause, pods in assigned_by_leaf(request, outcome):
+            for cause, pods in assigned_by_leaf(request, outcome) if placed is None else placed:
                 self.state.stateful.assume_all(pods, cause)
                 self.state.nominations.release_all_until_rewind(pods)
 

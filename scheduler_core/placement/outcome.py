@@ -57,13 +57,17 @@ class PlacementOutcome:
         return self.status is Status.SUCCESS
 
 
+AssignedLeaf = tuple[int, list[tuple[PodRecord, int]]]
+"""What identifies the pods of a leaf and their nodes in the ledger, and these pods with their nodes."""
+
+
 def assigned(request: PlacementRequest, outcome: PlacementOutcome) -> list[tuple[PodRecord, int]]:
     """Return the pods that a success places, with their nodes."""
     return [pair for _, pods in assigned_by_leaf(request, outcome) for pair in pods]
 
 
-def assigned_by_leaf(request: PlacementRequest, outcome: PlacementOutcome) -> Iterator[tuple[int, list[tuple[PodRecord, int]]]]:
-    """Yield, for each leaf, what identifies its pods and their nodes in the ledger, and these pods with their nodes."""
+def assigned_by_leaf(request: PlacementRequest, outcome: PlacementOutcome) -> Iterator[AssignedLeaf]:
+    """Yield the pods that a success places, by leaf."""
     if request.leaf:
         yield outcome.cause, pods_with_nodes(request, outcome)
         return

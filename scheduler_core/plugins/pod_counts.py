@@ -15,6 +15,7 @@ import numpy as np
 from scheduler_core.model.device_claims import DeviceObjects
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.model.volume_users import NO_NAMED_VOLUMES
 from scheduler_core.plugins.pod_kinds import LabelIndex, PodCrowd, PodKind, TermClaim, Watch, join
 from scheduler_core.plugins.pod_tally import NodeTally, PodTally, bump
 from scheduler_core.plugins.pod_terms import NO_NAMESPACES, REQUIRED_AFFINITY_WEIGHT, Namespaces, PodSet, PodTerms, Term, own_keys, terms
@@ -112,7 +113,7 @@ class PodCounts:
     def count_alike(self, pods: Assigned, tallies: Iterable[NodeTally]) -> int | None:
         """Count pods that exactly *tallies* count; return a number for ``discount_alike``, or None if ``count_all`` must count them."""
         alike = len(self._watches) == len(self._by_node) and not self.volumes.limited and not self.kind(pods[0][0]).claims
-        if not alike or any(pod.terminating or pod.named_volumes for pod, _ in pods):
+        if not alike or any(pod.terminating or pod.named_volumes is not NO_NAMED_VOLUMES for pod, _ in pods):
             return None
         for tally in tallies:
             tally.add_all([node for _, node in pods], 1)

@@ -38,9 +38,14 @@ class PodTally:
 
     def add_all(self, nodes: Sequence[int], amount: int) -> None:
         """Add *amount* (may be negative) on each of *nodes*."""
+        by_node = self.by_node
+        get = by_node.get
         for node in nodes:
-            bump(self.by_node, node, amount)
-        self.version = next(FRESH) if self.by_node else 0
+            if count := get(node, 0) + amount:
+                by_node[node] = count
+            else:
+                by_node.pop(node, None)
+        self.version = next(FRESH) if by_node else 0
         if self._counts is not None:
             domains = self.ids[nodes]
             np.add.at(self._counts, domains[domains >= 0], amount)

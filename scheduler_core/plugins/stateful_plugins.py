@@ -166,7 +166,7 @@ class StatefulPlugins:
             # The first pod of each shape: it may be known already.
             distinct = {pod.shape: pod for pod in reversed(pods)}.values()
             alike = not any(self._defaults.filters(pod) or self.touches(pod) for pod in distinct)
-            if alike and not any(plugin.touches(pod) for plugin in self._active.with_state for pod in pods):
+            if alike and not any(any(map(plugin.touches, pods)) for plugin in self._active.with_state):
                 return []
         return [pod for pod in pods if self.touches(pod)]
 
