@@ -12,7 +12,7 @@ import numpy as np
 
 from scheduler_core.diagnosis.node_refusals import free_of
 from scheduler_core.exact.complete import Complete, searchable
-from scheduler_core.exact.needs import lacking, leaves, satisfied, selections
+from scheduler_core.exact.needs import lacking, satisfied, selections
 from scheduler_core.exact.step_budget import StepBudget, StepsSpentError
 from scheduler_core.exact.tree.tree_search import TreeSearch
 from scheduler_core.exact.volumes.named_pods import counted
@@ -226,7 +226,7 @@ def _required_pods(request: PlacementRequest, state: PlacementState) -> Required
 def _demand(request: PlacementRequest) -> GroupDemand:
     """Return the part of *request* that every plan must place."""
     counts, amounts = _least(request)
-    shapes = {run.shape.serial: run.shape for leaf in leaves(request) for run in leaf.runs}
+    shapes = {run.shape.serial: run.shape for leaf in request.leaves() for run in leaf.runs}
     missing = (
         request.entity.minimum - sum(satisfied(child) for child in request.children) if not request.leaf and not satisfied(request) else 0
     )

@@ -123,7 +123,7 @@ def _sibling_causes(request: PlacementRequest, outcome: PlacementOutcome, alone:
     claims: set[str] = set()
     for child, below in zip(request.children, outcome.children, strict=True):
         if below is None or (not below.success and child.entity.name in alone):
-            claims = set() if below is None or sparing else _new_claims(pod for leaf in _leaves(child) for pod in leaf.entity.waiting)
+            claims = set() if below is None or sparing else _new_claims(pod for leaf in child.leaves() for pod in leaf.entity.waiting)
             break
         if below.success and below.placed:
             before.append((child, below))
@@ -158,9 +158,9 @@ def _extra(request: PlacementRequest, outcome: PlacementOutcome) -> int:
 
 def _too_small(state: PlacementState, request: PlacementRequest, places: tuple[Placement, ...]) -> Bools:
     """Return the places whose capacity is too small for the minimum of *request* in any assignment."""
-    shapes = {run.shape: run for leaf in _leaves(request) for run in leaf.runs}
-    if len(shapes) == 1 and all(map(homogeneous, _leaves(request))):
-        whole = Run(next(iter(shapes)), sum(each.count for leaf in _leaves(request) for each in leaf.runs))
+    shapes = {run.shape: run for leaf in request.leaves() for run in leaf.runs}
+    if len(shapes) == 1 and all(map(homogeneous, request.leaves())):
+        whole = Run(next(iter(shapes)), sum(each.count for leaf in request.leaves() for each in leaf.runs))
         return np.array(summed(slots(state, whole), places) < _least(request, needed_of), dtype=bool)
     small: Bools = np.zeros(len(places), dtype=bool)
     usable: Bools = np.zeros(len(state.nodes), dtype=bool)
@@ -193,7 +193,3 @@ def _least(request: PlacementRequest, of_leaf: Callable[[PlacementRequest], int]
     if request.leaf:
         return of_leaf(request)
     return sum(sorted(_least(child, of_leaf) for child in request.children)[: request.entity.minimum])
-
-
-def _leaves(request: PlacementRequest) -> list[PlacementRequest]:
-    return [request] if request.leaf else [leaf for child in request.children for leaf in _leaves(child)]

@@ -15,7 +15,7 @@ import numpy as np
 
 from scheduler_core.exact.claims_of_plan import ClaimsOfPlan
 from scheduler_core.exact.completion import Completion, LimitedCompletion, is_met
-from scheduler_core.exact.needs import leaves, satisfied
+from scheduler_core.exact.needs import satisfied
 from scheduler_core.exact.packing.optional_pods import PlannedGroup
 from scheduler_core.exact.step_budget import DEFAULT, StepBudget, StepsSpentError
 from scheduler_core.exact.tree.tree_search import TreeSearch
@@ -84,9 +84,9 @@ class Complete(Greedy):
 
         That is a failure if a search follows; otherwise the pods for which the storage is enough, in their order.
         """
-        if not greedy.success or not any(run.shape.volumes for leaf in leaves(request) for run in leaf.runs):
+        if not greedy.success or not any(run.shape.volumes for leaf in request.leaves() for run in leaf.runs):
             return greedy
-        volumes = volume_constraints(self.state, {pod.shape: pod for leaf in leaves(request) for pod in leaf.entity.waiting}.values())
+        volumes = volume_constraints(self.state, {pod.shape: pod for leaf in request.leaves() for pod in leaf.entity.waiting}.values())
         if volumes is None or volumes.sums.holds(assigned(request, greedy)):
             return greedy
         if not self.searches(request):
@@ -103,10 +103,10 @@ class Complete(Greedy):
         """Return whether the search serves a root that greedy does not place whole; else the result of greedy is final."""
         if satisfied(request) or not searchable(request) or self._is_unmodelled(request):
             return False
-        if all(run.shape.counts_devices for leaf in leaves(request) for run in leaf.runs):
+        if all(run.shape.counts_devices for leaf in request.leaves() for run in leaf.runs):
             return True
         # The search does not model volumes together with devices that requests do not count.
-        return volume_constraints(self.state, {pod.shape: pod for leaf in leaves(request) for pod in leaf.entity.waiting}.values()) is None
+        return volume_constraints(self.state, {pod.shape: pod for leaf in request.leaves() for pod in leaf.entity.waiting}.values()) is None
 
     def _is_unmodelled(self, request: PlacementRequest) -> bool:
         """Return whether a filter refuses a pod because one of its fields is not modelled: such a refusal is no proof."""
@@ -232,7 +232,7 @@ class Complete(Greedy):
         demands = [(shape, chosen.domain, count) for chosen in plan for shape, count in chosen.counts]
         assignment = search.capacity.assignment(demands) if demands else {}
         nodes_left = {at: nodes.tolist() for at, nodes in assignment.items()}
-        own = {leaf.entity.name: leaf for leaf in leaves(request)}
+        own = {leaf.entity.name: leaf for leaf in request.leaves()}
         outcomes = {}
         for chosen in plan:
             if chosen.request.leaf:
@@ -254,7 +254,7 @@ def searchable(request: PlacementRequest) -> bool:
 
 def leaves_with(request: PlacementRequest, outcomes: Mapping[Name, PlacementOutcome]) -> list[tuple[PlacementRequest, PlacementOutcome]]:
     """Return the leaves of *request* that have an outcome, with it."""
-    return [(leaf, outcomes[leaf.entity.name]) for leaf in leaves(request) if leaf.entity.name in outcomes]
+    return [(leaf, outcomes[leaf.entity.name]) for leaf in request.leaves() if leaf.entity.name in outcomes]
 
 
 def _in_order(request: PlacementRequest, selected: dict[int, list[int]]) -> Nodes:

@@ -25,11 +25,6 @@ def lacking(request: PlacementRequest) -> int:
     return sum(sorted(lacking(child) for child in request.children if not satisfied(child))[:missing])
 
 
-def leaves(request: PlacementRequest) -> list[PlacementRequest]:
-    """Return the leaves of *request*, itself included."""
-    return [request] if request.leaf else [leaf for child in request.children for leaf in leaves(child)]
-
-
 def selections(request: PlacementRequest) -> Iterator[tuple[tuple[PodShape, int], ...]]:
     """Yield the ways to select as many waiting pods as *request* lacks: counts by shape, more of the first shapes first."""
     waiting: dict[int, tuple[PodShape, int]] = {}

@@ -73,6 +73,10 @@ class PlacementRequest:
         """Return whether its result on a placement is valid while the placement's version is the same."""
         return self.number >= 0
 
+    def leaves(self) -> list[PlacementRequest]:
+        """Return the requests that hold pods: below this one, or itself."""
+        return [self] if self.leaf else [leaf for child in self.children for leaf in child.leaves()]
+
 
 class Signatures:
     """Numbering of signatures: equal signatures get equal numbers.

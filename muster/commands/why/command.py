@@ -61,10 +61,10 @@ def why(
 ) -> int:
     """Tell why a pod, PodGroup or CompositePodGroup of a live cluster is pending.
 
-    KIND is pod, podgroup or compositepodgroup; without it, a group of that name comes before a pod. KIND NAME is also accepted. The answer joins three sources:
-    the conditions of the object and of the groups above it; the last decision of the sidecar, if it can be asked; and a simulation on
-    the cluster as it is now, with remedies that were verified by solving again. Without permissions in Muster's namespace, the
-    answer is the conditions and the simulation. Nothing is written to the cluster.
+    KIND is pod, podgroup or compositepodgroup; without it, a group of that name comes before a pod. KIND NAME is also accepted. The
+    answer joins three sources: the conditions of the object and of the groups above it; the last decision of the sidecar, if it can be
+    asked; and a simulation on the cluster as it is now, with remedies that were verified by solving again. Without permissions in
+    Muster's namespace, the answer is the conditions and the simulation. Nothing is written to the cluster.
 
     Exit status: 0 it has a node, nothing is pending, or it would be placed now; 1 it is pending, and stays so; 2 there is no such
     object, the cluster could not be read (the conditions are shown if they could), or the command line is wrong.
@@ -115,7 +115,7 @@ def _subjects(name: str, namespace: str | None, kubeconfig: str | None, context:
         raise click.UsageError(f"{api.host} cannot be read: {' '.join(str(error).split())[:300]}") from None
 
 
-def _explained(api: Api, subjects: list[Subject], explain: str, own: str | None) -> tuple[dict[str, Any] | None, str]:
+def _explained(api: Api, subjects: list[Subject], explain: str, sidecar_namespace: str | None) -> tuple[dict[str, Any] | None, str]:
     from muster.commands.why import sidecar_explanation
 
     if explain == OFF:
@@ -123,7 +123,7 @@ def _explained(api: Api, subjects: list[Subject], explain: str, own: str | None)
     first = subjects[0]
     try:
         if explain == AUTO:
-            return sidecar_explanation.of_leader(api, own, first.namespace, first.name), ""
+            return sidecar_explanation.of_leader(api, sidecar_namespace, first.namespace, first.name), ""
         return sidecar_explanation.of_address(explain, first.namespace, first.name), ""
     except sidecar_explanation.NoExplanationError as error:
         return None, str(error)

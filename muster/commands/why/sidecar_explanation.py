@@ -39,14 +39,14 @@ def of_address(address: str, namespace: str, name: str) -> dict[str, Any]:
         raise NoExplanationError(f"{url} cannot be read: {error}") from None
 
 
-def of_leader(api: Api, own: str | None, namespace: str, name: str) -> dict[str, Any]:
-    """Return the answer of the sidecar that holds the Lease in the namespace *own*, by default that of the sidecar's settings.
+def of_leader(api: Api, sidecar_namespace: str | None, namespace: str, name: str) -> dict[str, Any]:
+    """Return the answer of the sidecar that holds the Lease in *sidecar_namespace*, by default that of its settings.
 
     Raises:
         NoExplanationError: there is none.
 
     """
-    own = own or os.environ.get(NAMESPACE_VARIABLE) or LEASE_NAMESPACE
+    own = sidecar_namespace or os.environ.get(NAMESPACE_VARIABLE) or LEASE_NAMESPACE
     try:
         lease = decode.parse(api.read(f"/apis/coordination.k8s.io/v1/namespaces/{own}/leases/{LEASE_NAME}"))
         holder = str((lease.get("spec") or {}).get("holderIdentity") or "")

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from scheduler_core.exact.needs import lacking, leaves, satisfied
+from scheduler_core.exact.needs import lacking, satisfied
 from scheduler_core.exact.packing.capacity import Capacity
 from scheduler_core.exact.packing.demands import Demands
 from scheduler_core.model.nodes import Ints
@@ -141,7 +141,7 @@ class Bounds:
 
     def _only_shape(self, request: PlacementRequest) -> PodShape | None:
         if request.number not in self._shapes:
-            shapes = {run.shape for leaf in leaves(request) for run in leaf.runs}
+            shapes = {run.shape for leaf in request.leaves() for run in leaf.runs}
             self._shapes[request.number] = shapes.pop() if len(shapes) == 1 else None
         return self._shapes[request.number]
 

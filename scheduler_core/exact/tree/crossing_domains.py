@@ -11,7 +11,7 @@ import dataclasses
 import itertools
 from collections.abc import Iterator
 
-from scheduler_core.exact.needs import leaves, satisfied, selections
+from scheduler_core.exact.needs import satisfied, selections
 from scheduler_core.exact.packing.capacity import Capacity
 from scheduler_core.exact.packing.demands import Demands
 from scheduler_core.exact.packing.optional_pods import PlannedGroup
@@ -174,8 +174,8 @@ class CrossingDomains:
     def _waiting_pods(self, request: PlacementRequest) -> tuple[PodShape | None, int]:
         """Return the shape of the first waiting pod, and the number of waiting pods."""
         if (result := self._first_pods.get(request.number)) is None:
-            shape = next((run.shape for leaf in leaves(request) for run in leaf.runs), None)
-            result = self._first_pods[request.number] = shape, sum(len(leaf.entity.waiting) for leaf in leaves(request))
+            shape = next((run.shape for leaf in request.leaves() for run in leaf.runs), None)
+            result = self._first_pods[request.number] = shape, sum(len(leaf.entity.waiting) for leaf in request.leaves())
         return result
 
     def _domains(self, request: PlacementRequest, placement: Placement) -> list[Placement]:

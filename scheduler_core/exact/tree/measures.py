@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scheduler_core.exact.needs import lacking, leaves, satisfied
+from scheduler_core.exact.needs import lacking, satisfied
 from scheduler_core.exact.packing.capacity import Capacity
 from scheduler_core.model.nodes import Ints
 from scheduler_core.model.pods import PodShape
@@ -94,7 +94,7 @@ class Measures:
         if self.single:
             return 0
         if (measure := self._main.get(request.number)) is None:
-            shape = next((run.shape for leaf in leaves(request) for run in leaf.runs), None)
+            shape = next((run.shape for leaf in request.leaves() for run in leaf.runs), None)
             measure = self._main[request.number] = len(self.nothing) - len(self.weights) + self._order.index(shape.serial) if shape else 0
         return measure
 

@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 
 from scheduler_core.exact.devices.device_constraints import device_constraints
-from scheduler_core.exact.needs import leaves, satisfied
+from scheduler_core.exact.needs import satisfied
 from scheduler_core.exact.packing.capacity import Capacity
 from scheduler_core.exact.packing.optional_pods import PlannedGroup, raised, with_more
 from scheduler_core.exact.step_budget import StepBudget, StepsSpentError
@@ -168,7 +168,7 @@ class TreeSearch:
 
 def shapes(request: PlacementRequest) -> list[PodShape]:
     """Return the shapes of the waiting pods, by serial."""
-    by_serial = {run.shape.serial: run.shape for leaf in leaves(request) for run in leaf.runs}
+    by_serial = {run.shape.serial: run.shape for leaf in request.leaves() for run in leaf.runs}
     return [by_serial[serial] for serial in sorted(by_serial)]
 
 
