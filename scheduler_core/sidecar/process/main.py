@@ -50,6 +50,8 @@ MAX_TRACE_LENGTH = 3000
 """Maximum characters of a stack trace in a log line."""
 CONNECT_SECONDS = 5.0
 """Interval between attempts to reach the API server at the start."""
+SIGNAL_SECONDS = 1.0
+"""Maximum delay of a signal that does not end the wait of the main thread."""
 
 
 class Sidecar:
@@ -202,7 +204,9 @@ def _work(sidecar: Sidecar, stopping: threading.Event, log: Log) -> None:
     sidecar.start()
     thread = threading.Thread(target=sidecar.loop.run, name="loop")
     thread.start()
-    stopping.wait()
+    # Python handles signals in the main thread.  One that arrives while that thread begins to wait, or in another thread, does not wake it.
+    while not stopping.wait(SIGNAL_SECONDS):
+        pass
     log("info", "stopping", {})
     sidecar.loop.stop()
     thread.join()

@@ -203,6 +203,35 @@ def test_an_unreachable_server_is_retried_until_the_stop():
     assert "http://127.0.0.1:1" == process.lines[1][1]["server"]
 
 
+def test_a_signal_that_does_not_wake_the_main_thread_stops_it():
+    """The signal is blocked there, so another thread receives it.  The same happens if it arrives while the main thread begins to wait."""
+    cluster, over, late = Cluster(), threading.Event(), []
+    receiving = threading.Thread(target=over.wait)
+    receiving.start()
+
+    def send():
+        assert until(lambda: process.answer("/readyz") == (200, "ok\n"))
+        stop()
+        if not over.wait(PATIENCE):
+            late.append(True)
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+    with serving(cluster) as (_, api):
+        process = Process(api.host, modes=frozenset({Mode.VALIDATE}), lease=None)
+        sending = threading.Thread(target=send)
+        process.on |= {"connected": sending.start, "stopping": lambda: (over.set(), cluster.over.set())}
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+        try:
+            process.run()
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+            over.set()
+            sending.join(PATIENCE)
+            receiving.join(PATIENCE)
+
+    assert ([], "stopping") == (late, process.events[-1])
+
+
 def test_who_waits_for_the_server_is_alive_and_not_ready():
     process = Process("http://127.0.0.1:1")
     seen = []
