@@ -210,7 +210,7 @@ def _examine_shape(kind: str, api_version: str, content: Json, settings: Setting
 
 
 def _examine_controller(kind: str, content: Mapping[str, Json], templates: Sequence[RawTemplate], settings: Settings) -> Examined:
-    """Return the result for a controller without rules of its own: the shape of its pod templates that name a group."""
+    """Return the result for a controller without rules of its own: the shape of its pod templates that name a group or claims."""
     named = _named(kind, content)
     pods, errors = pod_templates.decoded(templates)
     controller = Controller(kind, named.metadata, pods)

@@ -128,6 +128,43 @@ def test_a_tree_that_needs_one_of_two_groups(tmp_path: Path) -> None:
     assert rules_of(tmp_path, gang, *leaves, *pods) == ["claim-of-one-leaf"] * 2
 
 
+def test_pods_are_counted_once_with_the_objects_that_create_them(tmp_path: Path) -> None:
+    """``kubectl get`` lists a Deployment, its ReplicaSet and its pods."""
+    template = {"spec": pod(0, SHARED)["spec"]}
+    owners: list[dict[str, Any]] = []
+    listed: list[dict[str, Any]] = []
+    for kind, name in (("Deployment", "a"), ("ReplicaSet", "a-0"), ("Pod", "a-0-0")):
+        metadata = {"name": name, "ownerReferences": owners}
+        spec = template["spec"] if kind == "Pod" else {"replicas": 1, "selector": {}, "template": template}
+        listed.append({"apiVersion": "v1" if kind == "Pod" else "apps/v1", "kind": kind, "metadata": metadata, "spec": spec})
+        owners = [{"kind": kind, "name": name, "controller": True}]
+    gang = {**GROUP, "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}}}
+
+    assert "gang-shares-claim" not in rules_of(tmp_path, gang, *listed)
+    assert "gang-shares-claim" in rules_of(tmp_path, gang, listed[2], {**listed[2], "metadata": {**listed[2]["metadata"], "name": "b"}})
+    listed[0]["spec"]["replicas"] = 2
+    assert "gang-shares-claim" in rules_of(tmp_path, gang, *listed)
+
+
+def test_groups_that_the_jobs_of_a_jobset_get(tmp_path: Path) -> None:
+    """A policy at the root or in the Job template; pods that name a group belong to that."""
+    block = {"schedulingPolicy": {"gang": {}}}
+    template: dict[str, Any] = {"spec": {"containers": [{"name": "m"}], "restartPolicy": "Never", "resourceClaims": [SHARED, OWN]}}
+
+    def jobset(root: dict[str, Any] | None, own: dict[str, Any] | None, **pod_spec: Any) -> dict[str, Any]:
+        spec = {"parallelism": 2, "template": {"spec": {**template["spec"], **pod_spec}}, **({} if own is None else {"scheduling": own})}
+        whole = {"replicatedJobs": [{"name": "w", "template": {"spec": spec}}], **({} if root is None else {"scheduling": root})}
+        return {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "j"}, "spec": whole}
+
+    both = ["gang-shares-claim", "shared-claim-last"]
+    assert rules_of(tmp_path, jobset(None, None)) == []
+    assert rules_of(tmp_path, jobset(None, block)) == both
+    assert rules_of(tmp_path, jobset({"replicatedJobPolicies": [{"targetReplicatedJob": "w", **block}]}, None)) == both
+    assert rules_of(tmp_path, jobset(block, None)) == ["shared-claim-last"]
+    assert rules_of(tmp_path, jobset(None, block, schedulerName="muster")) == []
+    assert rules_of(tmp_path, jobset(None, block, schedulingGroup={"podGroupName": "g"})) == ["shared-claim-last"]
+
+
 def test_a_device_whose_capacity_cannot_be_read_is_left_out() -> None:
     device = PublishedDevice(name="gpu-0", capacity={"memory": DeviceCapacity("much")})
     published = ResourceSlice(ObjectMeta(name="a"), ResourceSliceSpec(driver="d", devices=(device,)))

@@ -6,13 +6,17 @@ An entry of a pod is that of its PodGroup if both have the same name and the sam
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from validators.field import FieldPath
+from validators.hierarchy.job_groups import JobGroup
 from validators.lookup import Lookup
+from validators.model.controllers import TemplatePods, pods_of
 from validators.model.devices import DeviceResourceClaim
 from validators.model.group import PodGroup
-from validators.model.objects import namespace_of
-from validators.model.pod import DEFAULT_SCHEDULER, Job, Pod
+from validators.model.objects import Object, namespace_of
+from validators.model.pod import DEFAULT_SCHEDULER
+from validators.model.templates import SPEC
 from validators.model.workload import ResourceClaim
 from validators.record import Record
 
@@ -35,50 +39,87 @@ class SharedClaim(Record, frozen=True, order=True):
         return self.claim or self.entry
 
 
-def entries_of(pod: Pod | Job) -> tuple[ResourceClaim, ...]:
-    """Return the entries of ``resourceClaims`` of a pod, or of the pods of a Job."""
-    return (pod.spec.template.spec if isinstance(pod, Job) else pod.spec).resource_claims or ()
+class ClaimUsers(Record, frozen=True):
+    """Users of the claims of a PodGroup.
 
+    Attributes:
+        namespace: the namespace of the group.
+        list_pods: returns its pods by template.
+        listed: the entries of ``resourceClaims`` of the group.
+        group: the group, if its object is known.
 
-def shared_claim(entry: ResourceClaim, group: PodGroup | None) -> SharedClaim | None:
-    """Return the claim of an *entry* of a pod of *group* that other pods can use too; None for a claim of the pod alone."""
-    if entry in ((group and group.spec.resource_claims) or ()):
-        return SharedClaim(entry.resource_claim_name or "", entry.name)
-    return SharedClaim(entry.resource_claim_name) if entry.resource_claim_name else None
+    """
 
+    namespace: str
+    list_pods: Callable[[], Iterable[TemplatePods]]
+    listed: Sequence[ResourceClaim] = ()
+    group: PodGroup | None = None
 
-def members(group: PodGroup | None, namespace: str, name: str, lookup: Lookup) -> Iterator[tuple[ResourceClaim, SharedClaim | None, int]]:
-    """Yield each entry of the pods of the PodGroup *name*, its claim if others can use it, and the number of pods with this entry."""
-    for each in lookup.children("Pod", namespace, name):
-        if not isinstance(each, (Pod, Job)):
-            continue
-        spec = each.spec.template.spec if isinstance(each, Job) else each.spec
-        if spec.scheduler_name not in ("", DEFAULT_SCHEDULER):
-            continue
-        count = 1 if isinstance(each, Pod) or each.spec.parallelism is None else each.spec.parallelism
-        for entry in spec.resource_claims or ():
-            yield entry, shared_claim(entry, group), count
+    def shared_claim(self, entry: ResourceClaim) -> SharedClaim | None:
+        """Return the claim of an *entry* of a pod that other pods can use too; None for a claim of the pod alone."""
+        if entry in self.listed:
+            return SharedClaim(entry.resource_claim_name or "", entry.name)
+        return SharedClaim(entry.resource_claim_name) if entry.resource_claim_name else None
 
-
-def claims_of(group: PodGroup, lookup: Lookup) -> Counter[SharedClaim]:
-    """Return the unallocated claims that pods of *group* can share, each with the number of pods."""
-    namespace = namespace_of(group)
-    return unallocated(members(group, namespace, group.metadata.name, lookup), namespace, lookup, group)
-
-
-def unallocated(
-    found: Iterable[tuple[ResourceClaim, SharedClaim | None, int]], namespace: str, lookup: Lookup, group: PodGroup | None
-) -> Counter[SharedClaim]:
-    """Return the claims among *found* that pods can share and that are not known to be allocated, each with the number of pods."""
-    counts: Counter[SharedClaim] = Counter()
-    for _, claim, count in found:
-        if claim is not None and not _is_allocated(claim, namespace, lookup, group):
+    def unallocated(self, lookup: Lookup) -> dict[SharedClaim, tuple[ResourceClaim, int]]:
+        """Return the claims that pods can share and that are not known to be allocated: an entry, and the number of pods."""
+        counts: Counter[SharedClaim] = Counter()
+        entries: dict[SharedClaim, ResourceClaim] = {}
+        for claim, entry, count in self._uses():
             counts[claim] += count
-    return counts
+            entries.setdefault(claim, entry)
+        return {each: (entries[each], counts[each]) for each in sorted(+counts) if not self._is_allocated(each, lookup)}
+
+    def is_shared(self, claim: SharedClaim, lookup: Lookup) -> bool:
+        """Return whether several pods use *claim*, and it is not known to be allocated."""
+        if self._is_allocated(claim, lookup):
+            return False
+        users = 0
+        for each, _, count in self._uses():
+            users += count if each == claim else 0
+            if users > 1:
+                return True
+        return False
+
+    def _uses(self) -> Iterator[tuple[SharedClaim, ResourceClaim, int]]:
+        for each in self.list_pods():
+            if each.spec.scheduler_name in ("", DEFAULT_SCHEDULER):
+                for entry in each.spec.resource_claims or ():
+                    if (claim := self.shared_claim(entry)) is not None:
+                        yield claim, entry, 1 if each.count is None else each.count
+
+    def _is_allocated(self, claim: SharedClaim, lookup: Lookup) -> bool:
+        statuses = (self.group.status.resource_claim_statuses if self.group is not None else None) or ()
+        created = next((each.resource_claim_name or "" for each in statuses if each.name == claim.entry), "")
+        known = lookup.get("ResourceClaim", self.namespace, claim.claim or created)
+        return isinstance(known, DeviceResourceClaim) and known.status.allocation is not None
 
 
-def _is_allocated(claim: SharedClaim, namespace: str, lookup: Lookup, group: PodGroup | None) -> bool:
-    statuses = (group.status.resource_claim_statuses if group is not None else None) or ()
-    created = next((each.resource_claim_name or "" for each in statuses if each.name == claim.entry), "")
-    known = lookup.get("ResourceClaim", namespace, claim.claim or created)
-    return isinstance(known, DeviceResourceClaim) and known.status.allocation is not None
+def path_in_group(group: PodGroup, claim: SharedClaim) -> FieldPath | None:
+    """Return the path of the entry of *group* for *claim*; None for a claim that only its pods name."""
+    names = [each.name for each in group.spec.resource_claims or ()]
+    return SPEC.join(("resourceClaims", names.index(claim.entry))) if claim.entry in names else None
+
+
+def users_in_group(group: PodGroup, lookup: Lookup) -> ClaimUsers:
+    """Return the pods of *group*."""
+    return users_in_named_group(group.metadata.name, namespace_of(group), lookup, group)
+
+
+def users_in_named_group(name: str, namespace: str, lookup: Lookup, known: Object | None) -> ClaimUsers:
+    """Return the pods of the group *name*, whose object is *known*, or not."""
+    group = known if isinstance(known, PodGroup) else None
+    return ClaimUsers(namespace, lambda: members(name, namespace, lookup), (group and group.spec.resource_claims) or (), group)
+
+
+def users_in_job(group: JobGroup, namespace: str) -> ClaimUsers:
+    """Return the pods of one Job."""
+    return ClaimUsers(namespace, lambda: (group.pods,), group.resource_claims)
+
+
+def members(name: str, namespace: str, lookup: Lookup) -> Iterator[TemplatePods]:
+    """Yield the pods of the PodGroup *name* by template, of objects whose controller is not known: its own pods are theirs."""
+    for each in lookup.children("Pod", namespace, name):
+        controller = each.metadata.controller
+        if controller is None or lookup.get(controller[0], namespace, controller[1]) is None:
+            yield from (pods for pods in pods_of(each) if pods.spec.group == name)

@@ -38,7 +38,7 @@ def group_pods(lookup: Lookup, namespace: str, group: str) -> GroupPods | None:
     """
     first, later, awaited = 0, 0, ""
     names: dict[str, None] = {}
-    members = (each for each in lookup.children("Pod", namespace, group) if not each.metadata.has_controller)
+    members = (each for each in lookup.children("Pod", namespace, group) if each.metadata.controller is None)
     for member in members:
         name = f"{member.kind} {member.metadata.name}"
         if not isinstance(member, Pod):

@@ -15,8 +15,8 @@ from validators.model.meta import ObjectMeta, Struct
 from validators.model.pod import Job, Pod, PodSpec
 
 _MOST = 2**31 - 1
-REFERENCES = frozenset({"schedulingGroup", "workloadRef"})
-"""Fields of a pod template that name its group."""
+REFERENCES = frozenset({"schedulingGroup", "workloadRef", "resourceClaims"})
+"""Fields of a pod template that name its group or its claims."""
 
 
 class TemplatePods(Struct, frozen=True, gc=False):
@@ -33,7 +33,7 @@ class TemplatePods(Struct, frozen=True, gc=False):
 
 
 class Controller(Struct, frozen=True, gc=False):
-    """Object of a kind without rules of its own, with those of its pod templates that name a group."""
+    """Object of a kind without rules of its own, with those of its pod templates that name a group or claims."""
 
     kind: str
     metadata: ObjectMeta = ObjectMeta()
@@ -72,7 +72,7 @@ def _of_jobset(spec: JobSetSpec) -> Iterator[TemplatePods]:
 
 
 def raw_templates(group: str, kind: str, content: Mapping[str, Any]) -> list[RawTemplate]:
-    """Return the pod templates that name a group, of a controller that has no rules of its own; none for other kinds."""
+    """Return the pod templates that name a group or claims, of a controller that has no rules of its own; none for other kinds."""
     read = _READERS.get((group, kind))
     if read is None:
         return []

@@ -208,6 +208,11 @@ class ResourceSliceSpec(Struct, frozen=True, gc=False):
     pool: DevicePool = DevicePool()
     devices: tuple[PublishedDevice, ...] | None = None
 
+    def attribute_names(self) -> Iterator[str]:
+        """Yield the attributes of each device with their domain, which is the driver if none is written."""
+        for device in self.devices or ():
+            yield from (name if "/" in name else f"{self.driver}/{name}" for name in device.content.attributes or ())
+
 
 class ResourceSlice(Struct, frozen=True, gc=False):
     """resource.k8s.io ResourceSlice."""

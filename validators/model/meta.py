@@ -38,13 +38,14 @@ class ObjectMeta(Struct, frozen=True, gc=False):
     annotations: dict[str, str] | None = None
     finalizers: tuple[str, ...] | None = None
     owner_references: Any = None
-    """Parsed JSON of any shape: only ``has_controller`` reads it."""
+    """Parsed JSON of any shape: only ``controller`` reads it."""
 
     @property
-    def has_controller(self) -> bool:
-        """True if a controller has created the object."""
+    def controller(self) -> tuple[str, str] | None:
+        """Kind and name of the controller that has created the object."""
         owners = self.owner_references if isinstance(self.owner_references, list) else []
-        return any(isinstance(each, dict) and each.get("controller") is True for each in owners)
+        controllers = (each for each in owners if isinstance(each, dict) and each.get("controller") is True)
+        return next(((str(each.get("kind")), str(each.get("name"))) for each in controllers), None)
 
 
 def deep_equal(one: object, other: object) -> bool:

@@ -2,32 +2,58 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from validators import field
 from validators.field import FieldError, FieldPath
 from validators.hierarchy import group_claims
+from validators.hierarchy.job_groups import job_groups
 from validators.hierarchy.tree import GroupNode
+from validators.lookup import Lookup
 from validators.model.group import CompositePodGroup, PodGroup
-from validators.model.templates import SPEC
+from validators.model.jobset import JobSet
 from validators.rules.base import About, Context, Example, Profile, Rule, Severity
 
 
 def check(context: Context) -> Iterator[FieldError]:
     """Yield errors at the group's entry, or at its name for a claim that only its pods name.  Needs the pods or Jobs of both groups."""
+    if isinstance(context.new, JobSet):
+        yield from _of_jobset(context, context.new)
+        return
     node, group = context.node, context.new
     if not isinstance(group, PodGroup) or node.root is None or node.parent is None:
         return
-    names = [each.name for each in group.spec.resource_claims or ()]
-    for claim in sorted(group_claims.claims_of(group, context.lookup)):
+    for claim, (entry, _) in group_claims.users_in_group(group, context.lookup).unallocated(context.lookup).items():
         if claim.claim and (others := _others(context, node, claim.claim)):
-            listed = claim.entry in names
-            path = SPEC.join(("resourceClaims", names.index(claim.entry))) if listed else FieldPath("metadata", "name")
-            detail = (
-                f"PodGroup {others[0]} of the same tree uses claim {claim.claim} too: kube-scheduler 1.37.1 never allocates a claim of two"
-                " PodGroups that are placed together; let muster sidecar place them, or use one claim for each PodGroup"
+            listed = group_claims.path_in_group(group, claim)
+            value = entry.name if listed else group.metadata.name
+            yield _error(
+                listed or FieldPath("metadata", "name"), value, f"PodGroup {others[0]} of the same tree uses claim {claim.claim} too"
             )
-            yield field.invalid(path, claim.entry if listed else group.metadata.name, detail)
+
+
+def _of_jobset(context: Context, jobset: JobSet) -> Iterator[FieldError]:
+    """Yield errors at the first entry of a claim that several Jobs use, each with a PodGroup of its own."""
+    scheduling = jobset.spec.scheduling
+    gang = scheduling is not None and scheduling.scheduling_policy is not None and scheduling.scheduling_policy.gang is not None
+    jobs: Counter[str] = Counter()
+    first: dict[str, tuple[FieldPath, str]] = {}
+    for each in job_groups(jobset) if gang else ():
+        for claim, (entry, _) in group_claims.users_in_job(each, context.namespace).unallocated(context.lookup).items():
+            jobs[claim.claim] += each.jobs
+            first.setdefault(claim.claim, (each.path_of(entry), entry.name))
+    for name, count in sorted(jobs.items()):
+        if name and count > 1:
+            yield _error(*first[name], f"{count} Jobs of the JobSet, each a PodGroup of the same tree, use claim {name}")
+
+
+def _error(path: FieldPath, value: str, use: str) -> FieldError:
+    detail = (
+        f"{use}: kube-scheduler 1.37.1 never allocates a claim of two"
+        " PodGroups that are placed together; let muster sidecar place them, or use one claim for each PodGroup"
+    )
+    return field.invalid(path, value, detail)
 
 
 def _others(context: Context, node: GroupNode, claim: str) -> list[str]:
@@ -37,9 +63,13 @@ def _others(context: Context, node: GroupNode, claim: str) -> list[str]:
     for ancestor in node.ancestors():
         gang = isinstance(ancestor.group, CompositePodGroup) and ancestor.group.spec.scheduling_policy.gang is not None
         leaves = [*_leaves(child for child in ancestor.children if child is not below)] if gang else []
-        found += [each.metadata.name for each in leaves if claim in {one.claim for one in group_claims.claims_of(each, context.lookup)}]
+        found += [each.metadata.name for each in leaves if claim in _claims(each, context.lookup)]
         below = ancestor
     return sorted(found)
+
+
+def _claims(group: PodGroup, lookup: Lookup) -> set[str]:
+    return {each.claim for each in group_claims.users_in_group(group, lookup).unallocated(lookup)}
 
 
 def _leaves(nodes: Iterator[GroupNode]) -> Iterator[PodGroup]:
@@ -89,16 +119,36 @@ spec:
   containers: [{name: main, image: serve}]
   resourceClaims: [{name: fabric, resourceClaimName: fabric-1}]
 """
+_JOBSET = """\
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: train}
+spec:
+  scheduling: {schedulingPolicy: {gang: {}}}
+  replicatedJobs:
+  - name: workers
+    replicas: 2
+    template:
+      spec:
+        template:
+          spec:
+            restartPolicy: Never
+            containers: [{name: main, image: train}]
+            resourceClaims: [{name: fabric, resourceClaimName: fabric}]
+"""
 
 RULE = Rule(
     id="claim-of-one-leaf",
-    kinds=frozenset({"PodGroup"}),
+    kinds=frozenset({"PodGroup", "JobSet"}),
     about=About.TREE,
     profile=Profile.KEP,
     severity=Severity.WARNING,
     why="The second PodGroup waits for the allocation of the first, which is written only if both fit: the tree never starts.",
     source="Kubernetes 1.37.1, plugin DynamicResources, pendingAllocations",
     check=check,
-    good=(Example(_TREE),),
-    bad=(Example(_TREE.replace("fabric-1", "fabric-0"), at=("metadata.name",)),),
+    good=(Example(_TREE), Example(_JOBSET.replace("{gang: {}}", "{basic: {}}"))),
+    bad=(
+        Example(_TREE.replace("fabric-1", "fabric-0"), at=("metadata.name",)),
+        Example(_JOBSET, at=("spec.replicatedJobs[0].template.spec.template.spec.resourceClaims[0]",)),
+    ),
 )

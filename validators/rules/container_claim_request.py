@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from validators import field
-from validators.field import FieldError
+from validators.field import FieldError, FieldPath
 from validators.model.devices import DeviceClaim, DeviceResourceClaim, ResourceClaimTemplate
+from validators.model.pod import Container
 from validators.model.workload import ResourceClaim
-from validators.rules.base import PODS, About, Context, Example, Profile, Rule
+from validators.rules.base import POD_TEMPLATES, About, Context, Example, Profile, Rule
 
 
 def check(context: Context) -> Iterator[FieldError]:
     """Yield errors at ``request``.  No errors for claims and templates that are not known."""
-    spec = context.pod_spec
-    claims = {each.name: each for each in spec.resource_claims or ()}
-    for field_name, containers in (("initContainers", spec.init_containers), ("containers", spec.containers)):
-        for index, container in enumerate(containers or ()):
-            for number, used in enumerate((container.resources and container.resources.claims) or ()):
-                devices = _devices(context, claims[used.name]) if used.request and used.name in claims else None
-                if devices is None:
-                    continue
-                names = sorted(each.name for each in devices.requests or ())
-                if used.request not in names:
-                    path = context.pod_path.join((field_name, index, "resources", "claims", number, "request"))
-                    yield field.not_found(path, used.request, f"must be a request of claim {used.name}: {', '.join(names)}")
+    for path, spec in context.pods:
+        claims = {each.name: each for each in spec.resource_claims or ()}
+        for field_name, containers in (("initContainers", spec.init_containers), ("containers", spec.containers)):
+            for index, container in enumerate(containers or ()) if claims else ():
+                yield from _of_container(context, path.join((field_name, index)), container, claims)
+
+
+def _of_container(context: Context, path: FieldPath, container: Container, claims: Mapping[str, ResourceClaim]) -> Iterator[FieldError]:
+    for number, used in enumerate((container.resources and container.resources.claims) or ()):
+        devices = _devices(context, claims[used.name]) if used.request and used.name in claims else None
+        if devices is not None:
+            names = sorted(each.name for each in devices.requests or ())
+            if used.request not in names:
+                at = path.join(("resources", "claims", number, "request"))
+                yield field.not_found(at, used.request, f"must be a request of claim {used.name}: {', '.join(names)}")
 
 
 def _devices(context: Context, entry: ResourceClaim) -> DeviceClaim | None:
@@ -62,7 +66,7 @@ spec:
 
 RULE = Rule(
     id="container-claim-request",
-    kinds=PODS,
+    kinds=POD_TEMPLATES,
     about=About.TREE,
     profile=Profile.KEP,
     why="The kubelet does not start a container with an unknown request: the pod keeps its node and its devices without running.",

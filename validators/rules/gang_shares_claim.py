@@ -7,26 +7,38 @@ from collections.abc import Iterator
 from validators import field
 from validators.field import FieldError, FieldPath
 from validators.hierarchy import group_claims
+from validators.hierarchy.group_claims import SharedClaim
+from validators.hierarchy.job_groups import job_groups
 from validators.model.group import PodGroup
-from validators.model.templates import SPEC
 from validators.rules.base import About, Context, Example, Profile, Rule, Severity
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Yield errors at the group's entry, or at its name for a claim that only its pods name.  Needs the pods or the Job of the group."""
-    group = context.new
-    if not isinstance(group, PodGroup) or group.spec.scheduling_policy.gang is None or group.spec.scheduling_policy.gang.min_count < 2:
-        return
-    names = [each.name for each in group.spec.resource_claims or ()]
-    for claim, users in sorted(group_claims.claims_of(group, context.lookup).items()):
-        if users > 1:
-            listed = claim.entry in names
-            path = SPEC.join(("resourceClaims", names.index(claim.entry))) if listed else FieldPath("metadata", "name")
-            detail = (
-                f"{users} pods of the gang share claim {claim.label}, which is not allocated: kube-scheduler 1.37.1 binds one of them,"
-                " and the others one by one after a failed attempt; let muster sidecar place them"
-            )
-            yield field.invalid(path, claim.entry if listed else group.metadata.name, detail)
+    """Yield errors at the group's entry or, for a claim that only its pods name, at its name or at the entry of the Job's pods.
+
+    Needs the pods of the group, or the object that creates them.
+    """
+    group, lookup = context.new, context.lookup
+    if isinstance(group, PodGroup):
+        gang = group.spec.scheduling_policy.gang
+        shared = group_claims.users_in_group(group, lookup).unallocated(lookup) if gang is not None and gang.min_count > 1 else {}
+        for claim, (entry, users) in shared.items():
+            if users > 1:
+                listed = group_claims.path_in_group(group, claim)
+                yield _error(listed or FieldPath("metadata", "name"), entry.name if listed else group.metadata.name, claim, users)
+    for each in job_groups(context.new):
+        shared = group_claims.users_in_job(each, context.namespace).unallocated(lookup) if each.gang_minimum > 1 else {}
+        for claim, (entry, users) in shared.items():
+            if users > 1:
+                yield _error(each.path_of(entry), entry.name, claim, users)
+
+
+def _error(path: FieldPath, value: str, claim: SharedClaim, users: int) -> FieldError:
+    detail = (
+        f"{users} pods of the gang share claim {claim.label}, which is not allocated: kube-scheduler 1.37.1 binds one of them,"
+        " and the others one by one after a failed attempt; let muster sidecar place them"
+    )
+    return field.invalid(path, value, detail)
 
 
 _GROUP = """\
@@ -53,16 +65,37 @@ spec:
       resourceClaims:
       - {name: fabric, resourceClaimTemplateName: fabric}
 """
+_JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train}
+spec:
+  parallelism: 4
+  scheduling:
+    schedulingPolicy: {gang: {}}
+    resourceClaims:
+    - {name: fabric, resourceClaimTemplateName: fabric}
+  template:
+    spec:
+      restartPolicy: Never
+      containers: [{name: main, image: train}]
+      resourceClaims:
+      - {name: fabric, resourceClaimTemplateName: fabric}
+      - {name: nic, resourceClaimName: nic}
+"""
 
 RULE = Rule(
     id="gang-shares-claim",
-    kinds=frozenset({"PodGroup"}),
+    kinds=frozenset({"PodGroup", "Job", "JobSet"}),
     about=About.TREE,
     profile=Profile.KEP,
     severity=Severity.WARNING,
     why="Between the first pod and the others, another group can take the capacity: then only a part of the gang is bound.",
     source="Kubernetes 1.37.1, plugin DynamicResources, PreBind",
     check=check,
-    good=(Example(_GROUP),),
-    bad=(Example(_GROUP.replace("      schedulerName: muster\n", ""), at=("spec.resourceClaims[0]",)),),
+    good=(Example(_GROUP), Example(_JOB.replace("gang: {}", "basic: {}"))),
+    bad=(
+        Example(_GROUP.replace("      schedulerName: muster\n", ""), at=("spec.resourceClaims[0]",)),
+        Example(_JOB, at=("spec.scheduling.resourceClaims[0]", "spec.template.spec.resourceClaims[1]")),
+    ),
 )

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from validators import field
 from validators.field import FieldError, FieldPath
+from validators.hierarchy.job_groups import job_groups
 from validators.model import traits
-from validators.model.pod import Job
-from validators.model.templates import SPEC
 from validators.model.workload import ResourceClaim
-from validators.rules.base import PODS, About, Context, Example, Profile, Rule
+from validators.rules.base import POD_TEMPLATES, About, Context, Example, Profile, Rule
 
 _SOURCES = (
     ("ResourceClaim", "resourceClaimName", "resource_claim_name"),
@@ -20,11 +19,11 @@ _SOURCES = (
 
 def check(context: Context) -> Iterator[FieldError]:
     """Yield errors at the name.  No errors for a kind of which no object at all is known."""
-    if context.new.kind in PODS:
-        yield from _missing(context, context.pod_path / "resourceClaims", context.pod_spec.resource_claims or ())
-        if isinstance(context.new, Job) and context.new.spec.scheduling is not None:
-            path = SPEC.join(("scheduling", "resourceClaims"))
-            yield from _missing(context, path, context.new.spec.scheduling.resource_claims or ())
+    if context.new.kind in POD_TEMPLATES:
+        for path, spec in context.pods:
+            yield from _missing(context, path / "resourceClaims", spec.resource_claims or ())
+        for each in job_groups(context.new):
+            yield from _missing(context, each.path / "resourceClaims", each.resource_claims)
         return
     for leaf in context.templates.validated_leaves:
         if leaf.resource_claims:
@@ -60,10 +59,31 @@ spec:
     devices:
       requests: [{name: gpu, exactly: {deviceClassName: gpu.example.com}}]
 """
+_DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: serve}
+spec:
+  selector: {matchLabels: {app: serve}}
+  template:
+    metadata: {labels: {app: serve}}
+    spec:
+      containers: [{name: main, image: serve}]
+      resourceClaims:
+      - {name: gpu, resourceClaimTemplateName: two-gpus}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: one-gpu}
+spec:
+  spec:
+    devices:
+      requests: [{name: gpu, exactly: {deviceClassName: gpu.example.com}}]
+"""
 
 RULE = Rule(
     id="resource-claim-exists",
-    kinds=PODS | {"Workload", "PodGroup"},
+    kinds=POD_TEMPLATES | {"Workload", "PodGroup"},
     about=About.TREE,
     profile=Profile.KEP,
     why="A pod whose claim, or whose template of a claim, does not exist is never scheduled, nor is its group.",
@@ -76,6 +96,7 @@ RULE = Rule(
             _POD.replace("resourceClaimTemplateName: one-gpu", "resourceClaimTemplateName: two-gpus"),
             at=("spec.resourceClaims[0].resourceClaimTemplateName",),
         ),
+        Example(_DEPLOYMENT, at=("spec.template.spec.resourceClaims[0].resourceClaimTemplateName",)),
         Example(
             """\
 apiVersion: scheduling.k8s.io/v1beta1

@@ -5,35 +5,40 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from validators import field
-from validators.field import FieldError
+from validators.field import FieldError, FieldPath
 from validators.hierarchy import group_claims
-from validators.model.group import PodGroup
-from validators.model.pod import DEFAULT_SCHEDULER, Job, Pod
-from validators.rules.base import PODS, About, Context, Example, Profile, Rule, Severity
+from validators.hierarchy.group_claims import ClaimUsers
+from validators.hierarchy.job_groups import job_groups
+from validators.lookup import Lookup
+from validators.model.pod import DEFAULT_SCHEDULER, PodSpec
+from validators.rules.base import POD_TEMPLATES, About, Context, Example, Profile, Rule, Severity
 
 
 def check(context: Context) -> Iterator[FieldError]:
     """Yield errors at entries of ``resourceClaims`` that are before an own claim.  Only for pods of kube-scheduler."""
-    pod, spec, lookup = context.new, context.pod_spec, context.lookup
-    if not isinstance(pod, (Pod, Job)) or not spec.group or spec.scheduler_name not in ("", DEFAULT_SCHEDULER):
+    for path, spec in context.pods:
+        if spec.group and len(spec.resource_claims or ()) > 1:
+            group = context.lookup.get("PodGroup", context.namespace, spec.group)
+            users = group_claims.users_in_named_group(spec.group, context.namespace, context.lookup, group)
+            yield from _early(path, spec, users, context.lookup)
+    for each in job_groups(context.new):
+        users = group_claims.users_in_job(each, context.namespace)
+        yield from _early(FieldPath(*each.pods.path), each.pods.spec, users, context.lookup)
+
+
+def _early(path: FieldPath, spec: PodSpec, users: ClaimUsers, lookup: Lookup) -> Iterator[FieldError]:
+    if spec.scheduler_name not in ("", DEFAULT_SCHEDULER):
         return
-    entries = group_claims.entries_of(pod)
-    if len(entries) < 2:
-        return
-    known = lookup.get("PodGroup", context.namespace, spec.group)
-    group = known if isinstance(known, PodGroup) else None
-    members = group_claims.members(group, context.namespace, spec.group, lookup)
-    users = group_claims.unallocated(members, context.namespace, lookup, group)
-    shared = [claim is not None and users[claim] > 1 for claim in (group_claims.shared_claim(each, group) for each in entries)]
-    own = [group_claims.shared_claim(each, group) is None for each in entries]
-    for index, entry in enumerate(entries):
-        if shared[index] and any(own[index + 1 :]):
-            following = entries[own.index(True, index + 1)].name
+    entries = spec.resource_claims or ()
+    claims = [users.shared_claim(each) for each in entries]
+    last = max((index for index, claim in enumerate(claims) if claim is None), default=0)
+    for index, claim in enumerate(claims[:last]):
+        if claim is not None and users.is_shared(claim, lookup):
             detail = (
-                f"must be after claim {following}: kube-scheduler 1.37.1 can exchange the devices of both,"
+                f"must be after claim {entries[claims.index(None, index)].name}: kube-scheduler 1.37.1 can exchange the devices of both,"
                 " because other pods of the group use this claim too"
             )
-            yield field.invalid(context.pod_path.join(("resourceClaims", index)), entry.name, detail)
+            yield field.invalid(path.join(("resourceClaims", index)), entries[index].name, detail)
 
 
 _PODS = """\
@@ -57,18 +62,40 @@ spec:
   - {name: gpu, resourceClaimTemplateName: one-gpu}
   - {name: fabric, resourceClaimName: fabric}
 """
+_JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train}
+spec:
+  parallelism: 4
+  scheduling:
+    schedulingPolicy: {basic: {}}
+  template:
+    spec:
+      restartPolicy: Never
+      containers: [{name: main, image: train}]
+      resourceClaims:
+      - {name: gpu, resourceClaimTemplateName: one-gpu}
+      - {name: fabric, resourceClaimName: fabric}
+"""
 _FABRIC = "  - {name: fabric, resourceClaimName: fabric}\n"
 _GPU = "  - {name: gpu, resourceClaimTemplateName: one-gpu}\n"
 
 RULE = Rule(
     id="shared-claim-last",
-    kinds=PODS,
+    kinds=POD_TEMPLATES,
     about=About.TREE,
     profile=Profile.KEP,
     severity=Severity.WARNING,
     why="kube-scheduler 1.37.1 assigns devices in the wrong order: the shared claim can get the devices of the pod's own claim, and vice versa.",
     source="Kubernetes 1.37.1, plugin DynamicResources, Reserve",
     check=check,
-    good=(Example(_PODS),),
-    bad=(Example(_PODS.replace(_GPU + _FABRIC, _FABRIC + _GPU, 1), at=("spec.resourceClaims[0]",)),),
+    good=(Example(_PODS), Example(_JOB)),
+    bad=(
+        Example(_PODS.replace(_GPU + _FABRIC, _FABRIC + _GPU, 1), at=("spec.resourceClaims[0]",)),
+        Example(
+            _JOB.replace(f"    {_GPU}    {_FABRIC}", f"    {_FABRIC}    {_GPU}"),
+            at=("spec.template.spec.resourceClaims[0]",),
+        ),
+    ),
 )

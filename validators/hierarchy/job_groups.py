@@ -1,0 +1,72 @@
+"""PodGroups that the controllers of Jobs create from ``scheduling`` (KEP-6089): one for each Job, also for those of a JobSet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from validators.field import FieldPath
+from validators.model.controllers import TemplatePods, pods_of
+from validators.model.jobset import JobSet, JobSetSpec
+from validators.model.pod import Job, JobScheduling
+from validators.model.templates import SPEC
+from validators.model.workload import ResourceClaim
+from validators.record import Record
+
+
+class JobGroup(Record, frozen=True):
+    """PodGroup of a Job; its pods do not name it yet.
+
+    Attributes:
+        path: the path of the scheduling block.
+        scheduling: the scheduling block.
+        pods: the pods of one Job.
+        jobs: the number of Jobs, each with such a group.
+
+    """
+
+    path: FieldPath
+    scheduling: JobScheduling
+    pods: TemplatePods
+    jobs: int = 1
+
+    @property
+    def resource_claims(self) -> tuple[ResourceClaim, ...]:
+        """The claims of the PodGroup."""
+        return self.scheduling.resource_claims or ()
+
+    @property
+    def gang_minimum(self) -> int:
+        """The minimum of the gang, by default all pods; 0 if it is no gang."""
+        policy = self.scheduling.scheduling_policy
+        if policy is None or policy.gang is None:
+            return 0
+        return (self.pods.count or 0) if policy.gang.min_count is None else policy.gang.min_count
+
+    def path_of(self, entry: ResourceClaim) -> FieldPath:
+        """Return the path of an *entry* of the group or, if it has no such entry, of its pods."""
+        if entry in self.resource_claims:
+            return self.path.join(("resourceClaims", self.resource_claims.index(entry)))
+        return FieldPath(*self.pods.path, "resourceClaims", (self.pods.spec.resource_claims or ()).index(entry))
+
+
+def job_groups(item: object) -> Iterator[JobGroup]:
+    """Yield the PodGroups of a Job, or of the Jobs of a JobSet, by pod template; none for pods that name a group."""
+    if isinstance(item, Job):
+        if item.spec.scheduling is not None and not item.spec.template.spec.group:
+            yield JobGroup(SPEC / "scheduling", item.spec.scheduling, pods_of(item)[0])
+    elif isinstance(item, JobSet):
+        yield from _of_jobset(item.spec)
+
+
+def _of_jobset(spec: JobSetSpec) -> Iterator[JobGroup]:
+    root, policies = spec.scheduling, SPEC.join(("scheduling", "replicatedJobPolicies"))
+    targeted = {
+        each.target_replicated_job: (policies / index, each) for index, each in enumerate((root and root.replicated_job_policies) or ())
+    }
+    for index, job in enumerate(spec.replicated_jobs or ()):
+        path, of_job = SPEC.join(("replicatedJobs", index, "template", "spec")), job.template.spec
+        default = None if root is None else JobScheduling()
+        at, scheduling = targeted.get(job.name, (path / "scheduling", of_job.scheduling or default))
+        if scheduling is not None and not of_job.template.spec.group:
+            pods = TemplatePods((*path.parts, "template", "spec"), of_job.template.spec, of_job.largest_pod_count)
+            yield JobGroup(at, scheduling, pods, 1 if job.replicas is None else job.replicas)
