@@ -85,14 +85,22 @@ def device_attributes(texts: Sequence[str]) -> tuple[str, ...]:
     return attributes
 
 
-device_topology = click.option(
-    "--device-topology",
-    multiple=True,
-    callback=lambda _context, _parameter, texts: device_attributes(texts),
-    metavar="ATTRIBUTE,...",
-    help="Attribute of devices, such as gpu.example.com/clique, that is a topology key: a node is in the domain that its devices name"
-    " (repeatable).",
-)
+def _device_topology(variable: str | None = None) -> Callable[[Command], Command]:
+    return click.option(
+        "--device-topology",
+        multiple=True,
+        callback=lambda _context, _parameter, texts: device_attributes(texts),
+        envvar=variable,
+        show_envvar=variable is not None,
+        metavar="ATTRIBUTE,...",
+        help="Attribute of devices, such as gpu.example.com/clique, that is a topology key: a node is in the domain that its devices name"
+        " (repeatable).",
+    )
+
+
+device_topology = _device_topology()
+device_topology_of_sidecar = _device_topology("MUSTER_DEVICE_TOPOLOGY")
+"""The same option, with the variable of the sidecar."""
 plugin = click.option("--plugin", multiple=True, metavar="NAME,...", help="An installed placement plugin (repeatable).")
 
 

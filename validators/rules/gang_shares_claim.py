@@ -35,8 +35,8 @@ def check(context: Context) -> Iterator[FieldError]:
 
 def _error(path: FieldPath, value: str, claim: SharedClaim, users: int) -> FieldError:
     detail = (
-        f"{users} pods of the gang share claim {claim.label}, which is not allocated: kube-scheduler 1.37.1 binds one of them,"
-        " and the others one by one after a failed attempt; let muster sidecar place them"
+        f"{users} pods of the gang share claim {claim.label}: unless it is allocated, kube-scheduler 1.37.1 binds one of"
+        " them, and the others one by one after a failed attempt; let muster sidecar place them"
     )
     return field.invalid(path, value, detail)
 

@@ -45,6 +45,7 @@ AUTO, OFF = "auto", "off"
 )
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Format of standard output.")
 @options.strategy
+@options.device_topology_of_sidecar
 @options.gates
 @options.no_color
 def why(

@@ -215,6 +215,26 @@ def test_victims_are_counted(server: Server) -> None:
     assert (answer.exit_code, answer.stdout.splitlines()[0]) == (0, "Pod team/urgent would be placed now, after evicting 1 pod")
 
 
+@pytest.mark.parametrize("given", ["option", "variable", "nothing"])
+def test_a_topology_of_devices(server: Server, monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+    group, base = "/apis/resource.k8s.io", "resource.k8s.io/v1"
+    spec = {"driver": "gpu.example.com", "nodeName": "a", "pool": {"name": "a", "generation": 1, "resourceSliceCount": 1}}
+    devices = [{"name": "gpu-0", "attributes": {"clique": {"string": "c1"}}}]
+    published = {"apiVersion": base, "kind": "ResourceSlice", "metadata": {"name": "a"}, "spec": {**spec, "devices": devices}}
+    in_clique = leaf("workers", 1, "gpu.example.com/clique")
+    server.answers |= {group: {"versions": [{"version": "v1"}]}, f"{group}/v1": {"resources": [{"name": "resourceslices"}]}}
+    server.lists[f"{group}/v1/resourceslices"] = base, "ResourceSliceList", [published]
+    server.lists[f"{GROUP}/v1beta1/podgroups"] = "scheduling.k8s.io/v1beta1", "PodGroupList", [in_team(in_clique)]
+    server.answers[f"{GROUP}/v1beta1/{TEAM}/podgroups/workers"] = in_team(in_clique)
+    if given == "variable":
+        monkeypatch.setenv("MUSTER_DEVICE_TOPOLOGY", "example.com/other,gpu.example.com/clique")
+
+    answer = why("workers", *(["--device-topology", "gpu.example.com/clique"] if given == "option" else []))
+
+    assert ("clique c1" in answer.stdout) is (given != "nothing")
+    assert ("--device-topology gpu.example.com/clique makes it a level" in answer.stdout) is (given == "nothing")
+
+
 def test_a_cluster_that_cannot_be_listed_shows_conditions_with_status_2(server: Server) -> None:
     server.broken["/api/v1/nodes"] = 403, {"message": "no nodes"}
     answer = why("workers")
