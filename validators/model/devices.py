@@ -16,6 +16,7 @@ from validators.model.quantity import Amount
 
 MAX_IN_CLAIM = 32
 """Maximum number of requests, constraints, configurations and selectors in one list of a claim."""
+TAINT_EFFECTS = ("NoExecute", "NoSchedule", "None")
 MAX_ALTERNATIVES = 8
 """Maximum number of alternatives of a request."""
 
@@ -158,6 +159,37 @@ class DeviceClass(Struct, frozen=True, gc=False):
     metadata: ObjectMeta = ObjectMeta()
     spec: DeviceClassSpec = DeviceClassSpec()
     kind: ClassVar[str] = "DeviceClass"
+
+
+class DeviceTaint(Struct, frozen=True, gc=False):
+    """Taint of devices."""
+
+    key: str = ""
+    value: str = ""
+    effect: str = ""
+
+
+class DeviceTaintSelector(Struct, frozen=True, gc=False):
+    """Devices that get a taint; an absent field selects all."""
+
+    driver: str | None = None
+    pool: str | None = None
+    device: str | None = None
+
+
+class DeviceTaintRuleSpec(Struct, frozen=True, gc=False):
+    """``spec`` of a DeviceTaintRule."""
+
+    device_selector: DeviceTaintSelector | None = None
+    taint: DeviceTaint = DeviceTaint()
+
+
+class DeviceTaintRule(Struct, frozen=True, gc=False):
+    """resource.k8s.io DeviceTaintRule."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: DeviceTaintRuleSpec = DeviceTaintRuleSpec()
+    kind: ClassVar[str] = "DeviceTaintRule"
 
 
 class DeviceAttribute(Struct, frozen=True, gc=False):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from validators.model.cluster import Node, PriorityClass
 from validators.model.controllers import Controller
-from validators.model.devices import DeviceClass, DeviceResourceClaim, ResourceClaimTemplate, ResourceSlice
+from validators.model.devices import DeviceClass, DeviceResourceClaim, DeviceTaintRule, ResourceClaimTemplate, ResourceSlice
 from validators.model.group import CompositePodGroup, PodGroup
 from validators.model.jobset import JobSet
 from validators.model.meta import ObjectMeta, Struct
@@ -32,6 +32,7 @@ Object = (
     | ResourceClaimTemplate
     | DeviceClass
     | ResourceSlice
+    | DeviceTaintRule
     | Controller
     | Named
 )
@@ -49,6 +50,7 @@ KINDS: dict[str, type[Object]] = {
     "ResourceClaimTemplate": ResourceClaimTemplate,
     "DeviceClass": DeviceClass,
     "ResourceSlice": ResourceSlice,
+    "DeviceTaintRule": DeviceTaintRule,
 }
 CLUSTER_SCOPED = frozenset(
     {

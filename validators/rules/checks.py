@@ -12,6 +12,7 @@ from validators.model.pod import JobScheduling
 from validators.model.workload import MAX_CLAIMS, MAX_TOPOLOGY, Constraints, DisruptionMode, ResourceClaim
 from validators.rules.base import Context
 
+_LONGEST_DRIVER = 63
 _MOST_NAMES = 500
 """Names among which a similar one is searched for: the search takes microseconds for each."""
 
@@ -20,6 +21,16 @@ def messages(path: FieldPath, value: str, check: Callable[[str], Iterable[str]])
     """Yield an Invalid error for each message that *check* returns for *value*."""
     for text in check(value):
         yield field.invalid(path, value, text)
+
+
+def driver_name(path: FieldPath, name: str) -> Iterator[FieldError]:
+    """Yield errors at the name of a driver of devices."""
+    if not name:
+        yield field.required(path)
+        return
+    yield from messages(path, name, content.subdomain_caseless)
+    if len(name) > _LONGEST_DRIVER:
+        yield field.too_long(path, _LONGEST_DRIVER, "characters")
 
 
 def union(path: FieldPath, members: Mapping[str, object]) -> Iterator[FieldError]:

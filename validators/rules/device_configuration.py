@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from validators import content, field
+from validators import field
 from validators.field import FieldError, FieldPath
 from validators.model.devices import MAX_IN_CLAIM, OpaqueConfiguration
 from validators.rules import checks
 from validators.rules.base import CLAIMS, Context, Example, Rule
 
-_LONGEST_DRIVER = 63
 _MOST_BYTES = 10 * 1024
 
 
@@ -28,12 +27,7 @@ def check(context: Context) -> Iterator[FieldError]:
 
 
 def _opaque(path: FieldPath, opaque: OpaqueConfiguration) -> Iterator[FieldError]:
-    if not opaque.driver:
-        yield field.required(path / "driver")
-    else:
-        yield from checks.messages(path / "driver", opaque.driver, content.subdomain_caseless)
-        if len(opaque.driver) > _LONGEST_DRIVER:
-            yield field.too_long(path / "driver", _LONGEST_DRIVER, "characters")
+    yield from checks.driver_name(path / "driver", opaque.driver)
     at, parameters = path / "parameters", opaque.parameters
     if parameters is None:
         yield field.required(at)

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 
 from validators import content, field
 from validators.field import FieldError, FieldPath
-from validators.model.devices import DeviceToleration
+from validators.model.devices import TAINT_EFFECTS, DeviceToleration
 from validators.rules import checks
 from validators.rules.base import CLAIMS, Context, Example, Rule
 
 _OPERATORS = ("Equal", "Exists")
-_EFFECTS = ("NoExecute", "NoSchedule", "None")
 
 
 def check(context: Context) -> Iterator[FieldError]:
@@ -31,8 +30,8 @@ def _toleration(path: FieldPath, toleration: DeviceToleration) -> Iterator[Field
         yield from checks.messages(path / "value", toleration.value, content.label_value)
     elif toleration.value:
         yield field.invalid(path / "value", toleration.value, "must be empty for operator `Exists`")
-    if toleration.effect and toleration.effect not in _EFFECTS:
-        yield field.not_supported(path / "effect", toleration.effect, _EFFECTS)
+    if toleration.effect and toleration.effect not in TAINT_EFFECTS:
+        yield field.not_supported(path / "effect", toleration.effect, TAINT_EFFECTS)
 
 
 _CLAIM = """\

@@ -53,6 +53,7 @@ V1ALPHA1 = Form(v1alpha1.to_hub, v1alpha1.from_hub, v1alpha1.written_path, templ
 V1ALPHA2 = Form(v1alpha2.to_hub, v1alpha2.from_hub, v1alpha2.written_path, templates_fixed=True)
 
 _DEVICES = tuple(ServedKind(kind, 34, hub=True) for kind in ("ResourceClaim", "ResourceClaimTemplate", "ResourceSlice", "DeviceClass"))
+_TAINT_RULE = "devicetaintrule-v1"
 
 
 def _served(kinds: tuple[ServedKind, ...], since: int) -> tuple[ServedKind, ...]:
@@ -110,10 +111,13 @@ TABLE: tuple[ApiVersion, ...] = (
     ApiVersion(
         "resource.k8s.io",
         "v1beta2",
-        (*(ServedKind(each.kind, 33, schema=f"{each.kind.lower()}-v1") for each in _DEVICES), ServedKind("DeviceTaintRule", 36)),
+        (
+            *(ServedKind(each.kind, 33, schema=f"{each.kind.lower()}-v1") for each in _DEVICES),
+            ServedKind("DeviceTaintRule", 36, schema=_TAINT_RULE),
+        ),
     ),
     ApiVersion("resource.k8s.io", "v1beta1", _served(_DEVICES, 32)),
-    ApiVersion("resource.k8s.io", "v1alpha3", (ServedKind("DeviceTaintRule", 33),)),
+    ApiVersion("resource.k8s.io", "v1alpha3", (ServedKind("DeviceTaintRule", 33, schema=_TAINT_RULE),)),
     ApiVersion("batch", "v1", (ServedKind("Job", 2, hub=True),)),
     ApiVersion("jobset.x-k8s.io", "v1alpha2", (ServedKind("JobSet", hub=True),), custom=True),
     ApiVersion("policy", "v1", (ServedKind("PodDisruptionBudget", 21, hub=True),)),
