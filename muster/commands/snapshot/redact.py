@@ -2,7 +2,8 @@
 
 Every name of an object and every value of a label is replaced by its position in the sorted order and a hash.  References still
 match, ties by name have the same result, and the same cluster gives the same text.  Keys of labels, taints and topologies
-are kept, as are numbers, indexes of pods, resources, schedulers, gates and times.
+are kept, as are numbers, indexes of pods, resources, schedulers, gates and times.  A name that equals a kept text, such as a
+driver, is kept too: a selector can compare it.
 """
 
 from __future__ import annotations
