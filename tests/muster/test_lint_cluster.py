@@ -169,6 +169,9 @@ def test_gates_that_cannot_be_read_are_one_line(server: Server, answer: tuple[in
         (["--kubeconfig", "x", "."], "--kubeconfig and --context need --cluster"),
         (["--cluster", "--fix", "."], "--fix excludes --helm, --kustomize and --cluster"),
         (["--cluster", "--against", "HEAD"], "--against needs PATH"),
+        (["--cluster", "--helm"], "--helm and --kustomize need PATH"),
+        (["--helm", "--fix", "."], "--fix excludes --helm, --kustomize and --cluster"),
+        (["--kustomize", "--fix", "."], "--fix excludes --helm, --kustomize and --cluster"),
         (["--cluster", "--kubeconfig", "nowhere"], "there is no cluster to read"),
     ],
 )

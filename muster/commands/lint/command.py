@@ -209,6 +209,8 @@ def _check_fix(paths: Sequence[str], outputs: Sequence[tuple[str, str]], *, fix:
 def _check_exclusive(paths: Sequence[str], against: str | None, *, fix: bool, rendered: bool, cluster: bool) -> None:
     if against is not None and not paths:
         raise click.UsageError("--against needs PATH")
+    if rendered and not paths:
+        raise click.UsageError("--helm and --kustomize need PATH")
     if against is not None and fix:
         raise click.UsageError("--against and --fix exclude each other: fix the files, then compare the result")
     if fix and (rendered or cluster):
