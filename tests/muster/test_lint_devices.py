@@ -165,6 +165,15 @@ def test_groups_that_the_jobs_of_a_jobset_get(tmp_path: Path) -> None:
     assert rules_of(tmp_path, jobset(None, block, schedulingGroup={"podGroupName": "g"})) == ["shared-claim-last"]
 
 
+def test_a_job_whose_pods_are_ready_has_its_claims(tmp_path: Path) -> None:
+    template = {"spec": {"containers": [{"name": "m"}], "restartPolicy": "Never", "resourceClaims": [SHARED]}}
+    spec = {"parallelism": 2, "scheduling": {"schedulingPolicy": {"gang": {}}}, "template": template}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": spec}
+
+    assert rules_of(tmp_path, job) == ["gang-shares-claim"]
+    assert rules_of(tmp_path, {**job, "status": {"ready": 2}}) == []
+
+
 def test_a_device_whose_capacity_cannot_be_read_is_left_out() -> None:
     device = PublishedDevice(name="gpu-0", capacity={"memory": DeviceCapacity("much")})
     published = ResourceSlice(ObjectMeta(name="a"), ResourceSliceSpec(driver="d", devices=(device,)))

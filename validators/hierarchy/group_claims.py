@@ -15,7 +15,7 @@ from validators.model.controllers import TemplatePods, pods_of
 from validators.model.devices import DeviceResourceClaim
 from validators.model.group import PodGroup
 from validators.model.objects import Object, namespace_of
-from validators.model.pod import DEFAULT_SCHEDULER
+from validators.model.pod import DEFAULT_SCHEDULER, Pod
 from validators.model.templates import SPEC
 from validators.model.workload import ResourceClaim
 from validators.record import Record
@@ -113,13 +113,15 @@ def users_in_named_group(name: str, namespace: str, lookup: Lookup, known: Objec
 
 
 def users_in_job(group: JobGroup, namespace: str) -> ClaimUsers:
-    """Return the pods of one Job."""
-    return ClaimUsers(namespace, lambda: (group.pods,), group.resource_claims)
+    """Return the pods of one Job; none if they are placed."""
+    return ClaimUsers(namespace, lambda: () if group.placed else (group.pods,), group.resource_claims)
 
 
 def members(name: str, namespace: str, lookup: Lookup) -> Iterator[TemplatePods]:
-    """Yield the pods of the PodGroup *name* by template, of objects whose controller is not known: its own pods are theirs."""
+    """Yield the pods with claims of the PodGroup *name* by template, of objects whose controller is not known: its own pods are theirs."""
     for each in lookup.children("Pod", namespace, name):
+        if isinstance(each, Pod) and not each.spec.resource_claims:
+            continue
         controller = each.metadata.controller
         if controller is None or lookup.get(controller[0], namespace, controller[1]) is None:
             yield from (pods for pods in pods_of(each) if pods.spec.group == name)

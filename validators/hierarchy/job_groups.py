@@ -21,6 +21,7 @@ class JobGroup(Record, frozen=True):
         scheduling: the scheduling block.
         pods: the pods of one Job.
         jobs: the number of Jobs, each with such a group.
+        placed: whether pods of the Job are ready: then its claims are allocated.
 
     """
 
@@ -28,6 +29,7 @@ class JobGroup(Record, frozen=True):
     scheduling: JobScheduling
     pods: TemplatePods
     jobs: int = 1
+    placed: bool = False
 
     @property
     def resource_claims(self) -> tuple[ResourceClaim, ...]:
@@ -53,7 +55,7 @@ def job_groups(item: object) -> Iterator[JobGroup]:
     """Yield the PodGroups of a Job, or of the Jobs of a JobSet, by pod template; none for pods that name a group."""
     if isinstance(item, Job):
         if item.spec.scheduling is not None and not item.spec.template.spec.group:
-            yield JobGroup(SPEC / "scheduling", item.spec.scheduling, pods_of(item)[0])
+            yield JobGroup(SPEC / "scheduling", item.spec.scheduling, pods_of(item)[0], placed=item.status.ready > 0)
     elif isinstance(item, JobSet):
         yield from _of_jobset(item.spec)
 

@@ -261,11 +261,11 @@ class Context:
         """The path of the pod spec."""
         return FieldPath("spec", "template", "spec") if isinstance(self.new, Job) else FieldPath("spec")
 
-    @property
-    def pods(self) -> Iterator[tuple[FieldPath, PodSpec]]:
+    @Once
+    def pods(self) -> tuple[tuple[FieldPath, PodSpec], ...]:
         """The spec of the Pod, or of each pod template of the controller that may name a group, with its path; each path once."""
         specs = {each.path: each.spec for each in controllers.pods_of(self.new)}
-        return ((FieldPath(*path), spec) for path, spec in specs.items())
+        return tuple((FieldPath(*path), spec) for path, spec in specs.items())
 
     @property
     def device_claim(self) -> tuple[FieldPath, DeviceClaim]:
