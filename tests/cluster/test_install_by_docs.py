@@ -13,6 +13,7 @@ from tests.cluster import go_tools
 from tests.cluster.conftest import available
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.deployed import ROUTING, Deployed, node_address
+from tests.cluster.installed import eventually
 from tests.cluster.options import Options
 from tests.docs import pages
 
@@ -70,6 +71,45 @@ def test_the_page_leads_from_nothing_to_a_refusal(plane, shell, tmp_path):
         assert 0 == done.returncode, done.stderr
         assert 0 == shell(apply.text, tmp_path).returncode
         assert [] == _remaining(shell)
+
+
+def test_a_trial_depends_on_no_server_and_refusing_does(shell, tmp_path):
+    """No replica runs here."""
+    apply, label, later = (line.partition("#")[0] for line in section("Try it without refusing anything", WEBHOOKS)[0].text.splitlines())
+    group = "kubectl -n {} create --dry-run=server -f bad.yaml"
+    (tmp_path / "bad.yaml").write_text(section("Install")[1].text, encoding="utf-8")
+    try:
+        done = shell(f"kubectl create namespace research && kubectl create namespace other && {apply} && {label}")
+        assert 0 == done.returncode, done.stderr
+        assert eventually(lambda: "groups-deny.muster.dev" in shell(group.format("research"), tmp_path).stderr)
+        assert 0 == shell(group.format("other"), tmp_path).returncode
+        assert 0 == shell(later).returncode
+        assert eventually(lambda: 'failed calling webhook "groups.muster.dev"' in shell(group.format("other"), tmp_path).stderr)
+    finally:
+        shell(f"kubectl delete namespace research other --wait=false; {_configurations_removed()}")
+
+
+def test_applied_again_nothing_changes(shell):
+    """kubectl sends the selector of a budget each time, because its type says that it is replaced; the API server changes nothing."""
+    folders = ("overlays/managed-pods", "sidecar")
+    apply = " && ".join(f"kubectl apply -k deploy/{each}" for each in folders)
+    budgets = "kubectl -n muster-system get poddisruptionbudgets -o jsonpath='{.items[*].metadata.resourceVersion}'"
+    try:
+        assert 0 == shell(apply).returncode
+        before = shell(budgets).stdout.split()
+        again = shell(apply).stdout.splitlines()
+        assert [] == [each for each in again if not each.endswith(" unchanged") and not each.startswith("poddisruptionbudget")]
+        assert (2, before) == (len(before), shell(budgets).stdout.split())
+        for each in folders:
+            done = shell(f"kubectl diff -k deploy/{each}")
+            assert (0, "") == (done.returncode, done.stdout)
+    finally:
+        shell(_configurations_removed())
+
+
+def _configurations_removed():
+    """Return the commands that stop the API server from calling the webhooks."""
+    return section("Remove", WEBHOOKS)[0].text.partition("\nkubectl delete -k")[0]
 
 
 def test_the_pages_remove_what_they_install(plane, shell):

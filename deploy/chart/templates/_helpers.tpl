@@ -97,6 +97,22 @@ full: 8388608, not 8.388608e+06.
 {{- end }}
 {{- end }}
 
+{{/*
+Modes of enforcement of namespaces without a label, as the server reads them: the default, then those of rules. MUSTER_ENFORCEMENT
+replaces webhooks.enforcement.
+*/}}
+{{- define "muster.modes" -}}
+{{- $modes := dict "" "deny" }}
+{{- $text := get (.Values.webhooks.env | default dict) "MUSTER_ENFORCEMENT" | default .Values.webhooks.enforcement }}
+{{- range splitList "," ($text | replace "\n" ",") }}
+{{- $parts := splitList "=" (trim .) }}
+{{- if last $parts }}
+{{- $_ := set $modes (initial $parts | join "=") (last $parts) }}
+{{- end }}
+{{- end }}
+{{- get $modes "" }},{{ values (omit $modes "") | sortAlpha | uniq | join "," }}
+{{- end }}
+
 {{/* Values that contradict each other. */}}
 {{- define "muster.check" -}}
 {{- if not (or .Values.webhooks.enabled .Values.sidecar.enabled) }}
@@ -105,6 +121,12 @@ full: 8388608, not 8.388608e+06.
 {{- $modes := .Values.sidecar.modes }}
 {{- if and .Values.sidecar.enabled (has "preempt" $modes) (not (or (has "place" $modes) (has "ungate" $modes))) }}
 {{- fail "sidecar.modes: preempt needs place or ungate" }}
+{{- end }}
+{{- with .Values.webhooks }}
+{{- $seconds := get (.env | default dict) "MUSTER_REQUEST_SECONDS" | default 2.5 }}
+{{- if and .enabled (ge (float64 $seconds) (float64 .timeoutSeconds)) }}
+{{- fail (printf "webhooks.env.MUSTER_REQUEST_SECONDS=%v must be less than webhooks.timeoutSeconds=%v, after which the API server does not wait for the answer" $seconds .timeoutSeconds) }}
+{{- end }}
 {{- end }}
 {{- if not .Values.networkPolicy.enabled }}
 {{- range list "reviewsFrom" "metricsFrom" }}
