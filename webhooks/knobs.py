@@ -40,12 +40,17 @@ class Address:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Kind:
-    """Parser of a knob's text, and the arguments of its option: one value called *metavar*, several, or none."""
+    """Parser of a knob's text, and the arguments of its option: one value called *metavar*, several, or none.
+
+    *choices* are the allowed values, empty if not restricted; *bounds* are minimum and maximum, of type int for whole numbers.
+    """
 
     read: Callable[[str], Any]
     metavar: str | None = None
     repeatable: bool = False
     is_flag: bool = False
+    choices: tuple[str, ...] = ()
+    bounds: tuple[float, float] | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -93,7 +98,7 @@ def whole_number(low: int, high: int) -> Kind:
             raise ValueError(must)
         return number
 
-    return Kind(read, "N")
+    return Kind(read, "N", bounds=(low, high))
 
 
 def seconds(low: float, high: float) -> Kind:
@@ -109,12 +114,12 @@ def seconds(low: float, high: float) -> Kind:
             raise ValueError(must)
         return number
 
-    return Kind(read, "SECONDS")
+    return Kind(read, "SECONDS", bounds=(float(low), float(high)))
 
 
 def one_of(names: tuple[str, ...]) -> Kind:
     """Return the kind of values that are one of *names*."""
-    return Kind(lambda text: _one_of(names, text), "|".join(names))
+    return Kind(lambda text: _one_of(names, text), "|".join(names), choices=names)
 
 
 def _one_of(names: tuple[str, ...], text: str) -> str:
@@ -204,8 +209,8 @@ FILE = Kind(str, "FILE")
 NAME = Kind(str, "NAME")
 SWITCH = Kind(_switch, is_flag=True)
 LINES = Kind(_lines, "PATH", repeatable=True)
-PROFILE = Kind(lambda text: Profile(_one_of(tuple(Profile), text)), "|".join(Profile))
-VERSION = Kind(lambda text: releases.names()[_one_of(tuple(releases.names()), text)], "VERSION")
+PROFILE = Kind(lambda text: Profile(_one_of(tuple(Profile), text)), "|".join(Profile), choices=tuple(Profile))
+VERSION = Kind(lambda text: releases.names()[_one_of(tuple(releases.names()), text)], "VERSION", choices=tuple(releases.names()))
 GATES = Kind(_gates, "A=true,B=false", repeatable=True)
 RULES = Kind(_rules, "ID=SEVERITY", repeatable=True)
 ENFORCEMENT = Kind(_enforcement, "MODE|ID=MODE", repeatable=True)

@@ -1,5 +1,7 @@
 """Manifests of ``deploy/`` that are rendered from the chart: ``python -m tests.deploy.rendered`` writes them.
 
+Before, it writes the types of the settings into the schema of the chart's values.
+
 helm is built by ``make cluster-assets``.  A manifest has the comments of its template; its objects are in the order of helm.
 """
 
@@ -14,9 +16,11 @@ from pathlib import Path
 
 from tests.cluster import go_tools
 from tests.cluster.programs import MissingError
+from tests.deploy import values_schema
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 CHART = DEPLOY / "chart"
+SCHEMA = CHART / "values.schema.json"
 NAMESPACE = "muster-system"
 ALL_MODES = "sidecar.modes={validate,place,ungate,preempt,protect}"
 MONITORING = "networkPolicy.metricsFrom={monitoring}"
@@ -68,6 +72,7 @@ def render(name: str) -> str:
 
 def main() -> int:
     """Write all manifests; 2 if helm is missing."""
+    SCHEMA.write_text(values_schema.render(SCHEMA), encoding="utf-8")
     try:
         for name in FILES:
             path = DEPLOY / name

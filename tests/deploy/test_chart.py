@@ -9,10 +9,10 @@ import subprocess
 import pytest
 import yaml
 
-from scheduler_core.sidecar import settings as sidecar_settings
 from tests.cluster import go_tools, programs
 from tests.cluster.conftest import available
-from tests.deploy import rendered
+from tests.deploy import rendered, values_schema
+from webhooks import knobs
 from webhooks import settings as webhook_settings
 
 CONFIGURATIONS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
@@ -108,6 +108,17 @@ def test_the_defaults_of_the_values_satisfy_the_schema_and_all_of_them_are_in_it
         pytest.param("webhooks.env.MUSTER_RULE=gang-minimum=off", "MUSTER_RULE", id="a variable that does not exist"),
         pytest.param("webhooks.env.MUSTER_STRATEGY=greedy", "MUSTER_STRATEGY", id="a variable of the sidecar"),
         pytest.param("sidecar.env.MUSTER_RULES=gang-minimum=off", "MUSTER_RULES", id="a variable of the webhooks"),
+        pytest.param("webhooks.env.MUSTER_ENFORCEMENT=foo", "MUSTER_ENFORCEMENT", id="no mode of enforcement"),
+        pytest.param("webhooks.env.MUSTER_WORKERS=0", "MUSTER_WORKERS", id="below the least number"),
+        pytest.param("webhooks.env.MUSTER_CERTIFICATE_DAYS=3651", "MUSTER_CERTIFICATE_DAYS", id="above the largest number"),
+        pytest.param("webhooks.env.MUSTER_REQUEST_SECONDS=soon", "MUSTER_REQUEST_SECONDS", id="no number of seconds"),
+        pytest.param("webhooks.env.MUSTER_PROFILE=kap", "MUSTER_PROFILE", id="no profile"),
+        pytest.param("webhooks.env.MUSTER_KUBERNETES=1.20", "MUSTER_KUBERNETES", id="no version of Kubernetes"),
+        pytest.param("webhooks.env.MUSTER_RULES=gang-minimum=none", "MUSTER_RULES", id="no severity"),
+        pytest.param("webhooks.env.MUSTER_GATES=GenericWorkload", "MUSTER_GATES", id="a gate without a value"),
+        pytest.param("sidecar.env.MUSTER_STRATEGY=best", "MUSTER_STRATEGY", id="no strategy of the sidecar"),
+        pytest.param("sidecar.env.MUSTER_WRITERS=65", "MUSTER_WRITERS", id="above the largest number of the sidecar"),
+        pytest.param("sidecar.env.MUSTER_LABELS=maybe", "MUSTER_LABELS", id="neither on nor off"),
         pytest.param("webhooks.resources.limit.memory=1Gi", "limit", id="a key of the resources"),
         pytest.param("webhooks.tolerations[0].opertor=Exists", "opertor", id="a key of a toleration"),
         pytest.param("webhooks.exemptNamespaces={Mine}", "exemptNamespaces", id="no name of a namespace"),
@@ -143,6 +154,12 @@ def test_a_bad_value_is_refused_with_its_name(value, field):
         "webhooks.tolerations[0].tolerationSeconds=30",
         "networkPolicy.reviewsFrom={fd00::/8,10.0.0.0/32,::ffff:10.0.0.0/104}",
         "sidecar.schedulerName=batch.example",
+        r"webhooks.env.MUSTER_ENFORCEMENT=audit\, gang-minimum=deny\,",
+        "webhooks.env.MUSTER_KUBERNETES=1.36",
+        r"webhooks.env.MUSTER_RULES=gang-minimum=off\,all-needs-gang=warning",
+        r"webhooks.env.MUSTER_GATES=GenericWorkload=true\,CompositePodGroup=false",
+        "sidecar.env.MUSTER_LABELS=false",
+        "sidecar.env.MUSTER_BUDGET=100000",
     ],
 )
 def test_an_unusual_value_is_accepted(value):
@@ -156,6 +173,7 @@ def test_an_unusual_value_is_accepted(value):
     [
         (("webhooks.enabled=false",), "webhooks.enabled and sidecar.enabled are false"),
         ((*SIDECAR, "sidecar.modes={validate,preempt}"), "sidecar.modes: preempt needs place or ungate"),
+        (("webhooks.env.MUSTER_REQUEST_SECONDS=20",), "MUSTER_REQUEST_SECONDS=20 must be less than webhooks.timeoutSeconds=3"),
         (("networkPolicy.enabled=false", "networkPolicy.reviewsFrom={10.0.0.0/28}"), "networkPolicy.reviewsFrom has no effect"),
         (("networkPolicy.enabled=false", "networkPolicy.metricsFrom={monitoring}"), "networkPolicy.metricsFrom has no effect"),
         (
@@ -174,13 +192,18 @@ def test_values_that_contradict_each_other_are_refused(values, want):
     assert (1, True) == (done.returncode, want in done.stderr), done.stderr
 
 
-def test_the_variables_of_the_schema_are_the_settings_of_the_programs():
-    schema = json.loads((rendered.CHART / "values.schema.json").read_text(encoding="utf-8"))["properties"]
-    sidecar = {knob.variable for knob in sidecar_settings.knobs().values()} | {sidecar_settings.NAMESPACE_VARIABLE}
-    wanted = {"webhooks": {knob.name for knob in webhook_settings.KNOBS}, "sidecar": sidecar}
+def test_the_types_of_the_variables_are_those_of_the_settings():
+    assert values_schema.render(rendered.SCHEMA) == rendered.SCHEMA.read_text(encoding="utf-8"), "run `make manifests`"
 
-    for section, names in wanted.items():
-        assert names == schema[section]["properties"]["env"]["properties"].keys()
+
+@pytest.mark.parametrize("knob", [each for each in webhook_settings.KNOBS if each.kind.bounds], ids=lambda each: each.name)
+def test_the_bounds_are_those_that_the_server_checks(knob):
+    low, high = knob.kind.bounds
+    for accepted in (low, high):
+        assert float(knob.kind.read(str(accepted))) == accepted
+    for refused in (low - 0.01 if isinstance(low, float) else low - 1, high + 1):
+        with pytest.raises(ValueError, match="must be a"):
+            knob.kind.read(str(refused))
 
 
 @pytest.mark.parametrize("values", [(), ("webhooks.pods=true",)], ids=["groups", "pods"])
@@ -228,7 +251,10 @@ def test_replicas_manage_the_certificate_unless_another_source_is_chosen():
         assert ("ClusterRole", "muster-webhook-certificate") not in others
 
 
-@pytest.mark.parametrize(("overlay", "values"), [("managed", ()), ("managed-pods", ("webhooks.pods=true",))])
+@pytest.mark.parametrize(
+    ("overlay", "values"),
+    [("managed", ()), ("managed-pods", ("webhooks.pods=true",)), ("try", ("webhooks.enforcement=audit",))],
+)
 def test_an_overlay_with_managed_certificates_is_the_chart(overlay, values):
     kubectl = available(lambda: programs.find().path("kubectl"))
     built = subprocess.run(
@@ -265,6 +291,26 @@ def test_a_mode_that_refuses_nothing_does_not_depend_on_the_server(mode, policy)
     assert (mode != "deny") == (variable in own["env"]), "kubectl set env must be able to change it"
     _, own = container("muster-webhook", f"webhooks.enforcement={mode}", "webhooks.env.MUSTER_ENFORCEMENT=warn")
     assert ["warn"] == [each["value"] for each in own["env"] if each["name"] == "MUSTER_ENFORCEMENT"]
+
+
+@pytest.mark.parametrize(
+    ("modes", "policy"),
+    [
+        ("audit", "Ignore"),
+        ("warn,gang-minimum=audit", "Ignore"),
+        ("audit,gang-minimum=deny", "Fail"),
+        ("gang-minimum=audit", "Fail"),
+        ("deny, audit", "Ignore"),
+    ],
+)
+def test_the_policy_follows_from_the_modes_that_the_server_reads(modes, policy):
+    """A variable replaces the value of the chart; its modes refuse something if the server says so."""
+    value = f"webhooks.env.MUSTER_ENFORCEMENT={modes}".replace(",", r"\,")
+    found = objects(value)
+    read = knobs.ENFORCEMENT.read(modes)
+
+    assert (policy == "Fail") == ("deny" in {read.default, *(mode for _, mode in read.rules)})
+    assert {policy} == {entry["failurePolicy"] for kind in CONFIGURATIONS for entry in found[kind, "muster"]["webhooks"][:1]}
 
 
 def test_exempt_namespaces_and_the_timeout_are_those_of_every_entry():
@@ -304,20 +350,21 @@ def test_a_variable_of_the_chart_is_not_set_twice(name, section):
     _, own = container(name, *SIDECAR, "webhooks.pods=true")
     options = [each.partition("=")[0].removeprefix("--") for each in own["args"] if each.startswith("--")]
     for variable in (*(each["name"] for each in own["env"]), *(f"MUSTER_{each.upper().replace('-', '_')}" for each in options)):
-        done = helm_template(*SIDECAR, "webhooks.pods=true", f"{section}.env.{variable}=1")
+        (value, *_) = values_schema.variables()[section].get(variable, {}).get("enum", ["1"])
+        done = helm_template(*SIDECAR, "webhooks.pods=true", f"{section}.env.{variable}={str(value).lower()}")
         assert (1, True) == (done.returncode, f"{section}.env.{variable}: the chart sets this variable itself" in done.stderr), done.stderr
 
 
 def test_a_number_of_a_file_is_written_in_full(tmp_path):
     """helm reads the numbers of a file as floats."""
     (tmp_path / "values.yaml").write_text(
-        "webhooks: {env: {MUSTER_BODY_BYTES: 8388608, MUSTER_KEEPALIVE_SECONDS: 1.5, MUSTER_GATES: true}}\n", encoding="utf-8"
+        "webhooks: {env: {MUSTER_BODY_BYTES: 8388608, MUSTER_KEEPALIVE_SECONDS: 1.5, MUSTER_KUBERNETES: 1.36}}\n", encoding="utf-8"
     )
     done = rendered.template("--values", str(tmp_path / "values.yaml"))
     (deployment,) = (each for each in yaml.safe_load_all(done.stdout) if each["kind"] == "Deployment")
     env = {each["name"]: each["value"] for each in deployment["spec"]["template"]["spec"]["containers"][0]["env"]}
 
-    assert ("8388608", "1.5", "true") == tuple(env[f"MUSTER_{name}"] for name in ("BODY_BYTES", "KEEPALIVE_SECONDS", "GATES"))
+    assert ("8388608", "1.5", "1.36") == tuple(env[f"MUSTER_{name}"] for name in ("BODY_BYTES", "KEEPALIVE_SECONDS", "KUBERNETES"))
 
 
 @pytest.mark.parametrize("modes", [("validate",), ("protect", "validate"), ("ungate", "preempt"), ("place", "preempt")])
@@ -385,6 +432,8 @@ def test_monitors_that_could_read_nothing_are_an_error():
     [
         (("certificate.source=secret",), "certificate.caBundle is empty"),
         (("certificate.source=secret", "certificate.caBundle=QUE="), ""),
+        (("webhooks.env.MUSTER_ENFORCEMENT=warn",), "An object with an error is allowed with a warning"),
+        (("webhooks.replicas=1",), "webhooks.replicas is 1 and webhooks.failurePolicy is Fail"),
         ((), "The replicas create the certificate in the Secret muster-webhook-tls"),
     ],
 )
