@@ -24,6 +24,7 @@ CRDS = {
     "github.com/prometheus-operator/prometheus-operator": (
         "example/prometheus-operator-crd/monitoring.coreos.com_podmonitors.yaml",
         "example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml",
+        "example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml",
     ),
 }
 """CustomResourceDefinitions of the kinds of which our manifests have objects, by module."""
@@ -109,6 +110,8 @@ def _package(name: str) -> str:
 
 def _target(name: str) -> Path:
     content = b"".join((_module(name) / each).read_bytes() for each in ("go.mod", "go.sum"))
+    if name == "crds":
+        content += repr(CRDS).encode()
     return programs.cached().parent / f"{name}-{hashlib.sha256(content).hexdigest()[:12]}"
 
 

@@ -23,6 +23,7 @@ EXTRA_KINDS = (
     "issuers.cert-manager.io",
     "podmonitors.monitoring.coreos.com",
     "prometheusrules.monitoring.coreos.com",
+    "servicemonitors.monitoring.coreos.com",
 )
 SYSTEM = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
 
@@ -132,13 +133,14 @@ def crds(plane):
     plane.kubectl("delete", "-f", folder, check=True)
 
 
-def test_all_objects_of_the_chart_are_accepted_with_strict_validation(plane, crds):
-    done = rendered.template(*(part for each in EVERYTHING for part in ("--set", each)))
+@pytest.mark.parametrize("monitor", ["PodMonitor", "ServiceMonitor"])
+def test_all_objects_of_the_chart_are_accepted_with_strict_validation(plane, crds, monitor):
+    done = rendered.template(*(part for each in (*EVERYTHING, f"prometheus.monitorKind={monitor}") for part in ("--set", each)))
 
     applied = plane.kubectl("apply", "--dry-run=server", "--validate=strict", "-f", "-", stdin=done.stdout, check=True)
 
     assert done.stdout.count("\nkind: ") == applied.stdout.count("(server dry run)")
-    assert {"certificate", "podmonitor", "prometheusrule"} <= {line.partition(".")[0] for line in applied.stdout.splitlines()}
+    assert {"certificate", monitor.lower(), "prometheusrule"} <= {line.partition(".")[0] for line in applied.stdout.splitlines()}
 
 
 def test_kubeconform_is_content_with_every_manifest(plane, crds, tmp_path):

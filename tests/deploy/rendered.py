@@ -36,9 +36,18 @@ FILES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "components/cert-manager/certificate.yaml": ("webhooks/certificate.yaml", ("certificate.source=cert-manager",)),
     "base/network-policy.yaml": ("webhooks/network-policy.yaml", ()),
     "sidecar/network-policy.yaml": ("sidecar/network-policy.yaml", ("sidecar.enabled=true",)),
-    "components/prometheus/monitors.yaml": ("prometheus/monitors.yaml", ("prometheus.monitors=true", "sidecar.enabled=true", MONITORING)),
-    "components/prometheus/network-policy.yaml": ("prometheus/network-policy.yaml", (MONITORING,)),
-    "components/prometheus/alerts.yaml": ("prometheus/alerts.yaml", ("prometheus.alerts=true", "sidecar.enabled=true")),
+    **{
+        f"components/{component}/{name}.yaml": (f"prometheus/{name}.yaml", (*of_prometheus, *of_component))
+        for component, of_component in (
+            ("prometheus", ()),
+            ("prometheus-sidecar", ("sidecar.enabled=true", "webhooks.enabled=false")),
+        )
+        for name, of_prometheus in (
+            ("monitors", ("prometheus.monitors=true", MONITORING)),
+            ("network-policy", (MONITORING,)),
+            ("alerts", ("prometheus.alerts=true",)),
+        )
+    },
     "sidecar/rbac.yaml": ("sidecar/rbac.yaml", ("sidecar.enabled=true", ALL_MODES)),
     "sidecar/deployment.yaml": ("sidecar/deployment.yaml", ("sidecar.enabled=true",)),
     "sidecar/ungate.yaml": ("sidecar/ungate.yaml", ("sidecar.enabled=true", ALL_MODES)),

@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-import json
+import datetime as dt
 import re
-import shutil
 import subprocess
 import sys
-import urllib.request
 
 import pytest
 import yaml
 
+from certs import issue, pair, store
 from tests.cluster.process import Process, free_port
 from tests.cluster.waiting import until
 from tests.deploy import rendered
+from tests.deploy.watching import ALERTS, at_once, program, watching
 
-RULES = yaml.safe_load((rendered.DEPLOY / "components/prometheus/alerts.yaml").read_text(encoding="utf-8"))["spec"]
-ALERTS = {rule["alert"]: rule for group in RULES["groups"] for rule in group["rules"]}
 DAY = 24 * 3600
 BUCKET = 'muster_review_duration_seconds_bucket{path="/validate",le='
+LEADING, SCHEDULER = 'muster_leading_replica{scheduler_name="muster",', {"scheduler_name": "muster"}
 FIRING = {
     "MusterWebhookDown": ({"muster_reviews_in_flight": "_x9 0x30"}, 5, {}),
     "MusterCertificateExpires": (
-        {'muster_certificate_not_after_seconds{kind="leaf"}': f"{13 * DAY}x9 {400 * DAY}x30"},
+        {
+            'muster_certificate_not_after_seconds{kind="leaf"}': f"{13 * DAY}x9 {400 * DAY}x30",
+            'muster_certificate_not_before_seconds{kind="leaf"}': f"{-352 * DAY}x40",
+        },
         8,
         {"kind": "leaf"},
     ),
     "MusterCertificateRejected": ({'muster_certificate_reloads_total{outcome="kept-old"}': "0 0 1x50"}, 5, {"outcome": "kept-old"}),
-    "MusterCertificateNotRenewed": ({'muster_certificate_failures_total{reason="request"}': "0 0+12x12 144x40"}, 14, {"reason": "request"}),
+    "MusterCertificateNotRenewed": ({'muster_certificate_failing{reason="request"}': "0x2 1x20 0x40"}, 18, {"reason": "request"}),
     "MusterCertificateWithoutLeader": ({"muster_certificate_leader": "0x9 1x30"}, 7, {}),
     "MusterCertificateContested": ({'muster_certificate_rotation_steps_total{step="trust"}': "0 0+6x10 60x90"}, 12, {}),
     "MusterClockSkew": ({"muster_certificate_clock_offset_seconds": "-300x15 1x30"}, 12, {}),
@@ -38,18 +40,12 @@ FIRING = {
         {},
     ),
     "MusterWebhookFault": ({"muster_faults_total": "0 0 1x50"}, 5, {}),
-    "MusterSidecarWithoutLeader": ({"muster_leader": "0x9 1x30"}, 5, {}),
-    "MusterSidecarTwoLeaders": ({'muster_leader{pod="a"}': "1x40", 'muster_leader{pod="b"}': "1x9 0x31"}, 5, {}),
+    "MusterSidecarWithoutLeader": ({LEADING + 'identity="a"}': "0x9 1x30"}, 5, SCHEDULER),
+    "MusterSidecarTwoLeaders": ({LEADING + 'identity="a"}': "1x40", LEADING + 'identity="b"}': "1x9 0x31"}, 5, SCHEDULER),
 }
 RESOLVED = {"MusterCertificateContested": 80}
 """Of each alert: series with a value a minute, a minute at which it fires, and its labels.  It is resolved in minute 35 at the latest,
 or in that of RESOLVED."""
-
-
-def program(name):
-    if (found := shutil.which(name)) is None:
-        pytest.skip(f"{name} is not installed")
-    return found
 
 
 def series(samples):
@@ -62,29 +58,77 @@ def test_an_alert_fires_and_resolves(alert, tmp_path):
     rule = ALERTS[alert]
     fires = {"exp_labels": {**labels, "severity": rule["labels"]["severity"]}, "exp_annotations": annotations(rule, labels)}
     silent = [] if alert.startswith("MusterWebhookDown") else [0]
-    (tmp_path / "alerts.yaml").write_text(yaml.safe_dump({"groups": [{"name": "one", "rules": [rule]}]}), encoding="utf-8")
-    (tmp_path / "test.yaml").write_text(
-        yaml.safe_dump(
-            {
-                "rule_files": ["alerts.yaml"],
-                "evaluation_interval": "1m",
-                "tests": [
-                    {
-                        "interval": "1m",
-                        "input_series": series(samples),
-                        "alert_rule_test": [
-                            {"eval_time": f"{minute}m", "alertname": alert, "exp_alerts": [fires]},
-                            *({"eval_time": f"{at}m", "alertname": alert, "exp_alerts": []} for at in (*silent, RESOLVED.get(alert, 35))),
-                        ],
-                    }
-                ],
-            }
-        ),
-        encoding="utf-8",
-    )
-    done = subprocess.run([program("promtool"), "test", "rules", "test.yaml"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    tested = [{"eval_time": f"{minute}m", "alertname": alert, "exp_alerts": [fires]}]
+    tested += [{"eval_time": f"{at}m", "alertname": alert, "exp_alerts": []} for at in (*silent, RESOLVED.get(alert, 35))]
+    judge(tmp_path, rule, samples, tested)
+
+
+def judge(folder, rule, samples, tested):
+    """Run promtool: the alerts of *rule* are those of *tested*, with *samples* of one minute each."""
+    (folder / "alerts.yaml").write_text(yaml.safe_dump({"groups": [{"name": "one", "rules": [rule]}]}), encoding="utf-8")
+    one = {"interval": "1m", "input_series": series(samples), "alert_rule_test": tested}
+    test = {"rule_files": ["alerts.yaml"], "evaluation_interval": "1m", "tests": [one]}
+    (folder / "test.yaml").write_text(yaml.safe_dump(test), encoding="utf-8")
+    done = subprocess.run([program("promtool"), "test", "rules", "test.yaml"], cwd=folder, capture_output=True, text=True, check=False)
 
     assert 0 == done.returncode, done.stdout + done.stderr
+
+
+def validity(begins, ends):
+    """Return series of a certificate, valid between these days."""
+    name = 'muster_certificate_not_{}_seconds{{kind="leaf"}}'
+    return {name.format("before"): f"{begins * DAY}x40", name.format("after"): f"{ends * DAY}x40"}
+
+
+@pytest.mark.parametrize(
+    ("alert", "samples"),
+    [
+        pytest.param("MusterCertificateExpires", validity(-352, 15), id="a year, more than 14 days left"),
+        pytest.param("MusterCertificateExpires", validity(-20, 10), id="30 days, about to be renewed"),
+        pytest.param("MusterCertificateNotRenewed", {'muster_certificate_failing{reason="race"}': "1x40"}, id="lost races"),
+        pytest.param("MusterCertificateNotRenewed", {'muster_certificate_failing{reason="request"}': "1x3 0x40"}, id="a few minutes"),
+        pytest.param(
+            "MusterSidecarTwoLeaders",
+            {LEADING + 'identity="a"}': "1x40", LEADING.replace('="muster"', '="other"') + 'identity="b"}': "1x40"},
+            id="two sidecars, each for a scheduler name of its own",
+        ),
+        pytest.param(
+            "MusterSidecarTwoLeaders",
+            {LEADING + 'identity="a",job="pods"}': "1x40", LEADING + 'identity="a",job="muster"}': "1x40"},
+            id="one replica, read by two jobs",
+        ),
+        pytest.param(
+            "MusterSidecarTwoLeaders",
+            {LEADING.replace('muster"', '"') + f'identity="{each}"}}': "1x40" for each in "ab"},
+            id="two sidecars that place no pods",
+        ),
+        pytest.param(
+            "MusterSidecarWithoutLeader", {LEADING + 'identity="a"}': "1x40", LEADING + 'identity="b"}': "0x40"}, id="one of two leads"
+        ),
+    ],
+)
+def test_what_is_well_fires_nothing(alert, samples, tmp_path):
+    judge(tmp_path, ALERTS[alert], samples, [{"eval_time": f"{at}m", "alertname": alert, "exp_alerts": []} for at in (5, 16, 35)])
+
+
+@pytest.mark.parametrize(
+    ("alert", "samples", "labels"),
+    [
+        pytest.param("MusterCertificateExpires", validity(-26, 4), {"kind": "leaf"}, id="30 days, not renewed in time"),
+        pytest.param("MusterCertificateExpires", validity(-1, 0), {"kind": "leaf"}, id="a day, expired"),
+        pytest.param("MusterSidecarWithoutLeader", {}, {}, id="no sidecar"),
+        pytest.param(
+            "MusterSidecarWithoutLeader",
+            {LEADING + 'identity="a"}': "1x40", LEADING.replace('="muster"', '="other"') + 'identity="b"}': "0x40"},
+            {"scheduler_name": "other"},
+            id="only that of another scheduler name leads",
+        ),
+    ],
+)
+def test_it_also_fires(alert, samples, labels, tmp_path):
+    rule = ALERTS[alert]
+    fires = {"exp_labels": {**labels, "severity": rule["labels"]["severity"]}, "exp_annotations": annotations(rule, labels)}
+    judge(tmp_path, rule, samples, [{"eval_time": "20m", "alertname": alert, "exp_alerts": [fires]}])
 
 
 def annotations(rule, labels):
@@ -106,46 +150,31 @@ def muster(*arguments):
     return [sys.executable, "-m", "muster", *arguments]
 
 
-def test_a_prometheus_sees_the_server_go_and_its_certificate_expire(tmp_path):
-    """Without waiting times, so that it takes seconds: the alerts of a server that is not there, and then of one with a short certificate."""
-    prometheus, port, probes = program("prometheus"), free_port(), free_port()
-    rules = [{**ALERTS[name], "for": "0s"} for name in ("MusterWebhookDown", "MusterCertificateExpires")]
-    (tmp_path / "alerts.yaml").write_text(yaml.safe_dump({"groups": [{"name": "all", "rules": rules}]}), encoding="utf-8")
-    scraped = {"job_name": "muster-webhook", "static_configs": [{"targets": [f"127.0.0.1:{probes}"]}]}
-    intervals = {"scrape_interval": "200ms", "scrape_timeout": "200ms", "evaluation_interval": "200ms"}
-    configuration = {"global": intervals, "rule_files": ["alerts.yaml"], "scrape_configs": [scraped]}
-    (tmp_path / "prometheus.yaml").write_text(yaml.safe_dump(configuration), encoding="utf-8")
-    storage = f"--storage.tsdb.path={tmp_path / 'data'}"
-    watcher, server = Process("prometheus", tmp_path / "prometheus.log"), Process("muster-serve", tmp_path / "server.log")
+def test_a_prometheus_sees_a_server_and_its_certificate(tmp_path):
+    """The alerts of a server that is not there, then of one with a short certificate, and of one with a broken file."""
+    probes = free_port()
+    server = Process("muster-serve", tmp_path / "server.log")
+    rules = at_once("MusterWebhookDown", "MusterCertificateExpires", "MusterCertificateRejected")
+    certificate = tmp_path / "certs/tls.crt"
 
-    def firing():
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/alerts", timeout=10) as answer:
-            return {each["labels"]["alertname"] for each in json.load(answer)["data"]["alerts"] if each["state"] == "firing"}
-
-    def issue(days):
-        arguments = ("--out", str(tmp_path / "certs"), "--name", "localhost", "--days", str(days), "--force")
-        subprocess.run(muster("certs", "issue", *arguments), check=True, capture_output=True)
-
-    try:
-        watcher.start([prometheus, f"--config.file={tmp_path / 'prometheus.yaml'}", storage, f"--web.listen-address=127.0.0.1:{port}"])
-        until(lambda: answers(firing) == {"MusterWebhookDown"})
-        issue(5)
-        key_pair = (f"--tls-cert={tmp_path / 'certs/tls.crt'}", f"--tls-key={tmp_path / 'certs/tls.key'}")
-        where = (f"--bind=127.0.0.1:{free_port()}", f"--probe-bind=127.0.0.1:{probes}", "--workers=1")
-        server.start(muster("serve", *where, *key_pair))
-        until(lambda: firing() == {"MusterCertificateExpires"})
-        issue(90)
-        until(lambda: firing() == set())
-        server.stop()
-        until(lambda: firing() == {"MusterWebhookDown"})
-    finally:
-        server.stop()
-        watcher.stop()
+    with watching(tmp_path, rules, f"127.0.0.1:{probes}") as firing:
+        try:
+            until(lambda: firing() == {"MusterWebhookDown"})
+            write_pair(tmp_path / "certs", days_ago=85)
+            where = (f"--bind=127.0.0.1:{free_port()}", f"--probe-bind=127.0.0.1:{probes}", "--workers=1")
+            server.start(muster("serve", *where, f"--tls-cert={certificate}", f"--tls-key={tmp_path / 'certs/tls.key'}"))
+            until(lambda: firing() == {"MusterCertificateExpires"})
+            write_pair(tmp_path / "certs", days_ago=0)
+            until(lambda: firing() == set())
+            certificate.write_text("-----BEGIN CERTIFICATE-----\n")
+            until(lambda: firing() == {"MusterCertificateRejected"})
+            server.stop()
+            until(lambda: "MusterWebhookDown" in firing())
+        finally:
+            server.stop()
 
 
-def answers(ask):
-    """Return the answer, or nothing while the server does not listen yet."""
-    try:
-        return ask()
-    except OSError:
-        return set()
+def write_pair(folder, days_ago):
+    """Write a key pair that was issued some days ago and is valid for 90 days."""
+    then = dt.datetime.now(dt.UTC) - dt.timedelta(days=days_ago)
+    store.write(folder, issue.leaf(issue.authority(then), pair.names_of(("localhost",)), then, 90))

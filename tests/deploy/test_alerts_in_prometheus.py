@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import http.server
-import json
 import os
 import re
 import threading
 import time
-import urllib.request
 
 import pytest
-import yaml
 
-from tests.cluster.process import Process, free_port
 from tests.cluster.waiting import WAIT_SECONDS, until
-from tests.deploy.test_alerts import ALERTS, FIRING, answers, program
+from tests.deploy.test_alerts import FIRING
+from tests.deploy.watching import ALERTS, watching
 from tests.sampling import SOAK
 
 _RUN = re.compile(r"(?P<first>_|-?[\d.]+)(?:(?P<step>\+[\d.]+))?(?:x(?P<count>\d+))?")
@@ -57,12 +54,16 @@ class Exporter(http.server.ThreadingHTTPServer):
         named = {own(alert, name): text for alert, (samples, _, _) in FIRING.items() for name, text in samples.items()}
         self.series = {name: values_of(text) for name, text in named.items()}
 
+    @property
+    def address(self):
+        return f"127.0.0.1:{self.server_address[1]}"
+
     def text(self):
         self.began = self.began or time.time()
         second = int(time.time() - self.began)
         found = ((name, values[min(second, len(values) - 1)]) for name, values in self.series.items())
         # promtool begins at the time 0.
-        return "".join(f"{name} {value + ('not_after' in name) * self.began}\n" for name, value in found if value is not None)
+        return "".join(f"{name} {value + ('_certificate_not_' in name) * self.began}\n" for name, value in found if value is not None)
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
@@ -92,27 +93,7 @@ def exporting():
 
 @pytest.mark.skipif(not os.environ.get(SOAK), reason=f"takes a minute and a half; {SOAK} asks for it")
 def test_every_alert_fires_and_resolves(tmp_path):
-    prometheus, port = program("prometheus"), free_port()
-    rules = {"groups": [{"name": alert, "rules": [in_seconds(alert)]} for alert in ALERTS]}
-    (tmp_path / "alerts.yaml").write_text(yaml.safe_dump(rules), encoding="utf-8")
-    watcher = Process("prometheus", tmp_path / "prometheus.log")
-
-    def firing():
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/alerts", timeout=10) as answer:
-            return {each["labels"]["alertname"] for each in json.load(answer)["data"]["alerts"] if each["state"] == "firing"}
-
-    with exporting() as exporter:
-        intervals = {"scrape_interval": "200ms", "scrape_timeout": "200ms", "evaluation_interval": "200ms"}
-        scraped = {"job_name": "muster", "static_configs": [{"targets": [f"127.0.0.1:{exporter.server_address[1]}"]}]}
-        configuration = {"global": intervals, "rule_files": ["alerts.yaml"], "scrape_configs": [scraped]}
-        (tmp_path / "prometheus.yaml").write_text(yaml.safe_dump(configuration), encoding="utf-8")
-        storage = f"--storage.tsdb.path={tmp_path / 'data'}"
-        watcher.start([prometheus, f"--config.file={tmp_path / 'prometheus.yaml'}", storage, f"--web.listen-address=127.0.0.1:{port}"])
-        try:
-            fired = set()
-            until(
-                lambda: fired.update(answers(firing)) or fired == ALERTS.keys(), 2 * WAIT_SECONDS, told=lambda: str(ALERTS.keys() - fired)
-            )
-            until(lambda: firing() == set(), 2 * WAIT_SECONDS, told=lambda: str(firing()))
-        finally:
-            watcher.stop()
+    with exporting() as exporter, watching(tmp_path, [in_seconds(alert) for alert in ALERTS], exporter.address) as firing:
+        fired = set()
+        until(lambda: fired.update(firing()) or fired == ALERTS.keys(), 2 * WAIT_SECONDS, told=lambda: str(ALERTS.keys() - fired))
+        until(lambda: firing() == set(), 2 * WAIT_SECONDS, told=lambda: str(firing()))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+import re
+import shutil
 import subprocess
 
 import pytest
@@ -390,7 +392,7 @@ def test_only_the_port_for_reviews_is_open():
 
     assert (["Ingress"], [{"ports": [{"port": "webhook", "protocol": "TCP"}]}]) == (webhook["policyTypes"], webhook["ingress"])
     assert (["Ingress"], None) == (sidecar["policyTypes"], sidecar.get("ingress"))
-    assert ("NetworkPolicy", "muster-metrics") not in found
+    assert not [key for key in found if key[1].endswith("-metrics")]
     assert not [key for key in objects(*SIDECAR, "networkPolicy.enabled=false") if key[0] == "NetworkPolicy"]
 
 
@@ -409,14 +411,57 @@ def test_reviews_are_accepted_from_named_addresses_only():
 
 def test_prometheus_may_read_the_metrics_of_every_pod():
     found = objects(*SIDECAR, rendered.MONITORING)
-    policy = found["NetworkPolicy", "muster-metrics"]["spec"]
-    (rule,) = policy["ingress"]
-    pods = [each["spec"]["template"]["metadata"]["labels"] for (kind, _), each in found.items() if kind == "Deployment"]
-    (selected,) = policy["podSelector"]["matchExpressions"]
+    for name in ("muster-webhook", "muster-sidecar"):
+        policy = found["NetworkPolicy", f"{name}-metrics"]["spec"]
+        (rule,) = policy["ingress"]
+        assert found["Deployment", name]["spec"]["template"]["metadata"]["labels"] == policy["podSelector"]["matchLabels"]
+        assert [{"port": "probes", "protocol": "TCP"}] == rule["ports"]
+        assert ["monitoring"] == rule["from"][0]["namespaceSelector"]["matchExpressions"][0]["values"]
 
-    assert [{"port": "probes", "protocol": "TCP"}] == rule["ports"]
-    assert ["monitoring"] == rule["from"][0]["namespaceSelector"]["matchExpressions"][0]["values"]
-    assert sorted(selected["values"]) == sorted(each[selected["key"]] for each in pods)
+
+def test_a_service_monitor_reads_every_replica_through_a_service_of_its_own():
+    values = (*SIDECAR, rendered.MONITORING, "prometheus.monitors=true")
+    pods, services = objects(*values), objects(*values, "prometheus.monitorKind=ServiceMonitor")
+
+    for name in ("muster-webhook", "muster-sidecar"):
+        labels = pods["Deployment", name]["spec"]["template"]["metadata"]["labels"]
+        assert labels == pods.pop(("PodMonitor", name))["spec"]["selector"]["matchLabels"]
+        monitor, service = services.pop(("ServiceMonitor", name))["spec"], services.pop(("Service", f"{name}-metrics"))
+        assert monitor["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
+        assert [each["name"] for each in service["spec"]["ports"]] == [each["port"] for each in monitor["endpoints"]]
+        assert (labels, "None", True) == (
+            service["spec"]["selector"],
+            service["spec"]["clusterIP"],
+            service["spec"]["publishNotReadyAddresses"],
+        )
+    assert pods == services
+
+
+PAGE = (rendered.DEPLOY.parent / "docs/operate/prometheus.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "component", "resource", "values"),
+    [
+        ("muster-webhook", "prometheus", "overlays/managed", ()),
+        ("muster-sidecar", "prometheus-sidecar", "sidecar", (*SIDECAR, "webhooks.enabled=false")),
+    ],
+)
+def test_the_component_of_the_page_is_the_chart(tmp_path, name, component, resource, values):
+    kubectl = available(lambda: programs.find().path("kubectl"))
+    shutil.copytree(rendered.DEPLOY, tmp_path / "deploy")
+    (block,) = re.findall(r"```yaml[^\n]*\n(.*?)```", PAGE, re.DOTALL)
+    folder = tmp_path / "deploy/overlays/ours"
+    folder.mkdir()
+    text = block.replace("../managed", f"../../{resource}").replace("components/prometheus", f"components/{component}")
+    (folder / "kustomization.yaml").write_text(text, encoding="utf-8")
+    built = subprocess.run([kubectl, "kustomize", folder], capture_output=True, text=True, check=True).stdout
+    found = {(each["kind"], each["metadata"]["name"]) for each in yaml.safe_load_all(built)}
+
+    want = objects(*values, "prometheus.monitors=true", "prometheus.alerts=true", rendered.MONITORING)
+    # The role of a mode that is off is in the manifests, and is not bound.
+    assert want.keys() == found - {("Namespace", "muster-system"), ("ClusterRole", "muster-sidecar-ungate")}
+    assert {("PrometheusRule", name), ("PodMonitor", name)} <= found
 
 
 def test_monitors_that_could_read_nothing_are_an_error():

@@ -21,6 +21,8 @@ from tests.apiserver.fake import serving
 from tests.apiserver.rights import Right, right_of, target_of
 from tests.certs.installation import new_secret
 from tests.certs.test_rotation_cluster import kubeconfig
+from tests.cluster.process import free_port
+from tests.deploy.watching import at_once, watching
 from tests.webhooks.running import running, until
 
 SECRETS = "/api/v1/namespaces/muster-system/secrets"
@@ -136,13 +138,32 @@ def test_until_the_cluster_answers_it_is_not_ready_but_alive(tmp_path):
         assert (200, 503) == (server.probe("/healthz")[0], server.probe("/readyz")[0])
         assert ["the Secret with the serving certificate has not been read yet"] == reasons(server)
         assert until(lambda: server.figure("muster_certificate_failures_total") >= 2)
+        assert until(lambda: server.figure("muster_certificate_failing") == 1.0)
         assert 1 == sum(line.get("failure") == "request" for line in server.lines)
 
         objects.broken = False
         assert until(lambda: server.probe("/readyz")[0] == 200)
+        assert until(lambda: server.figure("muster_certificate_failing") == 0.0)
         objects.broken = True
         assert until(lambda: sum(line.get("failure") == "request" for line in server.lines) == 2)
         assert 200 == server.probe("/readyz")[0]
+
+
+def test_an_alert_reports_that_the_cluster_does_not_answer(tmp_path):
+    """A long period of reading makes few failures; the alert depends on the last attempt, not on their number."""
+    objects, probes = Objects(**{VALIDATING: configuration()}), free_port()
+    objects.broken = True
+    (rule,) = at_once("MusterCertificateNotRenewed")
+    rule = {**rule, "expr": rule["expr"].replace("[10m]", "[2s]")}
+    period = {"MUSTER_CERTIFICATE_POLL_SECONDS": "60"}
+    with watching(tmp_path, [rule], f"127.0.0.1:{probes}") as firing:
+        where = (f"--probe-bind=127.0.0.1:{probes}", "--workers", "1")
+        with managed(tmp_path, objects, *where, **period):
+            assert until(lambda: firing() == {"MusterCertificateNotRenewed"})
+        objects.broken = False
+        with managed(tmp_path, objects, *where, **period) as server:
+            assert until(lambda: server.probe("/readyz")[0] == 200)
+            assert until(lambda: firing() == set())
 
 
 def aged(days_ago, **lives):

@@ -91,14 +91,23 @@ def test_what_is_in_flight_goes_up_and_down(telemetry):
     assert 0.0 == figures(telemetry)["muster_reviews_in_flight"]
 
 
-def test_expiry_and_refusals_are_reported(telemetry):
-    telemetry.certificate(100.0, 200.0)
+def test_an_increase_is_seen_at_the_first_rejection(telemetry):
+    """Prometheus computes an increase from a value before it."""
+    assert {'outcome="taken"': 0.0, 'outcome="kept-old"': 0.0} == {
+        key.partition("{")[2][:-1]: value for key, value in figures(telemetry).items() if key.startswith("muster_certificate_reloads_total")
+    }
+
+
+def test_validity_and_refusals_are_reported(telemetry):
+    telemetry.certificate("leaf", 50.0, 100.0)
+    telemetry.certificate("ca", 60.0, 200.0)
     telemetry.refused("/mutate", 413, "too large")
     telemetry.reloaded(taken=False)
     result = figures(telemetry)
 
     assert 100.0 == result['muster_certificate_not_after_seconds{kind="leaf"}']
     assert 200.0 == result['muster_certificate_not_after_seconds{kind="ca"}']
+    assert 50.0 == result['muster_certificate_not_before_seconds{kind="leaf"}']
     assert 1.0 == result['muster_requests_refused_total{code="413",where="/mutate"}']
     assert 1.0 == result['muster_certificate_reloads_total{outcome="kept-old"}']
 

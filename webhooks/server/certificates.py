@@ -21,7 +21,7 @@ from apiserver.election import Election
 from apiserver.lease import Lease
 from certs import published
 from certs.cluster import Cluster, Place
-from certs.controller import Controller
+from certs.controller import FAILURES, Controller
 from certs.pair import Names, names_of
 from certs.rotate import Rotation, Timing
 from certs.rotation import Order, Step
@@ -124,6 +124,7 @@ class Report:
     def __init__(self, telemetry: Telemetry) -> None:
         self._telemetry = telemetry
         self._logged: dict[str, str] = {}
+        self._failing: set[str] = set()
 
     def step(self, step: str, text: str) -> None:
         """Log a report of the rotation, and count it if it is a step."""
@@ -149,10 +150,17 @@ class Report:
 
     def failed(self, reason: str, text: str) -> None:
         """See certs.controller.Observer."""
+        self._failing.add(reason)
         self._telemetry.certificate_failure(reason)
         if self._logged.get(reason) != text:
             self._logged[reason] = text
             log.write(_LEVELS.get(reason, "error"), "rotation", {"failure": reason, "reason": text})
+
+    def tick_ended(self) -> None:
+        """Set for each reason whether this tick has failed."""
+        for reason in FAILURES:
+            self._telemetry.certificate_failing(reason, failing=reason in self._failing)
+        self._failing.clear()
 
 
 def _guarded(controller: Controller, report: Report, otherwise: float) -> float:
@@ -162,6 +170,8 @@ def _guarded(controller: Controller, report: Report, otherwise: float) -> float:
     except Exception as error:  # noqa: BLE001 - the certificate is renewed in the next months by nobody else
         report.failed("bug", f"{type(error).__name__}: {error}")
         return otherwise
+    finally:
+        report.tick_ended()
 
 
 def _locked(file: Any) -> bool:

@@ -25,6 +25,7 @@ from webhooks.admission.review import AdmissionRequest
 CONTENT_TYPE = prometheus_client.CONTENT_TYPE_PLAIN_0_0_4
 BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Upper bounds in seconds.  The API server waits 10 s by default and at most 30 s; for the webhooks of ``deploy/`` 3 s."""
+_LOADED, _REJECTED = "taken", "kept-old"
 LONGEST = 300
 """Limit for a text from a request in a log line, in characters; a Kubernetes name has at most 253."""
 
@@ -96,12 +97,22 @@ class Telemetry:
             registry=registry,
             multiprocess_mode="livemin",
         )
+        self._begin = prometheus_client.Gauge(
+            "muster_certificate_not_before_seconds",
+            "Begin of the validity of the serving certificates, in seconds since the epoch.",
+            ("kind",),
+            registry=registry,
+            multiprocess_mode="livemin",
+        )
         self._reloads = prometheus_client.Counter(
             "muster_certificate_reloads",
             "New key pairs in the certificate files, by outcome: loaded (taken) or rejected (kept-old).",
             ("outcome",),
             registry=registry,
         )
+        # Prometheus sees an increase only from a value before it.
+        for outcome in (_LOADED, _REJECTED):
+            self._reloads.labels(outcome)
 
         self._add_rotation_metrics(registry)
 
@@ -117,6 +128,13 @@ class Telemetry:
             "Failed attempts to read or renew the managed certificate, by reason; counted again while the failure lasts.",
             ("reason",),
             registry=registry,
+        )
+        self._failing = prometheus_client.Gauge(
+            "muster_certificate_failing",
+            "1 if the last attempt of this replica to read or renew the managed certificate failed, by reason.",
+            ("reason",),
+            registry=registry,
+            multiprocess_mode="livesum",
         )
         self._leader = prometheus_client.Gauge(
             "muster_certificate_leader",
@@ -194,11 +212,10 @@ class Telemetry:
         """Count an internal error."""
         self._faults.inc()
 
-    def certificate(self, leaf: float, ca: float | None) -> None:
-        """Set the expiry of the certificates, in seconds since the epoch."""
-        self._expiry.labels("leaf").set(leaf)
-        if ca is not None:
-            self._expiry.labels("ca").set(ca)
+    def certificate(self, kind: str, begins: float, expires: float) -> None:
+        """Set the validity of a certificate, the leaf or the ca, in seconds since the epoch."""
+        self._begin.labels(kind).set(begins)
+        self._expiry.labels(kind).set(expires)
 
     def rotation_step(self, step: str) -> None:
         """Count a step of a rotation."""
@@ -207,6 +224,10 @@ class Telemetry:
     def certificate_failure(self, reason: str) -> None:
         """Count a failed attempt to read or renew the managed certificate."""
         self._failures.labels(reason).inc()
+
+    def certificate_failing(self, reason: str, *, failing: bool) -> None:
+        """Set whether the last attempt failed for this reason."""
+        self._failing.labels(reason).set(failing)
 
     def certificate_leader(self, *, leading: bool) -> None:
         """Set whether this replica renews the managed certificate."""
@@ -218,7 +239,7 @@ class Telemetry:
 
     def reloaded(self, *, taken: bool) -> None:
         """Count a new key pair; *taken* is False if the old one stays in use."""
-        self._reloads.labels("taken" if taken else "kept-old").inc()
+        self._reloads.labels(_LOADED if taken else _REJECTED).inc()
 
     def render(self) -> bytes:
         """Return the metrics of all processes in Prometheus' text format."""

@@ -10,6 +10,7 @@ import dataclasses
 import hashlib
 import ssl
 from pathlib import Path
+from typing import NamedTuple
 
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
@@ -22,14 +23,21 @@ class PairError(ValueError):
     """Unusable key pair: a file is unreadable or incomplete, or certificate and key do not match."""
 
 
+class Validity(NamedTuple):
+    """Begin and end of a certificate's validity, in seconds since the epoch."""
+
+    begins: float
+    expires: float
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Pair:
-    """Verified key pair: its context, the leaf as PEM, and the expiry of leaf and CA in seconds since the epoch."""
+    """Verified key pair: its context, the leaf as PEM, and begin and end of the validity of leaf and CA."""
 
     context: ssl.SSLContext
     leaf: bytes
-    leaf_expires: float
-    ca_expires: float | None
+    leaf_validity: Validity
+    ca_validity: Validity | None
     digest: bytes
 
 
@@ -49,8 +57,8 @@ def load(cert: str, key: str) -> Pair:
     return Pair(
         context,
         certificates[0].public_bytes(Encoding.PEM),
-        _expiry(certificates[0]),
-        None if ca is None else _expiry(ca),
+        _validity(certificates[0]),
+        None if ca is None else _validity(ca),
         hashlib.sha256(chain + b"\0" + secret).digest(),
     )
 
@@ -170,5 +178,5 @@ def _ca_file(cert: str) -> x509.Certificate | None:
         return None
 
 
-def _expiry(certificate: x509.Certificate) -> float:
-    return certificate.not_valid_after_utc.timestamp()
+def _validity(certificate: x509.Certificate) -> Validity:
+    return Validity(certificate.not_valid_before_utc.timestamp(), certificate.not_valid_after_utc.timestamp())

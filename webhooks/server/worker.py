@@ -38,7 +38,7 @@ class Worker:
         self._live, self._source, self._draining, self._managed = live, source, draining, managed
         self._lines = log.Batch()
         self.telemetry = Telemetry(self._lines.write)
-        self._set_expiry()
+        self._set_validity()
         if managed is not None:
             managed.start(self.telemetry)
         wsgi: Any = create_app(settings, source.start(), self.telemetry, self.unready)
@@ -50,8 +50,8 @@ class Worker:
         reason = self._live.refresh(time.monotonic())
         if reason == tls.RELOADED:
             self.telemetry.reloaded(taken=True)
-            self._set_expiry()
-            log.write("info", "certificate", {"expires": log.stamp(self._live.pair.leaf_expires)})
+            self._set_validity()
+            log.write("info", "certificate", {"expires": log.stamp(self._live.pair.leaf_validity.expires)})
         elif reason:
             self.telemetry.reloaded(taken=False)
             log.write("error", "certificate", {"reason": reason, "serving": "the last good pair"})
@@ -63,13 +63,15 @@ class Worker:
         if self._draining():
             reasons.append("draining: about to stop")
         offset = 0.0 if self._managed is None else self._managed.clock_offset()
-        if self._live.pair.leaf_expires <= time.time() + offset:
-            reasons.append(f"the serving certificate expired at {log.stamp(self._live.pair.leaf_expires)}")
+        if (end := self._live.pair.leaf_validity.expires) <= time.time() + offset:
+            reasons.append(f"the serving certificate expired at {log.stamp(end)}")
         if self._live.unreadable:
             reasons.append(self._live.error)
         if self._managed is not None and (reason := self._managed.untrusted(self._live.pair.leaf)):
             reasons.append(reason)
         return [*reasons, *self._source.unsynced()]
 
-    def _set_expiry(self) -> None:
-        self.telemetry.certificate(self._live.pair.leaf_expires, self._live.pair.ca_expires)
+    def _set_validity(self) -> None:
+        self.telemetry.certificate("leaf", *self._live.pair.leaf_validity)
+        if self._live.pair.ca_validity is not None:
+            self.telemetry.certificate("ca", *self._live.pair.ca_validity)

@@ -171,6 +171,22 @@ spec:
       app.kubernetes.io/name: {{ .name }}
 {{- end }}
 
+{{/* Names of the components that are installed, in JSON. */}}
+{{- define "muster.components" -}}
+{{ list (ternary "muster-webhook" "" .Values.webhooks.enabled) (ternary "muster-sidecar" "" .Values.sidecar.enabled) | compact | toJson }}
+{{- end }}
+
+{{/* Metadata of an object that a Prometheus selects by its labels. */}}
+{{- define "muster.prometheusMetadata" -}}
+name: {{ .name }}
+namespace: {{ .root.Release.Namespace }}
+labels:
+  app.kubernetes.io/part-of: muster
+  {{- with .root.Values.prometheus.labels }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end }}
+
 {{/* Replicas on different nodes where that is possible. */}}
 {{- define "muster.antiAffinity" -}}
 podAntiAffinity:

@@ -134,7 +134,7 @@ class Loop:
                 self._parts.scheduler.restart()
             self._parts.controllers.restart()
         self._term = term
-        self._parts.metrics.leader.set(term > 0)
+        self._parts.metrics.leads(leading=term > 0)
         return term > 0
 
     def _handle(self, message: Message) -> DryRunDone | None:

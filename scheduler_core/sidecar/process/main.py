@@ -68,7 +68,7 @@ class Sidecar:
             lambda kind, reason: log("warning", "watch", {"kind": kind, "reason": reason}),
             silence=settings.silence_seconds,
         )
-        self._metrics = SidecarMetrics(settings.scheduler_name)
+        self._metrics = SidecarMetrics(settings.scheduler_name, settings.identity, places=settings.places)
         self._lease = self._candidate(api)
         self._permissions = PermissionCheck(
             api,

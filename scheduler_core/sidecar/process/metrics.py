@@ -45,9 +45,10 @@ class Described:
 class SidecarMetrics:
     """Metrics of one process."""
 
-    def __init__(self, profile: str = Settings.scheduler_name) -> None:
-        """Create the metrics; *profile* is the scheduler name, as in kube-scheduler's label."""
+    def __init__(self, profile: str = Settings.scheduler_name, identity: str = "", *, places: bool = True) -> None:
+        """Create the metrics; *profile* is the scheduler name, as in kube-scheduler's label, *identity* the name of this replica."""
         self._profile = profile
+        self._replica = (profile if places else "", identity)
         self._counters = Counters()
         self.registry = prometheus_client.CollectorRegistry()
         # Memory, open files and start time, as in every Kubernetes component.
@@ -155,9 +156,20 @@ class SidecarMetrics:
         self.events = self._counter("watch_events", "Watch events received.", ("kind",))
         self.invalid = self._gauge("invalid_trees", "Trees that are invalid.")
         self.leader = self._gauge("leader", "1 while this process may write.")
+        self.leading_replica = self._gauge(
+            "leading_replica",
+            "1 while this replica may write, by the name of the scheduler for which it places pods (empty: it places none).",
+            ("scheduler_name", "identity"),
+        )
+        self.leads(leading=False)
         self.largest_gang = self._gauge(
             "largest_gang", "Size of the largest gang of pods of this shape that now fits into one domain of the level.", ("level", "shape")
         )
+
+    def leads(self, *, leading: bool) -> None:
+        """Set whether this replica may write."""
+        self.leader.set(leading)
+        self.leading_replica.labels(*self._replica).set(leading)
 
     def placements_evaluated(self, counters: Counters, seconds: float) -> None:
         """Record the placements evaluated up to now, and *seconds* for those since the last call."""

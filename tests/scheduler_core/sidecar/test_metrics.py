@@ -61,7 +61,16 @@ VALUES = {
     "queued_entities": {"queue": {"active", "backoff", "unschedulable", "gated"}, "type": {"pod", "podgroup"}},
 }
 """Values of labels, from profile_metrics.go and metric_recorder.go beside it; of a preemption, codes of framework.Status."""
-OURS = {"placement_total", "under_way_entities", "writes_total", "watch_events_total", "invalid_trees", "leader", "largest_gang"}
+OURS = {
+    "placement_total",
+    "under_way_entities",
+    "writes_total",
+    "watch_events_total",
+    "invalid_trees",
+    "leader",
+    "leading_replica",
+    "largest_gang",
+}
 
 
 def figures(telemetry):
@@ -331,6 +340,19 @@ def exercised():
         telemetry.preempted(root, 0)
     telemetry.waiting({(state, root.kind): 1 for state in STATES for root in (ROOT, TREE, LONE)})
     return telemetry
+
+
+@pytest.mark.parametrize(("places", "name"), [(True, "mine"), (False, "")])
+def test_a_leader_has_its_name_and_that_of_the_scheduler_if_it_places(places, name):
+    telemetry = SidecarMetrics("mine", "pod-a", places=places)
+    labels = f'{{identity="pod-a",scheduler_name="{name}"}}'
+
+    assert {} == told(telemetry, "muster_leading_replica")
+    telemetry.leads(leading=True)
+    assert {f"muster_leading_replica{labels}": 1.0, "muster_leader": 1.0} == {
+        **told(telemetry, "muster_leading_replica"),
+        **told(telemetry, "muster_leader"),
+    }
 
 
 def test_every_figure_is_kube_schedulers_or_one_of_ours():
