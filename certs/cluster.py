@@ -123,11 +123,14 @@ class Cluster:
                 self._api.send("PATCH", each.path, json.dumps([version, *operations]).encode(), content_type=JSON_PATCH)
 
     def replicas(self) -> tuple[str, ...]:
-        """Return HOST:PORT of each ready address of the Service."""
+        """Return HOST:PORT of each address of the Service, ready or not.
+
+        A replica that is not ready now can become ready with the certificate that it has loaded before.  One that terminates cannot.
+        """
         path = f"/apis/discovery.k8s.io/v1/namespaces/{self._place.namespace}/endpointslices"
         query = (("labelSelector", f"kubernetes.io/service-name={self._place.service}"),)
         slices = json.loads(self._api.read(path, query))["items"]
-        return tuple(sorted({address for each in slices for address in _ready(each)}))
+        return tuple(sorted({address for each in slices for address in _running(each)}))
 
     def _get(self, path: str) -> tuple[dict[str, Any] | None, dt.datetime | None]:
         """Return an object, None if it does not exist, and the time of the API server."""
@@ -149,11 +152,10 @@ def _configuration(path: str, content: Mapping[str, Any]) -> Configuration:
     return Configuration(path, content["metadata"]["resourceVersion"], bundles)
 
 
-def _ready(endpoint_slice: Mapping[str, Any]) -> list[str]:
+def _running(endpoint_slice: Mapping[str, Any]) -> list[str]:
     ports = [each["port"] for each in endpoint_slice.get("ports") or () if each.get("port")]
-    # An unset condition counts as ready, as in the API.
-    ready = [each for each in endpoint_slice.get("endpoints") or () if (each.get("conditions") or {}).get("ready") is not False]
-    hosts = [f"[{address}]" if ":" in address else address for each in ready for address in each["addresses"]]
+    running = [each for each in endpoint_slice.get("endpoints") or () if not (each.get("conditions") or {}).get("terminating")]
+    hosts = [f"[{address}]" if ":" in address else address for each in running for address in each["addresses"]]
     return [f"{host}:{port}" for host in hosts for port in ports]
 
 

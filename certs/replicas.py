@@ -83,7 +83,8 @@ class Replicas:
         self._since = {each: self._since.get(each, now) for each, reason in results.items() if not reason}
         waiting = [each for each, since in self._since.items() if now - since < self._settle]
         failed = [f"{each}: {reason}" for each, reason in results.items() if reason]
-        self.reasons = (*failed, *(f"{each}: its other processes may still serve the old certificate" for each in waiting))
+        remedies = ("delete the pod of a replica that does not answer",) if failed else ()
+        self.reasons = (*failed, *remedies, *(f"{each}: its other processes may still serve the old certificate" for each in waiting))
         if not results:
-            self.reasons = ("there is no ready replica",)
+            self.reasons = ("there is no replica",)
         return not self.reasons

@@ -35,7 +35,7 @@ class CertificateSettings:
     certificate_namespace: Annotated[str, Knob(knobs.OBJECT_NAME, "muster-system", "managed: namespace of Secret, Service and Lease")]
     certificate_secret: Annotated[str, Knob(knobs.OBJECT_NAME, "muster-webhook-tls", "managed: Secret with the certificate")]
     certificate_service: Annotated[
-        str, Knob(knobs.OBJECT_NAME, "muster-webhook", "managed: Service of the webhooks, whose ready endpoints are the replicas")
+        str, Knob(knobs.OBJECT_NAME, "muster-webhook", "managed: Service of the webhooks, whose endpoints are the replicas")
     ]
     certificate_configurations: Annotated[
         tuple[str, ...],
@@ -52,9 +52,7 @@ class CertificateSettings:
     ]
     certificate_replicas: Annotated[
         tuple[str, ...],
-        Knob(
-            knobs.ADDRESSES, "", "managed: addresses HOST:PORT of all replicas, for servers without a Service; empty: its ready endpoints"
-        ),
+        Knob(knobs.ADDRESSES, "", "managed: addresses HOST:PORT of all replicas, for servers without a Service; empty: its endpoints"),
     ]
     certificate_days: Annotated[
         int, Knob(knobs.whole_number(1, 3650), "365", "managed: validity of a new certificate; it is renewed after two thirds of it")

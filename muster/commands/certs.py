@@ -141,7 +141,7 @@ def _as_text(report: inspection.Report) -> str:
 @command.command("rotate", epilog=ROTATE_EXAMPLE, context_settings={"max_content_width": 120})
 @click.option("--namespace", default="muster-system", show_default=True, help="Namespace of the Secret and of the Service.")
 @click.option("--secret", default="muster-webhook-tls", show_default=True, help="Secret with ca.crt, tls.crt, tls.key and possibly ca.key.")
-@click.option("--service", default="muster-webhook", show_default=True, help="Service of the webhooks, whose ready endpoints are observed.")
+@click.option("--service", default="muster-webhook", show_default=True, help="Service of the webhooks, whose endpoints are observed.")
 @click.option(
     "--configuration",
     "configurations",

@@ -150,7 +150,7 @@ def test_without_a_replica_the_old_trust_stays(run):
     installation.serving.clear()
 
     assert not run(installation, FORCE, timeout=20.0)
-    assert "there is no ready replica" in installation.reports[-1][1]
+    assert "there is no replica" in installation.reports[-1][1]
 
 
 def test_a_lost_race_and_a_failed_request_are_repeated(run):

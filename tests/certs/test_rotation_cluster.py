@@ -136,16 +136,27 @@ def test_reading_and_writing(monkeypatch):
     ] == json.loads(operations)
 
 
-def test_ready_addresses_of_the_endpoint_slices():
+def test_a_replica_that_is_not_ready_counts_and_one_that_terminates_does_not(monkeypatch):
+    """One that is not ready while the others are observed can become ready after the old CA is removed."""
+    pair = new_secret()
     endpoints = [
-        {"addresses": ["10.0.0.1"], "conditions": {"ready": True}},
-        {"addresses": ["10.0.0.2"], "conditions": {"ready": False}},
+        {"addresses": ["10.0.0.1"], "conditions": {"ready": True, "serving": True, "terminating": False}},
+        {"addresses": ["10.0.0.2"], "conditions": {"ready": False, "serving": False, "terminating": False}},
+        {"addresses": ["10.0.0.4"], "conditions": {"ready": False, "serving": True, "terminating": True}},
         {"addresses": ["fd00::3"]},
     ]
+    stale = {"10.0.0.2:9443"}
+    monkeypatch.setattr(replicas, "probe", lambda address, *_: "serves another certificate" if address in stale else "")
     path = "/apis/discovery.k8s.io/v1/namespaces/ns/endpointslices"
     items = [{"ports": [{"port": 9443}], "endpoints": endpoints}, {"ports": None, "endpoints": None}]
     with serving(script({path: {"items": items}})) as (server, api):
-        assert ("10.0.0.1:9443", "[fd00::3]:9443") == Cluster(api, PLACE).replicas()
+        cluster = Cluster(api, PLACE)
+        observed = replicas.Replicas(cluster.replicas, 0.0)
+        assert ("10.0.0.1:9443", "10.0.0.2:9443", "[fd00::3]:9443") == cluster.replicas()
+        assert not observed.all_serve(State(pair, ()))
+        assert ("10.0.0.2:9443: serves another certificate", "delete the pod of a replica that does not answer") == observed.reasons
+        stale.clear()
+        assert observed.all_serve(State(pair, ()))
     assert "labelSelector=kubernetes.io%2Fservice-name%3Dsvc" in server.requests[0][1]
 
 

@@ -153,7 +153,7 @@ def test_a_lost_race_is_a_conflict(plane, api, webhooks):
     assert abs((cluster.read().now - reading.now).total_seconds()) < 600
 
 
-def test_ready_endpoints_of_the_service(plane, api, webhooks):
+def test_endpoints_of_the_service_count_until_they_terminate(plane, api, webhooks):
     from apiserver.api import Api as Client
     from apiserver.connect import configuration
     from certs.cluster import Cluster, Place
@@ -165,7 +165,9 @@ def test_ready_endpoints_of_the_service(plane, api, webhooks):
         "metadata": {"name": "webhook", "labels": {"kubernetes.io/service-name": ACCOUNT}},
         "addressType": "IPv4",
         "ports": [{"name": "webhook", "port": 9443}],
-        "endpoints": [{"addresses": [f"10.0.0.{number}"], "conditions": {"ready": number < 3}} for number in (1, 2, 3)],
+        "endpoints": [
+            {"addresses": [f"10.0.0.{number}"], "conditions": {"ready": number < 2, "terminating": number == 3}} for number in (1, 2, 3)
+        ],
     }
     manifests, kubeconfig = granted(plane, api)
     api.send("POST", url, endpoint_slice)
