@@ -88,6 +88,9 @@ def build(path: Path, context: Path, folder: Path, **environ: str) -> Image:
             _, _, name = value.partition(" AS ")
             image = stages[name or "last"] = Image(folder / (name or "last"))
             image.root.mkdir(parents=True)
+        elif instruction == "ARG":
+            # The base of a stage; a scratch root has another one.
+            continue
         elif instruction == "RUN":
             done = image.run(["sh", "-euc", value], **environ)
             assert done.returncode == 0, f"RUN {value}: {done.stdout}{done.stderr}"

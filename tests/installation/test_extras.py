@@ -126,10 +126,8 @@ def test_the_hook_for_commits_installs_the_small_set() -> None:
     assert "lint" not in EXTRA_OF
 
 
-def test_image_and_demonstration_are_installed_whole_and_from_the_lock() -> None:
-    image = (ROOT / "deploy" / "Containerfile").read_text(encoding="utf-8")
+def test_the_demonstration_is_installed_whole_and_from_the_lock() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
 
-    assert "--constraint requirements-ci.txt '.[all]'" in image
     assert "--constraint $(LOCK) --editable '.[all]'" in makefile
     assert "LOCK := requirements-ci.txt" in makefile

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import json
 import os
+import re
 import signal
 
 import pytest
@@ -38,9 +39,19 @@ def test_the_build_gets_what_it_copies_and_nothing_else():
 
 def test_versions_are_those_of_the_lock():
     (install,) = (each for each in values("RUN") if "pip install" in each)
+    tools, project, _ = install.split(" && ")
 
-    assert "--constraint requirements-ci.txt" in install
+    assert "--constraint requirements-ci.txt setuptools" in tools
+    assert {"--no-build-isolation", "--only-binary"} < {*project.split()}
+    assert "--constraint requirements-ci.txt '.[webhooks,sidecar,simulate]'" in project
     assert all("==" in line for line in (ROOT / "requirements-ci.txt").read_text().splitlines() if line and not line.startswith("#"))
+
+
+def test_the_base_of_all_stages_is_an_argument():
+    (base,) = values("ARG")
+
+    assert re.fullmatch(r"BASE=\S+:\S+", base)
+    assert {"${BASE}"} == {each.partition(" AS ")[0] for each in values("FROM")}
 
 
 @pytest.mark.parametrize("path", DEPLOYMENTS)
@@ -76,6 +87,25 @@ def test_the_image_is_small_and_has_no_installer(image):
     assert image.size() < LARGEST
     assert not fnmatch.filter(names, "pip-*")
     assert [] == [path for path in image.root.rglob("*") if path.name in ("tests", "deploy") and path.parent == image.root / "src"]
+
+
+LISTED = "import importlib.metadata as m; print(*sorted(f'{each.name}=={each.version}' for each in m.distributions()), sep='\\n')"
+
+
+def test_every_package_is_in_the_lock_at_its_version(image):
+    """As pip freeze would list them; the image has no pip."""
+    done = image.run(["python", "-c", LISTED])
+    installed = {_normal(each) for each in done.stdout.split()}
+    lock = {*(ROOT / "requirements-ci.txt").read_text().split("\n")}
+
+    assert {"muster-scheduling"} == {each.partition("==")[0] for each in installed - lock}
+    assert not [each for each in installed if each.startswith(("pygls", "setuptools", "pip=="))]
+
+
+def _normal(requirement):
+    """Return NAME==VERSION with the name as the lock writes it."""
+    name, _, version = requirement.partition("==")
+    return f"{re.sub('[-_.]+', '-', name).lower()}=={version}"
 
 
 def test_every_command_has_its_help_as_another_user_on_a_read_only_root(image):
