@@ -1,14 +1,17 @@
-"""Workflow of a release, checked as far as possible without its host."""
+"""Workflows of commits and of a release, checked as far as possible without their host."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 import venv
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +21,9 @@ import yaml
 from tests.sampling import SOAK
 
 ROOT = Path(__file__).parent.parent
-FILE = ROOT / ".github" / "workflows" / "release.yml"
-TEXT = FILE.read_text(encoding="utf-8")
+WORKFLOWS = ROOT / ".github" / "workflows"
+TEXT = (WORKFLOWS / "release.yml").read_text(encoding="utf-8")
+CI = (WORKFLOWS / "ci.yml").read_text(encoding="utf-8")
 JOBS = yaml.safe_load(TEXT)["jobs"]
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
 ACTIONLINT = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
@@ -40,8 +44,10 @@ def run(text: str, directory: Path, **environ: str) -> subprocess.CompletedProce
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=directory, env=os.environ | environ)
 
 
-def test_it_is_a_workflow() -> None:
-    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows", str(FILE)]
+@pytest.mark.parametrize("name", ["ci", "release"])
+def test_it_is_a_workflow(name: str) -> None:
+    file = str(WORKFLOWS / f"{name}.yml")
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows", file]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
 
     assert ran.returncode == 0, ran.stdout + ran.stderr
@@ -50,8 +56,9 @@ def test_it_is_a_workflow() -> None:
 @pytest.mark.skipif(not shutil.which("go"), reason="Go builds actionlint")
 @pytest.mark.timeout(600)
 def test_actionlint_has_nothing_to_say() -> None:
+    files = [str(each) for each in WORKFLOWS.iterdir()]
     ran = subprocess.run(
-        ["go", "run", ACTIONLINT, "-no-color", "-shellcheck=", "-pyflakes=", str(FILE)], capture_output=True, text=True, check=False
+        ["go", "run", ACTIONLINT, "-no-color", "-shellcheck=", "-pyflakes=", *files], capture_output=True, text=True, check=False
     )
 
     assert (ran.returncode, ran.stdout) == (0, ""), ran.stdout + ran.stderr
@@ -67,6 +74,56 @@ def test_nothing_that_may_change_is_run() -> None:
     assert [each for each in lock if not re.fullmatch(r"[a-z0-9-]+==[\w.]+|#.*", each)] == []
     expected = (ROOT / ".github" / "requirements-release.in").read_text(encoding="utf-8").splitlines()
     assert {each for each in expected if not each.startswith("#")} <= {each.partition("==")[0] for each in lock}
+
+
+def test_a_commit_is_checked_with_few_permissions_and_the_actions_of_the_release() -> None:
+    workflow = yaml.safe_load(CI)
+    check, soak = workflow["jobs"]["check"], workflow["jobs"]["soak"]
+
+    assert {*re.findall(r"uses: (.*)", CI)} <= {*re.findall(r"uses: (.*)", TEXT)}
+    assert workflow["permissions"] == {}
+    assert check["permissions"] == soak["permissions"] == {"actions": "read", "contents": "read"}
+    assert ".ci/run" in [each.get("run") for each in check["steps"]]
+    assert "make cluster-assets soak" in [each.get("run") for each in soak["steps"]]
+    # YAML reads the key "on" as true.
+    assert {"push", "pull_request", "schedule", "workflow_dispatch"} == {*workflow[True]}
+    uploads = [each for each in check["steps"] if "upload" in each.get("uses", "") or "Pack" in each.get("name", "")]
+    assert len(uploads) == 2
+    assert all("github.ref == 'refs/heads/main'" in each["if"] for each in uploads)
+
+
+ARTIFACT = {"id": 7, "expired": False, "workflow_run": {"head_branch": "main", "head_repository_id": 1, "repository_id": 1}}
+
+
+@pytest.mark.skipif(not (shutil.which("jq") and shutil.which("unzip")), reason="jq and unzip stand in for the host")
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ({}, True),
+        ({"expired": True}, False),
+        ({"workflow_run": {**ARTIFACT["workflow_run"], "head_repository_id": 2}}, False),  # type: ignore[dict-item]
+        ({"workflow_run": {**ARTIFACT["workflow_run"], "head_branch": "feature"}}, False),  # type: ignore[dict-item]
+    ],
+    ids=["of main", "expired", "of another repository", "of another branch"],
+)
+def test_the_control_plane_is_restored_from_an_artifact_of_main_only(tmp_path: Path, change: dict[str, Any], found: bool) -> None:
+    """gh is a script that answers as the host does."""
+    (tmp_path / "cluster-assets").mkdir()
+    (tmp_path / "cluster-assets" / "etcd").write_text("program")
+    with tarfile.open(tmp_path / "assets.tar.gz", "w:gz") as packed:
+        packed.add(tmp_path / "cluster-assets", "cluster-assets")
+    with zipfile.ZipFile(tmp_path / "content.zip", "w") as archive:
+        archive.write(tmp_path / "assets.tar.gz", "assets.tar.gz")
+    (tmp_path / "answer.json").write_text(json.dumps({"artifacts": [{**ARTIFACT, **change}]}))
+    gh = tmp_path / "gh"
+    gh.write_text(f'#!/bin/sh\ncase "$2" in */7/zip) cat {tmp_path}/content.zip ;; *) jq -r "$4" {tmp_path}/answer.json ;; esac\n')
+    gh.chmod(0o755)
+    environ = {"GITHUB_REPOSITORY": "o/r", "RUNNER_TEMP": str(tmp_path), "HOME": str(tmp_path), "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    ran = run(str(ROOT / ".ci" / "restore"), tmp_path, **environ)
+
+    assert ran.returncode == 0, ran.stderr
+    assert re.fullmatch(rf"name=cluster-assets-[0-9a-f]{{12}}\nfound={str(found).lower()}\n", ran.stdout)
+    assert found == (tmp_path / ".cache/muster/cluster-assets/etcd").exists()
 
 
 def test_each_job_has_the_permissions_that_it_needs_and_no_more() -> None:
