@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
+import json
 import random
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
+import yaml
 
 from apiserver.api import ReplyError
 from apiserver.discovery import base_path
+from apiserver.election import Election
+from apiserver.lease import Lease
 from scheduler_core.model.conditions import INITIALLY_SCHEDULED
 from scheduler_core.sidecar.cache.cache import KINDS
+from scheduler_core.sidecar.client.access_review import Permission
 from scheduler_core.sidecar.client.event_recorder import EventRecorder
 from scheduler_core.sidecar.client.requests import Paths
 from scheduler_core.sidecar.process.enabled_controllers import enabled_controllers
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from scheduler_core.sidecar.process.permissions import needed_permissions
 from scheduler_core.sidecar.scheduling.scheduler import SchedulerOptions
-from scheduler_core.sidecar.settings import Mode, Settings
+from scheduler_core.sidecar.settings import LEASE_NAME, LEASE_NAMESPACE, Mode, Settings
 from scheduler_core.sidecar.writer.executor import Executor
 from scheduler_core.sidecar.writes import AddFinalizer, EvictionMethod, RecordEvent, RemoveFinalizer, Write, WriteOutcome
 from tests.apiserver.rights import Right, right_of, target_of
+from tests.cluster.waiting import until
 from tests.scheduler_core.builders import composite, leaf, pod, pods, racks
 from tests.scheduler_core.sidecar.device_world import DeviceWorld
 from tests.scheduler_core.sidecar.histories import Json, raw
@@ -34,6 +42,7 @@ from tests.scheduler_core.sidecar.volume_world import DYNAMIC, STATIC, VolumeWor
 from tests.scheduler_core.sidecar.world import Luck, World
 from validators.versions.served import resource
 
+ROOT = Path(__file__).parents[3]
 KIND_OF = {resource(kind).resource: kind for kind in KINDS}
 BY_SERVER = Right("resource.k8s.io", "resourceclaims/binding", "update")
 """Right that no request names: the API server checks it for changes of a claim's allocation."""
@@ -175,3 +184,43 @@ def test_a_mode_has_the_permissions_of_its_requests_and_no_other(modes):
         needed = {Right(each.group, each.resource, each.verb) for each in permissions if each.verb not in ("list", "watch")}
         used = traced(modes, method)
         assert (set(), set()) == (used - needed, needed - used - {BY_SERVER})
+
+
+class LeaseServer:
+    """An API server with Leases, which notes the object and the verb of each request; a POST names no object."""
+
+    def __init__(self) -> None:
+        self.stored: dict[str, bytes] = {}
+        self.used: set[Permission] = set()
+
+    def send(self, method: str, path: str, body: bytes | None = None, **_options: Any) -> bytes:
+        right, target = right_of(method, path), target_of(path)
+        assert right is not None
+        assert target is not None
+        self.used.add(Permission(right.resource, right.verb, right.group, target.namespace, target.name))
+        if body is not None:
+            self.stored[json.loads(body)["metadata"]["name"]] = body
+        if method == "GET" and target.name not in self.stored:
+            raise ReplyError(404, "not found")
+        return self.stored[target.name] if method == "GET" else b""
+
+
+def test_the_lease_has_the_permissions_of_its_requests_and_no_other():
+    """From no Lease to a leader, which releases the Lease at its end; compared with the code, and with the manifest."""
+    namespace, name = LEASE_NAMESPACE, LEASE_NAME
+    server = LeaseServer()
+    lease = Lease(cast("Any", server), namespace, name, Election("a"))
+    lease.start()
+    until(lease.leading)
+    lease.stop()
+    needed = {*needed_permissions(Settings(), GROUP_KINDS)} - {*needed_permissions(Settings(lease=None), GROUP_KINDS)}
+    manifests = yaml.safe_load_all((ROOT / "deploy/sidecar/rbac.yaml").read_text(encoding="utf-8"))
+    (role,) = (each for each in manifests if each["kind"] == "Role")
+    granted = {
+        Permission(resource, verb, group, role["metadata"]["namespace"], each)
+        for rule in role["rules"]
+        for resource, verb, group in itertools.product(rule["resources"], rule["verbs"], rule["apiGroups"])
+        for each in rule.get("resourceNames", [""])
+    }
+
+    assert server.used == needed == granted
