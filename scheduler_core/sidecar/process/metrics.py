@@ -45,7 +45,7 @@ class Described:
 class SidecarMetrics:
     """Metrics of one process."""
 
-    def __init__(self, profile: str = Settings.scheduler_name, identity: str = "", *, places: bool = True) -> None:
+    def __init__(self, profile: str = Settings.scheduler_name, identity: str = Settings.identity, *, places: bool = True) -> None:
         """Create the metrics; *profile* is the scheduler name, as in kube-scheduler's label, *identity* the name of this replica."""
         self._profile = profile
         self._replica = (profile if places else "", identity)
