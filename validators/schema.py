@@ -12,6 +12,7 @@ import functools
 import json
 import pkgutil
 import re
+import signal
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -92,15 +93,12 @@ def _validator(name: str) -> tuple[Json, Any]:
     schema = stored(file)
     if kind:
         schema = {**schema["kinds"][kind], "$defs": schema["$defs"]}
-    return schema, jsonschema_rs.validator_for(schema, formats={"quantity": _is_quantity}, validate_formats=True)
-
-
-def _is_quantity(value: str) -> bool:
+    # The library calls repr(), which handles signals, and drops the KeyboardInterrupt.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        quantity.exact(value)
-    except ValueError:
-        return False
-    return True
+        return schema, jsonschema_rs.validator_for(schema, formats={"quantity": quantity.is_quantity}, validate_formats=True)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _errors(schema: Json, failure: Any) -> Iterator[FieldError]:

@@ -191,6 +191,7 @@ IMPURE: dict[str, str] = {
     "validators/lint/files.py": "reads manifests",
     "validators/lint/discovery.py": "lists directories, reads .gitignore and kustomizations",
     "validators/lint/path_patterns.py": "paths of the system",
+    "validators/schema.py": "signals, which the library about schemas handles",
     "apiserver/*": "calls the API server",
     "webhooks/server/routes.py": "HTTP",
     "webhooks/lookup/object_cache.py": "a clock, by which what is known grows stale",

@@ -163,3 +163,12 @@ def test_a_file_that_is_no_baseline_is_a_mistake(content: bytes, message: str) -
 
 def test_a_missing_file_is_a_mistake() -> None:
     assert "--baseline none: no such file" in lint(".", "--baseline", "none").stderr
+
+
+def test_files_of_the_linter_itself_are_not_linted() -> None:
+    assert 0 == lint(".", "--write-baseline", "base.json", "--output", "json=report.json").exit_code
+    files = ("--baseline", "base.json", "--output", "json=report.json")
+    answer = lint(".", *files, "--fail-on", "warning")
+
+    assert 0 == answer.exit_code, answer.stdout
+    assert "base.json" in lint("base.json", *files).stdout

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -92,9 +93,27 @@ def test_findings_of_both_passes(reports: list[dict[str, str | int]]) -> None:
 
 
 def test_progress_is_shown_on_a_terminal_and_removed(corpus: Path) -> None:
+    status, text = on_a_terminal(corpus)
+    assert status == 1
+    assert b"muster lint: reading files  [" in text
+    assert b"muster lint: validating  [" in text
+    assert text.endswith(b" \r")
+
+
+def test_progress_is_shown_while_one_large_file_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "all.yaml"
+    file.write_text("---\n".join(f"apiVersion: v1\nkind: Pod\nmetadata:\n  name: p-{number}\n" for number in range(40_000)))
+    _, text = on_a_terminal(file)
+    shown = {int(each) for each in re.findall(rb"reading files  \[[#-]*\] +(\d+)%", text)}
+    assert len(shown) >= 4
+    assert max(shown) > 50
+
+
+def on_a_terminal(path: Path) -> tuple[int, bytes]:
+    """Return the exit status of the linter, and what it writes to a terminal."""
     terminal, error = pty.openpty()
     environment = {**os.environ, "TERM": "xterm"}
-    command = [sys.executable, "-c", CODE, "lint", str(corpus), "--jobs", "2"]
+    command = [sys.executable, "-c", CODE, "lint", str(path), "--jobs", "2"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=error, env=environment) as process:
         os.close(error)
         text = b""
@@ -104,10 +123,7 @@ def test_progress_is_shown_on_a_terminal_and_removed(corpus: Path) -> None:
         except OSError:  # the terminal is closed at the end
             pass
         os.close(terminal)
-    assert process.returncode == 1
-    assert b"muster lint: reading files  [" in text
-    assert b"muster lint: validating  [" in text
-    assert text.endswith(b" \r")
+    return process.returncode, text
 
 
 @pytest.mark.parametrize("extra", [[], ["--quiet"]])
@@ -121,7 +137,7 @@ def test_an_interrupt_ends_all_processes(corpus: Path, extra: Sequence[str]) -> 
         os.killpg(process.pid, signal.SIGINT)
         _, error = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert b"Traceback" not in error
+    assert b"Traceback" not in error, error.decode()
     assert not [pid for pid in pids if Path(f"/proc/{pid}").exists()]
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import copy
+import signal
+import threading
 from pathlib import Path
 from typing import Any
 
+import jsonschema_rs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -109,3 +112,21 @@ def test_every_schema_is_that_of_a_version() -> None:
     named = {served.schema_of(row.name, kind) for kind in KINDS for row in served.versions_of(kind)}
 
     assert named | {configuration.SCHEMA} == {each.stem for each in SCHEMAS.glob("*.json")}
+
+
+def test_an_interrupt_while_a_schema_is_compiled_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled: list[Any] = []
+    real = jsonschema_rs.validator_for
+
+    def interrupted(*arguments: Any, **options: Any) -> Any:
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+        compiled.append(real(*arguments, **options))
+        return compiled[0]
+
+    monkeypatch.setattr(jsonschema_rs, "validator_for", interrupted)
+    schema._validator.cache_clear()
+
+    with pytest.raises(KeyboardInterrupt):
+        schema.document("compositepodgroup-v1alpha3")
+
+    assert len(compiled) == 1

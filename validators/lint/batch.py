@@ -89,8 +89,12 @@ def examine(
     *,
     process: int = 0,
     list_objects: bool = True,
+    watch: Callable[[int], None] = lambda _: None,
 ) -> Batch:
-    """Return the results of examining the files of *task*; without *list_objects*, the validated objects are not listed."""
+    """Return the results of examining the files of *task*; without *list_objects*, the validated objects are not listed.
+
+    *watch* is called before each part of a large file with the offset of the part.
+    """
     segments: list[tuple[int, Segment]] = []
     columns = Columns()
     nearby = neighbours.Neighbours(columns, settings)
@@ -109,8 +113,9 @@ def examine(
         length, count = len(columns), len(segments)
         first = FirstPass(settings, keep, list_objects=list_objects)
         for segment, manifest in files.segments(number):
-            if segment.size is not None:  # files before a large one remain if that turns out to be unreadable as a whole
-                found += nearby.findings()
+            if segment.size is not None:
+                watch(segment.offset)
+                found += nearby.findings()  # files before a large one remain if that turns out to be unreadable as a whole
             if manifest.as_whole:
                 columns.truncate(length)
                 del segments[count:]

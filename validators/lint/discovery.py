@@ -21,10 +21,14 @@ GIT = ".git"
 
 
 class Filters(Record, frozen=True):
-    """Patterns of the user.  *exclude* leaves files out; *include* reads files that would be left out or skipped."""
+    """Patterns of the user.  *exclude* leaves files out; *include* reads files that would be left out or skipped.
+
+    *own* has the identities of files that the program itself reads or writes for other purposes; they are left out too.
+    """
 
     exclude: tuple[PathPatterns, ...] = ()
     include: tuple[PathPatterns, ...] = ()
+    own: frozenset[str] = frozenset()
 
 
 class Discovered(Record, frozen=True):
@@ -100,6 +104,8 @@ class _Walk:
 
     def _choose(self, file: str, chart: str | None) -> None:
         same = self._identity(file)
+        if same in self._filters.own:
+            return
         inside = None if chart is None else os.path.relpath(file, chart).replace(os.sep, "/")
         tool = other_tools.tool_of(os.path.basename(file), inside)  # noqa: PTH119 - as above
         if not tool and same in self._not_manifests - self._resources:

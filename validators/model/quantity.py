@@ -10,6 +10,8 @@ from __future__ import annotations
 import decimal
 import functools
 import re
+from collections.abc import Callable
+from typing import Any
 
 Amount = str | int | float
 """A quantity as written: mostly text, a number where YAML has no quotes."""
@@ -17,13 +19,13 @@ Amount = str | int | float
 LARGEST = 2**63 - 1
 """The largest amount; the smallest is its negative."""
 
-_match = re.compile(
-    r"(?P<number>[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(?:(?P<suffix>[numkMGTPE]|[KMGTPE]i)|[eE](?P<exponent>[+-]?0*[0-9]{1,19}))?",
-    re.ASCII,
-).fullmatch
+_QUANTITY = r"(?P<number>[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(?:(?P<suffix>[numkMGTPE]|[KMGTPE]i)|[eE](?P<exponent>[+-]?0*[0-9]{1,19}))?"
+_match = re.compile(_QUANTITY, re.ASCII).fullmatch
 _POWERS = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50, "Ei": 2**60}
 _SPACE = " \t\n\v\f\r\x85\xa0"
+is_quantity: Callable[[str], Any] = re.compile(f"[{_SPACE}]*{_QUANTITY}[{_SPACE}]*", re.ASCII).fullmatch
+"""Function that returns a true value if a text is a quantity.  It is no Python code, so no signal is handled in it."""
 _MAX_SHOWN = 60
 
 # ROUND_UP at 64 digits does not change a result that is rounded away from zero afterwards.

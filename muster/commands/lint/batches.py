@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from validators.lint.finding import Finding, Report
     from validators.rules.base import Settings
 
+_READING = "reading files"
 _LARGE = 1_000_000
 """Bytes from which on several processes are faster than one."""
 _MOST_TASKS = 2000
@@ -91,7 +93,7 @@ class _Run:
     def report(self, known: Iterable[Manifest]) -> Report:
         """Return the report; the objects in *known* are looked up only."""
         looked_up = batch.examine_known(known, self._blobs[0], 0)
-        batches = self._shared("reading files", len(self._tasks), self._examine, batch.decode_batches)
+        batches = self._shared(_READING, [each.bytes for each in self._tasks], self._examine, batch.decode_batches)
         gathered = Gathered(batches, looked_up, self._files, self._read)
         del batches
 
@@ -102,20 +104,38 @@ class _Run:
             parts = (remaining[each * size : (each + 1) * size] for each in numbers)
             return [finding for part in parts for finding in gathered.validate(part, self._settings)]
 
-        gathered.examination.findings += self._shared("validating", -(-len(remaining) // size), validate, batch.decode_findings)
+        tasks = -(-len(remaining) // size)
+        gathered.examination.findings += self._shared("validating", range(1, tasks + 1), validate, batch.decode_findings)
         return lint_files.report_on(gathered.examination, self._files.names, self._settings)
 
     def _examine(self, process: int, numbers: Iterator[int]) -> list[Batch]:
         blobs = self._blobs[process]
         batches = [
-            batch.examine(self._files, self._tasks[each], self._settings, blobs, process=process, list_objects=self._list_objects)
+            batch.examine(
+                self._files,
+                self._tasks[each],
+                self._settings,
+                blobs,
+                process=process,
+                list_objects=self._list_objects,
+                watch=functools.partial(self._show_offset, process, each),
+            )
             for each in numbers
         ]
         blobs.flush()
         return batches
 
-    def _shared(self, label: str, tasks: int, work: Callable[[int, Iterator[int]], list[R]], decode: Callable[[bytes], list[R]]) -> list[R]:
-        """Return the results of *work* on the numbers below *tasks*, and show how many are done."""
+    def _show_offset(self, process: int, task: int, offset: int) -> None:
+        """Show how far a large file is read.  Only this process has the terminal."""
+        if process == 0:
+            before = self._tasks[task - 1].bytes if task else 0
+            self._progress.part(_READING, before + offset, self._tasks[-1].bytes)
+
+    def _shared(
+        self, label: str, ends: Sequence[int], work: Callable[[int, Iterator[int]], list[R]], decode: Callable[[bytes], list[R]]
+    ) -> list[R]:
+        """Return the results of *work* on the numbers of tasks, and show how much is done: *ends* has the amount after each task."""
+        tasks = len(ends)
         if not self._is_large:
             return work(0, self._progress.over(range(tasks), tasks, label))
         from muster.commands.lint import processes
@@ -125,7 +145,10 @@ class _Run:
         def encoded(process: int, numbers: Iterator[int]) -> bytes:
             return batch.encode(work(process, numbers))
 
-        contents = processes.share(count, tasks, encoded, lambda number: self._progress.part(label, number, tasks))
+        def show(number: int) -> None:
+            self._progress.part(label, ends[number - 1] if number else 0, ends[-1])
+
+        contents = processes.share(count, tasks, encoded, show)
         return [each for content in contents for each in decode(content)]
 
     def _new_blobs(self) -> MemoryBlobs | FileBlobs:

@@ -114,7 +114,7 @@ def lint(  # noqa: PLR0913 - one parameter an option
     files = [output_of(each, FORMATS) for each in outputs]
     forms = {form, *(name for name, _ in files)}
     settings = dataclasses.replace(settings, fixes=not forms.isdisjoint(HAVING_FIXES))
-    read, known = inputs.chosen(paths, objects, exclude, include)
+    read, known = inputs.chosen(paths, objects, exclude, include, (baseline, write_baseline, *(file for _, file in files)))
     _check_fix(paths, files, fix=fix, diff=diff, unsafe=unsafe_fixes)
     _check_exclusive(paths, against, fix=fix, rendered=helm or kustomize, cluster=cluster)
     tools = rendering.tools(helm=helm, kustomize=kustomize, values=helm_values)

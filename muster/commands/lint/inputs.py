@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -48,15 +48,19 @@ def options(command: Command) -> Command:
 
 
 def chosen(
-    paths: Sequence[str], objects: Sequence[str], exclude: Sequence[str], include: Sequence[str]
+    paths: Sequence[str], objects: Sequence[str], exclude: Sequence[str], include: Sequence[str], own: Iterable[str | None] = ()
 ) -> tuple[Discovered, Sequence[str]]:
     """Return the files at *paths*, and the files at *objects* whose objects are only looked up.
+
+    Files in *own*, which have other purposes, are read only if they are named.
 
     Raises:
         click.UsageError: a path does not exist, or a pattern is invalid.
 
     """
-    selection = filters(exclude, include)
+    from validators.lint import files
+
+    selection = replaced(filters(exclude, include), own=frozenset(files.identity(each) for each in own if each))
     return _discovered(paths, selection), _discovered(objects, selection).files
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from validators.model.quantity import LARGEST, milli_value, value
+from validators.model.quantity import LARGEST, exact, is_quantity, milli_value, value
 
 
 @pytest.mark.parametrize(
@@ -127,3 +127,15 @@ def test_a_quantity_is_its_fraction_rounded_up(whole, part, suffix):
 
     assert -(-nano // 10**9) == value(f"{whole}.{part:09d}{suffix}")
     assert -(-nano // 10**6) == milli_value(f"{whole}.{part:09d}{suffix}")
+
+
+@given(st.text("0123456789.+-eEkKMGTPinum \t\n\v\f\r\x85\xa0\u2003x", max_size=8) | st.text(max_size=4))
+def test_a_text_is_a_quantity_if_it_has_an_amount(text):
+    try:
+        exact(text)
+    except ValueError:
+        has_amount = False
+    else:
+        has_amount = True
+
+    assert has_amount == bool(is_quantity(text))
