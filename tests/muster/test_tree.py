@@ -177,3 +177,12 @@ def test_files_of_other_tools_are_skipped_and_counted() -> None:
     assert "muster tree: 1 file of other tools skipped (" in tree(".").stderr
     Path("train.yaml").unlink()
     assert tree(".").exit_code == CliRunner().invoke(cli.main, ["lint", "."]).exit_code
+
+
+def test_of_a_group_only_what_is_written_is_shown() -> None:
+    Path("a.yaml").write_text(
+        "apiVersion: scheduling.k8s.io/v1beta1\nkind: PodGroup\nmetadata: {name: g}\n"
+        "spec: {policy: {gang: {minMember: 3}}, schedulingConstraints: {topology: [{level: rack}]}}\n"
+    )
+
+    assert "PodGroup default/g  (a.yaml:1)\n" in CliRunner().invoke(cli.main, ["tree", "a.yaml"]).stdout

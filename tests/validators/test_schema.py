@@ -114,6 +114,12 @@ def test_every_schema_is_that_of_a_version() -> None:
     assert named | {configuration.SCHEMA} == {each.stem for each in SCHEMAS.glob("*.json")}
 
 
+def test_a_jobset_needs_no_spec() -> None:
+    content = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "a"}}
+
+    assert pipeline.examine(content, LINTING).violations == ()
+
+
 def test_an_interrupt_while_a_schema_is_compiled_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled: list[Any] = []
     real = jsonschema_rs.validator_for

@@ -107,7 +107,7 @@ class _Walk:
         if same in self._filters.own:
             return
         inside = None if chart is None else os.path.relpath(file, chart).replace(os.sep, "/")
-        tool = other_tools.tool_of(os.path.basename(file), inside)  # noqa: PTH119 - as above
+        tool = other_tools.tool_of(file.split(os.sep), inside)  # noqa: PTH206 - as above
         if not tool and same in self._not_manifests - self._resources:
             tool = other_tools.KUSTOMIZE
         if tool and not self._is_included(file):

@@ -6,7 +6,7 @@ Only files are recognised that ``muster lint`` would read in a directory: with t
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 HELM, KUSTOMIZE = "Helm", "Kustomize"
 CHART = "Chart.yaml"
@@ -26,8 +26,12 @@ _TOOLS: Mapping[str, tuple[str, ...]] = {
         *("turbo.json", "rush.json", "angular.json", "nest-cli.json", "bower.json", "deno.json", "jsr.json", "babel.config.json"),
         *("biome.json", "dprint.json", "jest.config.json", "cypress.json", "nodemon.json", "typedoc.json", "tslint.json", "vercel.json"),
         *("tsconfig.json", "tsconfig.*.json", "tsconfig-*.json", "jsconfig.json", "api-extractor.json", "wrangler.json", "cspell.json"),
+        *("project.json", "common/config/rush/*.json"),
     ),
-    "Python": ("environment.yml", "environment.yaml", "conda-lock.yml", "pyrightconfig.json", "dvc.yaml", "dbt_project.yml"),
+    "Python": (
+        *("environment.yml", "environment.yaml", "conda-lock.yml", "pyrightconfig.json", "dvc.yaml", "dbt_project.yml"),
+        *("recipe/meta.yaml", "conda.recipe/meta.yaml", "conda/meta.yaml"),
+    ),
     "Compose": ("docker-compose*.yml", "docker-compose*.yaml", "compose.yml", "compose.yaml", "compose.*.yml", "compose.*.yaml"),
     "Ansible": ("galaxy.yml",),
     ".NET": ("appsettings.json", "appsettings.*.json", "launchSettings.json", "global.json", "packages.lock.json"),
@@ -48,7 +52,7 @@ _TOOLS: Mapping[str, tuple[str, ...]] = {
         "artifacthub-pkg.yml",
     ),
     "Skaffold": ("skaffold.yaml", "skaffold.yml"),
-    "documentation": ("mkdocs.yml", "mkdocs.yaml", "_config.yml", "antora.yml", "readthedocs.yml", "book.json"),
+    "documentation": ("kep.yaml", "mkdocs.yml", "mkdocs.yaml", "_config.yml", "antora.yml", "readthedocs.yml", "book.json"),
     "continuous integration": (
         *("azure-pipelines.yml", "azure-pipelines.yaml", "bitbucket-pipelines.yml", "appveyor.yml", "buildspec.yml", "cloudbuild.yaml"),
         *("cloudbuild.json", "codecov.yml", "renovate.json", "lefthook.yml", "goreleaser.yaml", "goreleaser.yml", "golangci.yml"),
@@ -56,8 +60,11 @@ _TOOLS: Mapping[str, tuple[str, ...]] = {
     ),
     "serverless": ("serverless.yml", "serverless.yaml", "firebase.json", "samconfig.yaml", "netlify.json", "render.yaml", "fly.json"),
 }
-_EXACT = {name: tool for tool, names in _TOOLS.items() for name in names if "*" not in name}
-_GLOBS = tuple((pattern, tool) for tool, names in _TOOLS.items() for pattern in names if "*" in pattern)
+"""Names of files, and ends of paths, which have a slash; ``*`` stands for any text."""
+_PATTERNS = tuple((pattern, tool) for tool, names in _TOOLS.items() for pattern in names)
+_EXACT = {name: tool for name, tool in _PATTERNS if "*" not in name and "/" not in name}
+_GLOBS = tuple((pattern, tool) for pattern, tool in _PATTERNS if "*" in pattern and "/" not in pattern)
+_PLACES = tuple((pattern.split("/"), tool) for pattern, tool in _PATTERNS if "/" in pattern)
 
 _REFERRING: Mapping[str, str] = {
     "patches": "path",
@@ -74,18 +81,26 @@ _REFERRING: Mapping[str, str] = {
 """Fields of a kustomization that list files which are not manifests: the key of the file in an item, or empty if the item is it."""
 
 
-def tool_of(name: str, inside_chart: str | None) -> str:
+def tool_of(path: Sequence[str], inside_chart: str | None) -> str:
     """Return the tool that a file belongs to; empty if none.
 
-    *name* is the name of the file.  *inside_chart* is its path inside the innermost Helm chart around it, with ``/``, or None.
+    *path* has the names of the folders above the file, and its name.  *inside_chart* is its path inside the innermost Helm chart around it,
+    with ``/``, or None.
     """
+    name = path[-1]
     if inside_chart is not None and _belongs_to_chart(name, inside_chart):
         return HELM
     if name in KUSTOMIZATIONS:
         return KUSTOMIZE
     if name in _EXACT:
         return _EXACT[name]
-    return next((tool for pattern, tool in _GLOBS if fnmatch.fnmatchcase(name, pattern)), "")
+    by_name = next((tool for pattern, tool in _GLOBS if fnmatch.fnmatchcase(name, pattern)), "")
+    return by_name or next((tool for patterns, tool in _PLACES if _ends_with(path, patterns)), "")
+
+
+def _ends_with(path: Sequence[str], patterns: Sequence[str]) -> bool:
+    ends = path[-len(patterns) :]
+    return len(ends) == len(patterns) and all(map(fnmatch.fnmatchcase, ends, patterns))
 
 
 def _belongs_to_chart(name: str, inside: str) -> bool:

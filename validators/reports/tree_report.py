@@ -220,13 +220,13 @@ def _shape(shape: LeafShape | CompositeShape) -> list[str]:
     """Return policy, topology level, disruption mode and priority in words."""
     gang = shape.scheduling_policy.gang
     if gang is None:
-        notes = ["basic"]
+        notes = [] if shape.scheduling_policy.basic is None else ["basic"]
     elif isinstance(gang, Gang):
         notes = [f"gang of {counts.counted(gang.min_count, 'pod')}"]
     else:
         notes = [f"gang of {counts.counted(gang.min_group_count, 'group')}"]
     if shape.scheduling_constraints is not None:
-        notes += [f"in one {each.key}" for each in shape.scheduling_constraints.topology or ()]
+        notes += [f"in one {each.key}" for each in shape.scheduling_constraints.topology or () if each.key]
     if shape.disruption_mode is not None and shape.disruption_mode.all is not None:
         notes.append("disrupted together")
     if shape.priority_class_name:

@@ -57,6 +57,22 @@ def test_repositories(tmp_path: Path, repository: dict[str, str], read: list[str
     assert [each.removeprefix("below/") for each in names(str(tmp_path))] == [str(tmp_path / each) for each in read]
 
 
+def test_files_of_other_tools_by_their_folder(tmp_path: Path) -> None:
+    others = [
+        "common/config/rush/common-versions.json",
+        "recipe/meta.yaml",
+        "a/conda.recipe/meta.yaml",
+        "keps/1/kep.yaml",
+        "libs/a/project.json",
+    ]
+    read = ["meta.yaml", "rush/common-versions.json"]
+    written(dict.fromkeys((*others, *read), "x: 1\n"), tmp_path)
+
+    assert names() == read
+    assert discovered().skipped == {"Node.js": 2, "Python": 2, "documentation": 1}
+    assert names("recipe/meta.yaml") == ["recipe/meta.yaml"]
+
+
 @pytest.mark.skipif(not shutil.which("git"), reason="git is the reference")
 @pytest.mark.parametrize("top", [".", "a", "a/b", "c"])
 def test_the_same_files_are_ignored_as_by_git(tmp_path: Path, top: str) -> None:
