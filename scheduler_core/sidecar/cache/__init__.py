@@ -22,7 +22,7 @@ pod_updates      pods that change with claims, volumes, devices, CSI drivers and
 namespace_cache  labels of namespaces
 selector_cache   selectors of Services and of controllers of pods
 object_head      name, version and uid of any object
-field_managers   field managers of a condition
+field_managers   field managers of a condition or annotation
 assumed_pods     writes in flight that the watch does not show yet
 node_usage       pods by node, and the resources they use
 placement_state  nodes, usage and pod counts in the arrays that placement reads

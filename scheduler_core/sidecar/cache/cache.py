@@ -83,7 +83,7 @@ class Cache:
         self._reader = PodReader(membership, self.devices)
         self._selectors = SelectorCache()
         self._namespaces = NamespaceCache()
-        self.reporter = ChangeReporter(self.usage, self.group_cache)
+        self.reporter = ChangeReporter(self.usage, self.group_cache, self._volumes.selected)
         self.needed = NeededKinds(reads, self._volumes, self.group_cache, pods, self.reporter.kind)
         self._updates = PodUpdates(self.usage, self._volumes, self._reader, self.reporter)
         self._snapshots = LiveSnapshots(

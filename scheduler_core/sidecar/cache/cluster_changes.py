@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 
 from scheduler_core.loading.gather import Name
 from scheduler_core.model.decision import Name as Root
@@ -33,6 +33,8 @@ class ClusterChanges:
         priorities_changed: whether a priority class changed.
         units: whether a group with running pods changed, so that its preemption units can differ.
         kinds: kinds that were listed, or could not be listed, and that pods wait for.
+        selected: claims whose selected node may not be needed any more.
+        deleted_groups: PodGroups that no longer exist.
 
     """
 
@@ -46,6 +48,8 @@ class ClusterChanges:
     priorities_changed: bool = False
     units: bool = False
     kinds: set[str] = dataclasses.field(default_factory=set)
+    selected: set[Name] = dataclasses.field(default_factory=set)
+    deleted_groups: set[Name] = dataclasses.field(default_factory=set)
 
     @property
     def events(self) -> frozenset[ClusterEvent]:
@@ -60,7 +64,7 @@ class ClusterChanges:
 
     def __bool__(self) -> bool:
         happened = self.pods_moved or self.budgets or self.storage or self.devices or self.priorities_changed or self.units
-        return happened or bool(self.roots or self.freed_nodes or self.nodes or self.kinds)
+        return happened or bool(self.roots or self.freed_nodes or self.nodes or self.kinds or self.selected or self.deleted_groups)
 
 
 class ChangeReporter:
@@ -70,11 +74,13 @@ class ChangeReporter:
         changes: changes since the last ``pop_changes``.
         change_count: number of relevant changes since the start.
         budgets: number of changes of disruption budgets since the start.
+        selected: claims without a volume for which a node is selected, with the field managers of the selection.
 
     """
 
-    def __init__(self, node_usage: NodeUsage, group_cache: GroupCache) -> None:
+    def __init__(self, node_usage: NodeUsage, group_cache: GroupCache, selected: Mapping[Name, Container[str]]) -> None:
         self.changes = ClusterChanges()
+        self.selected = selected
         self.change_count = self.budgets = 0
         self._node_usage = node_usage
         self._group_cache = group_cache
@@ -110,6 +116,10 @@ class ChangeReporter:
         """Record that all objects of a kind that pods wait for were listed, or could not be listed."""
         self.change_count += 1
         self.changes.kinds.add(kind)
+
+    def claims(self, names: Iterable[Name]) -> None:
+        """Record that claims changed, or that a pod that used them is gone."""
+        self.changes.selected.update(name for name in names if name in self.selected)
 
     def devices(self) -> None:
         """Record that devices were added, changed or freed."""
@@ -179,6 +189,8 @@ class ChangeReporter:
         old, new = before[0], after[0]
         if isinstance(old, LiveGroup) and isinstance(new, LiveGroup) and _same(old, new):
             return
+        if kind == "PodGroup" and new is None:
+            self.changes.deleted_groups.add(name)
         # A new group without running pods does not change the possible victims.
         self.changes.units |= self._has_running_pods(kind, name)
         self.changes.roots.update(root for _, root in (before, after) if root is not None)

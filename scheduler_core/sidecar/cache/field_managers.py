@@ -1,4 +1,4 @@
-"""Field managers of a status condition, from ``metadata.managedFields``.
+"""Field managers of a status condition and of an annotation, from ``metadata.managedFields``.
 
 Sources: metav1.ManagedFieldsEntry, and FieldsV1 of structured-merge-diff: ``f:`` and the name of a field, ``k:`` and the key of a list's
 item.  Managed fields are often more than half of an object: they are decoded only on demand and are not cached.
@@ -17,8 +17,13 @@ class _Status(msgspec.Struct, frozen=True, rename={"conditions": "f:conditions"}
     conditions: dict[str, dict[str, Any]] = {}
 
 
-class _FieldsV1(msgspec.Struct, frozen=True, rename={"status": "f:status"}):
+class _OwnedMetadata(msgspec.Struct, frozen=True, rename={"annotations": "f:annotations"}):
+    annotations: dict[str, Any] = {}
+
+
+class _FieldsV1(msgspec.Struct, frozen=True, rename={"status": "f:status", "metadata": "f:metadata"}):
     status: _Status = _Status()
+    metadata: _OwnedMetadata = _OwnedMetadata()
 
 
 class _Entry(wire.Wire, frozen=True):
@@ -45,10 +50,20 @@ def managers_of_condition(text: wire.Text, type_: str) -> frozenset[str]:
     message, the status stays with the first writer.
     """
     key = f'k:{{"type":"{type_}"}}'
-    try:
-        entries = _OBJECT.decode(text).metadata.managed_fields
-    except (ValueError, RecursionError):
-        return frozenset()
     return frozenset(
-        each.manager for each in entries if each.subresource == "status" and "f:message" in each.fields_v1.status.conditions.get(key, ())
+        each.manager
+        for each in _entries(text)
+        if each.subresource == "status" and "f:message" in each.fields_v1.status.conditions.get(key, ())
     )
+
+
+def managers_of_annotation(text: wire.Text, name: str) -> frozenset[str]:
+    """Return the managers that own the annotation *name*; empty if managed fields do not list it."""
+    return frozenset(each.manager for each in _entries(text) if f"f:{name}" in each.fields_v1.metadata.annotations)
+
+
+def _entries(text: wire.Text) -> tuple[_Entry, ...]:
+    try:
+        return _OBJECT.decode(text).metadata.managed_fields
+    except (ValueError, RecursionError):
+        return ()

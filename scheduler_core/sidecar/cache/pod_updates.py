@@ -49,6 +49,7 @@ class PodUpdates:
         if change.storage:
             self._usage.storage.classes_changed()
         self._usage.storage.volumes_changed(change.volumes)
+        self._reporter.claims(change.claims)
         if (change.storage or change.volumes) and self._usage.pods.with_delayed_claims:
             self._reporter.storage(helps=change.storage or change.offers)
         # A new attachment takes the place of the volume of its pod, and frees nothing.
@@ -79,6 +80,7 @@ class PodUpdates:
     def pod_changed(self, before: LivePod | None, after: LivePod | None) -> None:
         """Update the other pods that use claims or volumes of a pod that was added, changed (both) or removed."""
         claims = {(each.name[0], claim.name) for each in (before, after) if each is not None for claim in each.draft.claims}
+        self._reporter.claims(each for each in claims & self._reporter.selected.keys() if not self._usage.pods.pods_of_claim(each))
         if before is None or after is None or before.draft.claims != after.draft.claims or before.draft.node != after.draft.node:
             self._update(self._users_of(each for each in claims if len(self._usage.pods.pods_of_claim(each)) > (after is not None)))
         self._update(self._other_users(before, after))

@@ -29,6 +29,8 @@ from scheduler_core.model.attach_limits import AttachLimits
 from scheduler_core.model.delayed_claims import Provisioner, StorageCapacity
 from scheduler_core.model.volume_users import VolumeUsers
 from scheduler_core.model.volumes import Claim, Volume, VolumeObjects
+from scheduler_core.sidecar.cache.field_managers import managers_of_annotation
+from scheduler_core.sidecar.client.requests import SELECTED_NODE
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -107,6 +109,7 @@ class VolumeCache:
         objects: the usable objects.
         attach: the limits of the nodes.
         users: pods that use volumes; updated by the caller.
+        selected: claims without a volume for which a node is selected, with the field managers of the selection.
         unusable: the reason for each unusable object, by kind, namespace and name.
 
     """
@@ -123,6 +126,7 @@ class VolumeCache:
         self._claims_by_volume: dict[str, set[Name]] = {}
         self._attachments_by_volume: dict[str, set[Name]] = {}
         self.attach, self.users = AttachLimits(), VolumeUsers()
+        self.selected: dict[Name, frozenset[str]] = {}
         self.objects = VolumeObjects(
             self._claims,
             self._volumes,
@@ -141,12 +145,18 @@ class VolumeCache:
         """Add or replace an object and return the effect."""
         kind = raw_object.kind
         value = attempt(raw_object, _READERS[kind])[1]
+        if isinstance(value, Claim) and value.request.selected_node and not value.volume:
+            self.selected[name] = managers_of_annotation(raw_object.text, SELECTED_NODE)
+        elif kind == "PersistentVolumeClaim":
+            self.selected.pop(name, None)
         if isinstance(value, Unusable):
             return self._set(kind, name, None, str(value))
         return self._set(kind, name, value)
 
     def remove(self, kind: str, name: Name) -> VolumeChange:
         """Remove an object and return the effect."""
+        if kind == "PersistentVolumeClaim":
+            self.selected.pop(name, None)
         return self._set(kind, name, None)
 
     def _set(self, kind: str, name: Name, value: Value | None, error: str = "") -> VolumeChange:

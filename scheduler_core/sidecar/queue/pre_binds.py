@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from scheduler_core.loading.gather import Name
 from scheduler_core.sidecar.queue.entities import EntityQueue, QueuedEntity
 from scheduler_core.sidecar.queue.scheduler_options import SchedulerOptions
 from scheduler_core.sidecar.queue.states import Event, PreBinding
@@ -21,6 +22,7 @@ class PreBindsInFlight:
         self._by_object: dict[Ref, list[tuple[QueuedEntity, PreBindWrite]]] = {}
         """Writes that have not ended, with the entity that sent each, in this order."""
         self._changed: dict[QueuedEntity, None] = {}
+        self._abandoned = set[Name](), set[Name]()
 
     def start(self, entity: QueuedEntity, state: PreBinding, now: float) -> None:
         """Record that the writes of *state* are sent."""
@@ -34,6 +36,17 @@ class PreBindsInFlight:
         """Record that an object of *entity* changed, or that its timer expired."""
         if isinstance(entity.state, PreBinding):
             self._changed[entity] = None
+
+    def abandoned(self, claims: Iterable[Name], groups: Iterable[Name]) -> None:
+        """Record *claims* that may not be used any more, and deleted PodGroups."""
+        for known, names in zip(self._abandoned, (claims, groups), strict=True):
+            known.update(names)
+
+    def pop_abandoned(self) -> tuple[list[Name], list[Name]]:
+        """Return the claims and PodGroups recorded since the last call."""
+        claims, groups = map(sorted, self._abandoned)
+        self._abandoned = set(), set()
+        return claims, groups
 
     def should_report(self, entity: QueuedEntity, state: PreBinding, options: SchedulerOptions, now: float) -> bool:
         """Return whether *entity* reports now what it waits for; then it does not again for a while."""

@@ -27,7 +27,7 @@ class Attempt:
     """Result of one scheduling attempt.
 
     Attributes:
-        root: the root group, or a single pod.
+        root: the root group, or a single pod; or a claim or PodGroup whose pods or itself no longer exist.
         decision: None if no decision was needed: binds are repeated, or a gang is recorded as scheduled or undone.
         writes: writes to submit, in this order.
         plan: evictions for a dry run; then call ``approve`` or ``eviction_refused``.

@@ -243,8 +243,14 @@ class DeviceBinding:
 
 
 def _named_claims(pod: LivePod, decision: Decision | None = None) -> Iterator[tuple[Name, DeviceClaim]]:
-    """Yield the claims of a pod by namespace and name; that for extended resources only if *decision* gives it devices."""
+    """Yield the claims of a pod by namespace and name; that for extended resources only if *decision* gives it devices.
+
+    Of a pod that cannot be scheduled because one of its claims is missing, the other claims are known by name only.
+    """
     namespace, name = pod.name
+    if pod.draft.held and decision is None:
+        names = [each.claim or each.created for each in pod.draft.entries]
+        yield from (((namespace, each), DeviceClaim(f"{namespace}/{each}", each)) for each in names if each)
     for claim in pod.draft.device_claims:
         if not claim.is_extended:
             yield (namespace, claim.key.partition("/")[2]), claim

@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Iterable
 
 from scheduler_core.diagnosis.phrases import counted
+from scheduler_core.loading.gather import Name
 from scheduler_core.model.decision import Decision
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.pod_cache import LivePod
@@ -48,8 +49,8 @@ class Progress:
 class PreBinder:
     """Creates the writes that must succeed before pods are bound, and judges their progress."""
 
-    def __init__(self, cache: Cache, our_pods: OurPods, seconds: float) -> None:
-        self._cache, self._seconds = cache, seconds
+    def __init__(self, cache: Cache, our_pods: OurPods, seconds: float, field_manager: str) -> None:
+        self._cache, self._seconds, self._field_manager = cache, seconds, field_manager
         self._volumes, self._devices = VolumeBinding(cache, our_pods), DeviceBinding(cache, our_pods)
 
     def refusal(self, decision: Decision, pods: Iterable[LivePod]) -> str:
@@ -94,6 +95,10 @@ class PreBinder:
         """Return the writes that take back what was written for unplaced *pods* and what no other pod uses."""
         pods = tuple(pods)
         return (*self._volumes.left_over(pods), *self._devices.left_over(pods))
+
+    def unused(self, claim: Name) -> tuple[ClearSelectedNode, ...]:
+        """Return the write that takes back the node that was selected for *claim*, if no pod waits for it there."""
+        return self._volumes.unused(claim, self._field_manager)
 
     def ended(self, write: PreBindWrite | Release, outcome: WriteOutcome, *, awaited: bool) -> tuple[Release, ...]:
         """Handle the result of *write*, for which a root waits if *awaited*, and return the next writes."""

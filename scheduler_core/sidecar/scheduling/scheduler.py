@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from scheduler_core.loading.gather import Name
 from scheduler_core.model.decision import Decision, Status
 from scheduler_core.model.decision import Name as Root
 from scheduler_core.placement.counters import Counters
 from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.cache.cache import Cache
+from scheduler_core.sidecar.client.requests import field_manager
 from scheduler_core.sidecar.queue.entities import QueuedEntity
 from scheduler_core.sidecar.queue.next_action import Action
 from scheduler_core.sidecar.queue.priority_queue import SchedulingQueue
@@ -61,7 +63,8 @@ class Scheduler:
         """Run one cycle over a batch of active roots; with a *clock*, attempt no further root after ``options.seconds``."""
         self._queue.handle_changes(now)
         began = clock() if clock is not None else 0.0
-        reports = (*self._write_results.advance_volumes(now), *self._write_results.report_failing_binds(now))
+        results = self._write_results
+        reports = (*results.take_back_abandoned(), *results.advance_volumes(now), *results.report_failing_binds(now))
         done, batch = self._next_batch(now) if not self._is_full() else ((), [])
         if not batch:
             return (*reports, *done)
@@ -170,10 +173,13 @@ class Scheduler:
         binder = Binder(self._cache, self._assumed, options.our_pods)
         self._preemption = PreemptionPlans(self._cache, self._assumed, options.eviction_method, options.scheduler_name)
         self._queue = SchedulingQueue(self._cache, options, self._assumed, self._preemption)
-        pre_binder = PreBinder(self._cache, options.our_pods, options.volume_seconds)
+        pre_binder = PreBinder(self._cache, options.our_pods, options.volume_seconds, field_manager(options.scheduler_name))
         self._applier = DecisionApplier(self._queue, binder, pre_binder, self._preemption)
         self._write_results = WriteResults(self._queue, binder, pre_binder, self._preemption, self._assumed)
-        self._cache.reporter.changes.roots.update(self._all_roots())
+        changes = self._cache.reporter.changes
+        changes.roots.update(self._all_roots())
+        changes.selected.update(self._cache.reporter.selected)
+        changes.deleted_groups.update(self._missing_groups())
 
     def _all_roots(self) -> Iterator[Root]:
         for live in self._cache.groups():
@@ -182,6 +188,12 @@ class Scheduler:
         for pod in self._cache.usage.pods.pods.values():
             if not pod.draft.group and not pod.draft.node and (root := self._cache.reporter.root(pod)) is not None:
                 yield root
+
+    def _missing_groups(self) -> Iterator[Name]:
+        """Yield the PodGroups that pods without a node name and that do not exist."""
+        for pod in self._cache.usage.pods.pods.values():
+            if pod.draft.group and not pod.draft.node and self._cache.reporter.root(pod) is None:
+                yield pod.name[0], pod.draft.group
 
     def _next_batch(self, now: float) -> tuple[tuple[Attempt, ...], list[tuple[QueuedEntity, RootStatus]]]:
         """Return the attempts that need no decision, and the roots to decide on."""

@@ -64,11 +64,22 @@ class VolumeBinding:
                 found = self._cache.volumes.claims.get((pod.name[0], claim.name))
                 if found is None or not _selected(found) or found.volume:
                     continue
-                users = self._cache.usage.pods.pods_of_claim((pod.name[0], claim.name))
-                if all(self._our_pods.has(user) for user in users):
+                if all(map(self._is_unplaced, self._cache.usage.pods.pods_of_claim((pod.name[0], claim.name)))):
                     ref = Ref("PersistentVolumeClaim", pod.name[0], claim.name, found.uid)
                     writes[ref] = ClearSelectedNode(ref, _selected(found))
         return tuple(writes[ref] for ref in sorted(writes))
+
+    def unused(self, name: Name, manager: str) -> tuple[ClearSelectedNode, ...]:
+        """Return the write that takes back the node that *manager* selected for a claim, if only pods without their group use it."""
+        found, reporter = self._cache.volumes.claims.get(name), self._cache.reporter
+        if found is None or manager not in reporter.selected.get(name, ()) or self._cache.volumes.reserved.get(name):
+            return ()
+        if any(not self._is_unplaced(pod) or reporter.root(pod) for pod in self._cache.usage.pods.pods_of_claim(name)):
+            return ()
+        return (ClearSelectedNode(Ref("PersistentVolumeClaim", *name, found.uid), _selected(found)),)
+
+    def _is_unplaced(self, pod: LivePod) -> bool:
+        return self._our_pods.has(pod) and not self._cache.usage.node_of(pod)
 
     def _claims(self, binds: Binds) -> Iterator[tuple[Name, str]]:
         """Yield each claim of the pods that are bound, with the node of its pod; the scheduler of an ungated pod binds its volumes."""

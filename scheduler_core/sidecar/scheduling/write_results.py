@@ -19,6 +19,7 @@ from scheduler_core.sidecar.writes import (
     AllocateClaim,
     AllocateExtended,
     Bind,
+    ClearSelectedNode,
     DeleteExtended,
     Evict,
     Nominate,
@@ -54,6 +55,8 @@ class WriteResults:
                 return (*self._pre_binder.ended(write, outcome, awaited=awaited), *self._advance(now))
             case ReleaseClaim() | DeleteExtended():
                 return self._pre_binder.ended(write, outcome, awaited=False)
+            case ClearSelectedNode() if outcome is WriteOutcome.FAILED:
+                return self._pre_binder.unused((write.target.namespace, write.target.name))
             case SetCondition():
                 self._condition_written(write, outcome, now)
             case Nominate():
@@ -108,6 +111,17 @@ class WriteResults:
             if (status := self._queue.status_of(entity.root)) is not None:
                 attempts.append(Attempt(entity.root, None, self._binder.report_binding(binding, status)))
         return tuple(attempts)
+
+    def take_back_abandoned(self) -> tuple[Attempt, ...]:
+        """Return the writes that take back what was written for pods that no longer exist, or whose PodGroup no longer exists."""
+        queue, cache = self._queue, self._queue.cache
+        claims, groups = queue.pre_binds.pop_abandoned()
+        attempts = [Attempt(Root("PersistentVolumeClaim", *name), None, self._pre_binder.unused(name)) for name in claims]
+        for name in groups:
+            pods = [pod for pod in cache.members(*name) if queue.our_pods.has(pod) and cache.reporter.root(pod) is None]
+            waiting = [pod for pod in pods if not cache.usage.node_of(pod)]
+            attempts.append(Attempt(Root("PodGroup", *name), None, self._pre_binder.left_over(waiting)))
+        return tuple(each for each in attempts if each.writes)
 
     def advance_volumes(self, now: float) -> tuple[Attempt, ...]:
         """Return the binds of roots whose volumes are bound, and the reports and writes of roots whose volumes cannot be bound."""

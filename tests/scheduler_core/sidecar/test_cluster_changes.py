@@ -221,11 +221,11 @@ TOP = group("top", "CompositePodGroup")
     ("before", "after", "want"),
     [
         pytest.param(None, leaf("x", 1), ClusterChanges(roots={group("x")}), id="one comes"),
-        pytest.param(leaf("x", 1), GONE, ClusterChanges(roots={group("x")}), id="one goes"),
+        pytest.param(leaf("x", 1), GONE, ClusterChanges(roots={group("x")}, deleted_groups={("default", "x")}), id="one goes"),
         pytest.param(leaf("x", 1), leaf("x", 2), ClusterChanges(roots={group("x")}), id="it needs more"),
         pytest.param(leaf("x", 1), leaf("x", 1, parent="top"), ClusterChanges(roots={group("x"), TOP}), id="it joins a tree"),
         pytest.param(leaf("x", 1, parent="top"), leaf("x", 1), ClusterChanges(roots={group("x"), TOP}), id="it leaves a tree"),
-        pytest.param(leaf("x", 1, parent="top"), GONE, ClusterChanges(roots={TOP}), id="a child goes"),
+        pytest.param(leaf("x", 1, parent="top"), GONE, ClusterChanges(roots={TOP}, deleted_groups={("default", "x")}), id="a child goes"),
         pytest.param(
             composite("y", 1), GONE, ClusterChanges(roots={group("y", "CompositePodGroup"), group("z")}), id="its children are roots now"
         ),

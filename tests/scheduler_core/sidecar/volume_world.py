@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from scheduler_core.sidecar.client.requests import SELECTED_NODE
+from scheduler_core.sidecar.client.requests import SELECTED_NODE, field_manager
 from scheduler_core.sidecar.writes import ClearSelectedNode, ReserveVolume, SelectNode, Write, WriteOutcome
 from tests.scheduler_core.sidecar.histories import Json
 from tests.scheduler_core.sidecar.world import World
@@ -59,6 +59,12 @@ def with_claims(pods: list[Json], storage: str) -> list[Json]:
     return result
 
 
+def selected_by(manager: str) -> list[Json]:
+    """The managed fields of a claim whose node *manager* selected."""
+    fields = {"f:metadata": {"f:annotations": {".": {}, f"f:{SELECTED_NODE}": {}}}}
+    return [{"manager": manager, "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": fields}]
+
+
 class VolumeWorld(World):
     """A world whose provisioner creates no volume on the nodes in ``failing``, and none at all if it is not ``provisioning``."""
 
@@ -108,10 +114,12 @@ class VolumeWorld(World):
         if isinstance(write, ClearSelectedNode):
             if selected == write.node:
                 del annotations[SELECTED_NODE]
+                each["metadata"].pop("managedFields", None)
         elif selected not in (None, write.node):
             return WriteOutcome.REFUSED
-        else:
+        elif selected is None:
             annotations[SELECTED_NODE] = write.node
+            each["metadata"]["managedFields"] = selected_by(field_manager(self.options.scheduler_name))
         self.server.put(each)
         return WriteOutcome.DONE
 
