@@ -17,7 +17,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND = 10**9
 
 
-def _to_duration(text: str) -> Duration:
+def parse_duration(text: str) -> Duration:
+    """Return the duration that Go's ``time.ParseDuration`` reads from *text*.  Raises Fault."""
     sign, rest = (-1 if text.startswith("-") else 1), text[1:] if text[:1] in {"+", "-"} else text
     if rest == "0":
         return Duration(0)
@@ -113,7 +114,7 @@ OVERLOADS: dict[str, Callable[..., Value]] = {
     "duration_to_seconds": lambda value: _whole(value.nanoseconds, _SECOND),
     "duration_to_milliseconds": lambda value: _whole(value.nanoseconds, 10**6),
     "duration_to_duration": lambda value: value,
-    "string_to_duration": _to_duration,
+    "string_to_duration": parse_duration,
     "duration_to_int64": lambda value: checked_int(value.nanoseconds),
     "duration_to_string": duration_text,
     "timestamp_to_timestamp": lambda value: value,

@@ -55,6 +55,8 @@ class SchedulerProfile:
         default_constraints: topology spread constraints of pods without their own; None for those that kube-scheduler defines.
         percentage_of_nodes: percentageOfNodesToScore; 0 for the percentage that depends on the number of nodes, which is the default
             of None.
+        volume_seconds: bindTimeoutSeconds of VolumeBinding: how long pods of the sidecar wait for their volumes.
+        device_seconds: bindingTimeout of DynamicResources: how long they wait for the binding conditions of their devices.
 
     """
 
@@ -72,6 +74,8 @@ class SchedulerProfile:
     ignores_preferred_terms: bool = False
     default_constraints: tuple[TopologySpreadConstraint, ...] | None = None
     percentage_of_nodes: int | None = None
+    volume_seconds: float = 600.0
+    device_seconds: float = 600.0
 
     def most_scored(self, nodes: int) -> int:
         """Return how many of *nodes*, those that a pod is offered, kube-scheduler scores at most (numFeasibleNodesToFind)."""

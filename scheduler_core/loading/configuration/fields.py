@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from scheduler_core.cel.times import parse_duration
+from scheduler_core.cel.values import Fault
 from validators import field
 from validators.field import FieldError, FieldPath, Key
 
 GROUP_VERSION, KIND = "kubescheduler.config.k8s.io/v1", "KubeSchedulerConfiguration"
 
 _TEXT, _FLAG, _NUMBER, _ANY = "a string", "true or false", "a number", "anything"
+_DURATION: Final = "a duration, for example 30s or 1m30s"
 _INT32, _INT64 = 2**31, 2**63
 Schema = str | int | Mapping[str, "Schema"] | list["Schema"] | tuple["Schema"]
 """A type in words; for a whole number its upper limit; fields of an object; [item of a list]; (value of a map with free keys,)."""
@@ -39,7 +42,7 @@ _CONSTRAINT: Schema = {
 }
 ARGS: Final[Mapping[str, Mapping[str, Schema]]] = {
     "DefaultPreemption": {"minCandidateNodesPercentage": _INT32, "minCandidateNodesAbsolute": _INT32},
-    "DynamicResources": {"filterTimeout": _TEXT, "bindingTimeout": _TEXT},
+    "DynamicResources": {"filterTimeout": _DURATION, "bindingTimeout": _DURATION},
     "InterPodAffinity": {"hardPodAffinityWeight": _INT32, "ignorePreferredTermsOfExistingPods": _FLAG},
     "NodeAffinity": {"addedAffinity": _NODE_AFFINITY},
     "NodeResourcesBalancedAllocation": {"resources": _RESOURCES},
@@ -54,7 +57,8 @@ ARGS: Final[Mapping[str, Mapping[str, Schema]]] = {
 """Arguments of each plugin that has any."""
 _LEADER_ELECTION: Schema = {
     "leaderElect": _FLAG,
-    **dict.fromkeys(("leaseDuration", "renewDeadline", "retryPeriod", "resourceLock", "resourceName", "resourceNamespace"), _TEXT),
+    **dict.fromkeys(("leaseDuration", "renewDeadline", "retryPeriod"), _DURATION),
+    **dict.fromkeys(("resourceLock", "resourceName", "resourceNamespace"), _TEXT),
 }
 _CLIENT: Schema = {**dict.fromkeys(("kubeconfig", "acceptContentTypes", "contentType"), _TEXT), "qps": _NUMBER, "burst": _INT32}
 _TLS: Schema = {
@@ -62,7 +66,8 @@ _TLS: Schema = {
     **dict.fromkeys(("serverName", "certFile", "keyFile", "caFile", "certData", "keyData", "caData"), _TEXT),
 }
 _EXTENDER: Schema = {
-    **dict.fromkeys(("urlPrefix", "filterVerb", "preemptVerb", "prioritizeVerb", "bindVerb", "httpTimeout"), _TEXT),
+    **dict.fromkeys(("urlPrefix", "filterVerb", "preemptVerb", "prioritizeVerb", "bindVerb"), _TEXT),
+    "httpTimeout": _DURATION,
     **dict.fromkeys(("enableHTTPS", "nodeCacheCapable", "ignorable"), _FLAG),
     "weight": _INT64,
     "tlsConfig": _TLS,
@@ -91,7 +96,7 @@ def checked(value: Any, schema: Schema, path: FieldPath, errors: list[FieldError
     kind, want = _type_of(schema)
     if not isinstance(value, kind) or (isinstance(value, bool) and kind not in (bool, object)):
         return _wrong(value, want, path, errors)
-    if isinstance(schema, int) and not -schema <= value < schema:
+    if (isinstance(schema, int) and not -schema <= value < schema) or (schema == _DURATION and seconds(value) is None):
         return _wrong(value, want, path, errors)
     if isinstance(schema, list):
         return [checked(each, schema[0], path / index, errors) for index, each in enumerate(value)]
@@ -104,11 +109,19 @@ def checked(value: Any, schema: Schema, path: FieldPath, errors: list[FieldError
     return {key: each for key, each in found.items() if each is not None}
 
 
+def seconds(duration: str) -> float | None:
+    """Return a *duration* such as ``1m30s`` in seconds; None if it is none."""
+    try:
+        return parse_duration(duration).nanoseconds / 10**9
+    except Fault:
+        return None
+
+
 def _type_of(schema: Schema) -> tuple[Any, str]:
     """Return the Python type of values of *schema*, and the type in words."""
     match schema:
         case str():
-            return {_TEXT: str, _FLAG: bool, _NUMBER: (int, float)}.get(schema, object), schema
+            return {_TEXT: str, _DURATION: str, _FLAG: bool, _NUMBER: (int, float)}.get(schema, object), schema
         case int():
             return int, f"a whole number of {schema.bit_length()} bits"
         case list():

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from scheduler_core.loading import object_errors
-from scheduler_core.loading.configuration.fields import ARGS, GROUP_VERSION, checked
+from scheduler_core.loading.configuration.fields import ARGS, GROUP_VERSION, checked, seconds
 from scheduler_core.loading.configuration.plugin_sets import Note
 from scheduler_core.model import wire
 from scheduler_core.model.scheduler_profile import CAPACITY_RATIO, CPU_AND_MEMORY, LEAST_ALLOCATED, MOST_ALLOCATED, ScoringStrategy
@@ -58,6 +58,8 @@ def _notes(name: str, args: Args, path: FieldPath) -> Iterator[Note]:
     if name == "DefaultPreemption":
         for key in sorted(args.keys() & ARGS[name].keys()):
             yield path / key, "all nodes are candidates of a preemption: a limit is not modelled"
+    if name == "DynamicResources" and "filterTimeout" in args:
+        yield path / "filterTimeout", "the time to find devices for a pod on a node is not limited: not modelled"
     if name == "VolumeBinding" and "shape" in args:
         yield path / "shape", "nodes are not scored by storage capacity: not modelled"
 
@@ -213,12 +215,22 @@ def _check_volumes(args: Args, path: FieldPath) -> Iterator[FieldError]:
         yield from _check_shape(args["shape"], path / "shape")
 
 
+def _volumes(args: Args) -> dict[str, Any]:
+    return {"volume_seconds": float(args["bindTimeoutSeconds"])} if "bindTimeoutSeconds" in args else {}
+
+
+def _check_devices(args: Args, path: FieldPath) -> Iterator[FieldError]:
+    for key, least, text in (("filterTimeout", 0, "must be zero or positive"), ("bindingTimeout", 1, "must be at least 1 second")):
+        if key in args and (seconds(args[key]) or 0) < least:
+            yield field.invalid(path / key, args[key], text)
+
+
+def _devices(args: Args) -> dict[str, Any]:
+    return {"device_seconds": seconds(args["bindingTimeout"])} if "bindingTimeout" in args else {}
+
+
 def _listed(owner: Args, key: str) -> Iterator[tuple[int, Args]]:
     return ((index, each or {}) for index, each in enumerate(owner.get(key, ())))
-
-
-def _no_errors(_: Args, __: FieldPath) -> Iterator[FieldError]:
-    return iter(())
 
 
 def _no_values(_: Args) -> dict[str, Any]:
@@ -227,7 +239,7 @@ def _no_values(_: Args) -> dict[str, Any]:
 
 _CHECKS: Mapping[str, Callable[[Args, FieldPath], Iterator[FieldError]]] = {
     "DefaultPreemption": _check_preemption,
-    "DynamicResources": _no_errors,
+    "DynamicResources": _check_devices,
     "InterPodAffinity": _check_pod_affinity,
     "NodeAffinity": _check_node_affinity,
     "NodeResourcesBalancedAllocation": _check_balanced,
@@ -236,9 +248,11 @@ _CHECKS: Mapping[str, Callable[[Args, FieldPath], Iterator[FieldError]]] = {
     "VolumeBinding": _check_volumes,
 }
 _VALUES: Mapping[str, Callable[[Args], dict[str, Any]]] = {
+    "DynamicResources": _devices,
     "InterPodAffinity": _pod_affinity,
     "NodeAffinity": _node_affinity,
     "NodeResourcesBalancedAllocation": _balanced,
     "NodeResourcesFit": _fit,
     "PodTopologySpread": _spread,
+    "VolumeBinding": _volumes,
 }

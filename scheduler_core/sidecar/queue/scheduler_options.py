@@ -44,7 +44,6 @@ class SchedulerOptions:
         partial_seconds: how long a partially bound gang waits for members, parents or gates before it is undone.
         pinned_seconds: how long pinned pods can stay unbound before their gang is undone.
         plan_seconds: maximum duration of the evictions of a plan.
-        volume_seconds: time after which volumes that are not bound count as failed (kube-scheduler's bindTimeoutSeconds).
         max_bind_failures: number of consecutive attempts with failed binds after which a partially bound gang is undone.
         contested_seconds: how long a gang on overcommitted nodes is not recorded as scheduled, because kubelets can reject its pods.
         report_seconds: minimum interval between updates of the message of unschedulable pods.
@@ -76,7 +75,6 @@ class SchedulerOptions:
     partial_seconds: float = 30.0
     pinned_seconds: float = 300.0
     plan_seconds: float = 600.0
-    volume_seconds: float = 600.0
     max_bind_failures: int = 3
     contested_seconds: float = 10.0
     report_seconds: float = 60.0

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from scheduler_core.diagnosis.phrases import counted
 from scheduler_core.loading.gather import Name
 from scheduler_core.model.decision import Decision
+from scheduler_core.model.scheduler_profile import SchedulerProfile
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.pod_cache import LivePod
 from scheduler_core.sidecar.queue.root_status import OurPods
@@ -49,8 +50,8 @@ class Progress:
 class PreBinder:
     """Creates the writes that must succeed before pods are bound, and judges their progress."""
 
-    def __init__(self, cache: Cache, our_pods: OurPods, seconds: float, field_manager: str) -> None:
-        self._cache, self._seconds, self._field_manager = cache, seconds, field_manager
+    def __init__(self, cache: Cache, our_pods: OurPods, profile: SchedulerProfile, field_manager: str) -> None:
+        self._cache, self._profile, self._field_manager = cache, profile, field_manager
         self._volumes, self._devices = VolumeBinding(cache, our_pods), DeviceBinding(cache, our_pods)
 
     def refusal(self, decision: Decision, pods: Iterable[LivePod]) -> str:
@@ -74,11 +75,11 @@ class PreBinder:
                 gone = f"pod {ref.key} no longer exists, or node {bind.node} does not"
                 return Progress(failure=_failure(gone, next(iter(sorted(state.writes)), ref)))
         volumes, failure = self._volumes.unbound(state)
-        if failure or (volumes and now >= state.since + self._seconds):
-            return Progress(failure=f"binding volumes failed: {failure or f'{_listed(volumes)} not bound within {self._seconds:.0f} s'}")
+        if failure or (volumes and now >= state.since + (limit := self._profile.volume_seconds)):
+            return Progress(failure=f"binding volumes failed: {failure or f'{_listed(volumes)} not bound within {limit:g} s'}")
         devices, failure = self._devices.unbound(state)
-        if failure or (devices and now >= state.since + self._seconds):
-            return Progress(failure=f"allocating devices failed: {failure or f'{_listed(devices)} not ready within {self._seconds:.0f} s'}")
+        if failure or (devices and now >= state.since + (limit := self._profile.device_seconds)):
+            return Progress(failure=f"allocating devices failed: {failure or f'{_listed(devices)} not ready within {limit:g} s'}")
         return Progress(tuple(volumes), tuple(devices))
 
     def waiting_message(self, progress: Progress) -> str:

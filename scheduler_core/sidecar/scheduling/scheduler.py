@@ -173,7 +173,7 @@ class Scheduler:
         binder = Binder(self._cache, self._assumed, options.our_pods)
         self._preemption = PreemptionPlans(self._cache, self._assumed, options.eviction_method, options.scheduler_name)
         self._queue = SchedulingQueue(self._cache, options, self._assumed, self._preemption)
-        pre_binder = PreBinder(self._cache, options.our_pods, options.volume_seconds, field_manager(options.scheduler_name))
+        pre_binder = PreBinder(self._cache, options.our_pods, options.profile, field_manager(options.scheduler_name))
         self._applier = DecisionApplier(self._queue, binder, pre_binder, self._preemption)
         self._write_results = WriteResults(self._queue, binder, pre_binder, self._preemption, self._assumed)
         changes = self._cache.reporter.changes

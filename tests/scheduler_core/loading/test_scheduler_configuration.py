@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scheduler_core.loading.configuration import fields
 from scheduler_core.loading.configuration.fields import POINTS
 from scheduler_core.loading.configuration.plugin_sets import PLUGINS, WEIGHTS
 from scheduler_core.loading.configuration.scheduler_configuration import SchedulerConfiguration, read_configuration
@@ -155,6 +156,9 @@ def test_arguments_and_their_defaults():
     assert not found.ignores("example.com/any")
     assert found.added_affinity is not None
     assert found.default_constraints == (TopologySpreadConstraint(max_skew=2, topology_key="zone", when_unsatisfiable="ScheduleAnyway"),)
+    timed = profile(VolumeBinding={"bindTimeoutSeconds": 0}, DynamicResources={"bindingTimeout": "1m30.5s", "filterTimeout": "0"})
+    assert (timed.volume_seconds, timed.device_seconds) == (0, 90.5)
+    assert (profile(VolumeBinding={}).volume_seconds, profile(DynamicResources={}).device_seconds) == (600, 600)
     assert profile(PodTopologySpread={"defaultingType": "List"}).default_constraints == ()
     assert profile(PodTopologySpread={}).default_constraints is None
     assert profile(NodeResourcesFit={"scoringStrategy": {"type": "MostAllocated"}}).strategy == ScoringStrategy("MostAllocated")
@@ -217,6 +221,22 @@ def points(*listed: tuple[int, int]) -> Json:
         ),
         pytest.param(
             {"name": "DefaultPreemption", "args": {"minCandidateNodesPercentage": 101}}, "not in valid range [0, 100]", id="nodes"
+        ),
+        pytest.param({"name": "VolumeBinding", "args": {"bindTimeoutSeconds": -1}}, "should not be a negative value", id="volume timeout"),
+        pytest.param(
+            {"name": "DynamicResources", "args": {"bindingTimeout": "900ms"}},
+            f'{ARGS}.bindingTimeout: Invalid value: "900ms": must be at least 1 second',
+            id="binding timeout",
+        ),
+        pytest.param(
+            {"name": "DynamicResources", "args": {"filterTimeout": "-1s"}},
+            f'{ARGS}.filterTimeout: Invalid value: "-1s": must be zero or positive',
+            id="filter timeout",
+        ),
+        pytest.param(
+            {"name": "DynamicResources", "args": {"filterTimeout": "10"}},
+            f'{ARGS}.filterTimeout: Invalid value: "10": must be a duration, for example 30s or 1m30s',
+            id="no duration",
         ),
     ],
 )
@@ -315,6 +335,8 @@ def test_what_is_not_modelled_is_a_note():
             "pluginConfig": [
                 {"name": "Coscheduling", "args": {"anything": 1}},
                 {"name": "DefaultPreemption", "args": {"minCandidateNodesAbsolute": 5}},
+                {"name": "DynamicResources", "args": {"filterTimeout": "5s", "bindingTimeout": "5s"}},
+                {"name": "VolumeBinding", "args": {"bindTimeoutSeconds": 5, "shape": [{"utilization": 0, "score": 1}]}},
             ],
         },
         extenders=[{"urlPrefix": "http://a"}],
@@ -329,8 +351,42 @@ def test_what_is_not_modelled_is_a_note():
         "profiles[0].plugins.permit: GangScheduling stays enabled at permit: a profile without it is not modelled",
         "profiles[0].pluginConfig[0]: arguments of Coscheduling are not modelled",
         "profiles[0].pluginConfig[1].args.minCandidateNodesAbsolute: all nodes are candidates of a preemption: a limit is not modelled",
+        "profiles[0].pluginConfig[2].args.filterTimeout: the time to find devices for a pod on a node is not limited: not modelled",
+        "profiles[0].pluginConfig[3].args.shape: nodes are not scored by storage capacity: not modelled",
     ]
     assert {each.object for each in found.problems()} == {"KubeSchedulerConfiguration"}
+
+
+def test_each_argument_of_a_plugin_is_used_or_reported():
+    """Each field of ARGS with a value other than the default changes the profile, or is a note."""
+    points = [{"utilization": 50, "score": 5}]
+    expression = {"matchExpressions": [{"key": "a", "operator": "Exists"}]}
+    values: dict[str, Json] = {
+        "minCandidateNodesPercentage": {"minCandidateNodesPercentage": 20},
+        "minCandidateNodesAbsolute": {"minCandidateNodesAbsolute": 20},
+        "filterTimeout": {"filterTimeout": "20s"},
+        "bindingTimeout": {"bindingTimeout": "20s"},
+        "hardPodAffinityWeight": {"hardPodAffinityWeight": 20},
+        "ignorePreferredTermsOfExistingPods": {"ignorePreferredTermsOfExistingPods": True},
+        "addedAffinity": {"addedAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [expression]}}},
+        "resources": {"resources": names("cpu")},
+        "ignoredResources": {"ignoredResources": ["example.com/fpga"]},
+        "ignoredResourceGroups": {"ignoredResourceGroups": ["example.com"]},
+        "scoringStrategy": {"scoringStrategy": {"type": "MostAllocated"}},
+        "defaultConstraints": {
+            "defaultingType": "List",
+            "defaultConstraints": [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}],
+        },
+        "defaultingType": {"defaultingType": "List"},
+        "bindTimeoutSeconds": {"bindTimeoutSeconds": 20},
+        "shape": {"shape": points},
+    }
+    for plugin, listed in fields.ARGS.items():
+        for name in listed:
+            found = read({"pluginConfig": [{"name": plugin, "args": values[name]}]})
+            assert not found.errors
+            (only,) = (found.profiles.by_name or {}).values()
+            assert only != SchedulerProfile() or notes(found), f"{plugin}.{name}"
 
 
 def scored(*own, nodes=None, **fields):

@@ -39,7 +39,10 @@ class Office(Watched):
         preemption = PreemptionPlans(self.store, assumed, wanted.eviction_method, wanted.scheduler_name)
         self.queue = SchedulingQueue(self.store, wanted, assumed, preemption)
         self.outcomes = DecisionApplier(
-            self.queue, Binder(self.store, assumed, wanted.our_pods), PreBinder(self.store, wanted.our_pods, 600.0, "x-sidecar"), preemption
+            self.queue,
+            Binder(self.store, assumed, wanted.our_pods),
+            PreBinder(self.store, wanted.our_pods, wanted.profile, "x-sidecar"),
+            preemption,
         )
         self.root = root
         self.store.reporter.pop_changes()

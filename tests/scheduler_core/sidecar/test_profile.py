@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import random
 import threading
 from collections.abc import Mapping
 from typing import Any
@@ -18,8 +20,14 @@ from scheduler_core.sidecar.settings import Settings
 from scheduler_core.sidecar.writes import Bind
 from tests.apiserver.fake import serving
 from tests.scheduler_core.builders import GPU, leaf, node, pod, pods
+from tests.scheduler_core.plugins.device_objects import device, device_class, device_slice, request, resource_claim, wanting
+from tests.scheduler_core.sidecar.device_world import DeviceWorld
 from tests.scheduler_core.sidecar.histories import Server
+from tests.scheduler_core.sidecar.test_crashes import options
+from tests.scheduler_core.sidecar.test_devices_crashes import ATTACHED
 from tests.scheduler_core.sidecar.test_scheduler import MUSTER, Scene
+from tests.scheduler_core.sidecar.volume_world import DYNAMIC, VolumeWorld, storage_classes, with_claims
+from tests.scheduler_core.sidecar.world import Luck
 
 PACKING = SchedulerProfile(strategy=ScoringStrategy(MOST_ALLOCATED, ((GPU, 5), ("cpu", 1))))
 
@@ -92,3 +100,28 @@ def test_what_is_not_modelled_is_logged_at_the_start(share, monkeypatch):
     assert told == ([("warning", message)] if share else [])
     assert threading.excepthook is before
     assert main.options(settings).profile == SchedulerProfile(percentage_of_nodes=share)
+
+
+@pytest.mark.parametrize("seconds", [20, 0])
+def test_volumes_and_devices_are_awaited_as_long_as_the_profile_says(seconds):
+    profile = SchedulerProfile(volume_seconds=seconds, device_seconds=30)
+    chosen = dataclasses.replace(options("place"), profile=profile)
+    volumes = VolumeWorld([node("n"), *storage_classes(), *with_claims([pod("p")], DYNAMIC)], chosen, Luck(random.Random(0)))
+    volumes.provisioning = False
+    waiting = resource_claim("c", request("gpu"))
+    devices = DeviceWorld(
+        [node("n"), device_class(), device_slice("n", device("d", **ATTACHED)), waiting, wanting("p", "g=c")],
+        chosen,
+        Luck(random.Random(0)),
+    )
+    devices.drives = False
+
+    volumes.run(19)
+    devices.run(29)
+    assert (seconds == 0, False) == tuple(any("failed" in each.message for each in world.told) for world in (volumes, devices))
+    volumes.run(3)
+    devices.run(3)
+
+    text = "binding volumes failed: claim default/data-p is not bound within {} s; it is retried"
+    assert text.format(seconds) in {each.message for each in volumes.told}
+    assert "allocating devices failed: claim default/c is not ready within 30 s; it is retried" in {each.message for each in devices.told}
