@@ -45,6 +45,7 @@ class ClusterEvent(enum.Enum):
     VOLUME = "a claim, volume or storage class was added or changed; on a live cluster, the pods that use it change with it"
     DEVICE = "a ResourceClaim, ResourceSlice, DeviceClass or DeviceTaintRule was added or changed"
     POD = "a pod was assigned to a node or removed from it, or its labels changed"
+    NAMESPACE = "a namespace was added or removed, or its labels changed"
 
 
 class Plugin(abc.ABC):
@@ -292,9 +293,6 @@ class StatefulPlugin(Plugin):
 
 
 def normalised(scores: Ints, *, reverse: bool = False) -> Ints:
-    """Return *scores* scaled to 0-100 by the largest (DefaultNormalizeScore)."""
-    largest = int(scores.max())
-    if not largest:
-        return np.full_like(scores, 100) if reverse else scores
-    scaled = scores * 100 // largest
+    """Return *scores*, which are not negative, scaled to 0-100 by the largest (DefaultNormalizeScore)."""
+    scaled = scores * 100 // max(int(scores.max()), 1)
     return 100 - scaled if reverse else scaled

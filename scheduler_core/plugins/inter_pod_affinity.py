@@ -47,7 +47,7 @@ class InterPodAffinity(StatefulPlugin):
 
     name = "InterPodAffinity"
     weight = 2
-    events = frozenset({ClusterEvent.NODE, ClusterEvent.POD})
+    events = frozenset({ClusterEvent.NODE, ClusterEvent.POD, ClusterEvent.NAMESPACE})
     unresolvable = frozenset({AFFINITY})
 
     def __init__(self, counts: PodCounts) -> None:

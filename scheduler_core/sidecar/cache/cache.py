@@ -210,7 +210,7 @@ class Cache:
             if self.usage.add_or_update_node(raw_object)[1]:
                 self.reporter.node(name[1], added=added)
         elif raw_object.kind == "Namespace":
-            self.usage.affinity.namespace_changed(self._namespaces.add_or_update(raw_object, name))
+            self._updates.namespace_changed(self._namespaces.add_or_update(raw_object, name))
         elif raw_object.kind in gather.SELECTING_KINDS:
             self._selectors.add_or_update(raw_object, name)
         elif raw_object.kind in _ABOUT_VOLUMES:
@@ -234,7 +234,7 @@ class Cache:
             if self.usage.remove_node(name[1]):
                 self.reporter.node(name[1])
         elif kind == "Namespace":
-            self.usage.affinity.namespace_changed(self._namespaces.remove(name))
+            self._updates.namespace_changed(self._namespaces.remove(name))
         elif kind in gather.SELECTING_KINDS:
             self._selectors.remove(kind, name)
         elif kind in _ABOUT_VOLUMES:

@@ -30,6 +30,7 @@ class ClusterChanges:
         budgets: whether a disruption budget changed.
         storage: whether there can be more volumes that claims without a volume can get.
         devices: whether devices were added, changed or freed.
+        namespaces: whether the labels of a namespace changed that a namespace selector reads.
         priorities_changed: whether a priority class changed.
         units: whether a group with running pods changed, so that its preemption units can differ.
         kinds: kinds that were listed, or could not be listed, and that pods wait for.
@@ -45,6 +46,7 @@ class ClusterChanges:
     budgets: bool = False
     storage: bool = False
     devices: bool = False
+    namespaces: bool = False
     priorities_changed: bool = False
     units: bool = False
     kinds: set[str] = dataclasses.field(default_factory=set)
@@ -59,11 +61,14 @@ class ClusterChanges:
             ClusterEvent.ROOM: self.freed_nodes,
             ClusterEvent.POD: self.pods_moved,
             ClusterEvent.DEVICE: self.devices,
+            ClusterEvent.NAMESPACE: self.namespaces,
         }
         return frozenset(event for event, change in happened.items() if change)
 
     def __bool__(self) -> bool:
-        happened = self.pods_moved or self.budgets or self.storage or self.devices or self.priorities_changed or self.units
+        happened = (
+            self.pods_moved or self.budgets or self.storage or self.devices or self.namespaces or self.priorities_changed or self.units
+        )
         return happened or bool(self.roots or self.freed_nodes or self.nodes or self.kinds or self.selected or self.deleted_groups)
 
 
@@ -125,6 +130,11 @@ class ChangeReporter:
         """Record that devices were added, changed or freed."""
         self.change_count += 1
         self.changes.devices = True
+
+    def namespaces(self) -> None:
+        """Record that the labels of a namespace changed that a namespace selector reads."""
+        self.change_count += 1
+        self.changes.namespaces = True
 
     def before_change(self, kind: str, name: Name) -> Before:
         """Return the state before a change, to be passed to ``group``."""

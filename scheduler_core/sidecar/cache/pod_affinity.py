@@ -77,10 +77,12 @@ class PodAffinityCache:
         """Drop the counts after a change of nodes; they are rebuilt on the next use."""
         self._counts = None
 
-    def namespace_changed(self, changed: bool) -> None:  # noqa: FBT001 - the result of a change
-        """Drop the counts if the labels of a namespace *changed* and a namespace selector reads them."""
-        if changed and self._pods_with_namespace_selectors:
-            self._counts = None
+    def namespace_changed(self) -> bool:
+        """Drop the counts after a change of the labels of a namespace if a namespace selector reads them, and return whether one does."""
+        if not self._pods_with_namespace_selectors:
+            return False
+        self._counts = None
+        return True
 
     def sweep(self, shapes: set[PodShape]) -> None:
         """Remove cached shapes that are not in *shapes*."""

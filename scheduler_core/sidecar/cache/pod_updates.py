@@ -72,6 +72,11 @@ class PodUpdates:
         keys |= dict.fromkeys(pod.key for group in sorted(change.groups) for pod in pods.members(*group) if pod.draft.entries)
         self._update((*keys, *(pods.with_device_claims if change.classes else ())))
 
+    def namespace_changed(self, changed: bool) -> None:  # noqa: FBT001 - the result of a change
+        """Report that the labels of a namespace *changed*, if a namespace selector reads them."""
+        if changed and self._usage.affinity.namespace_changed():
+            self._reporter.namespaces()
+
     def group_changed(self, kind: str, name: Name) -> None:
         """Update the pods of a PodGroup: claims can have been created for it."""
         members = self._usage.pods.members(*name) if kind == "PodGroup" else ()
