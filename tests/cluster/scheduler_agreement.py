@@ -12,17 +12,20 @@ from typing import Any
 from muster.render import answer_json
 from muster.render.answer import Answer
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
+from scheduler_core.loading.configuration.scheduler_configuration import read_configuration
 from scheduler_core.loading.load import load
 from tests.cluster.api import Api
 from tests.cluster.groups import SCHEDULED, condition_of
 from tests.cluster.random_clusters import RandomCluster
 from tests.cluster.resources import RESOURCES, Manifest
+from tests.cluster.test_scheduler_config import best_nodes
 from tests.cluster.volumes import SELECTED_NODE, completed
 from tests.cluster.waiting import WAIT_SECONDS, until
 
 READ = (
     "Node", "Pod", "PriorityClass", "PersistentVolume", "PersistentVolumeClaim", "StorageClass", "CSIDriver", "CSINode",
-    "CSIStorageCapacity", "VolumeAttachment", "PodDisruptionBudget", "Service",
+    "CSIStorageCapacity", "VolumeAttachment", "PodDisruptionBudget",
+    "Namespace", "Service", "ReplicationController", "ReplicaSet", "StatefulSet",
     "DeviceClass", "DeviceTaintRule", "ResourceSlice", "ResourceClaim", "ResourceClaimTemplate",
 )  # fmt: skip
 _NOT_CREATED = "waiting for ephemeral volume controller"
@@ -85,9 +88,15 @@ def build(api: Api, cluster: RandomCluster) -> None:
         )
 
 
-def present(api: Api, namespace: str) -> list[Manifest]:
-    """All objects that `simulate` reads, as the API server has them; of other namespaces none."""
-    return [each for kind in READ for each in api.objects(kind, namespace if RESOURCES[kind][2] else "")]
+def present(api: Api, cluster: RandomCluster) -> list[Manifest]:
+    """All objects that `simulate` reads, as the API server has them; of namespaces of other tests none."""
+    of_cluster = [cluster.root["metadata"]["namespace"], *namespaces(cluster)]
+    return [each for kind in READ for name in (of_cluster if RESOURCES[kind][2] else [""]) for each in api.objects(kind, name)]
+
+
+def namespaces(cluster: RandomCluster) -> list[str]:
+    """Return the namespaces of a cluster apart from that of its root."""
+    return [each["metadata"]["name"] for each in cluster.shared if each["kind"] == "Namespace"]
 
 
 def begin(api: Api, cluster: RandomCluster) -> list[Manifest]:
@@ -129,7 +138,7 @@ class Comparison:
     """How the results of kube-scheduler and of `simulate` compare.
 
     Attributes:
-        lots: number of other lots until the results agreed: 0 if they agree at once, more for a tie.
+        lots: number of other lots until the results agreed: 0 if they agree at once, more for a tie; all if the pods of a tie drew apart.
         difference: the two results; empty if they agree.
 
     """
@@ -138,13 +147,13 @@ class Comparison:
     difference: str = ""
 
 
-def compared(real: Result, objects: Sequence[Manifest], cluster: RandomCluster) -> Comparison:
+def compared(real: Result, objects: Sequence[Manifest], cluster: RandomCluster, configuration: Manifest) -> Comparison:
     """Compare *real* with the results of `simulate`: they agree if one of the results with other lots is the same.
 
     kube-scheduler decides by lot among nodes with equal scores, domains, victims and volumes, and by the order in which filters finish;
-    `simulate` takes the first by name.  So other names of these objects are other lots.
+    `simulate` takes the first by name.  So other names of these objects are other lots, also in the scheduler *configuration*.
     """
-    ours = simulated(objects, cluster)
+    ours = simulated(objects, cluster, configuration)
     if real.same(ours):
         return Comparison(0)
     chance = random.Random(cluster.root["metadata"]["name"])
@@ -153,12 +162,41 @@ def compared(real: Result, objects: Sequence[Manifest], cluster: RandomCluster) 
         renamed = {name: f"k{number:03}-{name}" for number, name in enumerate(chance.sample(names, len(names)))}
         # Longer names first: the name of a rack begins that of a node.
         pattern = re.compile("|".join(re.escape(name) for name in sorted(names, key=len, reverse=True)))
-        text = pattern.sub(lambda match, renamed=renamed: renamed[match[0]], json.dumps([objects, dataclasses.asdict(cluster)]))
-        others, of_others = json.loads(text)
-        drawn = simulated(others, RandomCluster(**{**of_others, "features": cluster.features}))
+        text = pattern.sub(
+            lambda match, renamed=renamed: renamed[match[0]], json.dumps([objects, dataclasses.asdict(cluster), configuration])
+        )
+        others, of_others, of_scheduler = json.loads(text)
+        drawn = simulated(others, RandomCluster(**{**of_others, "features": cluster.features}), of_scheduler)
         if real.same(_with_first_names(drawn)):
             return Comparison(lot)
+    if _drawn_for_each_pod(real, ours, objects, cluster, configuration):
+        return Comparison(_LOTS)
     return Comparison(_LOTS, f"{cluster.features}: kube-scheduler {real}, simulate {ours}")
+
+
+def _drawn_for_each_pod(real: Result, ours: Result, objects: Sequence[Manifest], cluster: RandomCluster, configuration: Manifest) -> bool:
+    """Return true if kube-scheduler chose one of the best nodes for each pod, in their order, in the same domain as `simulate`.
+
+    It draws lots for each pod, and other names cannot give two equal pods different lots.
+    """
+    if real.status != "Success" or ours.status != "Success" or real.volumes or real.devices or len(cluster.groups) > 1:
+        return False
+    topology = [each for group in cluster.groups for each in group["spec"].get("schedulingConstraints", {}).get("topology", ())]
+    domain_of = {
+        each["metadata"]["name"]: tuple(each["metadata"]["labels"].get(level["key"]) for level in topology)
+        for each in objects
+        if each["kind"] == "Node"
+    }
+    domains = {domain_of[node] for node in (*real.nodes.values(), *ours.nodes.values())}
+    before = [each for each in objects if each["kind"] != "PodGroup" and domain_of.get(each["metadata"]["name"]) in (None, *domains)]
+    own = {each["metadata"]["name"]: each for each in before if each["metadata"]["name"] in real.nodes and each["kind"] == "Pod"}
+    before = [each for each in before if each not in own.values()]
+    for name, node in real.nodes.items():
+        pod = {**own[name], "spec": {key: value for key, value in own[name]["spec"].items() if key != "schedulingGroup"}}
+        if node not in best_nodes([*before, pod], name, configuration):
+            return False
+        before.append({**pod, "spec": {**pod["spec"], "nodeName": node}})
+    return len(domains) == 1
 
 
 def _names_of_equals(cluster: RandomCluster) -> list[str]:
@@ -239,9 +277,9 @@ def _victims(api: Api, namespace: str, count: int) -> tuple[str, ...]:
     return tuple(leaving())
 
 
-def simulated(objects: Sequence[Manifest], cluster: RandomCluster) -> Result:
+def simulated(objects: Sequence[Manifest], cluster: RandomCluster, configuration: Manifest) -> Result:
     """The result of `simulate --strategy greedy`."""
-    outcome = run_cycle(load(objects), CycleOptions(strategy="greedy"))
+    outcome = run_cycle(load(objects, read_configuration(configuration).profiles), CycleOptions(strategy="greedy"))
     answer: dict[str, Any] = json.loads(
         answer_json.render(Answer.from_decisions(outcome.decisions, outcome.pending, outcome.problems, None))
     )

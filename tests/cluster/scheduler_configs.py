@@ -122,5 +122,9 @@ _ARGS = (
     lambda chance: {"name": "NodeResourcesBalancedAllocation", "args": {"resources": _resources(chance, (0, 1, 1, 1, 2))}},
     lambda chance: {"name": "InterPodAffinity", "args": {"hardPodAffinityWeight": chance.choice((0, 1, 100, 101, -1))}},
     lambda chance: {"name": "DefaultPreemption", "args": {"minCandidateNodesPercentage": chance.choice((0, 10, 101))}},
+    lambda chance: {
+        "name": "DynamicResources",
+        "args": {chance.choice(("filterTimeout", "bindingTimeout")): chance.choice(("0", "-1s", "500ms", "1m0.5s", "5s", "5", ""))},
+    },
     lambda chance: {"name": "VolumeBinding", "args": {"bindTimeoutSeconds": chance.choice((-1, 0, 5))}},
 )

@@ -6,14 +6,20 @@ import contextlib
 
 import pytest
 
+from scheduler_core.loading.configuration.scheduler_configuration import read_configuration
 from tests.cluster.conftest import clean, new_namespace
 from tests.cluster.random_clusters import Drawing
 from tests.cluster.random_devices import NAMESPACE_LABELS, CountedDrawing, DeviceDrawing
-from tests.cluster.scheduler_agreement import begin, build, compared, observed, present
+from tests.cluster.random_profiles import TEAM, AffinityDrawing, placing_profile, profile_name
+from tests.cluster.scheduler_agreement import begin, build, compared, namespaces, observed, present
+from tests.cluster.scheduler_configs import configuration
 from tests.cluster.volumes import Provisioner
 from tests.sampling import every
 
 CONTROLLERS = ("persistentvolume-binder-controller", "ephemeral-volume-controller", "resourceclaim-controller")
+PROFILED = every(50, range(1000, 1100))
+"""Seeds of clusters that are placed by a random profile."""
+CONFIGURATION = configuration({"schedulerName": "default-scheduler"}, *map(placing_profile, PROFILED))
 TRIES = 3
 """Of a cluster on which the two differ: kube-scheduler can decide before it has seen all objects."""
 
@@ -23,7 +29,7 @@ def plane(plane):
     """The shared one, with kube-scheduler, volume controllers and a provisioner."""
     try:
         plane.start_controllers(CONTROLLERS)
-        plane.start_scheduler()
+        plane.start_scheduler(CONFIGURATION)
         with Provisioner(plane.api):
             yield plane
     finally:
@@ -38,18 +44,21 @@ def removed(api, cluster):
     clean(api, ("PersistentVolume",))
 
 
-def comparison(api, seed, record_property, features=None, drawing=Drawing, labels=None):
+def comparison(api, seed, record_property, features=None, drawing=Drawing, labels=None, scheduler="default-scheduler"):
     """Compare the results of a cluster; the report of the run (--junitxml) has what was compared."""
     with new_namespace(api, labels) as namespace, contextlib.ExitStack() as leaving:
-        cluster = drawing(seed, namespace, features).cluster()
+        cluster = drawing(seed, namespace, features, scheduler).cluster()
         leaving.callback(removed, api, cluster)
         leaving.callback(clean, api, ("Pod", "ResourceClaim", "PersistentVolumeClaim"), namespace)
+        for other in namespaces(cluster):
+            leaving.callback(clean, api, ("Pod",), other)
         build(api, cluster)
-        objects = present(api, namespace)
+        objects = present(api, cluster)
         root = begin(api, cluster)
         real = observed(api, cluster)
         record_property("result", f"{real.status} {len(real.victims)} victims, {' '.join(cluster.features)}")
-        return compared(real, [*objects, *root], cluster)
+        used = [each for each in CONFIGURATION["profiles"] if each["schedulerName"] == scheduler]
+        return compared(real, [*objects, *root], cluster, {**CONFIGURATION, "profiles": used})
 
 
 def agrees(plane, seed, record_property, **options):
@@ -77,3 +86,18 @@ def test_random_clusters_with_devices(plane, seed, record_property):
 @pytest.mark.parametrize("seed", every(50, range(200)))
 def test_random_clusters_with_interchangeable_devices(plane, seed, record_property):
     agrees(plane, seed, record_property, drawing=CountedDrawing, labels=NAMESPACE_LABELS)
+
+
+@pytest.mark.parametrize("seed", every(50, range(200)))
+def test_random_clusters_with_affinity_namespaces_owners_and_taints(plane, seed, record_property):
+    agrees(plane, seed, record_property, drawing=AffinityDrawing, labels=TEAM)
+
+
+@pytest.mark.parametrize("seed", PROFILED)
+def test_random_clusters_by_random_profiles(plane, seed, record_property):
+    agrees(plane, seed, record_property, drawing=AffinityDrawing, labels=TEAM, scheduler=profile_name(seed))
+
+
+def test_all_of_the_random_profiles_is_modelled():
+    read = read_configuration(configuration(*map(placing_profile, range(1000, 1100))))
+    assert ((), ()) == (read.errors, read.notes)
