@@ -7,7 +7,7 @@ import functools
 from collections.abc import Mapping
 
 from scheduler_core import diagnosis
-from scheduler_core.cycle.device_decisions import devices_beyond_requests, with_devices
+from scheduler_core.cycle.device_decisions import devices_beyond_requests, error_explained, with_devices
 from scheduler_core.cycle.device_holders import DeviceHolders
 from scheduler_core.cycle.effects import Effects, keeps_nominations
 from scheduler_core.cycle.preemptor import Preemptor, Proposal, Proving, eviction_quality
@@ -83,7 +83,8 @@ class Decider:
             stateful.rewind(counted)
             outcome = PlacementOutcome(Status.ERROR, self._greedy.state.topology.root, 0, str(error))
             pods = {pod.key: str(error) for leaf in entity.leaves() for pod in leaf.waiting}
-            return self._not_placed(self._greedy.request(entity), outcome, None, Diagnosis(str(error), {}, pods), self._greedy.search)
+            why = Diagnosis(error_explained(str(error), stateful.plugins), {}, pods)
+            return self._not_placed(self._greedy.request(entity), outcome, None, why, self._greedy.search)
 
     def _decide(self, entity: Entity) -> Decision:
         mark = self._ledger.mark()

@@ -7,13 +7,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from scheduler_core.model.decision import Decision, Status
-from scheduler_core.model.device_claims import DeviceClaim
+from scheduler_core.model.device_claims import DeviceClaim, DeviceNeed
 from scheduler_core.model.devices import Allocation
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.wording import listed
 from scheduler_core.plugins.base import StatefulPlugin
+from scheduler_core.plugins.dynamic_resources import DeviceAllocation
 
 Assigned = tuple[PodRecord, int]
 _LISTED = 3
@@ -21,15 +22,24 @@ _LISTED = 3
 
 
 def with_devices(decision: Decision, pods: Sequence[Assigned], plugins: Sequence[StatefulPlugin], options: PlacingOptions) -> Decision:
-    """Return *decision*, which places *pods*, with their devices; unless *options* are sparing, also with the faults of kube-scheduler 1.37.1."""
+    """Return *decision*, which places *pods*, with their devices; unless *options* are sparing, also with the faults of kube-scheduler 1.37.1.
+
+    If they are, the message names the selectors with which kube-scheduler ends the attempt with an error.
+    """
     if not any(pod.device_claims for pod, _ in pods):
         return decision
-    faults = "" if options.sparing else _device_faults(pods, plugins)
+    faults = _left_out(pods, plugins) if options.sparing else _device_faults(pods, plugins)
     message = ". ".join(filter(None, (decision.message, faults)))
     decision = dataclasses.replace(decision, message=message, devices=_chosen_devices(pods, plugins))
     if options.leaves_waiting:
         decision = _with_waiting_pods(decision, (pod for pod, _ in pods))
     return decision if options.sparing else _without_unreserved_pods(decision, pods)
+
+
+def error_explained(message: str, plugins: Sequence[StatefulPlugin]) -> str:
+    """Return the error *message* that ended an attempt, with what it means if it is about devices."""
+    explained = (plugin.failure_explained() for plugin in plugins if isinstance(plugin, DeviceAllocation))
+    return ". ".join(filter(None, (message, *explained)))
 
 
 def with_waiting_pods_placed(decision: Decision) -> Decision:
@@ -83,6 +93,18 @@ def _device_faults(pods: Sequence[Assigned], plugins: Sequence[StatefulPlugin]) 
         claims = f"claim{'s' if len(shared) > 1 else ''} {listed(shared, joint=', ', longest=200)}"
         wrong.append(f"of the pods that share {claims}, the first is bound at once, and the others one by one after a failed attempt")
     return f"kube-scheduler 1.37.1 binds this otherwise: {'; '.join(wrong[:_LISTED])}" if wrong else ""
+
+
+def _left_out(pods: Sequence[Assigned], plugins: Sequence[StatefulPlugin]) -> str:
+    """Return the selectors of the placed *pods* that could not be evaluated for some device; empty if there are none."""
+    found: dict[tuple[DeviceNeed, ...], list[str]] = {}
+    for plugin in plugins:
+        if isinstance(plugin, DeviceAllocation):
+            for pod, _ in pods:
+                if pod.shape.picks_devices and pod.shape.devices not in found:
+                    found[pod.shape.devices] = [*plugin.unevaluated(pod)]
+    texts = dict.fromkeys(text for each in found.values() for text in each)
+    return "; ".join([*texts][:_LISTED])
 
 
 def _with_waiting_pods(decision: Decision, pods: Iterable[PodRecord]) -> Decision:

@@ -7,7 +7,7 @@ device that an earlier pod has taken is not free for later pods.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -108,8 +108,27 @@ class DeviceAllocation(StatefulPlugin):
 
     def failure(self, pod: PodRecord) -> str:
         """Return the error that ends the attempt to place *pod* on the nodes filtered last; empty if there is none."""
-        error = self.claims.error if self.claims is not None and self.touches(pod) else ""
-        return f'running "{NAME}" filter plugin: {error}' if error else ""
+        error = self.claims.error if self.claims is not None and self.touches(pod) else None
+        return f'running "{NAME}" filter plugin: {error}' if error is not None else ""
+
+    def failure_explained(self) -> str:
+        """Return what ``failure``, which ended an attempt, means, and what to change; empty if it was not the cause."""
+        if self.claims is None or (error := self.claims.error) is None:
+            return ""
+        where = "" if error.everywhere else ", also if other nodes or devices can be used; strategy complete uses these"
+        advice = error.advice and f"; to avoid the error, {error.advice}"
+        return f"kube-scheduler 1.37.1 ends the attempt for all pods with this error{where}{advice}"
+
+    def unevaluated(self, pod: PodRecord) -> Iterator[str]:
+        """Yield the selectors of the claims of *pod* that could not be evaluated for a device, which was left out."""
+        if self.claims is None:
+            return
+        for claim, need in zip(pod.device_claims, pod.shape.devices, strict=False):
+            extended = need.extended.requests if need.extended is not None else ()
+            requests = need.spec.requests if need.spec is not None else [each for _, of_name in extended for each in of_name]
+            for error in [self.claims.found.unevaluated(each) for request in requests for each in request.alternatives]:
+                if error is not None:
+                    yield f"{'' if error.claim is None else f'claim {claim.label}'}{error} (the device is left out; {error.advice})"
 
     def score(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Ints:  # noqa: ARG002 - as in ``filters``
         """Return the preference of the alternatives that the pod gets on *nodes*."""

@@ -13,9 +13,10 @@ from scheduler_core.model.device_pools import DevicePools, NodePool, PoolDevice
 from scheduler_core.model.device_usage import DeviceUsage
 from scheduler_core.model.devices import CANNOT_ALLOCATE, MOST_DEVICES, Alternative
 from scheduler_core.plugins.devices.chosen_devices import Choice, ChosenDevices, NamedSpec, Wanted
-from scheduler_core.plugins.devices.selection import AllocationError, Selection
+from scheduler_core.plugins.devices.selection import AllocationError, Selection, SelectionError
 
 INVALID_POOLS = "invalid resource pools were encountered"
+_POOL = "let the driver publish all slices of the pool, each device once, or request a number of devices instead of all"
 Solution = tuple[tuple[Choice, ...], ...]
 """Choices for each claim."""
 _START = (0, 0)
@@ -34,8 +35,9 @@ class UnfinishedSearchError(AllocationError):
 class Allocator:
     """Search for the claims of one pod on one node.
 
-    With *kinds*, only the first device of each kind is tried for a device of a request.  A device does not match a request that
-    kube-scheduler cannot evaluate for it; without *kinds* this is an error.
+    With *kinds*, only the first device of each kind is tried for a device of a request.  A device does not match a request for a number of
+    devices that kube-scheduler cannot evaluate for it; without *kinds* this is an error.  A selector that cannot be compiled, or not be
+    evaluated for a device of a request for all devices, is always an error.
 
     Attributes:
         tried: number of devices that were tried.
@@ -133,17 +135,21 @@ class Allocator:
         for request in named.spec.requests:
             counts = []
             for each in request.alternatives:
+                if self._kinds is not None:
+                    self._selection.check(each, claim)
                 if each.every:
                     self._every[claim, each] = self._every_device(Wanted(claim, request, each))
                 counts.append(len(self._every[claim, each]) if each.every else each.count)
             if (needed := min(counts)) > MOST_DEVICES - least:
                 message = f"adding {needed} devices exceeds the claim limit of {MOST_DEVICES}, with {least} already accounted for"
-                raise AllocationError(f", request {request.name}: {message}", claim)
+                raise AllocationError(f", request {request.name}: {message}", claim, "request fewer devices in the claim")
             least += needed
 
     def _every_device(self, wanted: Wanted) -> list[tuple[NodePool, PoolDevice]]:
         try:
             return list(self._all_devices(wanted))
+        except SelectionError:
+            raise
         except AllocationError:
             if self._kinds is None:
                 raise
@@ -155,10 +161,17 @@ class Allocator:
                 state, name = "being updated" if pool.incomplete else "invalid", "/".join(pool.name)
                 own = wanted.alternative.name or wanted.request.name
                 message = f"asks for all devices, but resource pool {name} is currently {state}"
-                raise AllocationError(f", request {own}: {message}", wanted.claim)
+                raise AllocationError(f", request {own}: {message}", wanted.claim, _POOL)
             for device in pool.devices:
-                if self._is_selectable(wanted, device) and self._chosen.fits(wanted, device, unused=True):
+                if self._is_one_of_all(wanted, device) and self._chosen.fits(wanted, device, unused=True):
                     yield pool, device
+
+    def _is_one_of_all(self, wanted: Wanted, device: PoolDevice) -> bool:
+        reached = self._pools.reaches(device, self._node)
+        if self._kinds is not None and not reached:
+            # kube-scheduler also evaluates devices of other nodes.
+            return False
+        return self._selection.evaluated(wanted.alternative, wanted.claim, device) and reached
 
     def _request(self, claim: int, request: int) -> bool:
         """Allocate from this request on, and return whether a solution is found."""

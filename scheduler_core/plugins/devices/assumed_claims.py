@@ -71,7 +71,7 @@ class AssumedClaims:
     Attributes:
         planned: devices that a search has chosen, by key of the claim.
         found: results of the search for devices.
-        error: the first error on the nodes that were filtered last; empty if there was none.
+        error: the first error on the nodes that were filtered last; None if there was none.
 
     """
 
@@ -79,7 +79,7 @@ class AssumedClaims:
         self._nodes = nodes
         self._objects = objects
         self._exact = exact
-        self.error = ""
+        self.error: Failed | None = None
         self.planned: Mapping[str, Allocation] = {}
         self.found = NodeAllocations(nodes, objects, exact=exact)
         self._counted = None if nodes.device_rows is None else CountedClaims(nodes.device_rows, self.found)
@@ -92,13 +92,13 @@ class AssumedClaims:
 
     def reasons(self, pod: PodRecord, nodes: Nodes) -> list[str]:
         """Return for each of *nodes* the reason that excludes it; empty if none does."""
-        plan, self.error = self._plan(pod), ""
+        plan, self.error = self._plan(pod), None
         if plan.refusal:
             return [plan.refusal] * len(nodes)
         usable = self._usable(plan, nodes)
         results = self._results(pod, plan, nodes)
         if self._exact:
-            self.error = next((str(each) for each in results if isinstance(each, Failed)), "")
+            self.error = next((each for each in results if isinstance(each, Failed)), None)
         return [
             str(result) if isinstance(result, str | Failed) else "" if able else UNAVAILABLE
             for result, able in zip(results, usable, strict=True)

@@ -141,7 +141,8 @@ class ChosenDevices:
                 name = "/".join(device.id)
                 reason = "because a claim constraint would not be satisfied"
                 own = wanted.alternative.name or wanted.request.name
-                raise AllocationError(f", request {own}: cannot add device {name} {reason}", wanted.claim)
+                advice = "request a number of devices instead of all, or drop the constraint"
+                raise AllocationError(f", request {own}: cannot add device {name} {reason}", wanted.claim, advice)
             else:
                 return False
         return True

@@ -27,10 +27,17 @@ _EXAMINED = 64
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Failed:
-    """Error that ends the attempt to place a pod; *claim* as in ``AllocationError``."""
+    """Error that ends the attempt to place a pod; *claim*, *advice* and *everywhere* as in ``AllocationError``."""
 
     message: str
     claim: int | None = None
+    advice: str = ""
+    everywhere: bool = False
+
+    @classmethod
+    def from_error(cls, error: AllocationError) -> Failed:
+        """Return *error* as a value."""
+        return cls(str(error), error.claim, error.advice, error.everywhere)
 
     def __str__(self) -> str:
         return self.message
@@ -99,7 +106,7 @@ class NodeAllocations:
             known = self._results[at] = self._search(claims.specs, node)
         if isinstance(known, Failed) and known.claim is not None:
             # Pods of one shape have claims of different names.
-            return Failed(f"claim {claims.specs[known.claim].name}{known.message}")
+            return dataclasses.replace(known, message=f"claim {claims.specs[known.claim].name}{known.message}", claim=None)
         return known
 
     def allocations(self, serial: int, claims: FreshClaims, node: int) -> list[Allocation] | None:
@@ -109,6 +116,11 @@ class NodeAllocations:
             return None
         pools = self.pools.on(node)
         return [self.allocation([(each.choice, pools[each.pool].devices[each.device]) for each in placed], node) for placed in result]
+
+    def unevaluated(self, alternative: Alternative) -> Failed | None:
+        """Return the first error of a selector of *alternative* because of which a device was left out; None if there was none."""
+        error = self._selection.failures.get(alternative)
+        return None if error is None else Failed.from_error(error)
 
     def ways(self, serial: int, claims: FreshClaims, node: int, named: frozenset[int], most: int) -> tuple[list[list[Allocation]], bool]:
         """Return the ways to allocate *claims*, *most* at most, and whether these are all; arguments as for ``on``.
@@ -186,10 +198,16 @@ class NodeAllocations:
         try:
             found = Allocator(claims, self.pools, node, self.usage, self._selection, self._kinds).allocate()
         except AllocationError as error:
-            return Failed(str(error), error.claim)
+            return self._failed(error)
         if isinstance(found, str):
-            return found if self._selection.failed is None else Failed(str(self._selection.failed), self._selection.failed.claim)
+            return found if self._selection.failed is None else self._failed(self._selection.failed)
         return self._by_position(found, node)
+
+    def _failed(self, error: AllocationError) -> Failed:
+        """Return *error*; with its advice if it is the reason of a node, and does not end the attempt."""
+        failed = Failed.from_error(error)
+        reason = self._kinds is not None and error.advice
+        return dataclasses.replace(failed, message=f"{error} ({error.advice})") if reason else failed
 
     def allocation(self, chosen: Iterable[tuple[Choice, PoolDevice]], node: int) -> Allocation:
         """Return the allocation of *chosen* devices on *node*."""

@@ -9,18 +9,28 @@ from scheduler_core.model.device_pools import PoolDevice
 from scheduler_core.model.devices import Alternative
 from scheduler_core.model.wire_devices import Attribute
 
+_ADVICE = "test in the selector whether the device has the attribute, with has(), or read it with .? and orValue()"
+
 
 class AllocationError(Exception):
     """Error with which kube-scheduler ends the attempt to place a pod, also if other nodes fit.
 
     Attributes:
         claim: index of the claim that *message* is about, and whose name is to be put before it; None if there is none.
+        advice: what to change; empty if it is not known.
+        everywhere: True if no other device or node can be used.
 
     """
 
-    def __init__(self, message: str, claim: int | None = None) -> None:
+    def __init__(self, message: str, claim: int | None = None, advice: str = "", *, everywhere: bool = False) -> None:
         super().__init__(message)
         self.claim = claim
+        self.advice = advice
+        self.everywhere = everywhere
+
+
+class SelectionError(AllocationError):
+    """A selector cannot be compiled or evaluated."""
 
 
 class Selection:
@@ -30,12 +40,14 @@ class Selection:
 
     Attributes:
         failed: the first such error since it was set to None.
+        failures: the first such error by alternative.
 
     """
 
     def __init__(self, *, exact: bool = True) -> None:
         self._exact = exact
-        self.failed: AllocationError | None = None
+        self.failed: SelectionError | None = None
+        self.failures: dict[Alternative, SelectionError] = {}
         self._devices: dict[PoolDevice, Device] = {}
         self._selected: dict[tuple[Alternative, PoolDevice], bool] = {}
 
@@ -43,18 +55,40 @@ class Selection:
         """Return whether the selectors of the class and of the request of the claim with the index *claim* match *device*.
 
         Raises:
-            AllocationError: a selector cannot be compiled or evaluated.
+            SelectionError: a selector cannot be compiled or evaluated.
 
         """
         try:
-            return self._evaluated(alternative, claim, device)
-        except AllocationError as error:
+            return self.evaluated(alternative, claim, device)
+        except SelectionError as error:
             if self._exact:
                 raise
             self.failed = self.failed or error
+            self.failures.setdefault(alternative, error)
             return False
 
-    def _evaluated(self, alternative: Alternative, claim: int, device: PoolDevice) -> bool:
+    def check(self, alternative: Alternative, claim: int) -> None:
+        """Compile the selectors that *alternative* of a claim has.
+
+        Raises:
+            SelectionError: one cannot be compiled.
+
+        """
+        owners = ((f"class {alternative.device_class}", None, alternative.class_selectors), ("", claim, alternative.selectors))
+        for owner, of_claim, expressions in owners:
+            for index, expression in enumerate(expressions):
+                try:
+                    compile_selector(expression)
+                except CompileError as error:
+                    raise _uncompiled(owner, of_claim, index, error) from None
+
+    def evaluated(self, alternative: Alternative, claim: int, device: PoolDevice) -> bool:
+        """Return the same as ``selects``; a selector that cannot be evaluated is always an error.
+
+        Raises:
+            SelectionError: a selector cannot be compiled or evaluated.
+
+        """
         at = alternative, device
         if (known := self._selected.get(at)) is None:
             of_class = self._all(f"class {alternative.device_class}", None, alternative.class_selectors, device)
@@ -67,16 +101,21 @@ class Selection:
                 if not self._matches(compile_selector(expression), device):
                     return False
             except CompileError as error:
-                raise AllocationError(f"{owner}: selector #{index}: CEL compile error: {error}", claim) from None
+                raise _uncompiled(owner, claim, index, error) from None
             except SelectorError as error:
-                name = "/".join(device.id)
-                raise AllocationError(f"{owner}: selector #{index} on device {name}: CEL runtime error: {error}", claim) from None
+                message = f"{owner}: selector #{index} on device {'/'.join(device.id)}: CEL runtime error: {error}"
+                raise SelectionError(message, claim, _ADVICE) from None
         return True
 
     def _matches(self, selector: Selector, device: PoolDevice) -> bool:
         if (read := self._devices.get(device)) is None:
             read = self._devices[device] = _readable(device)
         return selector.matches(read)
+
+
+def _uncompiled(owner: str, claim: int | None, index: int, error: CompileError) -> SelectionError:
+    message = f"{owner}: selector #{index}: CEL compile error: {error}"
+    return SelectionError(message, claim, "correct the expression", everywhere=True)
 
 
 def _readable(device: PoolDevice) -> Device:

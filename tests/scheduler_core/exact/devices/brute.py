@@ -114,6 +114,8 @@ def _requests(requests: list[Request], reached: list[tuple[Pool, Device]], pairs
         yield pairs
         return
     request, rest = requests[0], requests[1:]
+    if not request.count and any(_is_unevaluated(name, device) for name in request.classes for _, device in reached):
+        return
     for number, name in enumerate(request.classes):
         written = request.name if len(request.classes) == 1 else f"{request.name}/a{number}"
         able = [each for each in reached if _selects(name, request, each[1])]
@@ -147,6 +149,11 @@ def _selects(name: str, request: Request, device: Device) -> bool:
     if request.amount and not device.capacity:
         return False
     return {"gpu": True, "x": device.model == "x", "numa0": device.numa == 0}[name]
+
+
+def _is_unevaluated(name: str, device: Device) -> bool:
+    """Return whether the selector of the class *name* cannot be evaluated for *device*."""
+    return name == "numa0" and device.numa is None
 
 
 def _tolerated(request: Request, device: Device) -> bool:
