@@ -4,6 +4,7 @@ run_cycle  the cycle
 decider    one root: place, else preempt, else diagnose
 device_decisions  devices of a decision
 volume_choices    volumes of a decision
+claim_consumers   limit of the consumers of a claim
 device_holders    devices that the eviction of a pod frees
 effects    changes of a snapshot by a decision: nodes, victims, nominations
 preemptor  placement as needed for the selection of victims

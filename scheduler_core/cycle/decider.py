@@ -7,11 +7,12 @@ import functools
 from collections.abc import Mapping
 
 from scheduler_core import diagnosis
+from scheduler_core.cycle.claim_consumers import ClaimConsumers, are_alike, with_refused
 from scheduler_core.cycle.device_decisions import devices_beyond_requests, error_explained, with_devices
 from scheduler_core.cycle.device_holders import DeviceHolders
 from scheduler_core.cycle.effects import Effects, keeps_nominations
 from scheduler_core.cycle.preemptor import Preemptor, Proposal, Proving, eviction_quality
-from scheduler_core.cycle.verdicts import STATE_NOT_FOUND, lacks_state, verdicts
+from scheduler_core.cycle.verdicts import STATE_NOT_FOUND, lacks_state, search_verdict, verdicts
 from scheduler_core.cycle.volume_choices import VolumeChoices
 from scheduler_core.diagnosis import Diagnosis
 from scheduler_core.exact.complete import Complete
@@ -35,13 +36,11 @@ from scheduler_core.preemption.victims.default_preemption import PodPreemption
 from scheduler_core.preemption.victims.workload_aware import select_victims
 
 _NOTHING_WRONG = Diagnosis("", {}, {})
-_PROVED = "No placement exists (proved by complete search)"
 _OVERLOOKED = (
     "kube-scheduler 1.37.1 does not evict the pods in conflict with the group: in a group preemption it overlooks anti-affinity of running"
     " pods and ReadWriteOncePod claims in use; strategy complete evicts them"
 )
 _NO_STATE = f"kube-scheduler 1.37.1 ends the attempt with an error instead: {STATE_NOT_FOUND}"
-_SPENT = "The search stopped after {} steps without a result: a placement may exist; try a larger budget"
 
 
 class Decider:
@@ -71,9 +70,26 @@ class Decider:
         self._of_pods: tuple[Units, PodPreemption] | None = None
         self._volumes = VolumeChoices(self._greedy.state, snapshot.pods)
         self._holders = DeviceHolders(freed=options.sparing)
+        self._consumers = ClaimConsumers(snapshot)
+        self._chosen = False
 
     def decide(self, entity: Entity) -> Decision:
         """Return the decision on *entity*.  If a plugin fails, its status is Error, as in kube-scheduler."""
+        whole, (entity, refused) = entity, self._within_limit(entity)
+        self._chosen = bool(refused) and not are_alike(whole)
+        decision = with_refused(self._attempted(entity), refused)
+        self.effects.record(decision)
+        return decision
+
+    def _within_limit(self, entity: Entity) -> tuple[Entity, dict[str, str]]:
+        """Return *entity* without pods whose claims have too many consumers; kube-scheduler learns of the limit when it binds."""
+        return self._consumers.within_limit(entity) if self._options.sparing else (entity, {})
+
+    def _proved(self, search: Search) -> Search:
+        """Return *search*; it proves nothing if pods were left out that others could replace."""
+        return dataclasses.replace(search, outcome="not-searched") if self._chosen and search.outcome == "infeasible" else search
+
+    def _attempted(self, entity: Entity) -> Decision:
         stateful = self._greedy.state.stateful
         mark, counted = self._ledger.mark(), stateful.mark()
         try:
@@ -91,7 +107,7 @@ class Decider:
         self._nominations.release_lower_priority(entity.priority)
         request = self._greedy.request(entity)
         outcome = self._greedy.place(request)
-        search = self._greedy.search
+        search = self._proved(self._greedy.search)
         wants_more = outcome.success and self._options.preempt_for_leftovers and self._leaves_over(request, outcome)
         preemption = None
         # No preemption while the search has not decided whether the root fits without it.
@@ -117,7 +133,7 @@ class Decider:
         stateful = self._greedy.state.stateful
         mark, counted = self._ledger.mark(), stateful.mark()
         self._nominations.release_lower_priority(entity.priority)
-        request = self._greedy.request(entity)
+        request = self._greedy.request(self._within_limit(entity)[0])
         try:
             outcome = self._greedy.place(request)
         except PluginFailedError:
@@ -148,7 +164,9 @@ class Decider:
             message=diagnosis.volumes_not_held(volumes, without),
             ranks=ranks,
         )
-        decision = self._settled(with_devices(decision, pods, self._greedy.state.stateful.plugins, self._options))
+        decision = with_devices(decision, request.entity, pods, self._greedy.state.stateful.plugins, self._options, self._consumers)
+        decision = self._settled(decision)
+        self._consumers.record(decision, (pod for pod, _ in pods))
         if self._options.sparing and decision.devices:
             self._ledger.take_beyond(devices_beyond_requests(decision, pods, self._greedy.state.nodes))
         return decision
@@ -177,7 +195,7 @@ class Decider:
         decision = Decision(
             request.entity.name,
             outcome.status,
-            message=". ".join(filter(None, (why.message, preemption.note if preemption else "", _verdict(search) or why.uncertain))),
+            message=". ".join(filter(None, (why.message, preemption.note if preemption else "", search_verdict(search) or why.uncertain))),
             nominations={key: names[node] for key, node in sorted(nominations.items())},
             victims=tuple(sorted(pod.key for pod in victims)),
             groups=self._groups(request, outcome, why.groups, suffix),
@@ -270,14 +288,3 @@ def _or_error(outcome: PlacementOutcome, preemption: Preemption[Proposal] | Pree
     if outcome.success or failed is None or failed.status is not Status.ERROR:
         return outcome
     return failed.outcome
-
-
-def _verdict(search: Search) -> str:
-    """Return the message about the search for a root that is not placed; empty if there is none."""
-    match search.outcome:
-        case "infeasible":
-            return _PROVED
-        case "budget":
-            return _SPENT.format(search.explored)
-        case _:
-            return ""

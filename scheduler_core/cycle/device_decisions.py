@@ -6,9 +6,11 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from scheduler_core.cycle.claim_consumers import ClaimConsumers, lacks_members, only
 from scheduler_core.model.decision import Decision, Status
 from scheduler_core.model.device_claims import DeviceClaim, DeviceNeed
-from scheduler_core.model.devices import Allocation
+from scheduler_core.model.devices import MOST_CONSUMERS, Allocation
+from scheduler_core.model.entity import Entity
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.pods import PodRecord
@@ -21,8 +23,15 @@ _LISTED = 3
 """Maximum number of faults in a message."""
 
 
-def with_devices(decision: Decision, pods: Sequence[Assigned], plugins: Sequence[StatefulPlugin], options: PlacingOptions) -> Decision:
-    """Return *decision*, which places *pods*, with their devices; unless *options* are sparing, also with the faults of kube-scheduler 1.37.1.
+def with_devices(
+    decision: Decision,
+    entity: Entity,
+    pods: Sequence[Assigned],
+    plugins: Sequence[StatefulPlugin],
+    options: PlacingOptions,
+    consumers: ClaimConsumers,
+) -> Decision:
+    """Return *decision*, which places *pods* of *entity*, with their devices; unless *options* are sparing, also with the faults of kube-scheduler 1.37.1.
 
     If they are, the message names the selectors with which kube-scheduler ends the attempt with an error.
     """
@@ -33,7 +42,7 @@ def with_devices(decision: Decision, pods: Sequence[Assigned], plugins: Sequence
     decision = dataclasses.replace(decision, message=message, devices=_chosen_devices(pods, plugins))
     if options.leaves_waiting:
         decision = _with_waiting_pods(decision, (pod for pod, _ in pods))
-    return decision if options.sparing else _without_unreserved_pods(decision, pods)
+    return decision if options.sparing else _without_unreserved_pods(decision, entity, [pod for pod, _ in pods], consumers)
 
 
 def error_explained(message: str, plugins: Sequence[StatefulPlugin]) -> str:
@@ -124,13 +133,14 @@ def _with_waiting_pods(decision: Decision, pods: Iterable[PodRecord]) -> Decisio
     )
 
 
-def _without_unreserved_pods(decision: Decision, pods: Iterable[Assigned]) -> Decision:
-    """Return *decision*, which places *pods*, without the pods whose claims kube-scheduler 1.37.1 cannot reserve.
+def _without_unreserved_pods(decision: Decision, entity: Entity, pods: Sequence[PodRecord], consumers: ClaimConsumers) -> Decision:
+    """Return *decision*, which places *pods* of *entity*, without the pods whose claims kube-scheduler 1.37.1 cannot reserve.
 
-    It adds the time to an allocation that another scheduler wrote without it; the API server refuses to change an allocation.
+    It adds the time to an allocation that another scheduler wrote without it, and further consumers to a claim that has the most already;
+    the API server refuses both.  The status is Error if too few pods are left.
     """
-    failed: dict[str, str] = {}
-    for pod, _ in pods:
+    failed = {pod: f"add reservation to claim {claim}: {_too_many(claim)}" for pod, claim in consumers.beyond_limit(pods).items()}
+    for pod in pods:
         claims = zip(pod.device_claims, pod.shape.devices, strict=False)
         if untimed := [claim.key for claim, need in claims if need.untimed]:
             failed[pod.key] = (
@@ -139,13 +149,23 @@ def _without_unreserved_pods(decision: Decision, pods: Iterable[Assigned]) -> De
             )
     if not failed:
         return decision
+    assignments = {pod: node for pod, node in decision.assignments.items() if pod not in failed}
+    waiting = {pod: node for pod, node in decision.nominations.items() if pod not in failed}
     return dataclasses.replace(
         decision,
-        status=Status.ERROR if decision.root.kind == "Pod" else decision.status,
+        status=Status.ERROR if lacks_members(only(entity, {*assignments, *waiting})) else decision.status,
         message="; ".join(filter(None, (decision.message, *sorted(set(failed.values()))))),
-        assignments={pod: node for pod, node in decision.assignments.items() if pod not in failed},
+        assignments=assignments,
+        nominations=waiting,
         pending={**decision.pending, **failed},
     )
+
+
+def _too_many(claim: str) -> str:
+    """Return the answer of the API server to the reservation of *claim* for one consumer too many."""
+    name, limit = claim.rpartition("/")[2], MOST_CONSUMERS
+    too_many = f"status.reservedFor: Too many: {limit + 1}: must have at most {limit} items"
+    return f'ResourceClaim.resource.k8s.io "{name}" is invalid: {too_many}'
 
 
 def _taken(pod: PodRecord, plugins: Iterable[StatefulPlugin]) -> Iterator[tuple[DeviceClaim, Allocation]]:

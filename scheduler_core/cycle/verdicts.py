@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from scheduler_core.model.decision import Domain, Name, Status
+from scheduler_core.model.decision import Domain, Name, Search, Status
 from scheduler_core.placement.outcome import PlacementOutcome
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.plugins import dynamic_resources
@@ -16,6 +16,8 @@ from scheduler_core.plugins.profile import Profile
 
 STATE_NOT_FOUND = 'error in "DynamicResources" PodGroupPostFilter plugins: not found'
 """Message of kube-scheduler 1.37.1 for a group to which ``lacks_state`` applies."""
+_PROVED = "No placement exists (proved by complete search)"
+_SPENT = "The search stopped after {} steps without a result: a placement may exist; try a larger budget"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -71,3 +73,14 @@ def _verdict(request: PlacementRequest, outcome: PlacementOutcome | None, above:
     key = request.entity.key
     domain = Domain(key, outcome.placement.value) if outcome.success and key else None
     return GroupVerdict(request, outcome.status, outcome.message, domain)
+
+
+def search_verdict(search: Search) -> str:
+    """Return the message about the search for a root that is not placed; empty if there is none."""
+    match search.outcome:
+        case "infeasible":
+            return _PROVED
+        case "budget":
+            return _SPENT.format(search.explored)
+        case _:
+            return ""

@@ -26,6 +26,8 @@ CANNOT_ALLOCATE = "cannot allocate all claims"
 """Reason of kube-scheduler for a node without devices for the claims of a pod."""
 MOST_DEVICES = 32
 """Maximum number of devices of one claim."""
+MOST_CONSUMERS = 256
+"""Maximum number of pods and PodGroups for which a claim is reserved."""
 MOST_ALTERNATIVES = 8
 """Maximum number of alternatives of a request."""
 

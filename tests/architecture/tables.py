@@ -69,7 +69,8 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"process"}),
     ),
     "scheduler_core.cycle": (
-        frozenset({"verdicts", "preemptor", "effects", "device_decisions", "device_holders", "volume_choices"}),
+        frozenset({"verdicts", "preemptor", "effects", "claim_consumers", "device_holders", "volume_choices"}),
+        frozenset({"device_decisions"}),
         frozenset({"decider"}),
         frozenset({"run_cycle"}),
         frozenset({"proofs"}),

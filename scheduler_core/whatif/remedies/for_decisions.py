@@ -65,4 +65,9 @@ def _failed(decisions: Sequence[Decision], only: Container[Name] | None) -> list
     """Return the places of the last decisions on roots that a change may help."""
     last = {decision.root: place for place, decision in enumerate(decisions)}
     wanted = (place for root, place in last.items() if only is None or root in only)
-    return [place for place in sorted(wanted) if decisions[place].status not in _HOPELESS]
+    return [place for place in sorted(wanted) if decisions[place].status not in _HOPELESS and not _is_binding(decisions[place])]
+
+
+def _is_binding(decision: Decision) -> bool:
+    """Return whether the pods of *decision* have nodes, and wait only until a driver has bound their devices."""
+    return decision.status is Status.WAIT and bool(decision.nominations)

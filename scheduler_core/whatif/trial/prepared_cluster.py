@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from scheduler_core.cycle.claim_consumers import ClaimConsumers
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.exact.complete import Complete
 from scheduler_core.loading.feature_gates import apply_feature_gates
@@ -79,6 +80,7 @@ class PreparedCluster:
         pods = tuple(pod for pod in self.base.pods if pod.key in self._own_keys or (pod.node < 0 and pod.nominated >= 0))
         self._unbound = dataclasses.replace(self.base, pods=pods)
         self._without_nodes = all(pod.node < 0 and pod.nominated < 0 for pod in self._own.pods)
+        self._consumers = ClaimConsumers(base)
         self.entity = self._ready(self._own)
         self._others: dict[str, PodRecord] | None = None
 
@@ -206,6 +208,8 @@ class PreparedCluster:
             state.provisioned[storage_class, int(indices[node])] += size
 
     def _place(self, greedy: Greedy, entity: Entity, *, whole: bool) -> Tried:
+        if self._options.strategy == "complete":
+            entity, _ = self._consumers.within_limit(entity)
         # Greedy lets pods beyond a minimum take what a sibling needs; the search never does.
         request = greedy.request(entity)
         # A root that is placed by greedy keeps all its pods.

@@ -319,6 +319,16 @@ def test_kube_scheduler_cannot_reserve_an_allocation_without_timestamp(users, st
     assert {"p": "n1"} == placed(decided(objects, strategy="complete"))
 
 
+def test_the_status_of_a_group_whose_claim_cannot_be_reserved_is_error_if_too_few_pods_are_left():
+    claim = resource_claim("c", devices=["gpu=x/a"])
+    del claim["status"]["allocation"]["allocationTimestamp"]
+    pods = [wanting("p0", "x=c", group="g"), pod("p1", "g")]
+    for minimum, status in ((1, Status.SUCCESS), (2, Status.ERROR)):
+        decision = greedy([*BASE, claim, leaf("g", minimum), *pods])
+        assert (status, {"p1": "n1"}) == (decision.status, placed(decision))
+        assert ["default/p0"] == [*decision.pending]
+
+
 CONDITIONS = {"bindingConditions": ["ready"], "bindingFailureConditions": ["failed"]}
 
 

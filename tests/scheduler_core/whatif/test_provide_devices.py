@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from scheduler_core.facade import simulate
 from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Remedy, Status
 from scheduler_core.whatif.remedies.remedies import remedies
@@ -41,6 +42,13 @@ def found(*objects: dict[str, Any]) -> tuple[Remedy, ...]:
 
 def changes(*objects: dict[str, Any]) -> list[str]:
     return [each.change for each in found(*objects)]
+
+
+def test_a_root_that_waits_until_its_devices_are_bound_has_no_remedies() -> None:
+    published = device_slice("a1", device("x", bindingConditions=["ready"], bindingFailureConditions=["failed"]))
+    (decision,) = simulate([*RACKS, *CLASSES, published, template(), wanting()]).decisions
+    assert (decision.status, decision.remedies) == (Status.WAIT, ())
+    assert decision.nominations
 
 
 def test_a_rack_lacks_one_device() -> None:

@@ -1,0 +1,155 @@
+"""Consumers of claims to devices: ``status.reservedFor`` of a ResourceClaim has at most 256 pods and PodGroups."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from scheduler_core.model.decision import Decision
+from scheduler_core.model.devices import MOST_CONSUMERS
+from scheduler_core.model.entity import Entity
+from scheduler_core.model.pods import PodRecord
+from scheduler_core.model.wording import listed
+
+if TYPE_CHECKING:
+    from scheduler_core.model.snapshot import ClusterSnapshot
+
+_FEW = MOST_CONSUMERS // 2
+"""Number of consumers up to which pods that run without a reservation do not matter."""
+_Consumer = tuple[str, str]
+"""Resource and name."""
+
+
+class ClaimConsumers:
+    """Consumers of the claims of a snapshot: those in ``reservedFor``, pods that run, and pods that were placed."""
+
+    def __init__(self, snapshot: ClusterSnapshot) -> None:
+        self._snapshot = snapshot
+        self._of_claim: dict[str, set[_Consumer]] | None = None
+
+    def within_limit(self, entity: Entity) -> tuple[Entity, dict[str, str]]:
+        """Return *entity* without the pods for which a claim has no place, and their reasons.
+
+        The places are for the minimum of each group first, then for other pods in their order.
+        """
+        leaves = [*entity.leaves()]
+        used = self._crowded(leaf.waiting for leaf in leaves)
+        if not used:
+            return entity, {}
+        kept = {pod.key for leaf in leaves for pod in _minimum(leaf, used)}
+        for pod in (pod for leaf in leaves for pod in leaf.waiting if pod.key not in kept):
+            if _reserve(pod, used):
+                kept.add(pod.key)
+        reasons = {pod.key: _reason(pod, used) for leaf in leaves for pod in leaf.waiting if pod.key not in kept}
+        return (only(entity, kept), reasons) if reasons else (entity, {})
+
+    def beyond_limit(self, pods: Iterable[PodRecord]) -> dict[str, str]:
+        """Return the claim without a place for a pod, by key of the pod, if *pods* are bound in their order."""
+        pods = [*pods]
+        used = self._crowded([pods])
+        return {pod.key: next(_full(pod, used)) for pod in pods if not _reserve(pod, used)} if used else {}
+
+    def record(self, decision: Decision, pods: Iterable[PodRecord]) -> None:
+        """Count the *pods* that *decision* places."""
+        for pod in pods:
+            if pod.device_claims and (pod.key in decision.assignments or pod.key in decision.nominations):
+                for key, consumer in _uses(pod):
+                    self._consumers.setdefault(key, set()).add(consumer)
+
+    @property
+    def _consumers(self) -> dict[str, set[_Consumer]]:
+        if self._of_claim is None:
+            devices = self._snapshot.devices
+            claims = {} if devices is None else devices.claims
+            self._of_claim = {"/".join(name): {*each.consumers} for name, each in claims.items() if each.consumers}
+        return self._of_claim
+
+    def _crowded(self, groups: Iterable[Iterable[PodRecord]]) -> dict[str, set[_Consumer]]:
+        """Return the consumers of the claims that would have too many with the pods in *groups*."""
+        wanted: dict[str, set[_Consumer]] = {}
+        for pods in groups:
+            for pod in pods:
+                for key, consumer in _uses(pod):
+                    wanted.setdefault(key, set()).add(consumer)
+        many = {key for key, each in wanted.items() if len(each) + len(self._consumers.get(key, ())) > _FEW}
+        running = (pod for pod in self._snapshot.pods if pod.node >= 0 and pod.device_claims) if many else ()
+        for key, consumer in (use for pod in running for use in _uses(pod)):
+            if key in many:
+                self._consumers.setdefault(key, set()).add(consumer)
+        known = {key: {*self._consumers.get(key, ())} for key in many}
+        return {key: each for key, each in known.items() if len(each | wanted[key]) > MOST_CONSUMERS}
+
+
+def are_alike(entity: Entity) -> bool:
+    """Return whether the waiting pods of *entity* are alike, so that each can replace any other one."""
+    return not entity.children and len({pod.shape.serial for pod in entity.waiting}) <= 1
+
+
+def lacks_members(entity: Entity) -> bool:
+    """Return whether *entity*, without pods that were left out, has too few pods for its minimum."""
+    if entity.children:
+        return sum(not lacks_members(child) for child in entity.children) < entity.minimum
+    return len(entity.waiting) + len(entity.running) < entity.minimum
+
+
+def only(entity: Entity, kept: set[str]) -> Entity:
+    """Return *entity* with only those waiting pods that are *kept*."""
+    return dataclasses.replace(
+        entity,
+        children=tuple(only(child, kept) for child in entity.children),
+        waiting=tuple(pod for pod in entity.waiting if pod.key in kept),
+    )
+
+
+def with_refused(decision: Decision, reasons: Mapping[str, str]) -> Decision:
+    """Return *decision* with the pods that were left out for *reasons*."""
+    if not reasons:
+        return decision
+    left_out = f"{len(reasons)} {'pod is' if len(reasons) == 1 else 'pods are'} left out: {listed([*dict.fromkeys(reasons.values())])}"
+    message = left_out if decision.root.kind == "Pod" else ". ".join(filter(None, (left_out, decision.message)))
+    return dataclasses.replace(decision, message=message, pending={**decision.pending, **reasons})
+
+
+def _uses(pod: PodRecord) -> Iterator[tuple[str, _Consumer]]:
+    """Yield the claims of *pod* that exist, each with the consumer that they are reserved for."""
+    for claim in pod.device_claims:
+        if ":" not in claim.key:
+            yield claim.key, ("podgroups", pod.group) if claim.of_group else ("pods", pod.key.partition("/")[2])
+
+
+def _full(pod: PodRecord, used: Mapping[str, set[_Consumer]]) -> Iterator[str]:
+    """Yield the claims that have no place for *pod*."""
+    for key, consumer in _uses(pod):
+        if key in used and consumer not in used[key] and len(used[key]) >= MOST_CONSUMERS:
+            yield key
+
+
+def _reserve(pod: PodRecord, used: Mapping[str, set[_Consumer]]) -> bool:
+    """Reserve the claims of *pod*, and return whether each has a place for it."""
+    if any(_full(pod, used)):
+        return False
+    for key, consumer in _uses(pod):
+        if key in used:
+            used[key].add(consumer)
+    return True
+
+
+def _minimum(leaf: Entity, used: dict[str, set[_Consumer]]) -> list[PodRecord]:
+    """Reserve claims for as many pods as *leaf* lacks, and return them; none if there are too few places."""
+    needed = leaf.minimum - len(leaf.running)
+    kept = [pod for pod in leaf.waiting if not any(key in used for key, _ in _uses(pod))]
+    before = {key: {*each} for key, each in used.items()}
+    for pod in leaf.waiting:
+        if len(kept) < needed and any(key in used for key, _ in _uses(pod)) and _reserve(pod, used):
+            kept.append(pod)
+    if len(kept) < needed:
+        used.update(before)
+        return []
+    return kept
+
+
+def _reason(pod: PodRecord, used: Mapping[str, set[_Consumer]]) -> str:
+    key = next(_full(pod, used), "")
+    change = f"; list it in spec.resourceClaims of PodGroup {pod.group}, which is then its only consumer" if pod.group else ""
+    return f"claim {key} can have at most {MOST_CONSUMERS} consumers in status.reservedFor{change}"
