@@ -17,10 +17,20 @@ _MOST_SHOWN = 5
 """Maximum number of errors in a message."""
 
 
-def option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give *command* the option."""
-    text = "KubeSchedulerConfiguration (v1) with the profiles of the scheduler: plugins, weights, scoring strategies."
-    return click.option(OPTION, type=click.Path(dir_okay=False), metavar="FILE", help=text)(command)
+def _option(variable: str | None = None) -> Callable[..., Any]:
+    return click.option(
+        OPTION,
+        type=click.Path(dir_okay=False),
+        envvar=variable,
+        show_envvar=variable is not None,
+        metavar="FILE",
+        help="KubeSchedulerConfiguration (v1) with the profiles of the scheduler: plugins, weights, scoring strategies.",
+    )
+
+
+option = _option()
+option_of_sidecar = _option("MUSTER_SCHEDULER_CONFIG")
+"""The same option, with the variable of the sidecar."""
 
 
 def read_file(path: str) -> tuple[dict[str, Any], SchedulerConfiguration]:

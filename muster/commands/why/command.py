@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from muster import extras, standard_output
-from muster.commands import options
+from muster.commands import options, scheduler_config
 
 if TYPE_CHECKING:
     from apiserver.api import Api
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from muster.commands.why.subject import Subject
     from muster.render.answer import Answer
     from muster.render.tree import Kinship
+    from scheduler_core.model.snapshot import ClusterSnapshot
 
 FORMATS = ("text", "json")
 PLACED, PENDING, UNREAD = 0, 1, 2
@@ -46,6 +47,7 @@ AUTO, OFF = "auto", "off"
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Format of standard output.")
 @options.strategy
 @options.device_topology_of_sidecar
+@scheduler_config.option_of_sidecar
 @options.gates
 @options.no_color
 def why(
@@ -149,5 +151,27 @@ def _simulated(
     own = own_objects.Own.from_names([(subjects[0].kind, subjects[0].namespace, subjects[0].name)], ())
     inputs = ClusterInput([*read.lists], [*read.problems], own=own)
     answer, snapshot = simulation.run(inputs, dataclasses.replace(request, only_own=True), progress)
-    part = own_objects.restricted(answer, snapshot, own) if own is not None else answer
-    return part, Kinship.from_snapshot(snapshot), ""
+    part, kinship = (own_objects.restricted(answer, snapshot, own) if own is not None else answer), Kinship.from_snapshot(snapshot)
+    if not part.decisions and (name := _scheduler_without_profile(snapshot, kinship, subjects)):
+        raise click.UsageError(
+            f"{scheduler_config.OPTION}: there is no profile {name!r}, which is the schedulerName of {subjects[0].label}"
+        )
+    return part, kinship, ""
+
+
+def _scheduler_without_profile(snapshot: ClusterSnapshot, kinship: Kinship, subjects: list[Subject]) -> str:
+    """Return the scheduler of pending pods of *subjects* if the configuration has no profile for it; else an empty string."""
+    from muster.commands.why.subject import DEEPEST
+    from scheduler_core.model.decision import Name
+
+    related = {Name(each.kind, each.namespace, each.name) for each in subjects}
+    for pod in snapshot.pods:
+        if pod.node < 0 and not snapshot.profiles.schedules(pod.scheduler):
+            above: Name | None = kinship.leaf(pod.key)
+            for _ in range(DEEPEST):
+                if above is None or above in related:
+                    break
+                above = kinship.parents.get(above)
+            if above in related:
+                return pod.scheduler
+    return ""

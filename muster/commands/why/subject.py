@@ -12,7 +12,7 @@ from validators.model import decode
 from validators.versions import served
 
 NOT_FOUND = 404
-_DEEPEST = 10
+DEEPEST = 10
 """Maximum number of groups above a pod that are read; a valid tree has four levels."""
 KINDS = {
     **dict.fromkeys(("pod", "pods", "po"), "Pod"),
@@ -112,7 +112,7 @@ def read_subjects(api: Api, namespace: str, text: str) -> list[Subject]:
         reason = f"; the API server does not serve {' and '.join(unserved)}: look at its flag --runtime-config" if unserved else ""
         raise UnknownSubjectError(f"there is no {' or '.join(kinds)} {name!r} in namespace {namespace}{reason}")
     subjects = [first]
-    while (parent := subjects[-1].parent) is not None and len(subjects) < _DEEPEST:
+    while (parent := subjects[-1].parent) is not None and len(subjects) < DEEPEST:
         above = _read(api, parent[0], namespace, parent[1])
         if above is None:
             break

@@ -235,6 +235,40 @@ def test_a_topology_of_devices(server: Server, monkeypatch: pytest.MonkeyPatch, 
     assert ("--device-topology gpu.example.com/clique makes it a level" in answer.stdout) is (given == "nothing")
 
 
+@pytest.mark.parametrize("given", ["option", "variable", "nothing"])
+def test_simulation_by_the_profile_of_the_scheduler(server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, given: str) -> None:
+    """A node is cordoned for all but the configured scheduler, whose pods the filter does not keep away."""
+    server.lists["/api/v1/nodes"][2][:] = [node("a", cpu="8", unschedulable=True)]
+    file = tmp_path / "scheduler.yaml"
+    configured = {"schedulerName": "default-scheduler", "plugins": {"filter": {"disabled": [{"name": "NodeUnschedulable"}]}}}
+    content = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", "profiles": [configured]}
+    file.write_text(json.dumps(content), encoding="utf-8")
+    if given == "variable":
+        monkeypatch.setenv("MUSTER_SCHEDULER_CONFIG", str(file))
+
+    answer = why("workers", "--explain=off", *(["--scheduler-config", str(file)] if given == "option" else []))
+
+    assert answer.stdout.startswith(
+        "PodGroup team/workers is not placed" if given == "nothing" else "PodGroup team/workers would be placed"
+    )
+    assert answer.exit_code == (given == "nothing")
+
+
+@pytest.mark.usefixtures("server")
+@pytest.mark.parametrize("name", ["workers", "train", "w0"])
+def test_a_scheduler_without_a_profile_is_an_error(tmp_path: Path, name: str) -> None:
+    file = tmp_path / "scheduler.yaml"
+    file.write_text(
+        "{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration, profiles: [{schedulerName: other}]}",
+        encoding="utf-8",
+    )
+
+    answer = why(name, "--explain=off", "--scheduler-config", str(file))
+
+    assert (answer.exit_code, answer.stdout) == (2, "")
+    assert "--scheduler-config: there is no profile 'default-scheduler', which is the schedulerName of " in answer.stderr
+
+
 def test_a_cluster_that_cannot_be_listed_shows_conditions_with_status_2(server: Server) -> None:
     server.broken["/api/v1/nodes"] = 403, {"message": "no nodes"}
     answer = why("workers")
@@ -249,6 +283,7 @@ MISTAKES = {
     ("job/train",): "the kind must be one of pod, podgroup and compositepodgroup",
     ("pod/../x",): "'../x': ",
     ("workers", "--explain=ftp://x"): "--explain must be auto, off or a URL",
+    ("workers", "--scheduler-config=nowhere"): "--scheduler-config nowhere: no such file or directory",
     ("workers", "--kubeconfig=nowhere"): "there is no cluster to read: there is no file nowhere; give --kubeconfig or --context",
     ("pod", "w0", "w1"): "one object must be given, as KIND/NAME: pod w0 w1",
     ("pods", "w0/w1"): "'w0/w1': ",
