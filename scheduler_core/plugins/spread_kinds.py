@@ -78,11 +78,12 @@ class SpreadKinds:
 
 def _grouped(pods: Sequence[PodRecord], keys: Iterable[str]) -> Collection[Sequence[PodRecord]]:
     """Return *pods* of one namespace by shape, controller and the values of the labels *keys*."""
-    values = [[pod.labels.get(key) for pod in pods] for key in keys]
-    names = [*zip(map(_DISTINCT, pods), *values, strict=True)]
+    values: list[list[object]] = [[pod.labels.get(key) for pod in pods] for key in keys]
+    columns: list[list[object]] = [[*map(_DISTINCT, pods)], *values]
     # The usual case: the pods of a leaf are equal.
-    if names and names.count(names[0]) == len(names):
+    if pods and all(each.count(each[0]) == len(pods) for each in columns):
         return (pods,)
+    names = zip(*columns, strict=True)
     groups: dict[tuple[object, ...], list[PodRecord]] = {}
     for name, pod in zip(names, pods, strict=True):
         groups.setdefault(name, []).append(pod)
