@@ -19,13 +19,17 @@ TEAM = {"team": "own"}
 _KEYS = (HOSTNAME, ZONE, LABEL)
 _OWNERS = {"ReplicationController": "v1", "ReplicaSet": "apps/v1", "StatefulSet": "apps/v1"}
 FILTERS = (
-    "NodeUnschedulable",
-    "TaintToleration",
-    "NodeAffinity",
-    "VolumeRestrictions",
-    "NodeVolumeLimits",
-    "VolumeZone",
-    "PodTopologySpread",
+    *(
+        "NodeName",
+        "NodeUnschedulable",
+        "TaintToleration",
+        "NodeAffinity",
+        "NodePorts",
+        "VolumeRestrictions",
+        "NodeVolumeLimits",
+        "VolumeZone",
+    ),
+    *("VolumeBinding", "PodTopologySpread", "InterPodAffinity"),
 )
 SCORES = ("PodTopologySpread", "InterPodAffinity", "NodeAffinity", "TaintToleration", "ImageLocality", "NodeResourcesBalancedAllocation")
 
