@@ -100,10 +100,14 @@ def _node_table(
     table.report_images(images_among(each.node.status.images, images) for each in nodes.values())
     free = report_storage(table, volumes)
     if devices is not None:
+        from scheduler_core.loading.unusable_pools import unusable_pools
         from scheduler_core.plugins.devices.interchangeable import count_devices
 
         table.back_by_devices(devices.resources)
-        count_devices(table, devices, [draft.form.devices for draft in drafts if draft.form.devices])
+        wanted = [draft.form.devices for draft in drafts if draft.form.devices]
+        count_devices(table, devices, wanted)
+        if any(need.allocates for needs in wanted for need in needs):
+            problems += unusable_pools(devices.slices)
     demand = ClaimDemand.of_pods(draft.form.requests() for draft in drafts if draft.form.volumes)
     table.count_volumes(volume_numbers(table, free, demand))
     return table

@@ -8,7 +8,7 @@ from typing import TypeVar
 from scheduler_core.loading import device_amounts
 from scheduler_core.loading.claim_specs import ClaimSpecs
 from scheduler_core.loading.gather import Name
-from scheduler_core.loading.gathered import GatheredObjects, Objects
+from scheduler_core.loading.gathered import GatheredObjects, Objects, Unusable
 from scheduler_core.loading.read_objects import name_in, one_each, typed
 from scheduler_core.model.device_claims import DeviceObjects, KnownClaim
 from scheduler_core.model.devices import Allocation, ClaimSpec, DeviceSlice, GivenDevice, PublishedDevice
@@ -26,11 +26,15 @@ from scheduler_core.model.wire_resource_claims import (
     AllocatedDevice,
     AllocationResult,
     ResourceClaim,
+    ResourceClaimSpec,
     ResourceClaimStatus,
     ResourceClaimTemplate,
 )
 from validators.model import quantity
+from validators.versions import served
 
+_SERVED = tuple(each.name for each in served.versions_in("resource.k8s.io"))
+"""API versions, the current one first."""
 D = TypeVar("D", ResourceSlice, DeviceClass, DeviceTaintRule, ResourceClaim, ResourceClaimTemplate)
 
 
@@ -47,7 +51,7 @@ def read_devices(kinds: Mapping[str, Objects], problems: list[Problem]) -> Devic
 
     def read_template(gathered: GatheredObjects) -> tuple[Name, ClaimSpec | str]:
         name, template = _named(gathered, ResourceClaimTemplate)
-        device_amounts.check_claim("spec.spec", template.spec.spec)
+        _check_claim("spec.spec", template.spec.spec)
         return name, specs.spec(f"{name[0]}/of template {name[1]}", template.spec.spec)
 
     claims = one_each(kinds["ResourceClaim"], read_known, problems).good
@@ -119,13 +123,24 @@ def read_slice(gathered: GatheredObjects) -> tuple[Name, ResourceSlice]:
 def read_resource_claim(gathered: GatheredObjects) -> tuple[Name, ResourceClaim]:
     """Read a claim whose amounts are readable.  Raises Unusable."""
     name, claim = _named(gathered, ResourceClaim)
-    device_amounts.check_claim("spec", claim.spec)
+    _check_claim("spec", claim.spec)
     if claim.status.allocation is not None:
         device_amounts.check_allocation(claim.status.allocation)
     return name, claim
 
 
+def _check_claim(path: str, spec: ResourceClaimSpec) -> None:
+    """Raise Unusable, with the field path, if the specification at *path* has an unreadable amount, or a request of two types."""
+    device_amounts.check_claim(path, spec)
+    for index, each in enumerate(spec.devices.requests or ()):
+        if each.first_available and (each.exactly is not None or each.device_class_name):
+            one = "exactly" if each.exactly is not None else "deviceClassName"
+            raise Unusable(f"{path}.devices.requests[{index}]: set either {one} or firstAvailable, not both")
+
+
 def _named(gathered: GatheredObjects, model: type[D]) -> tuple[Name, D]:
+    if gathered.api_version not in _SERVED:
+        raise Unusable(f"{gathered.api_version} is not served; use {_SERVED[0]}")
     decoded = typed(gathered, model)
     return name_in(gathered.kind, decoded.metadata), decoded
 

@@ -454,6 +454,66 @@ def test_unusable_objects_are_problems():
     assert "the slice is left out" in problem.message
 
 
+BOTH = {"firstAvailable": [{"name": "a", "deviceClassName": CLASS}]}
+
+
+@pytest.mark.parametrize(
+    ("request_of", "field"),
+    [
+        pytest.param({**request(), **BOTH}, "exactly", id="v1"),
+        pytest.param({"name": "gpu", "deviceClassName": CLASS, **BOTH}, "deviceClassName", id="v1beta1"),
+    ],
+)
+@pytest.mark.parametrize("strategy", ["greedy", "complete"])
+def test_a_request_of_two_types_satisfies_no_claim(request_of, field, strategy):
+    result = run([node("n1"), device_class(), device_slice("n1", "a"), template("one", request_of), wanting()], strategy=strategy)
+    message = f"spec.spec.devices.requests[0]: set either {field} or firstAvailable, not both; the template is left out"
+    assert [("ResourceClaimTemplate default/one", message)] == [(each.object, each.message) for each in result.problems]
+    assert not any(each.assignments for each in result.decisions)
+
+
+@pytest.mark.parametrize("version", ["v2", "v1alpha2"])
+def test_objects_of_other_versions_are_problems(version):
+    rule = {"kind": "DeviceTaintRule", "metadata": {"name": "r"}, "spec": {"taint": TAINT}, "apiVersion": f"resource.k8s.io/{version}"}
+    slices = {**device_slice("n2", "a"), "apiVersion": f"resource.k8s.io/{version}"}
+    result = run([*BASE, node("n2"), rule, slices, wanting()], strategy="complete")
+    unserved = f"resource.k8s.io/{version} is not served; use resource.k8s.io/v1"
+    assert [f"{unserved}; the rule is left out", f"{unserved}; the slice is left out"] == [each.message for each in result.problems]
+    assert not any(each.assignments for each in result.decisions)
+
+
+@pytest.mark.parametrize(
+    ("slices", "problem"),
+    [
+        pytest.param([device_slice("n1", "a", count=2)], "is incomplete: 1 of 2 slices of generation 1 exist", id="slices are missing"),
+        pytest.param(
+            [device_slice("n1", "a", count=2), device_slice("n1", "a", name="t", count=2)],
+            "is invalid: its slices have device a more than once",
+            id="a device is named twice",
+        ),
+        pytest.param([device_slice("n1", "a"), device_slice("n1", "b", name="t", generation=2)], "", id="an older generation"),
+        pytest.param(
+            [device_slice("n1", "a", pool="n1"), device_slice("n2", "b", pool="n1", name="t", generation=2, count=2)],
+            "",
+            id="a newer generation elsewhere",
+        ),
+    ],
+)
+def test_pools_that_kube_scheduler_does_not_allocate_are_problems(slices, problem):
+    result = run([*BASE, *slices, wanting()], strategy="complete")
+    expected = [("ResourceSlice s-n1", f"pool {DRIVER}/n1 {problem}; kube-scheduler allocates no device of the pool")]
+    assert (expected if problem else []) == [(each.object, each.message) for each in result.problems]
+    assert bool(problem) == (not result.decisions[0].assignments)
+    assert [] == [*run([*BASE, *slices, pod("p")]).problems]
+
+
+def test_only_the_first_of_many_unusable_pools_are_listed():
+    slices = [device_slice("n1", "a", pool=f"p{number:02}", name=f"s{number:02}", count=2) for number in range(12)]
+    problems = run([*BASE, *slices, wanting()], strategy="complete").problems
+    assert len(problems) == 11
+    assert "2 more pools are incomplete or invalid" in {each.message for each in problems}
+
+
 def test_shapes_have_the_specification_of_claims_and_only_shared_claims_their_name():
     objects = [*BASE, template("same"), wanting("p0"), wanting("p1", "x:same"), resource_claim("c"), wanting("p2", "x=c")]
     shapes = {each.name: each.shape for each in load(objects).pods}
