@@ -13,7 +13,7 @@ from muster.render.tree import PARTLY
 from scheduler_core.model.decision import Decision, Name, Status
 
 
-class Result(enum.StrEnum):
+class RootResult(enum.StrEnum):
     """Result of a root: its CSS class, and its name on the page."""
 
     FAILED = "failed"
@@ -25,14 +25,14 @@ class Result(enum.StrEnum):
 
 
 LABELS = {
-    Result.FAILED: "not placed",
-    Result.UNDECIDED: "undecided",
-    Result.EVICTING: "after evictions",
-    Result.WAITING: "waiting",
-    Result.PARTLY: "placed in part",
-    Result.PLACED: "placed",
+    RootResult.FAILED: "not placed",
+    RootResult.UNDECIDED: "undecided",
+    RootResult.EVICTING: "after evictions",
+    RootResult.WAITING: "waiting",
+    RootResult.PARTLY: "placed in part",
+    RootResult.PLACED: "placed",
 }
-_MARKS = {Result.UNDECIDED: "?", Result.EVICTING: AWAITS, Result.PARTLY: PARTLY}
+_MARKS = {RootResult.UNDECIDED: "?", RootResult.EVICTING: AWAITS, RootResult.PARTLY: PARTLY}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class IndexEntry:
 
     root: Name
     number: int
-    result: Result
+    result: RootResult
     mark: str
     own: bool
 
@@ -63,19 +63,19 @@ class RootIndex:
     """
 
     entries: Listed[IndexEntry]
-    counts: tuple[tuple[Result, str, int], ...]
+    counts: tuple[tuple[RootResult, str, int], ...]
     numbers: dict[Name, int]
 
 
-def result_of(decision: Decision) -> Result:
+def result_of(decision: Decision) -> RootResult:
     """Return the result of a root from the last decision on it."""
     if decision.status is Status.SUCCESS:
-        return Result.PARTLY if decision.pending else Result.PLACED
+        return RootResult.PARTLY if decision.pending else RootResult.PLACED
     if decision.victims:
-        return Result.EVICTING
+        return RootResult.EVICTING
     if decision.search.outcome == "budget":
-        return Result.UNDECIDED
-    return Result.WAITING if decision.status is Status.WAIT else Result.FAILED
+        return RootResult.UNDECIDED
+    return RootResult.WAITING if decision.status is Status.WAIT else RootResult.FAILED
 
 
 def index_roots(case: Case, shown: Iterable[Name], own: frozenset[Name]) -> RootIndex:
@@ -87,7 +87,7 @@ def index_roots(case: Case, shown: Iterable[Name], own: frozenset[Name]) -> Root
     entries = tuple(_entry(by_root[root], number, own) for root, number in numbers.items())
     return RootIndex(
         Listed(entries, len(decisions) - len(entries)),
-        tuple((result, LABELS[result], counts[result]) for result in Result if counts[result]),
+        tuple((result, LABELS[result], counts[result]) for result in RootResult if counts[result]),
         numbers,
     )
 

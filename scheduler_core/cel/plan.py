@@ -33,7 +33,7 @@ class PlanFault(Exception):
 
 
 @dataclass(slots=True)
-class Step:
+class PlannedNode:
     """A planned node."""
 
     run: Run
@@ -51,15 +51,15 @@ def plan(root: nodes.Node, checked: Checked) -> Run:
     return _Planner(checked).step(root).run
 
 
-def _constant(value: Value) -> Step:
-    return Step(lambda _: value, constant=True, value=value)
+def _constant(value: Value) -> PlannedNode:
+    return PlannedNode(lambda _: value, constant=True, value=value)
 
 
 class _Planner:
     def __init__(self, checked: Checked) -> None:
         self.checked = checked
 
-    def step(self, node: nodes.Node) -> Step:  # noqa: PLR0911 - one kind of node each
+    def step(self, node: nodes.Node) -> PlannedNode:  # noqa: PLR0911 - one kind of node each
         if node.id in self.checked.type_names:
             return _constant(TypeValue(self.checked.type_names[node.id]))
         match node:
@@ -80,16 +80,16 @@ class _Planner:
                 return self._comprehension(node)
         raise PlanFault("unsupported expression")
 
-    def _chain(self, step: Step) -> Attribute:
+    def _chain(self, step: PlannedNode) -> Attribute:
         """Return the attribute of a step, to which selections can be added."""
         return step.attribute if step.attribute is not None else Chain(step.run)
 
-    def _select(self, node: nodes.Select) -> Step:
+    def _select(self, node: nodes.Select) -> PlannedNode:
         attribute = self._chain(self.step(node.operand))
         attribute.add(Qualifier(lambda _: node.field, optional=False, test=node.test))
         return _attribute(attribute, test=node.test)
 
-    def _index(self, operand: Step, index: Step, *, optional: bool) -> Step:
+    def _index(self, operand: PlannedNode, index: PlannedNode, *, optional: bool) -> PlannedNode:
         if index.constant and type(index.value) not in {bool, int, UInt, float, str}:
             raise PlanFault(f"invalid qualifier type: {type_name(index.value)}")
         attribute = self._chain(operand)
@@ -97,7 +97,7 @@ class _Planner:
         attribute.add(Qualifier(key, optional=optional))
         return _attribute(attribute)
 
-    def _call(self, node: nodes.Call) -> Step:
+    def _call(self, node: nodes.Call) -> PlannedNode:
         name = self.checked.functions.get(node.id, node.function.removeprefix("."))
         operands = node.args if node.target is None or node.id in self.checked.functions else (node.target, *node.args)
         steps = [self.step(each) for each in operands]
@@ -109,35 +109,35 @@ class _Planner:
         if overload == "in_list" and steps[1].constant:
             member = constant_member(steps[0].run, steps[1].value)
             if member is not None:
-                return Step(member) if steps[1].value else _constant(value=False)
+                return PlannedNode(member) if steps[1].value else _constant(value=False)
         if name in _PATTERNS and steps[1].constant:
             _require_pattern(steps[1].value)
         run = _charged(name, overload, [each.run for each in steps])
         if name in _CONVERSIONS and len(steps) == 1 and steps[0].constant:
             return self._converted(run)
-        return Step(run)
+        return PlannedNode(run)
 
-    def _special(self, name: str, steps: list[Step]) -> Step | None:
+    def _special(self, name: str, steps: list[PlannedNode]) -> PlannedNode | None:
         """Return the step of an operator that does not evaluate all operands, or that selects; None for other functions."""
         match name:
             case "_&&_" | "_||_":
-                return Step(junction(steps[0].run, steps[1].run, decides=name == "_||_"))
+                return PlannedNode(junction(steps[0].run, steps[1].run, decides=name == "_||_"))
             case "_?_:_":
                 branches = [each.attribute or Chain(each.run) for each in steps[1:]]
                 return _attribute(Conditional(steps[0].run, branches[0], branches[1]))
             case "_[_]" | "_?._" | "_[?_]":
                 return self._index(steps[0], steps[1], optional=name != "_[_]")
             case "or" | "orValue":
-                return Step(or_else(steps[0].run, steps[1].run, unwrap=name == "orValue"))
+                return PlannedNode(or_else(steps[0].run, steps[1].run, unwrap=name == "orValue"))
         return None
 
-    def _converted(self, run: Run) -> Step:
+    def _converted(self, run: Run) -> PlannedNode:
         value = run(Scope(Map()))
         if type(value) is Err:
             raise PlanFault(value.message)
         return _constant(value)
 
-    def _list(self, node: nodes.ListLiteral) -> Step:
+    def _list(self, node: nodes.ListLiteral) -> PlannedNode:
         steps = [self.step(each) for each in node.elements]
         runs = [(each.run, index in node.optional) for index, each in enumerate(steps)]
 
@@ -158,9 +158,9 @@ class _Planner:
 
         if all(each.constant for each in steps):
             return _constant(build(Scope(Map())))
-        return Step(_with_cost(build, 10))
+        return PlannedNode(_with_cost(build, 10))
 
-    def _map(self, node: nodes.MapLiteral) -> Step:
+    def _map(self, node: nodes.MapLiteral) -> PlannedNode:
         steps = [(self.step(each.key), self.step(each.value), each.optional) for each in node.entries]
 
         def build(scope: Scope) -> Value:
@@ -186,13 +186,13 @@ class _Planner:
 
         if all(key.constant and value.constant for key, value, _ in steps):
             return _constant(build(Scope(Map())))
-        return Step(_with_cost(build, 30))
+        return PlannedNode(_with_cost(build, 30))
 
-    def _comprehension(self, node: nodes.Comprehension) -> Step:
+    def _comprehension(self, node: nodes.Comprehension) -> PlannedNode:
         initial, ranged, condition, step, result = (
             self.step(each).run for each in (node.initial, node.range, node.condition, node.step, node.result)
         )
-        return Step(Fold(node.accumulator, (node.variable, node.second_variable), initial, ranged, condition, step, result).run)
+        return PlannedNode(Fold(node.accumulator, (node.variable, node.second_variable), initial, ranged, condition, step, result).run)
 
 
 def _require_pattern(pattern: Value) -> None:
@@ -204,10 +204,10 @@ def _require_pattern(pattern: Value) -> None:
         raise PlanFault(str(error)) from None
 
 
-def _attribute(attribute: Attribute, *, test: bool = False) -> Step:
+def _attribute(attribute: Attribute, *, test: bool = False) -> PlannedNode:
     """Return a step that reads *attribute*; ``has()`` and conditions cost nothing themselves."""
     if test:
-        return Step(_tested(attribute), attribute=attribute)
+        return PlannedNode(_tested(attribute), attribute=attribute)
 
     def run(scope: Scope) -> Value:
         value = attribute.resolve(scope)
@@ -215,7 +215,7 @@ def _attribute(attribute: Attribute, *, test: bool = False) -> Step:
             scope.charge(1)
         return value
 
-    return Step(run, attribute=attribute)
+    return PlannedNode(run, attribute=attribute)
 
 
 def _tested(attribute: Attribute) -> Run:

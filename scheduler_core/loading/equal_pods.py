@@ -50,7 +50,7 @@ class SharedTexts:
         return labels
 
 
-class EqualPods:
+class PodDrafts:
     """Drafts of pods by the text of all that equal pods share."""
 
     def __init__(self, texts: SharedTexts) -> None:

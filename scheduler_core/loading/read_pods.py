@@ -8,7 +8,7 @@ from collections.abc import Collection, Container, Iterable, Mapping
 
 from scheduler_core.loading.container_requests import Containers
 from scheduler_core.loading.drafts import NOTHING_ATTACHED, Attached, Draft, Traits
-from scheduler_core.loading.equal_pods import EqualPods, SharedTexts
+from scheduler_core.loading.equal_pods import PodDrafts, SharedTexts
 from scheduler_core.loading.gather import Name, label, left_out
 from scheduler_core.loading.gathered import GatheredObjects, Objects, Unusable
 from scheduler_core.loading.inline_disks import disks_of
@@ -73,7 +73,7 @@ class Reader:
         self._membership = membership
         self.forms = PodForms()
         self.texts = SharedTexts(nodes)
-        self._equal_pods = EqualPods(self.texts)
+        self._equal_pods = PodDrafts(self.texts)
 
     def read_pod(self, gathered: GatheredObjects) -> tuple[str, Draft | None]:
         """Return the key and the draft of a pod; None if it has finished."""

@@ -14,7 +14,7 @@ from scheduler_core.plugins.profile import ShapeProfile
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Filled:
+class FilledDomains:
     """Result by domain.
 
     Attributes:
@@ -29,7 +29,7 @@ class Filled:
     scored: Ints
 
 
-def fill_domains(run: Run, profile: ShapeProfile, members: Nodes, ledger: Ledger, capacity: Floats, *, whole: bool) -> Filled:
+def fill_domains(run: Run, profile: ShapeProfile, members: Nodes, ledger: Ledger, capacity: Floats, *, whole: bool) -> FilledDomains:
     """Return the nodes of the pods of *run* in each domain, each domain by itself.
 
     Args:
@@ -67,7 +67,7 @@ def fill_domains(run: Run, profile: ShapeProfile, members: Nodes, ledger: Ledger
     nodes: Nodes = np.full((len(members), count), -1, dtype=np.int64)
     nodes[:, : found.shape[1]] = found
     nodes[np.arange(count) >= placed[:, None]] = -1
-    return Filled(nodes, placed, sums)
+    return FilledDomains(nodes, placed, sums)
 
 
 def count_in_domains(profile: ShapeProfile, members: Nodes, ledger: Ledger) -> tuple[Ints, Ints]:

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from muster.html.root_index import Result, index_roots, result_of
+from muster.html.root_index import RootResult, index_roots, result_of
 from scheduler_core.model.decision import Decision, Name, Search, Status
 from tests.muster import paged
 from tests.muster.paged import gang, racks
@@ -25,15 +25,15 @@ def searched(outcome):
 @pytest.mark.parametrize(
     ("made", "want"),
     [
-        (decision(Status.SUCCESS, assignments={"default/p": "n"}), Result.PLACED),
-        (decision(Status.SUCCESS, assignments={"default/p": "n"}, pending={"default/q": "why"}), Result.PARTLY),
-        (decision(Status.UNSCHEDULABLE, victims=("default/v",)), Result.EVICTING),
-        (decision(Status.WAIT), Result.WAITING),
-        (decision(Status.UNSCHEDULABLE, search=searched("budget")), Result.UNDECIDED),
-        (decision(Status.UNSCHEDULABLE, search=searched("infeasible")), Result.FAILED),
-        (decision(Status.INVALID), Result.FAILED),
+        (decision(Status.SUCCESS, assignments={"default/p": "n"}), RootResult.PLACED),
+        (decision(Status.SUCCESS, assignments={"default/p": "n"}, pending={"default/q": "why"}), RootResult.PARTLY),
+        (decision(Status.UNSCHEDULABLE, victims=("default/v",)), RootResult.EVICTING),
+        (decision(Status.WAIT), RootResult.WAITING),
+        (decision(Status.UNSCHEDULABLE, search=searched("budget")), RootResult.UNDECIDED),
+        (decision(Status.UNSCHEDULABLE, search=searched("infeasible")), RootResult.FAILED),
+        (decision(Status.INVALID), RootResult.FAILED),
     ],
-    ids=lambda each: each if isinstance(each, Result) else None,
+    ids=lambda each: each if isinstance(each, RootResult) else None,
 )
 def test_result_of_a_root(made, want):
     assert want is result_of(made)

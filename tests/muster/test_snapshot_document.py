@@ -20,7 +20,7 @@ from muster.commands.simulate.completed_input import ClusterInput
 from muster.commands.simulate.request import SimulationRequest
 from muster.commands.snapshot import fields
 from muster.commands.snapshot.fields import FIELDS
-from muster.commands.snapshot.shapes import Each, Entries, IfPresent, Leaf, OrScalar
+from muster.commands.snapshot.shapes import Each, Entries, IfPresent, OrScalar, ScalarShape
 from muster.commands.snapshot.snapshot_document import keep_simulated_fields
 from muster.render import answer_json
 from scheduler_core.cycle.run_cycle import CycleOptions
@@ -121,7 +121,7 @@ def test_every_field_of_a_claim_template_is_known():
 
 
 def test_field_that_is_missing_would_be_seen(monkeypatch):
-    monkeypatch.setitem(fields.NODE["spec"], "taints", Each({"key": Leaf.KEPT, "effect": Leaf.KEPT}))
+    monkeypatch.setitem(fields.NODE["spec"], "taints", Each({"key": ScalarShape.KEPT, "effect": ScalarShape.KEPT}))
     assert ["Node.spec.taints.value"] == [*absent(Node, FIELDS["Node"], "Node")]
 
 

@@ -40,7 +40,7 @@ class Cursor:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Reference:
+class NamedObject:
     """Object that a field names; and the template in it, if the field names one."""
 
     kind: str
@@ -83,7 +83,7 @@ def _is_on(child: Entry | Place, offset: int) -> bool:
     return value.inside is None or value.alias or (isinstance(child, Entry) and offset <= child.end)
 
 
-def reference_at(cursor: Cursor) -> Reference | None:
+def reference_at(cursor: Cursor) -> NamedObject | None:
     """Return what the field at the cursor names, as an object or a template of a Workload; None if it names nothing."""
     name = str(cursor.path.parts[-1]) if cursor.path.parts else ""
     value = cursor.value
@@ -91,10 +91,10 @@ def reference_at(cursor: Cursor) -> Reference | None:
         return None
     namespace = subject_of(cursor.document.content).namespace or "default"
     if name in _TARGETS:
-        return Reference(_TARGETS[name], "" if name == "priorityClassName" else namespace, value)
+        return NamedObject(_TARGETS[name], "" if name == "priorityClassName" else namespace, value)
     if name == _TEMPLATE:
         workload = Cursor(cursor.document, FieldPath(*cursor.path.parts[:-1], "workloadName"), 0, 0).value
-        return Reference("Workload", namespace, workload, value) if isinstance(workload, str) else None
+        return NamedObject("Workload", namespace, workload, value) if isinstance(workload, str) else None
     return None
 
 

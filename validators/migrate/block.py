@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 
 from validators.lint.places import Entry, Place
-from validators.migrate.page import CannotEdit, Edit, Page
+from validators.migrate.page import CannotEdit, Page, TextReplacement
 
 _DASHES = re.compile(r"[ ]*(?:-[ ]+)*")
 _LEADING = re.compile(r" *")
 
 
-def remove(page: Page, holder: Entry, entries: list[Entry], *, all_entries: bool) -> Iterator[Edit]:
+def remove(page: Page, holder: Entry, entries: list[Entry], *, all_entries: bool) -> Iterator[TextReplacement]:
     """Remove the lines of *entries* but not their comments; a mapping without remaining entries becomes ``{}``."""
     if all_entries:
         yield fill(page, holder, "{}")
@@ -20,19 +20,19 @@ def remove(page: Page, holder: Entry, entries: list[Entry], *, all_entries: bool
         yield page.cut(first.start, page.trimmed(last.value.end) if last.value.end > last.end else last.end)
 
 
-def fill(page: Page, holder: Entry, text: str) -> Edit:
+def fill(page: Page, holder: Entry, text: str) -> TextReplacement:
     """Write *text* after the key of *holder*, whose lines are removed."""
     at = _value_start(page, holder)
-    return Edit(at, at, f" {text}")
+    return TextReplacement(at, at, f" {text}")
 
 
-def reform(page: Page, holder: Entry, text: str) -> Iterator[Edit]:
+def reform(page: Page, holder: Entry, text: str) -> Iterator[TextReplacement]:
     """Replace all lines of a mapping by *text*, but keep their comments."""
     yield fill(page, holder, text)
     yield page.cut(holder.value.first, page.trimmed(holder.value.end))
 
 
-def unwrap(page: Page, holder: Entry, inner: Entry) -> Iterator[Edit]:
+def unwrap(page: Page, holder: Entry, inner: Entry) -> Iterator[TextReplacement]:
     """Remove the key of *inner*, the only entry of *holder*, and move its value to the position of the key."""
     page.after_colon(inner)
     if not page.begins_its_line(inner.start):
@@ -40,7 +40,7 @@ def unwrap(page: Page, holder: Entry, inner: Entry) -> Iterator[Edit]:
     if page.is_flow(inner.value) or inner.value.alias:
         at = _value_start(page, holder)
         between = page.comments(at, inner.value.start)
-        yield Edit(inner.start, inner.value.start, "") if between else Edit(at, inner.value.start, " ")
+        yield TextReplacement(inner.start, inner.value.start, "") if between else TextReplacement(at, inner.value.start, " ")
         return
     if page.after_properties(inner.value) != inner.value.start:
         raise CannotEdit("a mapping that moves has an anchor or a tag")
@@ -50,11 +50,11 @@ def unwrap(page: Page, holder: Entry, inner: Entry) -> Iterator[Edit]:
     line = page.next_line(inner.start)
     while line < end:
         blanks = _LEADING.match(page.text, line)
-        yield Edit(line, line + min(shift, len(blanks[0]) if blanks else 0), "")
+        yield TextReplacement(line, line + min(shift, len(blanks[0]) if blanks else 0), "")
         line = page.next_line(line)
 
 
-def add(page: Page, after: Entry, text: str) -> Edit:
+def add(page: Page, after: Entry, text: str) -> TextReplacement:
     """Add a line with the entry *text* below the entry *after*."""
     start = page.line_start(after.start)
     if not _DASHES.fullmatch(page.text, start, after.start):
@@ -63,8 +63,8 @@ def add(page: Page, after: Entry, text: str) -> Edit:
     end = page.trimmed(after.value.end)
     below = page.next_line(end)
     if below == len(page.text) and page.text[-1:] not in {"\n", "\r"}:
-        return Edit(below, below, page.newline + line)
-    return Edit(below, below, line + page.newline)
+        return TextReplacement(below, below, page.newline + line)
+    return TextReplacement(below, below, line + page.newline)
 
 
 def _value_start(page: Page, holder: Entry) -> int:

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from validators.field import Part
 from validators.migrate import written
-from validators.migrate.page import Edit, Page
+from validators.migrate.page import Page, TextReplacement
 from validators.migrate.rewrite import value_at
 from validators.model.decode import Json
 
 
-def documents(page: Page, contents: Sequence[Mapping[str, Json]]) -> Edit:
+def documents(page: Page, contents: Sequence[Mapping[str, Json]]) -> TextReplacement:
     """Return the edit that adds objects as YAML documents after the one on *page*.
 
     A comment that an empty line separates from the document belongs to the following text.
@@ -23,8 +23,8 @@ def documents(page: Page, contents: Sequence[Mapping[str, Json]]) -> Edit:
         at = page.next_line(at)
     lines = [line for content in contents for line in ("---", *written.yaml_lines(content))]
     if at == len(text) and text[-1:] not in {"\n", "\r"}:
-        return Edit(at, at, "".join(newline + line for line in lines))
-    return Edit(at, at, "".join(line + newline for line in lines))
+        return TextReplacement(at, at, "".join(newline + line for line in lines))
+    return TextReplacement(at, at, "".join(line + newline for line in lines))
 
 
 def is_in_list(page: Page, route: Sequence[Part]) -> bool:
@@ -33,7 +33,7 @@ def is_in_list(page: Page, route: Sequence[Part]) -> bool:
     return page.is_json and len(route) == 2 and kind is not None and page.text[kind.start : kind.end] == '"List"'
 
 
-def values(page: Page, route: Sequence[Part], contents: Sequence[Mapping[str, Json]], *, marked: bool) -> Edit:
+def values(page: Page, route: Sequence[Part], contents: Sequence[Mapping[str, Json]], *, marked: bool) -> TextReplacement:
     """Return the edit that adds objects as JSON: after the item of a List, or as values after the value on *page*.
 
     Values are separated by ``---`` if the file is *marked* with it, else by line ends.
@@ -50,4 +50,4 @@ def values(page: Page, route: Sequence[Part], contents: Sequence[Mapping[str, Js
     laid_out = (
         written.json_like(each, sample, indentation=indentation, newline=page.newline, compact=page.is_compact) for each in contents
     )
-    return Edit(place.end, place.end, "".join(separator + each for each in laid_out))
+    return TextReplacement(place.end, place.end, "".join(separator + each for each in laid_out))

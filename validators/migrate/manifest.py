@@ -13,7 +13,7 @@ from validators.migrate import insert, migrate_object, rewrite
 from validators.migrate.change import Change, Parts, Replace, below
 from validators.migrate.held import ObjectMigration
 from validators.migrate.outcome import File, Refused, Spot
-from validators.migrate.page import CannotEdit, Edit, Page, edited
+from validators.migrate.page import CannotEdit, Page, TextReplacement, edited
 from validators.model.decode import Json
 
 _BOM = "\ufeff"
@@ -47,10 +47,10 @@ def migrated(file: File, objects: Sequence[ObjectMigration], to: str) -> bytes:
     line_end = _LINE_END.search(text)
     newline = line_end[0] if line_end else "\n"
     marked = not file.name.lower().endswith(".json") and _MARKER.search(text) is not None
-    edits: list[Edit] = []
+    edits: list[TextReplacement] = []
     for chunk, members in _by_chunk(objects):
         edits += (
-            Edit(chunk.base + each.start, chunk.base + each.end, each.text)
+            TextReplacement(chunk.base + each.start, chunk.base + each.end, each.text)
             for each in _edits(chunk, members, newline=newline, marked=marked, to=to)
         )
     try:
@@ -68,7 +68,7 @@ def _by_chunk(objects: Iterable[ObjectMigration]) -> Iterator[tuple[Chunk, list[
         yield listed[0].document.chunk, listed
 
 
-def _edits(chunk: Chunk, objects: Sequence[ObjectMigration], *, newline: str, marked: bool, to: str) -> list[Edit]:
+def _edits(chunk: Chunk, objects: Sequence[ObjectMigration], *, newline: str, marked: bool, to: str) -> list[TextReplacement]:
     """Return the edits of one chunk, with offsets in its text."""
     changed = [each for each in objects if each.changes]
     with_groups = [each for each in objects if each.made]
@@ -78,7 +78,7 @@ def _edits(chunk: Chunk, objects: Sequence[ObjectMigration], *, newline: str, ma
     if template := _TEMPLATE.search(chunk.text):
         raise _error_at(first, chunk, template.start(), "this looks like a template: render it first, and migrate the result")
     page = Page(chunk.text, chunk.root, is_json=chunk.is_json, newline=newline)
-    edits: list[Edit] = []
+    edits: list[TextReplacement] = []
     for each in changed:
         try:
             edits += rewrite.edits(page, _placed(page, each, to))

@@ -25,7 +25,7 @@ class CannotEdit(ValueError):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Edit:
+class TextReplacement:
     """Replacement of the characters from *start* to *end* by *text*."""
 
     start: int
@@ -113,7 +113,7 @@ class Page:
         last = bisect.bisect_right(self._extents, (end, 0)) - 1
         return max(end, self._extents[last][1]) if last >= 0 and self._extents[last][1] <= offset else end
 
-    def cut(self, start: int, end: int) -> Edit:
+    def cut(self, start: int, end: int) -> TextReplacement:
         """Return the edit that removes whole lines, from that of *start* to that of *end*, but keeps their comments."""
         first, after = self.line_start(start), self.next_line(end)
         indentation = self.text[first:start] if self.begins_its_line(start) else ""
@@ -124,7 +124,7 @@ class Page:
             kept = kept.removesuffix(self.newline)
             if not kept and first:
                 first = len(self.text[:first].removesuffix("\n").removesuffix("\r"))
-        return Edit(first, after, kept)
+        return TextReplacement(first, after, kept)
 
     @functools.cached_property
     def is_compact(self) -> bool:
@@ -162,7 +162,7 @@ class Page:
             offset = comment[0][1]
 
 
-def edited(text: str, edits: Iterable[Edit]) -> str:
+def edited(text: str, edits: Iterable[TextReplacement]) -> str:
     """Return *text* after all *edits*.  Equal edits are applied once; insertions at one offset keep their order.
 
     Raises:

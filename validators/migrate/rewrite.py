@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from validators.lint.places import Entry, Place
 from validators.migrate import block, flow, written
 from validators.migrate.change import Add, Change, Parts, Reform, Remove, Rename, Replace, Unwrap
-from validators.migrate.page import CannotEdit, Edit, Page
+from validators.migrate.page import CannotEdit, Page, TextReplacement
 from validators.model.decode import Json
 
 
-def edits(page: Page, changes: Iterable[Change]) -> Iterator[Edit]:
+def edits(page: Page, changes: Iterable[Change]) -> Iterator[TextReplacement]:
     """Yield the edits for *changes*, whose paths begin at the root of *page*.
 
     Raises:
@@ -50,7 +50,7 @@ def value_at(root: Place, path: Parts) -> Place | None:
     return entry.value if isinstance(entry, Entry) else entry
 
 
-def _edits(page: Page, change: Change) -> Iterator[Edit]:
+def _edits(page: Page, change: Change) -> Iterator[TextReplacement]:
     if isinstance(change, Rename):
         yield _renamed(page, _entry(page, change.path), change.to)
     elif isinstance(change, Replace):
@@ -77,14 +77,14 @@ def _value(page: Page, path: Parts) -> Place:
     return value
 
 
-def _renamed(page: Page, entry: Entry, name: str) -> Edit:
+def _renamed(page: Page, entry: Entry, name: str) -> TextReplacement:
     key = page.text[entry.start : entry.end]
     if key[:1] in {"&", "!"}:
         raise CannotEdit("a key has an anchor or a tag")
-    return Edit(entry.start, entry.end, _text(page, name, key[:1] if key[:1] in {'"', "'"} else ""))
+    return TextReplacement(entry.start, entry.end, _text(page, name, key[:1] if key[:1] in {'"', "'"} else ""))
 
 
-def _replaced(page: Page, place: Place, value: Json) -> Edit:
+def _replaced(page: Page, place: Place, value: Json) -> TextReplacement:
     start = page.after_properties(place)
     old = page.text[start : place.end]
     if place.inside is not None:
@@ -96,11 +96,11 @@ def _replaced(page: Page, place: Place, value: Json) -> Edit:
         # The lines of the scalar are removed; a comment after its indicator is kept.
         comment = page.comments(start, page.line_end(start))
         suffix = f" {page.text[slice(*comment[0])]}" if comment else ""
-        return Edit(start, max(start + 1, page.trimmed(place.end)), _text(page, value) + suffix)
-    return Edit(start, place.end, _text(page, value, quote))
+        return TextReplacement(start, max(start + 1, page.trimmed(place.end)), _text(page, value) + suffix)
+    return TextReplacement(start, place.end, _text(page, value, quote))
 
 
-def _reformed(page: Page, change: Reform) -> Iterator[Edit]:
+def _reformed(page: Page, change: Reform) -> Iterator[TextReplacement]:
     """Yield edits of single fields; of the whole mapping if parts of it come from an alias or a merge key."""
     holder = _entry(page, change.path)
     mapping, inside = holder.value, holder.value.inside
@@ -109,7 +109,7 @@ def _reformed(page: Page, change: Reform) -> Iterator[Edit]:
     if mapping.alias or any(not mapping.start <= each.start < mapping.end for each in inside.values()):
         text = _text(page, {change.to: change.value})
         if mapping.alias or page.is_flow(mapping):
-            yield Edit(page.after_properties(mapping), mapping.end, text)
+            yield TextReplacement(page.after_properties(mapping), mapping.end, text)
         else:
             yield from block.reform(page, holder, text)
         return
@@ -119,7 +119,7 @@ def _reformed(page: Page, change: Reform) -> Iterator[Edit]:
     yield from _removals(page, change.path, [name for name in inside if name != change.kept])
 
 
-def _removals(page: Page, path: Parts, names: list[str]) -> Iterator[Edit]:
+def _removals(page: Page, path: Parts, names: list[str]) -> Iterator[TextReplacement]:
     holder = find(page.root, path)
     place = holder.value if isinstance(holder, Entry) else holder
     if place is None or not isinstance(place.inside, dict):
@@ -136,7 +136,7 @@ def _removals(page: Page, path: Parts, names: list[str]) -> Iterator[Edit]:
         raise CannotEdit("an item of a list would lose a field")
 
 
-def _unwrapped(page: Page, change: Unwrap) -> Iterator[Edit]:
+def _unwrapped(page: Page, change: Unwrap) -> Iterator[TextReplacement]:
     holder = _entry(page, change.path)
     if holder.value.alias:
         return  # the anchored value is changed at its own position
@@ -147,7 +147,7 @@ def _unwrapped(page: Page, change: Unwrap) -> Iterator[Edit]:
         yield from block.unwrap(page, holder, inner)
 
 
-def _added(page: Page, change: Add) -> Edit:
+def _added(page: Page, change: Add) -> TextReplacement:
     after = _entry(page, (*change.path, change.after))
     text = f"{_text(page, change.name)}:{'' if page.is_compact else ' '}{_text(page, change.value)}"
     return flow.add(page, after, text) if page.is_flow(_value(page, change.path)) else block.add(page, after, text)

@@ -25,7 +25,7 @@ _WORKLOAD = "Workload"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Result:
+class CompileResult:
     """One object and the result of its compilation."""
 
     document: Document
@@ -36,7 +36,7 @@ class Result:
 class Run:
     """Compilations of all objects by namespace, kind and name, and the inputs that could not be read."""
 
-    results: tuple[Result, ...]
+    results: tuple[CompileResult, ...]
     problems: tuple[str, ...]
 
     @property
@@ -53,14 +53,14 @@ class Run:
 
 def run(inputs: CompileInputs, options: CompileOptions, progress: Progress, *, minor: int) -> Run:
     """Compile all documents of known kinds; the created objects are validated as in Kubernetes 1.*minor*."""
-    results: list[Result] = []
-    skipped: list[Result] = []
+    results: list[CompileResult] = []
+    skipped: list[CompileResult] = []
     for document in progress.over(inputs.documents, len(inputs.documents), "compiling"):
         compiled = compile_object(document.content, inputs.known, options)
         if compiled is not None:
-            results.append(Result(document, compiled))
+            results.append(CompileResult(document, compiled))
         elif reason := skip_reason(document.content)[0]:
-            skipped.append(Result(document, _skipped(document, reason)))
+            skipped.append(CompileResult(document, _skipped(document, reason)))
     problems = inputs.problems
     if not problems and all(each.compiled.skipped == ONE_BY_ONE for each in results):
         problems = (f"there is nothing to compile among {counted(len(inputs.documents), 'object')}: no {kinds.listed()}",)
@@ -76,7 +76,7 @@ def _skipped(document: Document, reason: str) -> Compiled:
     return Compiled(about.owner, about.namespace, skipped=reason)
 
 
-def _order(result: Result) -> tuple[str, str, str, str, str, int]:
+def _order(result: CompileResult) -> tuple[str, str, str, str, str, int]:
     compiled, document = result.compiled, result.document
     name = _named(document)
     return (
@@ -95,10 +95,10 @@ def _named(document: Document) -> str:
     return name if isinstance(name, str) else ""
 
 
-def _without_duplicates(results: Iterable[Result]) -> Iterator[Result]:
+def _without_duplicates(results: Iterable[CompileResult]) -> Iterator[CompileResult]:
     """Yield the results; refuse objects given twice, and objects that would create a name already created for another."""
-    given: dict[tuple[str, str, str, str], Result] = {}
-    owners: dict[tuple[str, str, str], Result] = {}
+    given: dict[tuple[str, str, str, str], CompileResult] = {}
+    owners: dict[tuple[str, str, str], CompileResult] = {}
     for result in results:
         content = result.document.content
         own = group_of(str(content.get("apiVersion"))), str(content.get("kind")), result.compiled.namespace, _named(result.document)
@@ -124,23 +124,23 @@ def _identity(content: dict[str, Json]) -> tuple[str, str, str]:
     return content["kind"], metadata.get("namespace", ""), metadata["name"]
 
 
-def _refused(result: Result, error: FieldError) -> Result:
+def _refused(result: CompileResult, error: FieldError) -> CompileResult:
     compiled = dataclasses.replace(result.compiled, objects=(), errors=(*result.compiled.errors, error))
     return dataclasses.replace(result, compiled=compiled)
 
 
-def _description(result: Result) -> str:
+def _description(result: CompileResult) -> str:
     compiled = result.compiled
     name = f"{compiled.namespace}/" if compiled.namespace else ""
     return f"{result.document.content.get('kind')} {name}{_named(result.document)} ({_place(result)})"
 
 
-def _place(result: Result) -> str:
+def _place(result: CompileResult) -> str:
     span = result.document.span(FieldPath())
     return f"{result.document.file}:{span.line}"
 
 
-def _validated(result: Result, settings: Settings) -> Result:
+def _validated(result: CompileResult, settings: Settings) -> CompileResult:
     """Return the result, refused if the API server or the KEPs would refuse the Workload; groups are copies of its templates."""
     for content in result.compiled.objects:
         if content["kind"] != _WORKLOAD:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from muster.commands.compile.compilation import Result, Run
+from muster.commands.compile.compilation import CompileResult, Run
 from validators.field import FieldError, FieldPath
 from workloadbuilder.adapters.explained import ExplainedTemplate
 
@@ -31,7 +31,7 @@ def _report(run: Run, *, explain: bool) -> dict[str, Any]:
     }
 
 
-def _object(result: Result, *, explain: bool) -> dict[str, Any]:
+def _object(result: CompileResult, *, explain: bool) -> dict[str, Any]:
     compiled, content = result.compiled, result.document.content
     metadata = content.get("metadata")
     entry: dict[str, Any] = {
@@ -51,11 +51,11 @@ def _object(result: Result, *, explain: bool) -> dict[str, Any]:
     return entry
 
 
-def _error(result: Result, error: FieldError) -> dict[str, Any]:
+def _error(result: CompileResult, error: FieldError) -> dict[str, Any]:
     return _at(result, error.path) | {"type": error.type, "message": str(error)}
 
 
-def _at(result: Result, path: FieldPath) -> dict[str, Any]:
+def _at(result: CompileResult, path: FieldPath) -> dict[str, Any]:
     span = result.document.span(path)
     return {"field": str(path), "line": span.line, "column": span.column}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from muster.commands.compile.compilation import Result, Run
+from muster.commands.compile.compilation import CompileResult, Run
 from validators.field import FieldPath
 from validators.reports.counts import counted
 from validators.reports.escape import printable
@@ -38,7 +38,7 @@ def report(run: Run) -> Iterator[str]:
         yield f"muster compile: {counted(without_uid, 'object')} {has} no uid yet: the created objects have no ownerReferences and are not deleted with their owner"
 
 
-def named(result: Result) -> str:
+def named(result: CompileResult) -> str:
     """Return the object's kind and name: ``JobSet research/train``."""
     metadata = result.document.content.get("metadata")
     name = metadata.get("name") or metadata.get("generateName") if isinstance(metadata, dict) else None
@@ -46,14 +46,14 @@ def named(result: Result) -> str:
     return f"{result.document.content.get('kind')} {f'{namespace}/' if namespace else ''}{name or '(without a name)'}"
 
 
-def _line(result: Result, severity: str, path: FieldPath, message: str) -> str:
+def _line(result: CompileResult, severity: str, path: FieldPath, message: str) -> str:
     span = result.document.span(path)
     where = f"{result.document.file}:{span.line}:{span.column}"
     field = f"{path}: " if path.parts else ""
     return printable(f"{where}: {severity} {named(result)}: {field}{message}")
 
 
-def explained(result: Result) -> Iterator[str]:
+def explained(result: CompileResult) -> Iterator[str]:
     """Yield the templates of an object, each with its blocks: value and source."""
     yield printable(f"{named(result)}:")
     for template in result.compiled.explained:

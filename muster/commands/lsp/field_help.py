@@ -17,7 +17,7 @@ from validators.reports import field_docs
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Target:
+class DefinitionTarget:
     """Definition: a range in a file."""
 
     file: str
@@ -41,7 +41,7 @@ def hover(session: Session, path: str, position: types.Position, codec: Position
     return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text), shown)
 
 
-def definition(session: Session, path: str, position: types.Position, codec: PositionCodec) -> Target | None:
+def definition(session: Session, path: str, position: types.Position, codec: PositionCodec) -> DefinitionTarget | None:
     """Return the definition of the object or template that the field at a position names; None if it is not known."""
     at = _cursor(session, path, position, codec)
     reference = None if at is None else cursor.reference_at(at)
@@ -53,7 +53,7 @@ def definition(session: Session, path: str, position: types.Position, codec: Pos
     name: FieldPath | None = FieldPath("metadata", "name")
     if reference.template:
         name = cursor.template_path(document.content, reference.template)
-    return None if name is None else Target(document.file, Positions(document.chunk.lines, codec).range_of(document.span(name)))
+    return None if name is None else DefinitionTarget(document.file, Positions(document.chunk.lines, codec).range_of(document.span(name)))
 
 
 def _cursor(session: Session, path: str, position: types.Position, codec: PositionCodec) -> Cursor | None:

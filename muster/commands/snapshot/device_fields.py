@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from muster.commands.snapshot.selector_fields import AMOUNTS, KEPT, NAME, NODE_TERM, UNREAD
-from muster.commands.snapshot.shapes import Each, Entries, Fields, Leaf, Shape
+from muster.commands.snapshot.shapes import Each, Entries, Fields, ScalarShape, Shape
 
 ENTRIES = Each({"name": NAME, "resourceClaimName": NAME, "resourceClaimTemplateName": NAME})
 """``spec.resourceClaims`` of pods and PodGroups."""
@@ -11,13 +11,13 @@ CREATED = Each({"name": NAME, "resourceClaimName": NAME})
 """``status.resourceClaimStatuses`` of pods and PodGroups."""
 _OBJECT: Fields = {"name": NAME, "namespace": NAME, "creationTimestamp": KEPT}
 NODE_SELECTOR: Fields = {"nodeSelectorTerms": Each(NODE_TERM)}
-_SELECTORS = Each({"cel": {"expression": Leaf.SELECTOR}})
+_SELECTORS = Each({"cel": {"expression": ScalarShape.SELECTOR}})
 _TAINT: Fields = {"key": KEPT, "effect": KEPT, "value": NAME}
 _TOLERATIONS = Each({"key": KEPT, "operator": KEPT, "value": NAME, "effect": KEPT})
 _COUNTERS = Entries(value={"value": KEPT})
 _POLICY: Fields = {"default": KEPT, "validValues": Each(KEPT), "validRange": dict.fromkeys(("min", "max", "step"), KEPT)}
 _CONTENT: dict[str, Shape] = {
-    "attributes": Entries(value={"int": KEPT, "bool": KEPT, "string": Leaf.ATTRIBUTE, "version": KEPT}),
+    "attributes": Entries(value={"int": KEPT, "bool": KEPT, "string": ScalarShape.ATTRIBUTE, "version": KEPT}),
     "capacity": Entries(value={"value": KEPT, "requestPolicy": _POLICY}),
     "consumesCounters": Each({"counterSet": NAME, "counters": _COUNTERS, "compatibilityGroups": Each(NAME)}),
     "nodeName": NAME,

@@ -25,7 +25,7 @@ from muster.commands.snapshot.selector_fields import (
     TOLERATIONS,
     UNREAD,
 )
-from muster.commands.snapshot.shapes import Each, Entries, Fields, IfPresent, Leaf, OrScalar, Shape, all_kept
+from muster.commands.snapshot.shapes import Each, Entries, Fields, IfPresent, OrScalar, ScalarShape, Shape, all_kept
 from scheduler_core.loading.configuration.fields import ARGS, PROFILE
 from scheduler_core.model import wire, wire_volumes
 from scheduler_core.model.conditions import INITIALLY_SCHEDULED
@@ -35,7 +35,7 @@ _MOUNTS = Each({"bindMountOptions": Each(KEPT)}, compact=True)
 _CONTAINERS = Each(
     {
         "name": NAME,
-        "image": Leaf.POD_IMAGE,
+        "image": ScalarShape.POD_IMAGE,
         "resources": _RESOURCES,
         "ports": Each({"containerPort": KEPT, "hostPort": KEPT, "hostIP": NAME, "protocol": KEPT}),
         "restartPolicy": KEPT,
@@ -76,7 +76,7 @@ _VOLUME: Fields = {
     "gcePersistentDisk": {"pdName": NAME, "readOnly": KEPT},
     "iscsi": {"iqn": NAME, "readOnly": KEPT},
     "rbd": {"monitors": NAMES, "pool": NAME, "image": NAME, "readOnly": KEPT},
-    "image": {"reference": Leaf.POD_IMAGE},
+    "image": {"reference": ScalarShape.POD_IMAGE},
 }
 EPHEMERAL: Fields = {"volumeClaimTemplate": _CLAIM_TEMPLATE}
 # The name of an ephemeral volume is part of the name of its claim.
@@ -127,7 +127,7 @@ NODE: Fields = {
         "allocatable": AMOUNTS,
         "capacity": AMOUNTS,
         "declaredFeatures": Each(KEPT),
-        "images": Each({"names": Each(Leaf.NODE_IMAGE), "sizeBytes": KEPT}),
+        "images": Each({"names": Each(ScalarShape.NODE_IMAGE), "sizeBytes": KEPT}),
     },
 }
 BUDGET: Fields = {
@@ -153,7 +153,7 @@ CLAIM: Fields = {
 _NAME_AND_ZONES: Fields = {
     "name": NAME,
     "namespace": NAME,
-    "labels": Entries(value=Leaf.ZONES),
+    "labels": Entries(value=ScalarShape.ZONES),
     "deletionTimestamp": KEPT,
     "annotations": {**_CLAIM_ANNOTATIONS, "storage.alpha.kubernetes.io/migrated-plugins": KEPT},
 }

@@ -16,7 +16,7 @@ from typing import Any
 from muster.commands.snapshot import selector_texts
 from muster.commands.snapshot.fields import FIELDS
 from muster.commands.snapshot.selector_fields import EXPRESSIONS, TOLERATIONS
-from muster.commands.snapshot.shapes import Each, Entries, IfPresent, Leaf, OrScalar, Shape
+from muster.commands.snapshot.shapes import Each, Entries, IfPresent, OrScalar, ScalarShape, Shape
 from scheduler_core.loading.gather import DEVICE_KINDS
 from scheduler_core.model.cluster_objects import has_tag
 from scheduler_core.model.pod_ranks import INDEX_LABELS, is_index
@@ -111,11 +111,13 @@ def _compared(objects: Iterable[Mapping[str, Json]]) -> set[str]:
 def _of_devices(objects: Sequence[Mapping[str, Json]]) -> set[str]:
     """Return drivers, values of attributes of which a selector reads parts, and names of attributes and domains in selectors."""
     leaves = [leaf for each in objects if each["kind"] in DEVICE_KINDS for leaf in _leaves(each, FIELDS[each["kind"]])]
-    selectors = {str(value) for _, value, leaf in leaves if leaf is Leaf.SELECTOR}
+    selectors = {str(value) for _, value, leaf in leaves if leaf is ScalarShape.SELECTOR}
     parts = [each for each in selectors if selector_texts.compares_parts(each)]
     words = frozenset().union(*map(selector_texts.words, parts))
     kept = {text for each in parts for text in selector_texts.all_texts(each)}
-    kept |= {str(value) for name, value, leaf in leaves if leaf is Leaf.ATTRIBUTE and (name in words or name.rpartition("/")[2] in words)}
+    kept |= {
+        str(value) for name, value, leaf in leaves if leaf is ScalarShape.ATTRIBUTE and (name in words or name.rpartition("/")[2] in words)
+    }
     texts = {text for each in selectors for text in selector_texts.all_texts(each)}
     keys = {key for each in objects if each["kind"] in DEVICE_KINDS for key in _keys(each, FIELDS[each["kind"]])}
     kept |= texts & {part for key in keys for part in (key, *key.split("/"))}
@@ -135,10 +137,10 @@ def _keys(value: Json, shape: Shape) -> Iterator[str]:
                 yield from _keys(each, shape[key])
 
 
-def _leaves(value: Json, shape: Shape, name: str = "") -> Iterator[tuple[str, Json, Leaf]]:
+def _leaves(value: Json, shape: Shape, name: str = "") -> Iterator[tuple[str, Json, ScalarShape]]:
     """Yield the scalars of *value*, each with its key; the value of an attribute with the name of the attribute."""
     match shape:
-        case Leaf():
+        case ScalarShape():
             yield name, value, shape
         case Each() if isinstance(value, list):
             for each in value:
@@ -148,7 +150,7 @@ def _leaves(value: Json, shape: Shape, name: str = "") -> Iterator[tuple[str, Js
                 yield from _leaves(each, shape.value, key)
         case dict() if isinstance(value, dict):
             for key, each in value.items():
-                yield from _leaves(each, shape[key], name if shape[key] is Leaf.ATTRIBUTE else key)
+                yield from _leaves(each, shape[key], name if shape[key] is ScalarShape.ATTRIBUTE else key)
 
 
 def _pairs(node: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
@@ -182,7 +184,7 @@ def _changed(value: Json, shape: Shape, rename: Callable[[str], str]) -> Json:
     if isinstance(shape, IfPresent) and isinstance(value, dict):
         shape = shape.fields_of(value)
     match shape:
-        case Leaf():
+        case ScalarShape():
             return _leaf(value, shape, rename)
         case Each() if isinstance(value, list):
             return [_changed(each, shape.of, _renaming(each, rename) if shape is EXPRESSIONS else rename) for each in value]
@@ -209,24 +211,24 @@ def _renaming(expression: Json, rename: Callable[[str], str]) -> Callable[[str],
     return rename
 
 
-def _leaf(value: Json, leaf: Leaf, rename: Callable[[str], str]) -> Json:
+def _leaf(value: Json, leaf: ScalarShape, rename: Callable[[str], str]) -> Json:
     if not isinstance(value, str):
         return value
     match leaf:
-        case Leaf.TEXT:
+        case ScalarShape.TEXT:
             result = ""
-        case Leaf.SELECTOR:
+        case ScalarShape.SELECTOR:
             result = selector_texts.renamed(value, rename)
-        case Leaf.POD_IMAGE:
+        case ScalarShape.POD_IMAGE:
             result = rename(value if has_tag(value) else f"{value}:latest") + _TAG
-        case Leaf.NODE_IMAGE:
+        case ScalarShape.NODE_IMAGE:
             result = rename(value) + (_TAG if has_tag(value) else "")
-        case Leaf.ZONES:
+        case ScalarShape.ZONES:
             result = "__".join(map(rename, value.split("__")))
-        case Leaf.RESOURCE:
+        case ScalarShape.RESOURCE:
             head, of_class, name = value.partition(OF_CLASS)
             result = f"{head}{of_class}{rename(name)}" if of_class else value
-        case Leaf.NAME | Leaf.ATTRIBUTE:
+        case ScalarShape.NAME | ScalarShape.ATTRIBUTE:
             result = rename(value)
         case _:
             result = value

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from muster.commands.snapshot.shapes import Each, Entries, Fields, Leaf, Unread
+from muster.commands.snapshot.shapes import Each, Entries, Fields, ScalarShape, Unread
 
-KEPT, NAME, TEXT, UNREAD = Leaf.KEPT, Leaf.NAME, Leaf.TEXT, Leaf.UNREAD
-AMOUNTS = Entries(key=Leaf.RESOURCE)
+KEPT, NAME, TEXT, UNREAD = ScalarShape.KEPT, ScalarShape.NAME, ScalarShape.TEXT, ScalarShape.UNREAD
+AMOUNTS = Entries(key=ScalarShape.RESOURCE)
 LABELS = Entries(value=NAME)
 NAMES = Each(NAME)
 

@@ -7,7 +7,7 @@ import enum
 from collections.abc import Mapping
 
 
-class Leaf(enum.Enum):
+class ScalarShape(enum.Enum):
     """A scalar."""
 
     KEPT = "as it is"
@@ -35,8 +35,8 @@ class Each:
 class Entries:
     """An object with any keys."""
 
-    key: Leaf = Leaf.KEPT
-    value: Shape = Leaf.KEPT
+    key: ScalarShape = ScalarShape.KEPT
+    value: Shape = ScalarShape.KEPT
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -61,13 +61,13 @@ class IfPresent:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Unread:
-    """A list or an object of strings that is left out, like ``Leaf.UNREAD``."""
+    """A list or an object of strings that is left out, like ``ScalarShape.UNREAD``."""
 
     of: type[list[str] | dict[str, str]]
 
 
 Fields = Mapping[str, "Shape"]
-Shape = Leaf | Each | Entries | OrScalar | IfPresent | Unread | Fields
+Shape = ScalarShape | Each | Entries | OrScalar | IfPresent | Unread | Fields
 
 
 def all_kept(schema: object) -> Shape:
@@ -78,4 +78,4 @@ def all_kept(schema: object) -> Shape:
         case list():
             return Each(all_kept(schema[0]))
         case _:
-            return Leaf.KEPT
+            return ScalarShape.KEPT

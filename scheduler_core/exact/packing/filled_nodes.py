@@ -25,7 +25,7 @@ class PodsWithVolumes:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Filled:
+class FilledNode:
     """Node with some pods.
 
     Attributes:
@@ -58,16 +58,16 @@ class FilledNodes:
         self._slots = slots
         self._nodes = nodes
         self._limit_rows = limit_rows
-        self._filled: dict[tuple[int, Counts], Filled] = {}
+        self._filled: dict[tuple[int, Counts], FilledNode] = {}
 
-    def at(self, node: int, kind: int, counts: Counts) -> Filled:
+    def at(self, node: int, kind: int, counts: Counts) -> FilledNode:
         """Return *node* with *counts* pods; nodes of one *kind* are equal."""
         key = kind, counts
         if (filled := self._filled.get(key)) is None:
             filled = self._filled[key] = self._fill(node, counts)
         return filled
 
-    def _fill(self, node: int, counts: Counts) -> Filled:
+    def _fill(self, node: int, counts: Counts) -> FilledNode:
         free: list[int] = self._free[:, node].tolist()
         for count, amounts in zip(counts, self._amounts, strict=True):
             free = [available - count * need for available, need in zip(free, amounts, strict=True)]
@@ -76,7 +76,7 @@ class FilledNodes:
         for row in self._units(node, attached):
             free[row] -= 1
         disks = [disk for each in there for disk in each.disks]
-        return Filled(tuple(free), tuple(self._capacity(node, number, counts, free, attached, disks) for number in range(len(counts))))
+        return FilledNode(tuple(free), tuple(self._capacity(node, number, counts, free, attached, disks) for number in range(len(counts))))
 
     def _capacity(
         self, node: int, number: int, counts: Counts, free: Sequence[int], attached: set[tuple[int, VolumeKey]], disks: Sequence[Disk]

@@ -29,7 +29,7 @@ class TooLargeError(Exception):
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Choice:
+class CostChoice:
     """Ways of one place: one of several counts, each at its cost.
 
     Attributes:
@@ -113,9 +113,9 @@ class CostTable:
         self.grid = grid
         self._cost: Ints = np.full(grid.size, INFINITE, dtype=np.int64)
         self._cost[0] = 0
-        self._choices: list[tuple[int, Choice, NDArray[np.int32]]] = []
+        self._choices: list[tuple[int, CostChoice, NDArray[np.int32]]] = []
 
-    def add(self, place: int, choice: Choice) -> None:
+    def add(self, place: int, choice: CostChoice) -> None:
         """Add *place* with the ways *choice*."""
         through = np.array([self._cost[self.grid.shifted_by(counts)] for counts in choice.counts]) + choice.costs[:, None]
         self._choices.append((place, choice, through.argmin(axis=0).astype(np.int32)))
@@ -133,7 +133,7 @@ class CostTable:
         costs[inside] = self._cost[counts[inside] @ self.grid.strides]
         return costs
 
-    def trace(self, counts: Counts) -> Iterator[tuple[int, Choice, int]]:
+    def trace(self, counts: Counts) -> Iterator[tuple[int, CostChoice, int]]:
         """Yield each place with the way that it uses for *counts*, which must be possible."""
         position = self.grid.position(counts)
         for place, choice, ways in reversed(self._choices):

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from scheduler_core.model.nodes import Ints, Nodes
-from scheduler_core.preemption.bounds.cost_table import LARGEST_GRID, POSITIONS_A_STEP, Choice, CostTable, Counts, Grid
+from scheduler_core.preemption.bounds.cost_table import LARGEST_GRID, POSITIONS_A_STEP, CostChoice, CostTable, Counts, Grid
 from scheduler_core.preemption.bounds.node_cost import CandidateNode, ShapeRequests, UnitCosts, candidate_nodes
 from scheduler_core.preemption.bounds.shortage import Shortage
 from scheduler_core.preemption.bounds.ways import Amounts, ways
@@ -45,8 +45,8 @@ class DomainCost:
         self._effort = effort
         self._limit = most
         self._candidates, self._shares = candidate_nodes(requests, shortage, nodes, most, unit_costs)
-        self._choices: dict[object, Choice] = {}
-        self._unchanged: dict[int, Choice] = {}
+        self._choices: dict[object, CostChoice] = {}
+        self._unchanged: dict[int, CostChoice] = {}
         self._grids: dict[Counts, Grid] = {}
         self._tables: dict[tuple[int, UnitSet, UnitSet], CostTable] = {}
         self._units: dict[int, UnitSet] = {}
@@ -111,7 +111,7 @@ class DomainCost:
             table.add(node, choices[node])
         return table
 
-    def _useful_nodes(self, choices: Mapping[int, Choice], pods: int) -> list[int]:
+    def _useful_nodes(self, choices: Mapping[int, CostChoice], pods: int) -> list[int]:
         """Return the nodes to use for *pods* pods, without nodes for which as many others are no worse."""
         equal: dict[tuple[Counts, ...], list[int]] = {}
         kept = []
@@ -135,7 +135,7 @@ class DomainCost:
                 kept.append(number)
         return [nodes[number][0] for number in kept]
 
-    def _choice(self, node: int, evicted: UnitSet, kept: UnitSet) -> Choice:
+    def _choice(self, node: int, evicted: UnitSet, kept: UnitSet) -> CostChoice:
         candidate = self._candidates[node]
         if not any(unit in evicted or unit in kept for unit, _, _ in candidate.units):
             if (choice := self._unchanged.get(node)) is None:
@@ -145,7 +145,7 @@ class DomainCost:
         free = tuple(have + sum(need[row] for need in given_back) for row, have in enumerate(candidate.free))
         return self._ways_of(candidate, free, [each for each in candidate.units if each[0] not in evicted and each[0] not in kept])
 
-    def _ways_of(self, node: CandidateNode, free: Amounts, candidates: Sequence[tuple[int, int, Amounts]]) -> Choice:
+    def _ways_of(self, node: CandidateNode, free: Amounts, candidates: Sequence[tuple[int, int, Amounts]]) -> CostChoice:
         """Return the ways of *node* with the amounts *free* and the *candidates* to evict; cached for equal nodes."""
         key = (node.most, node.rows, free, tuple([each[1:] for each in candidates]))
         if (choice := self._choices.get(key)) is None:
@@ -158,11 +158,11 @@ class DomainCost:
         return choice
 
 
-def _undominated(node_ways: Sequence[tuple[int, Counts, tuple[int, ...]]]) -> Choice:
+def _undominated(node_ways: Sequence[tuple[int, Counts, tuple[int, ...]]]) -> CostChoice:
     """Return the ways that no other dominates, from tuples of cost, counts and units; the cheapest first."""
     kept: list[tuple[int, Counts, tuple[int, ...]]] = []
     for each in sorted(node_ways, key=lambda each: (each[0], -sum(each[1]))):
         if not any(all(map(int.__le__, each[1], counts)) for _, counts, _ in kept):
             kept.append(each)
     costs = np.array([cost for cost, _, _ in kept], dtype=np.int64)
-    return Choice(tuple(counts for _, counts, _ in kept), costs, tuple(units for _, _, units in kept))
+    return CostChoice(tuple(counts for _, counts, _ in kept), costs, tuple(units for _, _, units in kept))

@@ -76,7 +76,7 @@ class Receiver(Protocol):
 
 
 @dataclasses.dataclass(slots=True)
-class Health:
+class InformerHealth:
     """Status of the informer of one kind; *watched* is False until the kind is needed."""
 
     watched: bool = False
@@ -96,7 +96,7 @@ class Informers:
         """Call *log* once for each kind and reason for which a watch fails."""
         self._api, self.receiver, self._log, self._silence = api, receiver, log, silence
         self.paths: dict[str, str] = {}
-        self.health: dict[str, Health] = {each.kind: Health() for each in WATCHED}
+        self.health: dict[str, InformerHealth] = {each.kind: InformerHealth() for each in WATCHED}
         self._watchers = {each.kind: self._watcher(each) for each in WATCHED}
 
     def start(self) -> None:

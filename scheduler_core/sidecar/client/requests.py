@@ -49,7 +49,7 @@ Json = Any
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Request:
+class ApiRequest:
     """One request; *path* begins with ``/``."""
 
     method: str
@@ -86,7 +86,7 @@ def field_manager(scheduler_name: str) -> str:
     return f"{re.sub(r'[^ -~]', '-', scheduler_name)[:_LONGEST_NAME]}-sidecar"
 
 
-def bind(write: Bind, paths: Paths) -> Request:
+def bind(write: Bind, paths: Paths) -> ApiRequest:
     """Return the request that binds a pod; the server refuses a wrong uid."""
     pod = write.pod
     body = {
@@ -95,10 +95,10 @@ def bind(write: Bind, paths: Paths) -> Request:
         "metadata": {"name": pod.name, "namespace": pod.namespace, "uid": pod.uid},
         "target": {"apiVersion": "v1", "kind": "Node", "name": write.node},
     }
-    return Request("POST", f"{paths.object_path(pod)}/binding", _ENCODE(body))
+    return ApiRequest("POST", f"{paths.object_path(pod)}/binding", _ENCODE(body))
 
 
-def ungate(write: Ungate, content: Mapping[str, Json], paths: Paths) -> Request | None:
+def ungate(write: Ungate, content: Mapping[str, Json], paths: Paths) -> ApiRequest | None:
     """Return the request that pins, annotates and ungates the pod *content*; None if our gate is already removed."""
     spec, metadata = content.get("spec") or {}, content.get("metadata") or {}
     gates = [each for each in spec.get("schedulingGates") or () if each.get("name") != GATE]
@@ -112,15 +112,15 @@ def ungate(write: Ungate, content: Mapping[str, Json], paths: Paths) -> Request 
         },
         "spec": {"nodeSelector": {HOSTNAME: write.hostname}, "schedulingGates": gates or None},
     }
-    return Request("PATCH", paths.object_path(write.pod), _ENCODE(body), MERGE_PATCH)
+    return ApiRequest("PATCH", paths.object_path(write.pod), _ENCODE(body), MERGE_PATCH)
 
 
-def nominate(write: Nominate, paths: Paths) -> Request:
+def nominate(write: Nominate, paths: Paths) -> ApiRequest:
     """Return the request that sets or clears the nominated node."""
     return _status(write.pod, {"nominatedNodeName": write.node or None}, paths)
 
 
-def reserve_volume(write: ReserveVolume, content: Mapping[str, Json], paths: Paths) -> Request | None:
+def reserve_volume(write: ReserveVolume, content: Mapping[str, Json], paths: Paths) -> ApiRequest | None:
     """Return the request that reserves the volume *content*, at its resourceVersion; None if it is reserved for the claim already."""
     claim, spec = write.claim, content.get("spec") or {}
     reference = spec.get("claimRef") or {}
@@ -130,7 +130,7 @@ def reserve_volume(write: ReserveVolume, content: Mapping[str, Json], paths: Pat
     wanted = {"apiVersion": version, "kind": claim.kind, "namespace": claim.namespace, "name": claim.name, "uid": claim.uid}
     # Without the annotation, the PersistentVolume controller takes the reservation for one by the creator of the volume.
     annotations = {} if reference else {"annotations": {BOUND_BY_CONTROLLER: "yes"}}
-    return Request(
+    return ApiRequest(
         "PATCH",
         paths.object_path(write.target),
         _ENCODE({"metadata": {**_preconditions(write.target, content), **annotations}, "spec": {"claimRef": wanted}}),
@@ -138,7 +138,7 @@ def reserve_volume(write: ReserveVolume, content: Mapping[str, Json], paths: Pat
     )
 
 
-def select_node(write: SelectNode | ClearSelectedNode, content: Mapping[str, Json], paths: Paths) -> Request | None:
+def select_node(write: SelectNode | ClearSelectedNode, content: Mapping[str, Json], paths: Paths) -> ApiRequest | None:
     """Return the request that sets or removes the annotation of the claim *content*, at its resourceVersion; None if nothing is to do."""
     current = ((content.get("metadata") or {}).get("annotations") or {}).get(SELECTED_NODE)
     clears = isinstance(write, ClearSelectedNode)
@@ -146,10 +146,10 @@ def select_node(write: SelectNode | ClearSelectedNode, content: Mapping[str, Jso
         return None
     annotations = {SELECTED_NODE: None if clears else write.node}
     body = {"metadata": {**_preconditions(write.target, content), "annotations": annotations}}
-    return Request("PATCH", paths.object_path(write.target), _ENCODE(body), MERGE_PATCH)
+    return ApiRequest("PATCH", paths.object_path(write.target), _ENCODE(body), MERGE_PATCH)
 
 
-def set_condition(write: SetCondition, paths: Paths, now: str, version: str = "") -> Request:
+def set_condition(write: SetCondition, paths: Paths, now: str, version: str = "") -> ApiRequest:
     """Return the request that sets the condition, or removes it if it has no status; *now* is RFC 3339.
 
     With a *version*, the server answers 409 if the resourceVersion of the object differs.
@@ -160,59 +160,59 @@ def set_condition(write: SetCondition, paths: Paths, now: str, version: str = ""
     return _status(write.target, {"conditions": [_condition(condition, now)]}, paths, version)
 
 
-def disruption_target(write: Evict | Remove, paths: Paths, now: str) -> Request:
+def disruption_target(write: Evict | Remove, paths: Paths, now: str) -> ApiRequest:
     """Return the request that sets the condition DisruptionTarget of a victim (KEP-5710; as kube-scheduler writes it)."""
     condition = Condition("DisruptionTarget", "True", "PreemptionByScheduler", write.message)
     return _status(write.pod, {"conditions": [_condition(condition, now)]}, paths)
 
 
-def evict_or_delete(write: Evict | Remove, paths: Paths, *, dry_run: bool = False) -> Request:
+def evict_or_delete(write: Evict | Remove, paths: Paths, *, dry_run: bool = False) -> ApiRequest:
     """Return the request that evicts or deletes the pod with this uid."""
     pod = write.pod
     options = {"preconditions": {"uid": pod.uid}}
     if isinstance(write, Remove) or write.method is EvictionMethod.DELETE:
         body = {"apiVersion": "v1", "kind": "DeleteOptions", **options}
-        return Request("DELETE", paths.object_path(pod), _ENCODE(body), dry_run=dry_run)
+        return ApiRequest("DELETE", paths.object_path(pod), _ENCODE(body), dry_run=dry_run)
     eviction = {
         "apiVersion": "policy/v1",
         "kind": "Eviction",
         "metadata": {"name": pod.name, "namespace": pod.namespace},
         "deleteOptions": options,
     }
-    return Request("POST", f"{paths.object_path(pod)}/eviction", _ENCODE(eviction), dry_run=dry_run)
+    return ApiRequest("POST", f"{paths.object_path(pod)}/eviction", _ENCODE(eviction), dry_run=dry_run)
 
 
-def claim_status(target: Ref, content: Mapping[str, Json], paths: Paths) -> Request:
+def claim_status(target: Ref, content: Mapping[str, Json], paths: Paths) -> ApiRequest:
     """Return the request that replaces the status of a ResourceClaim by that of *content*, at its resourceVersion.
 
     A patch would drop nulls in the parameters of drivers.
     """
-    return Request("PUT", f"{paths.object_path(target)}/status", _ENCODE(content))
+    return ApiRequest("PUT", f"{paths.object_path(target)}/status", _ENCODE(content))
 
 
-def create(kind: str, content: Mapping[str, Json], paths: Paths) -> Request:
+def create(kind: str, content: Mapping[str, Json], paths: Paths) -> ApiRequest:
     """Return the request that creates the object *content* of *kind*."""
     path = paths.object_path(Ref(kind, content["metadata"]["namespace"], content["metadata"]["name"]))
-    return Request("POST", path.rpartition("/")[0], _ENCODE(content))
+    return ApiRequest("POST", path.rpartition("/")[0], _ENCODE(content))
 
 
-def delete(target: Ref, content: Mapping[str, Json], paths: Paths) -> Request:
+def delete(target: Ref, content: Mapping[str, Json], paths: Paths) -> ApiRequest:
     """Return the request that deletes the object *content*."""
     body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": (content.get("metadata") or {}).get("uid")}}
-    return Request("DELETE", paths.object_path(target), _ENCODE(body))
+    return ApiRequest("DELETE", paths.object_path(target), _ENCODE(body))
 
 
-def pod_status(target: Ref, status: Mapping[str, Json], paths: Paths) -> Request:
+def pod_status(target: Ref, status: Mapping[str, Json], paths: Paths) -> ApiRequest:
     """Return the request that merges *status* into that of a pod."""
     return _status(target, status, paths)
 
 
-def finalizers(target: Ref, content: Mapping[str, Json], wanted: tuple[str, ...], paths: Paths) -> Request:
+def finalizers(target: Ref, content: Mapping[str, Json], wanted: tuple[str, ...], paths: Paths) -> ApiRequest:
     """Return the request that sets the finalizers of an object, at the resourceVersion of *content*."""
     metadata = content.get("metadata") or {}
     # An empty list, not null: with null, a merge patch could keep a finalizer that another client added meanwhile.
     body = {"metadata": {"uid": target.uid, "resourceVersion": metadata.get("resourceVersion"), "finalizers": list(wanted)}}
-    return Request("PATCH", paths.object_path(target), _ENCODE(body), MERGE_PATCH)
+    return ApiRequest("PATCH", paths.object_path(target), _ENCODE(body), MERGE_PATCH)
 
 
 def _preconditions(target: Ref, content: Mapping[str, Json]) -> dict[str, Json]:
@@ -221,10 +221,10 @@ def _preconditions(target: Ref, content: Mapping[str, Json]) -> dict[str, Json]:
     return {"uid": target.uid or metadata.get("uid"), "resourceVersion": metadata.get("resourceVersion")}
 
 
-def _status(target: Ref, status: Mapping[str, Json], paths: Paths, version: str = "") -> Request:
+def _status(target: Ref, status: Mapping[str, Json], paths: Paths, version: str = "") -> ApiRequest:
     preconditions = {"uid": target.uid, "resourceVersion": version}
     body = {"metadata": {name: value for name, value in preconditions.items() if value}, "status": status}
-    return Request("PATCH", f"{paths.object_path(target)}/status", _ENCODE(body), STRATEGIC_PATCH)
+    return ApiRequest("PATCH", f"{paths.object_path(target)}/status", _ENCODE(body), STRATEGIC_PATCH)
 
 
 def _condition(condition: Condition, now: str) -> dict[str, Json]:

@@ -17,7 +17,7 @@ from scheduler_core.model.decision import Status
 from scheduler_core.sidecar.cache.cache import KINDS, Cache
 from scheduler_core.sidecar.cache.informers import Changed, Listed, NotListed, Unserved
 from scheduler_core.sidecar.controllers.runner import ControllerRunner
-from scheduler_core.sidecar.process.mailbox import Call, Done, DryRunDone, Mailbox, Message, Retried, Returned
+from scheduler_core.sidecar.process.mailbox import Done, DryRunDone, LoopCall, Mailbox, Message, Retried, Returned
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from scheduler_core.sidecar.process.write_failures import WriteFailures
 from scheduler_core.sidecar.scheduling.scheduler import Attempt, Scheduler
@@ -94,7 +94,7 @@ class Loop:
 
         """
         answer: Future[Any] = Future()
-        self._parts.mailbox.enqueue(Call(function, answer))
+        self._parts.mailbox.enqueue(LoopCall(function, answer))
         return answer.result(ANSWER_SECONDS)
 
     def run_once(self, wait: float) -> float:
@@ -160,7 +160,7 @@ class Loop:
                 self._done(write, outcome, why, time.monotonic())
             case Retried(write, why):
                 self._retried(write, why, time.monotonic())
-            case Call(function, answer):
+            case LoopCall(function, answer):
                 answer.set_result(function())
             case DryRunDone():
                 # The plan is checked against all events until then.

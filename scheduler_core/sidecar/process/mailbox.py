@@ -54,14 +54,14 @@ class DryRunDone:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Call:
+class LoopCall:
     """Function to call in the loop's thread; *answer* receives the result."""
 
     function: Callable[[], Any]
     answer: Future[Any]
 
 
-Message = Listed | Changed | Unserved | NotListed | Done | Returned | Retried | DryRunDone | Call
+Message = Listed | Changed | Unserved | NotListed | Done | Returned | Retried | DryRunDone | LoopCall
 
 
 class Mailbox:

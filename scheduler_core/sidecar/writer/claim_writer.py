@@ -7,17 +7,17 @@ from typing import Any, Protocol
 
 from scheduler_core.sidecar.client import claim_status, extended_claim, requests
 from scheduler_core.sidecar.client.errors import outcome_from_object
-from scheduler_core.sidecar.client.requests import Paths, Request
+from scheduler_core.sidecar.client.requests import ApiRequest, Paths
 from scheduler_core.sidecar.writes import AllocateClaim, AllocateExtended, DeleteExtended, Ref, ReleaseClaim, Write, WriteOutcome
 
 
 class Sender(Protocol):
     """Sends requests to the API server."""
 
-    def send(self, request: Request) -> bytes:
+    def send(self, request: ApiRequest) -> bytes:
         """Send one request and return the response."""
 
-    def send_for_object(self, write: Write, request: Request) -> Any:
+    def send_for_object(self, write: Write, request: ApiRequest) -> Any:
         """Return the object that the API server returns for *request*, parsed."""
 
     def get_object(self, write: Write, other: Ref | None = None) -> Any:

@@ -19,7 +19,7 @@ from scheduler_core.model.conditions import INITIALLY_SCHEDULED
 from scheduler_core.sidecar.client import requests
 from scheduler_core.sidecar.client.errors import NOT_FOUND, outcome_from_object
 from scheduler_core.sidecar.client.event_recorder import EventRecorder
-from scheduler_core.sidecar.client.requests import Paths, Request
+from scheduler_core.sidecar.client.requests import ApiRequest, Paths
 from scheduler_core.sidecar.writer.claim_writer import ClaimWriter
 from scheduler_core.sidecar.writes import (
     AddFinalizer,
@@ -144,13 +144,13 @@ class Executor:
     def get_object(self, write: Write, other: Ref | None = None) -> Any:
         """Return the target of *write*, or *other*, parsed; None if it does not exist."""
         try:
-            return self.send_for_object(write, Request("GET", self._paths.object_path(other or write.target)))
+            return self.send_for_object(write, ApiRequest("GET", self._paths.object_path(other or write.target)))
         except ReplyError as error:
             if error.code == NOT_FOUND:
                 return None
             raise
 
-    def send_for_object(self, write: Write, request: Request) -> Any:
+    def send_for_object(self, write: Write, request: ApiRequest) -> Any:
         """Return the object that the API server returns for *request*, parsed.
 
         The cache gets each claim before the result of its write: other claims must not get its devices until the watch shows it.
@@ -171,16 +171,16 @@ class Executor:
         if event_request is None:
             return
         path, body = f"{EVENTS_PATH}/{event_request.namespace}/events", _ENCODE(event_request.body)
-        again = Request("PATCH", f"{path}/{event_request.name}", body, requests.MERGE_PATCH)
+        again = ApiRequest("PATCH", f"{path}/{event_request.name}", body, requests.MERGE_PATCH)
         try:
-            self.send(again if event_request.count > 1 else Request("POST", path, body))
+            self.send(again if event_request.count > 1 else ApiRequest("POST", path, body))
         except (ReplyError, NotLeadingError, ValueError, *TRANSPORT):
             # The event may not exist, so its count must not be increased next time.
             with self._recording:
                 self._recorder.forget_event(event)
             raise
 
-    def send(self, request: Request) -> bytes:
+    def send(self, request: ApiRequest) -> bytes:
         """Send one request and return the response; errors as in ``execute``."""
         if (left := self._remaining()) <= 0:
             raise NotLeadingError
@@ -195,7 +195,7 @@ class Executor:
         )
 
 
-def _request(write: _ByContent, content: Any, paths: Paths) -> Request | None:
+def _request(write: _ByContent, content: Any, paths: Paths) -> ApiRequest | None:
     """Return the request of *write* for the current object; None if nothing is to do."""
     match write:
         case Ungate():
@@ -221,7 +221,7 @@ def _reports_not_placed(write: SetCondition) -> bool:
     return condition.status != "True" and condition.type == INITIALLY_SCHEDULED.get(kind)
 
 
-def _unless_true(write: SetCondition, content: Any, paths: Paths) -> Request | None:
+def _unless_true(write: SetCondition, content: Any, paths: Paths) -> ApiRequest | None:
     """Return the request that sets or removes the condition.
 
     None if the condition is True, which is final for any writer, or if it is no longer the one to remove.
@@ -236,7 +236,7 @@ def _unless_true(write: SetCondition, content: Any, paths: Paths) -> Request | N
     return requests.set_condition(write, paths, _now(), content["metadata"].get("resourceVersion") or "")
 
 
-def _finalizers(write: AddFinalizer | RemoveFinalizer, content: Any, paths: Paths) -> Request | None:
+def _finalizers(write: AddFinalizer | RemoveFinalizer, content: Any, paths: Paths) -> ApiRequest | None:
     """Return the request that adds or removes the finalizer; None if it is not needed or not allowed."""
     metadata = content["metadata"]
     current = tuple(metadata.get("finalizers") or ())

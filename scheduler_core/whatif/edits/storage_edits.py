@@ -100,7 +100,7 @@ def _local_volume(name: str, hostname: str, request: ClaimRequest) -> Content:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Capacity:
+class AddedCapacity:
     """A storage capacity to raise or to add.
 
     Attributes:
@@ -142,7 +142,7 @@ class Capacity:
         return [*words, f"storage capacity {of_class} {start}to {written(self.total)}"] if self.raises_capacity else words
 
 
-def more_capacity(capacities: Sequence[Capacity]) -> ChangedStorage:
+def more_capacity(capacities: Sequence[AddedCapacity]) -> ChangedStorage:
     """Return the edit that raises storage capacities."""
     words = [figure for each in capacities for figure in each.words]
 
@@ -162,7 +162,7 @@ def more_capacity(capacities: Sequence[Capacity]) -> ChangedStorage:
     return ChangedStorage(phrases.listed(words), change, len(capacities))
 
 
-def _new_capacity(each: Capacity, book: Book) -> Content:
+def _new_capacity(each: AddedCapacity, book: Book) -> Content:
     # A label value can have characters that a name cannot have.
     suffix = "".join(f"-{value}" for value in each.labels.values()).lower().replace("_", "-").replace(".", "-")
     names = (f"{each.storage_class}{_ADDED}{number}{suffix}" for number in itertools.count(1))

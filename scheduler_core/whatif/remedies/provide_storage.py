@@ -20,7 +20,7 @@ from scheduler_core.whatif.edits import storage_edits
 from scheduler_core.whatif.edits.edits import Both, Edit
 from scheduler_core.whatif.edits.node_templates import section
 from scheduler_core.whatif.edits.raw_objects import Book
-from scheduler_core.whatif.edits.storage_edits import WAITS, Capacity, ChangedStorage
+from scheduler_core.whatif.edits.storage_edits import WAITS, AddedCapacity, ChangedStorage
 from scheduler_core.whatif.remedies import candidates
 from scheduler_core.whatif.remedies.bisection import least
 from scheduler_core.whatif.remedies.nodes_by_domain import largest_need
@@ -106,7 +106,7 @@ class ProvidingStorage:
 
         Return a change that does not work by itself, if there is one.
         """
-        capacities: dict[object, Capacity] = {}
+        capacities: dict[object, AddedCapacity] = {}
         segments: dict[object, Ints] = {}
         for request, options in lacking.items():
             for key, each, nodes in self._segments(area, request, options):
@@ -123,7 +123,7 @@ class ProvidingStorage:
             self._finding.keep_if_verified(enough)
         return []
 
-    def _used(self, decision: Decision, capacities: Mapping[object, Capacity], segments: Mapping[object, Ints]) -> Counter[object]:
+    def _used(self, decision: Decision, capacities: Mapping[object, AddedCapacity], segments: Mapping[object, Ints]) -> Counter[object]:
         """Return the bytes that the volumes of *decision* and of earlier roots need of each of *capacities* on its nodes."""
         names, used = self._capacity.snapshot.nodes.names, Counter[object]()
         by_claim = {f"{namespace}/{name}": request for pod in self._waiting for (namespace, name), request in _claims(pod)}
@@ -138,24 +138,26 @@ class ProvidingStorage:
                     used[key] += request.size or 0
         return Counter({key: size + capacities[key].taken for key, size in used.items()})
 
-    def _lowered(self, capacities: Sequence[Capacity]) -> Sequence[Capacity]:
+    def _lowered(self, capacities: Sequence[AddedCapacity]) -> Sequence[AddedCapacity]:
         """Return *capacities*; one that is raised only for a sum of volumes gets the smallest value that works."""
         for number, each in enumerate(capacities):
             claims = [request for pod in self._waiting for _, request in _claims(pod) if request.storage_class == each.storage_class]
             sums = itertools.accumulate(sorted(request.size or 0 for request in claims))
             totals = [each.taken + total for total in sums if each.before < each.taken + total < each.total]
 
-            def lower(count: int, at: int = number, known: Sequence[Capacity] = capacities, to: Sequence[int] = totals) -> list[Capacity]:
+            def lower(
+                count: int, at: int = number, known: Sequence[AddedCapacity] = capacities, to: Sequence[int] = totals
+            ) -> list[AddedCapacity]:
                 return [*known[:at], dataclasses.replace(known[at], total=to[count - 1]), *known[at + 1 :]]
 
-            def works(count: int, lower: Callable[[int], list[Capacity]] = lower) -> bool:
+            def works(count: int, lower: Callable[[int], list[AddedCapacity]] = lower) -> bool:
                 return self._finding.placed(storage_edits.more_capacity(lower(count))) is not None
 
             if each.sums_alone and (count := least(len(totals), len(totals), works)):
                 capacities = lower(count)
         return capacities
 
-    def _segments(self, area: DomainCapacity, request: ClaimRequest, options: ClaimOptions) -> Iterator[tuple[object, Capacity, Ints]]:
+    def _segments(self, area: DomainCapacity, request: ClaimRequest, options: ClaimOptions) -> Iterator[tuple[object, AddedCapacity, Ints]]:
         """Yield what must be raised for *request*: the largest storage capacity of each node, and a new one for nodes without any."""
         name, size = request.storage_class, request.size or 0
         raisable = options.lacking.copy()
@@ -172,14 +174,16 @@ class ProvidingStorage:
             where = where or (f"in {candidates.named(area)}" if area.key else "")
             if number < 0:
                 labels = {area.key: area.value} if area.key else {}
-                yield (name, area.value), Capacity(None, name, where, -1, labels, total, size), there
+                yield (name, area.value), AddedCapacity(None, name, where, -1, labels, total, size), there
                 continue
             key = options.named_capacities[number][0]
             found = self._capacity.snapshot.volumes.capacities[key]
             before = -1 if found.capacity is None else found.capacity
             taken = self._taken(name, options, number)
             limit = found.largest if found.largest is not None and found.largest < size else None
-            each = Capacity(key, name, where, before, {}, total + taken, size, limit, taken, sums_alone=not options.lacking[there].any())
+            each = AddedCapacity(
+                key, name, where, before, {}, total + taken, size, limit, taken, sums_alone=not options.lacking[there].any()
+            )
             if each.words:
                 yield key, each, there
 

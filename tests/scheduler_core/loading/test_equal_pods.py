@@ -57,7 +57,7 @@ def alone(monkeypatch):
 
     def read(objects):
         with monkeypatch.context() as patch:
-            patch.setattr(equal_pods.EqualPods, "draft", lambda *_: None)
+            patch.setattr(equal_pods.PodDrafts, "draft", lambda *_: None)
             return content(load(objects))
 
     return read
@@ -76,8 +76,8 @@ def test_pods_of_all_kinds_are_read_as_alone_in_any_order(alone):
 
 def test_most_equal_pods_are_not_decoded_whole(monkeypatch):
     decoded = []
-    draft = equal_pods.EqualPods.remember
-    monkeypatch.setattr(equal_pods.EqualPods, "remember", lambda self, each: (decoded.append(each), draft(self, each)))
+    draft = equal_pods.PodDrafts.remember
+    monkeypatch.setattr(equal_pods.PodDrafts, "remember", lambda self, each: (decoded.append(each), draft(self, each)))
     load([node(), *(named(number, VARIANTS["running"]) for number in range(10))])
     assert len(decoded) == 1
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler_core.preemption.bounds.cost_table import INFINITE, LARGEST_GRID, Choice, CostTable, Grid, TooLargeError, divide
+from scheduler_core.preemption.bounds.cost_table import INFINITE, LARGEST_GRID, CostChoice, CostTable, Grid, TooLargeError, divide
 from scheduler_core.preemption.plans.effort import Effort, EffortSpentError
 
 _way = st.tuples(st.tuples(st.integers(0, 2), st.integers(0, 2)), st.integers(0, 9))
@@ -17,7 +17,7 @@ _places = st.lists(st.lists(_way, min_size=1, max_size=4), max_size=3)
 
 
 def choice(*options):
-    return Choice(tuple(counts for counts, _ in options), np.array([cost for _, cost in options]), ((),) * len(options))
+    return CostChoice(tuple(counts for counts, _ in options), np.array([cost for _, cost in options]), ((),) * len(options))
 
 
 @given(_places, st.tuples(st.integers(0, 3), st.integers(0, 3)))

@@ -7,7 +7,7 @@ import json
 from typing import Any, Protocol
 
 from scheduler_core.sidecar.client.errors import CONFLICT
-from scheduler_core.sidecar.client.requests import Paths, Request
+from scheduler_core.sidecar.client.requests import ApiRequest, Paths
 from scheduler_core.sidecar.writes import Ref, Write
 from tests.scheduler_core.sidecar.histories import Json, Server, raw
 from tests.scheduler_core.sidecar.world import TERMINATING, CrashError
@@ -49,13 +49,13 @@ class ClaimRequests:
         ref: Any = other or write.target  # type: ignore[union-attr]
         return copy.deepcopy(self._world.server.objects.get((ref.kind, ref.namespace, ref.name)))
 
-    def send_for_object(self, write: Write, request: Request) -> Any:
+    def send_for_object(self, write: Write, request: ApiRequest) -> Any:
         text = self.send(request)
         # The cache gets what the API server returned.
         self._world.store.apply("ResourceClaim", "MODIFIED", text)
         return json.loads(text)
 
-    def send(self, request: Request) -> bytes:
+    def send(self, request: ApiRequest) -> bytes:
         world = self._world
         if world.killed_at == world.requested:
             world.killed_at = -1
@@ -70,7 +70,7 @@ class ClaimRequests:
             raise LostResponseError
         return text
 
-    def _carried_out(self, request: Request) -> Json:
+    def _carried_out(self, request: ApiRequest) -> Json:
         server, sent = self._world.server, json.loads(request.body or b"")
         parts = request.path.partition("/namespaces/")[2].split("/")
         if request.method == "POST":
