@@ -1,4 +1,9 @@
 """Client of the API server: address and credentials, requests, list and watch, leader election by Lease.
 
 It knows no kinds and no rules: callers pass paths and decode the bytes.
+
+api        requests to the API server; a response is read whole, or as a stream of lines
+connect    client configuration from a kubeconfig or a pod's service account
+discovery  discovery: which resources the API server has, and under which path
+lease      thread that acquires and renews a Lease; callers check ``leading`` before every write
 """

@@ -12,8 +12,8 @@ from typing import Protocol
 
 from apiserver.api import TRANSPORT, ReplyError
 from certs.published import Published
-from certs.rotate import CONFLICT, Installation, Rotation
-from certs.rotation import RotationError, Step
+from certs.rotation_run import CONFLICT, Installation, Rotation
+from certs.rotation_steps import RotationError, Step
 from certs.store import StoreError
 
 NEXT_STEP_SECONDS = 1.0

@@ -15,10 +15,10 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from certs import bundle, inspection, issue, store
-from certs.cluster import Reading
+from certs import inspection, issue, pem_bundle, store
 from certs.pair import Names, Pair
 from certs.store import CA, CERTIFICATE, KEY
+from certs.webhook_configurations import Reading
 
 CURRENT = "current"
 STATUS = "status.json"
@@ -89,7 +89,7 @@ class Published:
         if not self._content or trust is None or secret[CERTIFICATE] == self._content[1]:
             return ""
         cas = trust.encode()
-        if bundle.signer(secret[CERTIFICATE], cas) or not bundle.signer(self._content[1], cas):
+        if pem_bundle.signer(secret[CERTIFICATE], cas) or not pem_bundle.signer(self._content[1], cas):
             return ""
         return "not every caBundle has the CA of the new serving certificate; the old one is served"
 
@@ -132,7 +132,7 @@ def untrusted(leaf: bytes, status: Status | None, here: dt.datetime, load_second
         return "not all processes of this replica have loaded the serving certificate yet"
     if status.trust is None:
         return ""
-    if not (ca := bundle.signer(leaf, status.trust.encode())):
+    if not (ca := pem_bundle.signer(leaf, status.trust.encode())):
         return "not every caBundle has the CA of the serving certificate"
     now = here + dt.timedelta(seconds=status.clock_offset)
     end = inspection.inspect(CA, ca, now).not_after
@@ -154,5 +154,5 @@ def _common_trust(reading: Reading) -> str | None:
     bundles = reading.state.bundles
     if not bundles:
         return None
-    common = set.intersection(*(set(bundle.certificates(each)) for each in bundles))
-    return b"".join(each for each in bundle.certificates(bundles[0]) if each in common).decode()
+    common = set.intersection(*(set(pem_bundle.certificates(each)) for each in bundles))
+    return b"".join(each for each in pem_bundle.certificates(bundles[0]) if each in common).decode()

@@ -11,7 +11,7 @@ import ssl
 import time
 from collections.abc import Callable, Sequence
 
-from certs import rotation
+from certs import rotation_steps
 from certs.store import CA, CERTIFICATE
 
 HANDSHAKE_SECONDS = 5.0
@@ -73,7 +73,7 @@ class Replicas:
         self._leaf = b""
         self.reasons: tuple[str, ...] = ()
 
-    def all_serve(self, state: rotation.State) -> bool:
+    def all_serve(self, state: rotation_steps.State) -> bool:
         """Return True if there are replicas and each has served the leaf of *state* since the settling time; else set ``reasons``."""
         leaf, trust = state.secret[CERTIFICATE], state.secret[CA]
         if leaf != self._leaf:

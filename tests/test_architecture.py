@@ -17,9 +17,13 @@ from tests.architecture.contracts import (
     inside_packages,
     long_modules,
     part_of,
+    placement_and_plugins,
     purity,
     relative,
+    repeated_classes,
+    repeated_modules,
     small_modules,
+    unlisted_modules,
     wide_protocols,
 )
 from tests.architecture.modules import Module, modules_of_project, read_modules
@@ -128,6 +132,16 @@ def test_every_entry_of_the_tables_is_used(tree):
             id="rule to rule",
         ),
         pytest.param(
+            placement_and_plugins,
+            {
+                "scheduler_core/placement/pod_by_pod.py": "from scheduler_core.plugins import profile, node_ports",
+                "scheduler_core/plugins/node_ports.py": "",
+                "scheduler_core/plugins/profile.py": "",
+            },
+            ["scheduler_core/placement/pod_by_pod.py:1: placement must not name the plugin node_ports: it reads the profile of a shape"],
+            id="placement that names a plugin",
+        ),
+        pytest.param(
             at_the_edges,
             {"webhooks/admission/verdict.py": "import flask", "webhooks/server/routes.py": "import flask"},
             [
@@ -169,6 +183,24 @@ def test_every_entry_of_the_tables_is_used(tree):
             {"certs/a.py": "class P(Protocol):\n" + "".join(f"    def {name}(self): ...\n" for name in "abc")},
             [],
             id="a protocol of three",
+        ),
+        pytest.param(
+            repeated_classes,
+            {"certs/a.py": "class A: ...\nclass _B: ...", "certs/b.py": "class A: ...\nclass _B: ...", "muster/c.py": "class A: ..."},
+            ["certs/b.py:1: certs.a has a class A too"],
+            id="two classes of one name",
+        ),
+        pytest.param(
+            repeated_modules,
+            {"muster/a/x.py": "", "muster/b/x.py": "", "muster/a/command.py": "", "muster/b/command.py": "", "certs/x.py": ""},
+            ["muster/b/x.py:1: muster.a.x has the same name"],
+            id="two modules of one name",
+        ),
+        pytest.param(
+            unlisted_modules,
+            {"certs/__init__.py": '"""Certificates.\n\nissue  how\n"""', "certs/issue.py": "", "certs/pair.py": ""},
+            ["certs/pair.py:1: the docstring of certs does not list it"],
+            id="a module that its package does not list",
         ),
         pytest.param(
             long_modules,

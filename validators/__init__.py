@@ -3,6 +3,17 @@
 ``validate`` gets an object, its old version and a lookup of other objects.  It returns all errors, each with
 Kubernetes' own error type and the exact field path.  It reads no file, no clock and no network.  The linter, the
 webhooks and the scheduler are built on it.
+
+applicable_rules  selection of the rules that apply to an object: by the request, and by the traits of the object
+cached_attribute  attribute that is computed on first access and kept
+content           formats of names, labels and condition reasons
+document_head     errors of the ``apiVersion`` and ``kind`` of a document
+gates             feature gates of the API server: names, dependencies, and a set of gates that are on or off
+pipeline          validation of one object: schema, decoding, defaults, rules
+pod_templates     shape of the pod templates of controllers, by the schema of Pods
+record            base of values with named fields
+schema            validation of JSON against the schemas of the kinds
+synonyms          fields by the names that other projects, drafts and retired versions give them
 """
 
 from __future__ import annotations

@@ -6,6 +6,23 @@ user's own object, and builds the Workload, the PodGroups and the CompositePodGr
 changed object.
 
 It uses no files, clock or network, and knows no controller; ``adapters`` does.
+
+blueprint             creation of groups from the templates of a Workload, at any depth
+builder               builder of Workload, PodGroups and CompositePodGroups from a controller's tree of items
+check                 validation of the blocks of a resolved tree; all errors at once, with paths in the user's object
+check_tree            validation across the items of a tree: unique names, width, one priority, and unique names of groups
+existing_workload     reading of an existing Workload, created by this library or another program, to create its groups or to compare with it
+groups                all groups of a tree: ``replicas`` groups of each item below each group of its parent, parents first
+item                  description of a controller's object
+names                 names of Workloads and groups: those of Kubernetes 1.38's workloadbuilder if the owner has a uid
+resolve               resolution of each item's configuration
+shapes                decoding of the user's building blocks, with all errors in their shape
+template_annotations  annotations on a child object that name the template of its group and the group's parent
+templates             templates of a Workload, in plain JSON, from a resolved tree
+type_checks           type checks of the items and configurations that a controller's code creates
+unchanged             immutable fields of an existing Workload: everything but the minimum of a gang
+update                changes from an existing Workload to another one: objects to patch, recreate, create and delete
+workload_owner        name, owner and options of a Workload: their validation and their JSON
 """
 
 from __future__ import annotations

@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from validators import field
 from validators.field import FieldError
 from validators.model.decode import Json
-from workloadbuilder import groups, identity, stored, templates, unchanged
+from workloadbuilder import existing_workload, groups, templates, unchanged, workload_owner
 from workloadbuilder.blueprint import Blueprint, Index, copied
 from workloadbuilder.check import check_blocks, count_path
 from workloadbuilder.check_tree import check_tree
 from workloadbuilder.errors import BuildError, in_order
-from workloadbuilder.identity import BuildOptions
 from workloadbuilder.item import WHOLE, Owner, WorkloadItem
 from workloadbuilder.resolve import Resolution, Resolved, resolve
+from workloadbuilder.workload_owner import BuildOptions
 
 __all__ = ["BuildOptions", "Builder"]
 
@@ -41,7 +41,7 @@ class Builder:
             BuildError: it is not a Workload of a served version, or the API server would refuse it.
         """
         builder = cls.__new__(cls)
-        builder._begin(None, None, stored.read(workload))  # noqa: SLF001 - a second way to construct
+        builder._begin(None, None, existing_workload.read(workload))  # noqa: SLF001 - a second way to construct
         return builder
 
     def resolved(self) -> Resolved:
@@ -71,7 +71,7 @@ class Builder:
             return ()
         root = self._resolve().root
         unreachable = [] if root is None else [error for item in root.walk() for error in _unreachable(item)]
-        return in_order([*identity.warnings(self._options.owner), *unreachable])
+        return in_order([*workload_owner.warnings(self._options.owner), *unreachable])
 
     def build_workload(self) -> dict[str, Json]:
         """Return the Workload as JSON; the caller may change it.
@@ -95,14 +95,14 @@ class Builder:
         Raises:
             BuildError: no Workload can be built, there is no such template, or *index* does not fit it.
         """
-        references = None if owner is None else identity.owner_references(owner)
+        references = None if owner is None else workload_owner.owner_references(owner)
         return self._build().chosen(template, composite=False, name=name, parent=parent, index=index, references=references)
 
     def composite_pod_group(
         self, template: str, *, name: str | None = None, parent: str | None = None, index: Index = None, owner: Owner | None = None
     ) -> dict[str, Json]:
         """Return one CompositePodGroup of a composite template at any depth; see ``pod_group``."""
-        references = None if owner is None else identity.owner_references(owner)
+        references = None if owner is None else workload_owner.owner_references(owner)
         return self._build().chosen(template, composite=True, name=name, parent=parent, index=index, references=references)
 
     def groups(self) -> tuple[dict[str, Json], ...]:
@@ -128,7 +128,7 @@ class Builder:
 
     def _errors(self, options: BuildOptions, old_root: WorkloadItem | None, *, strict: bool) -> Iterator[FieldError]:
         resolution = self._resolve()
-        yield from identity.check(options)
+        yield from workload_owner.check(options)
         yield from resolution.errors
         root = resolution.root
         if root is not None:
@@ -146,7 +146,7 @@ class Builder:
             root = self.resolved()
             self._blueprint = Blueprint(
                 templates.workload(root, self._options),
-                references=identity.owner_references(self._options.owner),
+                references=workload_owner.owner_references(self._options.owner),
                 hashed=bool(self._options.owner.uid),
                 several=groups.several(root),
             )

@@ -13,10 +13,10 @@ from validators import content, field
 from validators.field import FieldError, FieldPath, Part
 from validators.model import workload as model
 from validators.rules import checks
-from workloadbuilder.identity import BuildOptions
 from workloadbuilder.item import Block, DisruptionMode, PolicyKind
 from workloadbuilder.resolve import Resolved, Source
 from workloadbuilder.shapes import MOST
+from workloadbuilder.workload_owner import BuildOptions
 
 _BLOCK_WORDS = {
     Block.POLICY: "policy",

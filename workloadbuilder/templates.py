@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from validators.model.decode import Json
 from validators.versions.table import SCHEDULING
-from workloadbuilder import identity
-from workloadbuilder.identity import BuildOptions
+from workloadbuilder import workload_owner
 from workloadbuilder.item import PolicyKind, ResourceClaim, SchedulingConfig
 from workloadbuilder.resolve import Resolved
+from workloadbuilder.workload_owner import BuildOptions
 
 LEAVES, COMPOSITES = "podGroupTemplates", "compositePodGroupTemplates"
 
@@ -20,13 +20,13 @@ def workload(root: Resolved, options: BuildOptions) -> dict[str, Json]:
     metadata: dict[str, Json] = {"name": options.workload_name}
     if options.namespace:
         metadata["namespace"] = options.namespace
-    if references := identity.owner_references(options.owner):
+    if references := workload_owner.owner_references(options.owner):
         metadata["ownerReferences"] = references
     return {
         "apiVersion": f"{SCHEDULING}/{options.version}",
         "kind": "Workload",
         "metadata": metadata,
-        "spec": {"controllerRef": identity.controller_ref(options.owner), **spec(root)},
+        "spec": {"controllerRef": workload_owner.controller_ref(options.owner), **spec(root)},
     }
 
 

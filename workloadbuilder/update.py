@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from validators.field import FieldPath
 from validators.model.decode import Json
 from validators.versions.releases import FIRST_WITH_MUTABLE_COMPOSITES, TODAY
-from workloadbuilder import stored, templates
+from workloadbuilder import existing_workload, templates
 from workloadbuilder.blueprint import Blueprint, Placed, copied, placed
 from workloadbuilder.check import check_blocks
 from workloadbuilder.check_tree import check_tree
@@ -60,11 +60,11 @@ def changes(old_workload: Json, new: Json | WorkloadItem, *, kubernetes: int = T
     Raises:
         BuildError: one of the Workloads is invalid, or no valid one can be built from the tree.
     """
-    old = stored.read(old_workload)
+    old = existing_workload.read(old_workload)
     if isinstance(new, WorkloadItem):
         new_templates, reference = placed(_spec(new)), None
     else:
-        blueprint = stored.read(new)
+        blueprint = existing_workload.read(new)
         new_templates, reference = blueprint.templates, blueprint.workload["spec"].get("controllerRef")
     pairs = [_compare(name, old.templates.get(name), new_templates.get(name)) for name in {**old.templates, **new_templates}]
     group_changes = [change for pair in pairs for change in _group_changes(pair, kubernetes)]

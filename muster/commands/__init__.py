@@ -6,6 +6,12 @@ options         options that several subcommands share, and the Settings made fr
 known_objects   ``--objects``: cluster objects in files, for rules to look up
 placement_plugins   plugins that other packages register by entry points
 progress        progress on standard error, on a terminal only
+device_selectors  compiler of device selectors for the linter
+live_input  the live cluster as the source of objects
+outputs  further outputs of a command: ``--output FORMAT=FILE``
+page_origin  origin of a page: the command line, the version of Muster, the time, and the source of the cluster
+scheduler_config  option ``--scheduler-config``: a file with a KubeSchedulerConfiguration
+tree  ``muster tree``: the hierarchy of Workloads, groups and pods in manifests, with the findings of the linter in place
 
 Imports ``muster.render``, ``muster.html`` and every package below ``muster``; only ``muster.cli`` imports it.
 """

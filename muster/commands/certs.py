@@ -16,7 +16,7 @@ from muster import extras
 from muster.commands import options
 
 if TYPE_CHECKING:
-    from certs import inspection, pair, rotate
+    from certs import inspection, pair, rotation_run
 
 DUE, UNREADABLE = 1, 2
 FIELD_MANAGER = "muster-certs"
@@ -90,7 +90,7 @@ def inspect_command(paths: tuple[str, ...], *, names: tuple[str, ...], form: str
     now = dt.datetime.now(dt.UTC)
     try:
         required = pair.names_of(names) if names else None
-        reports = [report for path in paths for report in _look(Path(path), now, required)]
+        reports = [report for path in paths for report in _inspected(Path(path), now, required)]
     except (pair.BadNameError, inspection.UnreadableError, store.StoreError) as error:
         raise click.UsageError(str(error)) from None
     if form == "json":
@@ -101,7 +101,7 @@ def inspect_command(paths: tuple[str, ...], *, names: tuple[str, ...], form: str
     click.get_current_context().exit(DUE if any(report.due for report in reports) else 0)
 
 
-def _look(path: Path, now: dt.datetime, required: pair.Names | None) -> list[inspection.Report]:
+def _inspected(path: Path, now: dt.datetime, required: pair.Names | None) -> list[inspection.Report]:
     from certs import inspection, store
 
     if not path.is_dir():
@@ -188,7 +188,7 @@ def rotate_command(**given: Any) -> None:
     certificate in time; 2 the cluster cannot be read or written, or the certificate is not Muster's to renew.
     """
     extras.require("webhooks")
-    from certs import rotation
+    from certs import rotation_steps
 
     steps: list[dict[str, str]] = []
 
@@ -199,16 +199,16 @@ def rotate_command(**given: Any) -> None:
 
     try:
         due = _rotate(_rotation(given, report), report, dry_run=given["dry_run"])
-    except rotation.RotationError as error:
+    except rotation_steps.RotationError as error:
         raise click.UsageError(str(error)) from None
     if given["form"] == "json":
         click.echo(json.dumps({"version": 1, "due": due, "steps": steps}, indent=1))
     click.get_current_context().exit(DUE if due else 0)
 
 
-def _rotate(process: rotate.Rotation, report: rotate.Report, *, dry_run: bool) -> bool:
+def _rotate(process: rotation_run.Rotation, report: rotation_run.Report, *, dry_run: bool) -> bool:
     """Make the rotation, or report its next step; return True if the certificate is still due."""
-    from certs.rotation import Step
+    from certs.rotation_steps import Step
 
     if not dry_run:
         if not process.run():
@@ -220,12 +220,12 @@ def _rotate(process: rotate.Rotation, report: rotate.Report, *, dry_run: bool) -
     return step is not Step.DONE
 
 
-def _rotation(given: Mapping[str, Any], report: rotate.Report) -> rotate.Rotation:
+def _rotation(given: Mapping[str, Any], report: rotation_run.Report) -> rotation_run.Rotation:
     """Return the rotation of the installation that the options describe.  Raises click.UsageError."""
     from apiserver.api import Api
     from apiserver.connect import ConnectError, configuration
-    from certs import pair, rotate, rotation
-    from certs.cluster import Cluster, Place
+    from certs import pair, rotation_run, rotation_steps
+    from certs.webhook_configurations import Cluster, Place
 
     _demand_names(given)
     try:
@@ -237,9 +237,9 @@ def _rotation(given: Mapping[str, Any], report: rotate.Report) -> rotate.Rotatio
     except ConnectError as error:
         raise click.UsageError(f"there is no cluster to rotate the certificate of: {error}; give --kubeconfig or --context") from None
     cluster = Cluster(api, Place(given["namespace"], given["secret"], given["service"], given["configurations"]))
-    order = rotation.Order(default, names, given["force"], given["ca"], given["days"])
+    order = rotation_steps.Order(default, names, given["force"], given["ca"], given["days"])
     addresses = (lambda: given["replicas"]) if given["replicas"] else cluster.replicas
-    return rotate.Rotation(cluster, addresses, order, rotate.Timing(given["settle"], given["timeout"]), report)
+    return rotation_run.Rotation(cluster, addresses, order, rotation_run.Timing(given["settle"], given["timeout"]), report)
 
 
 def _demand_names(given: Mapping[str, Any]) -> None:
@@ -250,4 +250,4 @@ def _demand_names(given: Mapping[str, Any]) -> None:
         for each in [given[option]] if isinstance(given[option], str) else given[option]:
             if complaints := content.subdomain(each):
                 raise click.UsageError(f"--{option.removesuffix('s')} {each!r}: {complaints[0]}")
-    options.demand_addresses("--replica", given["replicas"])
+    options.demand_replicas(given["replicas"])

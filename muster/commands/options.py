@@ -250,12 +250,12 @@ def refuse_unknown_rule(name: str, option: str = "--rule") -> None:
         raise _mistake(option, f"there is no rule {name!r}{near(name, rules.discover())}")
 
 
-def demand_addresses(option: str, texts: Iterable[str]) -> None:
-    """Refuse texts that are not HOST:PORT.  Raises click.UsageError."""
+def demand_replicas(texts: Iterable[str]) -> None:
+    """Refuse values of ``--replica`` that are not HOST:PORT.  Raises click.UsageError."""
     for each in texts:
         host, colon, port = each.rpartition(":")
         if not (host and colon and port.isascii() and port.isdigit() and 0 < int(port) < 65536):
-            raise click.UsageError(f"{option} must be HOST:PORT: {each!r}")
+            raise click.UsageError(f"--replica must be HOST:PORT: {each!r}")
 
 
 def _mistake(option: str, message: str) -> click.BadParameter:

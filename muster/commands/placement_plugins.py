@@ -38,11 +38,11 @@ def load(names: Iterable[str]) -> Plugins:
             known = {point.name for group in GROUPS.values() for point in metadata.entry_points(group=group)}
             raise PluginError(f"there is no placement plugin {name!r} installed{near(name, known)}")
         for kind, point in matches:
-            plugins = dataclasses.replace(plugins, **{kind: (*getattr(plugins, kind), _made(name, point))})
+            plugins = dataclasses.replace(plugins, **{kind: (*getattr(plugins, kind), _loaded(name, point))})
     return plugins
 
 
-def _made(name: str, point: metadata.EntryPoint) -> object:
+def _loaded(name: str, point: metadata.EntryPoint) -> object:
     try:
         return point.load()()
     except Exception as error:

@@ -10,7 +10,7 @@ import datetime as dt
 import shlex
 from collections.abc import Iterator
 
-from certs import bundle, inspection
+from certs import inspection, pem_bundle
 from certs.pair import BadNameError, Names, names_of
 from certs.store import CERTIFICATE
 from muster.doctor.components import SERVE, Component, components
@@ -90,12 +90,12 @@ def secret_data(secret: Item, key: str) -> bytes:
 
 def trusts(ca_bundle: bytes, chain: bytes) -> bool:
     """Return whether a CA of *ca_bundle* has signed the first certificate of *chain*, or one that signed it."""
-    presented = bundle.certificates(chain)
+    presented = pem_bundle.certificates(chain)
     current = presented[0] if presented else b""
     for _ in range(_LONGEST_CHAIN):
-        if not current or bundle.signer(current, ca_bundle):
+        if not current or pem_bundle.signer(current, ca_bundle):
             return bool(current)
-        following = bundle.signer(current, b"".join(presented[1:]))
+        following = pem_bundle.signer(current, b"".join(presented[1:]))
         current = b"" if following == current else following
     return False
 
@@ -116,8 +116,12 @@ def authorities(world: World) -> Iterator[tuple[Entry, inspection.Report]]:
     seen = set[tuple[str, bytes]]()
     for entry in entries(world):
         mine = [each for each in known if entry in each.entries]
-        signers = {bundle.signer(bundle.certificates(each.chain)[-1], entry.ca_bundle) for each in mine if bundle.certificates(each.chain)}
-        only = bundle.certificates(entry.ca_bundle)
+        signers = {
+            pem_bundle.signer(pem_bundle.certificates(each.chain)[-1], entry.ca_bundle)
+            for each in mine
+            if pem_bundle.certificates(each.chain)
+        }
+        only = pem_bundle.certificates(entry.ca_bundle)
         for ca in sorted(signers - {b""} or ({*only} if len(only) == 1 else set())):
             if (entry.item.label, ca) not in seen:
                 seen.add((entry.item.label, ca))

@@ -1,7 +1,7 @@
 """The answer of a simulation as one self-contained HTML page.
 
 page               the page, from templates
-page_content       its content before it is HTML; case: data of its parts
+page_content       its content before it is HTML; page_data: data of its parts
 topology_areas     levels and areas of the topology; cluster_map, map_parts: the map of them; heat_map: its overview
 root_index         index of the roots by result
 root_cards, unplaced_roots   cards of roots; claims, failure_figure, failure_text: reasons why a root is not placed

@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from muster.html import svg
-from muster.html.case import Case
 from muster.html.failure_figure import Figure
 from muster.html.heat_map import heat_map
 from muster.html.map_parts import CapacityNote, Chart, MapLine, Meter, Note, Plot, Shelf
+from muster.html.page_data import Case
 from muster.html.placed_pods import FinalPlacement, State, resources
 from muster.html.sentences import amount_text, of_whole, short, size_text, tallied
 from muster.html.svg import MOST_SQUARES, Amounts

@@ -63,13 +63,13 @@ def parts() -> Parts:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_shown,
+        finalize=_printable_text,
     )
     read = [(_TEMPLATES / name).read_text(encoding="utf-8") for name in ("page.css", "page.js")]
     return Parts(environment.get_template("page.html"), *read)
 
 
-def _shown(value: object) -> object:
+def _printable_text(value: object) -> object:
     """Return text from manifests without control and direction characters."""
     return printable(value) if type(value) is str else value
 

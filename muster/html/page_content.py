@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
 from muster.html import cluster_map, root_cards, root_index, sentences, unplaced_roots
-from muster.html.case import Case, Listed
 from muster.html.device_rows import with_device_rows
 from muster.html.map_parts import Chart
+from muster.html.page_data import Case, Listed
 from muster.html.root_cards import Card, CardLine
 from muster.html.root_index import RootIndex
 from muster.html.sentences import bare_names, reasons, some
@@ -119,7 +119,7 @@ def content(answer: Answer, snapshot: ClusterSnapshot, options: CycleOptions, or
         sign=sentences.sign(answer),
         origin=origin or Origin(),
         facts=(),
-        index=root_index.index_roots(case, _shown(own, opened, trees), case.own),
+        index=root_index.index_roots(case, _roots_shown(own, opened, trees), case.own),
         sections=(),
         own=own,
         open=opened,
@@ -147,7 +147,7 @@ def _trees(case: Case, decisions: Sequence[Decision]) -> Listed[tuple[CardLine, 
     return Listed(tuple(tuple(root_cards.lines(each, case.kinship, case.locate)) for each in trees.shown), trees.more)
 
 
-def _shown(own: OwnRoots, opened: Open, trees: Listed[tuple[CardLine, ...]]) -> Iterator[Name]:
+def _roots_shown(own: OwnRoots, opened: Open, trees: Listed[tuple[CardLine, ...]]) -> Iterator[Name]:
     """Yield the roots that are on the page one by one, in its order."""
     yield from (card.root for card in own.cards)
     yield from (lines[0].group for lines in own.trees.shown)

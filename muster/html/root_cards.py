@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from muster.html.failure_text import KINDS, Picture
 from muster.html.sentences import AWAITS, CountedSentence, bare_names, mark, reasons, sentences, some
 from muster.render.phrases import nodes, per_node
-from muster.render.tree import PARTLY, Kinship, TreeRow, rows
+from muster.render.tree_rows import PARTLY, Kinship, TreeRow, rows
 from scheduler_core.diagnosis import phrases
 from scheduler_core.model.conditions import BARE
 from scheduler_core.model.decision import Decision, Domain, GroupCondition, Name, Status, Step

@@ -7,9 +7,9 @@ import enum
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from muster.html.case import Case, Listed
+from muster.html.page_data import Case, Listed
 from muster.html.sentences import AWAITS, mark
-from muster.render.tree import PARTLY
+from muster.render.tree_rows import PARTLY
 from scheduler_core.model.decision import Decision, Name, Status
 
 

@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Sequence
 
 from muster.html import failure_figure, failure_text, free_capacity, root_cards
-from muster.html.case import Case, Listed
 from muster.html.failure_figure import Figure
+from muster.html.page_data import Case, Listed
 from muster.html.root_cards import Card
 from muster.html.sentences import mark
 from scheduler_core.model.decision import Decision, Name

@@ -3,7 +3,7 @@
 answer          the answer of a simulation: decisions, pending pods, counts, exit status
 answer_json     as JSON, version 1
 answer_text     as text; root_text: one root of it
-tree            one decision as rows, parents first
+tree_rows       one decision as rows, parents first
 phrases         lists and long texts in a few lines
 yaml_text       JSON values as YAML that people read
 

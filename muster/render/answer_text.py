@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from muster.render.answer import Answer
 from muster.render.phrases import WIDTH, fitting, folded, nodes, per_node, pods
 from muster.render.root_text import Page, Paint, root_lines
-from muster.render.tree import Kinship
+from muster.render.tree_rows import Kinship
 from scheduler_core.diagnosis.fragmentation import Fragment
 from scheduler_core.model.decision import Decision, Status
 from scheduler_core.model.problem import Problem

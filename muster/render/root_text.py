@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
 from muster.render.phrases import LEAST, WIDTH, bare, fitting, folded, natural, nodes, per_node, pods
-from muster.render.tree import PARTLY, Kinship, TreeRow, rows
+from muster.render.tree_rows import PARTLY, Kinship, TreeRow, rows
 from scheduler_core.diagnosis import phrases
 from scheduler_core.model.conditions import BARE
 from scheduler_core.model.decision import Decision, Domain, GroupDecision, Status

@@ -4,7 +4,7 @@
 
 values          values, their equality and order; errors are values
 static_types    types of expressions
-nodes           nodes of a parsed expression
+expressions     nodes of a parsed expression
 syntax          the parser, which is that of cel-expr-python
 declarations    the variable ``device``, and the functions that can be called
 operators       operators, and functions of no one type

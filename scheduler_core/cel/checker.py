@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from scheduler_core.cel import nodes, static_types
+from scheduler_core.cel import expressions, static_types
 from scheduler_core.cel.declarations import DEVICE, LATER_FUNCTIONS, Overload, device_fields, functions
 from scheduler_core.cel.static_types import BOOL, DYN, ERROR, INT, STRING, Substitutions, Type, list_of, map_of
 from scheduler_core.cel.values import UInt
@@ -42,7 +42,7 @@ class Checked:
     errors: list[str] = field(default_factory=list)
 
 
-def check(parsed: nodes.Parsed, attribute: Type = DYN) -> Checked:
+def check(parsed: expressions.Parsed, attribute: Type = DYN) -> Checked:
     """Return the types of all nodes, and the errors in the format of the API server.
 
     *attribute* is the type of attributes: DYN in stored expressions, and ANY in those of new objects, without the functions of later
@@ -57,7 +57,7 @@ def check(parsed: nodes.Parsed, attribute: Type = DYN) -> Checked:
 
 
 class _Checker:
-    def __init__(self, parsed: nodes.Parsed, attribute: Type) -> None:
+    def __init__(self, parsed: expressions.Parsed, attribute: Type) -> None:
         self.parsed, self.fields = parsed, device_fields(attribute)
         self.without = frozenset[str]() if attribute == DYN else LATER_FUNCTIONS
         self.checked = Checked()
@@ -65,35 +65,35 @@ class _Checker:
         self.variables: list[dict[str, Type]] = [{"device": DEVICE}]
         self.free = 0
 
-    def visit(self, node: nodes.Node) -> Type:
+    def visit(self, node: expressions.Node) -> Type:
         match node:
-            case nodes.Literal():
+            case expressions.Literal():
                 found = _LITERALS[type(node.value)]
-            case nodes.Ident():
+            case expressions.Ident():
                 found = self._ident(node)
-            case nodes.Select():
+            case expressions.Select():
                 found = self._select(node)
-            case nodes.Call():
+            case expressions.Call():
                 found = self._call(node)
-            case nodes.ListLiteral():
+            case expressions.ListLiteral():
                 found = self._list(node)
-            case nodes.MapLiteral():
+            case expressions.MapLiteral():
                 found = self._map(node)
-            case nodes.Comprehension():
+            case expressions.Comprehension():
                 found = self._comprehension(node)
-            case nodes.Message():
+            case expressions.Message():
                 found = self._undeclared(node, node.name)
         self.checked.types[node.id] = found
         return found
 
-    def _error(self, node: nodes.Node, message: str) -> Type:
+    def _error(self, node: expressions.Node, message: str) -> Type:
         self.checked.errors.append(self.parsed.error(node.id, message))
         return ERROR
 
-    def _undeclared(self, node: nodes.Node, name: str) -> Type:
+    def _undeclared(self, node: expressions.Node, name: str) -> Type:
         return self._error(node, f"undeclared reference to '{name}' (in container '')")
 
-    def _mismatch(self, node: nodes.Node, expected: Type, actual: Type) -> Type:
+    def _mismatch(self, node: expressions.Node, expected: Type, actual: Type) -> Type:
         return self._error(node, f"expected type '{expected}' but found '{actual}'")
 
     def _assignable(self, left: Type, right: Type) -> bool:
@@ -103,21 +103,21 @@ class _Checker:
         self.free += 1
         return static_types.param(f"_var{self.free - 1}")
 
-    def _ident(self, node: nodes.Ident) -> Type:
+    def _ident(self, node: expressions.Ident) -> Type:
         name = node.name.removeprefix(".")
         for scope in reversed(self.variables if name == node.name else self.variables[:1]):
             if name in scope:
                 return scope[name]
         return self._type_named(node, name) or self._undeclared(node, node.name)
 
-    def _type_named(self, node: nodes.Node, name: str) -> Type | None:
+    def _type_named(self, node: expressions.Node, name: str) -> Type | None:
         found = _TYPES.get(name)
         if found is None:
             return None
         self.checked.type_names[node.id] = name
         return static_types.type_of(found)
 
-    def _select(self, node: nodes.Select) -> Type:
+    def _select(self, node: expressions.Select) -> Type:
         name = _qualified(node)
         if name is not None and name.partition(".")[0] not in {each for scope in self.variables for each in scope}:
             named = self._type_named(node, name)
@@ -126,7 +126,7 @@ class _Checker:
         found = self._field(node, node.operand, node.field, optional=False)
         return BOOL if node.test else self.substitutions.resolve(found)
 
-    def _field(self, node: nodes.Node, operand: nodes.Node, name: str, *, optional: bool) -> Type:
+    def _field(self, node: expressions.Node, operand: expressions.Node, name: str, *, optional: bool) -> Type:
         target, wrapped = _unwrapped(self.substitutions.resolve(self.visit(operand)))
         match target.kind:
             case "map":
@@ -144,7 +144,7 @@ class _Checker:
                 found = DYN
         return static_types.optional_of(found) if wrapped or optional else found
 
-    def _call(self, node: nodes.Call) -> Type:
+    def _call(self, node: expressions.Call) -> Type:
         if node.function == "_?._":
             return self._optional_select(node)
         arguments = [self.visit(each) for each in node.args]
@@ -158,16 +158,16 @@ class _Checker:
         receiver = self.visit(node.target)
         return self._resolve(node, node.function, (node.target, *node.args), [receiver, *arguments], member=True)
 
-    def _optional_select(self, node: nodes.Call) -> Type:
+    def _optional_select(self, node: expressions.Call) -> Type:
         operand, name = node.args
-        if not isinstance(name, nodes.Literal) or not isinstance(name.value, str):
+        if not isinstance(name, expressions.Literal) or not isinstance(name.value, str):
             return self._error(name, "unsupported optional field selection")
         found = self._field(node, operand, name.value, optional=True)
         self.checked.overloads[node.id] = ("select_optional_field",)
         return self.substitutions.resolve(found)
 
     def _resolve(
-        self, node: nodes.Call, name: str, operands: tuple[nodes.Node, ...], arguments: list[Type], *, member: bool = False
+        self, node: expressions.Call, name: str, operands: tuple[expressions.Node, ...], arguments: list[Type], *, member: bool = False
     ) -> Type:
         overloads = functions().get(name.removeprefix("."))
         if overloads is None or name in self.without:
@@ -221,13 +221,13 @@ class _Checker:
         # Literals of mixed types are refused later: see validation.
         return DYN
 
-    def _optional(self, node: nodes.Node, found: Type) -> Type:
+    def _optional(self, node: expressions.Node, found: Type) -> Type:
         inner, wrapped = _unwrapped(found)
         if not wrapped and inner.kind not in static_types.WILDCARDS:
             self._mismatch(node, static_types.optional_of(inner), inner)
         return inner
 
-    def _list(self, node: nodes.ListLiteral) -> Type:
+    def _list(self, node: expressions.ListLiteral) -> Type:
         joined: Type | None = None
         for index, element in enumerate(node.elements):
             found = self.visit(element)
@@ -236,7 +236,7 @@ class _Checker:
             joined = self._join(joined, found)
         return list_of(joined or self._variable())
 
-    def _map(self, node: nodes.MapLiteral) -> Type:
+    def _map(self, node: expressions.MapLiteral) -> Type:
         keys: Type | None = None
         values: Type | None = None
         for entry in node.entries:
@@ -247,7 +247,7 @@ class _Checker:
             values = self._join(values, found)
         return map_of(keys or self._variable(), values or self._variable())
 
-    def _comprehension(self, node: nodes.Comprehension) -> Type:
+    def _comprehension(self, node: expressions.Comprehension) -> Type:
         ranged = self.substitutions.resolve(self.visit(node.range))
         accumulated = self.visit(node.initial)
         first, second = self._elements(node, self.substitutions.resolve(ranged))
@@ -262,7 +262,7 @@ class _Checker:
         self.variables.pop()
         return self.substitutions.resolve(result)
 
-    def _elements(self, node: nodes.Comprehension, ranged: Type) -> tuple[Type, Type]:
+    def _elements(self, node: expressions.Comprehension, ranged: Type) -> tuple[Type, Type]:
         """Return the types of the loop variables."""
         match ranged.kind:
             case "list":
@@ -276,11 +276,11 @@ class _Checker:
         return self._error(node.range, message), ERROR
 
 
-def _qualified(node: nodes.Node) -> str | None:
+def _qualified(node: expressions.Node) -> str | None:
     """Return the name that identifiers and selections spell."""
-    if isinstance(node, nodes.Ident):
+    if isinstance(node, expressions.Ident):
         return node.name
-    if isinstance(node, nodes.Select) and not node.test:
+    if isinstance(node, expressions.Select) and not node.test:
         prefix = _qualified(node.operand)
         return None if prefix is None else f"{prefix}.{node.field}"
     return None

@@ -8,10 +8,16 @@ from collections.abc import Callable
 from scheduler_core.cel.formats import Format
 from scheduler_core.cel.values import Err, Extension, Map, OptionalValue, Value, size
 
+COST_LIMIT = 1_000_000
+"""Limit for the evaluation of one selector: ``CELSelectorExpressionMaxCost`` of resource.k8s.io."""
 _STRING, _REGEX = 0.1, 0.25
 _LIST = 10
 
 _Arguments = list[Value]
+
+
+class CostExceeded(Exception):
+    """The evaluation costs more than the limit; nothing discards this error."""
 
 
 def call_cost(name: str, overload: str, arguments: _Arguments, result: Value) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scheduler_core.cel import nodes
+from scheduler_core.cel import expressions
 from scheduler_core.cel.attributes import Attribute, Chain, Conditional, Qualifier, Run
 from scheduler_core.cel.calls import bind
 from scheduler_core.cel.checker import Checked
@@ -42,7 +42,7 @@ class PlannedNode:
     attribute: Attribute | None = None
 
 
-def plan(root: nodes.Node, checked: Checked) -> Run:
+def plan(root: expressions.Node, checked: Checked) -> Run:
     """Return a closure that evaluates the expression.
 
     Raises:
@@ -59,24 +59,24 @@ class _Planner:
     def __init__(self, checked: Checked) -> None:
         self.checked = checked
 
-    def step(self, node: nodes.Node) -> PlannedNode:  # noqa: PLR0911 - one kind of node each
+    def step(self, node: expressions.Node) -> PlannedNode:  # noqa: PLR0911 - one kind of node each
         if node.id in self.checked.type_names:
             return _constant(TypeValue(self.checked.type_names[node.id]))
         match node:
-            case nodes.Literal():
+            case expressions.Literal():
                 return _constant(node.value)
-            case nodes.Ident():
+            case expressions.Ident():
                 name = node.name.removeprefix(".")
                 return _attribute(Chain(lambda scope: scope.variable(name)))
-            case nodes.Select():
+            case expressions.Select():
                 return self._select(node)
-            case nodes.Call():
+            case expressions.Call():
                 return self._call(node)
-            case nodes.ListLiteral():
+            case expressions.ListLiteral():
                 return self._list(node)
-            case nodes.MapLiteral():
+            case expressions.MapLiteral():
                 return self._map(node)
-            case nodes.Comprehension():
+            case expressions.Comprehension():
                 return self._comprehension(node)
         raise PlanFault("unsupported expression")
 
@@ -84,7 +84,7 @@ class _Planner:
         """Return the attribute of a step, to which selections can be added."""
         return step.attribute if step.attribute is not None else Chain(step.run)
 
-    def _select(self, node: nodes.Select) -> PlannedNode:
+    def _select(self, node: expressions.Select) -> PlannedNode:
         attribute = self._chain(self.step(node.operand))
         attribute.add(Qualifier(lambda _: node.field, optional=False, test=node.test))
         return _attribute(attribute, test=node.test)
@@ -97,7 +97,7 @@ class _Planner:
         attribute.add(Qualifier(key, optional=optional))
         return _attribute(attribute)
 
-    def _call(self, node: nodes.Call) -> PlannedNode:
+    def _call(self, node: expressions.Call) -> PlannedNode:
         name = self.checked.functions.get(node.id, node.function.removeprefix("."))
         operands = node.args if node.target is None or node.id in self.checked.functions else (node.target, *node.args)
         steps = [self.step(each) for each in operands]
@@ -137,7 +137,7 @@ class _Planner:
             raise PlanFault(value.message)
         return _constant(value)
 
-    def _list(self, node: nodes.ListLiteral) -> PlannedNode:
+    def _list(self, node: expressions.ListLiteral) -> PlannedNode:
         steps = [self.step(each) for each in node.elements]
         runs = [(each.run, index in node.optional) for index, each in enumerate(steps)]
 
@@ -160,7 +160,7 @@ class _Planner:
             return _constant(build(Scope(Map())))
         return PlannedNode(_with_cost(build, 10))
 
-    def _map(self, node: nodes.MapLiteral) -> PlannedNode:
+    def _map(self, node: expressions.MapLiteral) -> PlannedNode:
         steps = [(self.step(each.key), self.step(each.value), each.optional) for each in node.entries]
 
         def build(scope: Scope) -> Value:
@@ -188,7 +188,7 @@ class _Planner:
             return _constant(build(Scope(Map())))
         return PlannedNode(_with_cost(build, 30))
 
-    def _comprehension(self, node: nodes.Comprehension) -> PlannedNode:
+    def _comprehension(self, node: expressions.Comprehension) -> PlannedNode:
         initial, ranged, condition, step, result = (
             self.step(each).run for each in (node.initial, node.range, node.condition, node.step, node.result)
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scheduler_core.cel import nodes
+from scheduler_core.cel import expressions
 
 Path = tuple[str, ...]
 """Path below ``device``; a shorter path stands for everything below it."""
@@ -13,33 +13,35 @@ _LONGEST = {"driver": 1, "allowMultipleAllocations": 1, "attributes": 3, "capaci
 _INDEXES = frozenset({"_[_]", "_[?_]", "_?._"})
 
 
-def paths(root: nodes.Node) -> frozenset[Path]:
+def paths(root: expressions.Node) -> frozenset[Path]:
     """Return the paths that the expression reads: none of them is below another one."""
     found = {path[: _LONGEST.get(path[0], 1)] if path else path for path in _paths(root)}
     return frozenset(path for path in found if not any(path[:length] in found for length in range(len(path))))
 
 
-def _paths(node: nodes.Node) -> Iterator[Path]:
+def _paths(node: expressions.Node) -> Iterator[Path]:
     path = _path(node)
     if path is not None:
         yield path
         return
-    if isinstance(node, nodes.Comprehension) and "device" in {node.variable, node.second_variable, node.accumulator}:
+    if isinstance(node, expressions.Comprehension) and "device" in {node.variable, node.second_variable, node.accumulator}:
         # A loop variable hides the device: which of the two is meant is not analyzed.
         yield ()
-    for each in nodes.children(node):
+    for each in expressions.children(node):
         yield from _paths(each)
 
 
-def _path(node: nodes.Node) -> Path | None:
+def _path(node: expressions.Node) -> Path | None:
     """Return the path that *node* spells, if it is only the device and constant selections."""
     match node:
-        case nodes.Ident():
+        case expressions.Ident():
             return () if node.name.removeprefix(".") == "device" else None
-        case nodes.Select():
+        case expressions.Select():
             above = _path(node.operand)
             return None if above is None else (*above, node.field)
-        case nodes.Call(function=function, args=(operand, nodes.Literal(value=str() as key)), target=None) if function in _INDEXES:
+        case expressions.Call(function=function, args=(operand, expressions.Literal(value=str() as key)), target=None) if (
+            function in _INDEXES
+        ):
             above = _path(operand)
             return None if above is None else (*above, key)
     return None

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from scheduler_core.cel.costs import COST_LIMIT, CostExceeded
 from scheduler_core.cel.values import Err, Growing, GrowingMap, Map, Value
-
-COST_LIMIT = 1_000_000
-"""``CELSelectorExpressionMaxCost`` of resource.k8s.io."""
-
-
-class CostExceeded(Exception):
-    """The evaluation costs more than the limit; nothing discards this error."""
 
 
 class Scope:

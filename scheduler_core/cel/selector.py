@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from scheduler_core.cel import quantities, versions
 from scheduler_core.cel.attributes import Run
 from scheduler_core.cel.checker import Checked, check
-from scheduler_core.cel.nodes import Parsed
+from scheduler_core.cel.costs import CostExceeded
+from scheduler_core.cel.expressions import Parsed
 from scheduler_core.cel.plan import PlanFault, plan
 from scheduler_core.cel.reads import Path, paths
-from scheduler_core.cel.scope import CostExceeded, Scope
+from scheduler_core.cel.scope import Scope
 from scheduler_core.cel.static_types import ANY, BOOL, DYN, Type
 from scheduler_core.cel.syntax import SyntaxFault, parse
 from scheduler_core.cel.validation import violations

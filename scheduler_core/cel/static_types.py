@@ -98,13 +98,13 @@ class Substitutions(dict[str, Type]):
     def assign(self, left: list[Type], right: list[Type]) -> bool:
         """Record the types of parameters by which *left* and *right* agree, and return whether they do; else nothing is changed."""
         before = dict(self)
-        if len(left) == len(right) and all(map(self._agree, left, right)):
+        if len(left) == len(right) and all(map(self._unify, left, right)):
             return True
         self.clear()
         self.update(before)
         return False
 
-    def _agree(self, left: Type, right: Type) -> bool:  # noqa: PLR0911 - one rule each
+    def _unify(self, left: Type, right: Type) -> bool:  # noqa: PLR0911 - one rule each
         if right.kind == "param":
             valid, known = self._substitute(left, right)
             if valid or known:
@@ -120,7 +120,7 @@ class Substitutions(dict[str, Type]):
             return right.kind == "type"
         if (left.kind, left.name, len(left.params)) != (right.kind, right.name, len(right.params)):
             return False
-        return all(map(self._agree, left.params, right.params))
+        return all(map(self._unify, left.params, right.params))
 
     def _substitute(self, given: Type, parameter: Type) -> tuple[bool, bool]:
         """Return whether *parameter* can be *given*, and whether its type was known."""
@@ -130,7 +130,7 @@ class Substitutions(dict[str, Type]):
         if known is not None:
             if given == known:
                 return True, True
-            if not self._agree(given, known):
+            if not self._unify(given, known):
                 return False, True
             general = most_general(given, known)
             if self._free_of(parameter, general):

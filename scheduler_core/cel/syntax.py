@@ -11,7 +11,7 @@ import re
 import struct
 from typing import TYPE_CHECKING
 
-from scheduler_core.cel import nodes
+from scheduler_core.cel import expressions
 from scheduler_core.cel.values import UInt, Value
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class SyntaxFault(Exception):
     """An expression that is not in the grammar of CEL; the message has the format of the API server."""
 
 
-def parse(expression: str) -> nodes.Parsed:
+def parse(expression: str) -> expressions.Parsed:
     """Return the nodes of *expression*.
 
     Raises:
@@ -50,9 +50,9 @@ def parse(expression: str) -> nodes.Parsed:
     for entry in _fields(_bytes(parsed, 3)).get(4, []):
         pair = _fields(entry)
         positions[_int(pair, 1)] = _int(pair, 2)
-    result = nodes.Parsed(_node(_bytes(parsed, 2)), expression, positions)
-    for node in nodes.walk(result.root):
-        if isinstance(node, nodes.Literal) and isinstance(node.value, float) and math.isinf(node.value):
+    result = expressions.Parsed(_node(_bytes(parsed, 2)), expression, positions)
+    for node in expressions.walk(result.root):
+        if isinstance(node, expressions.Literal) and isinstance(node.value, float) and math.isinf(node.value):
             raise SyntaxFault(result.error(node.id, "invalid double literal"))
     return result
 
@@ -126,7 +126,7 @@ def _int(fields: _Fields, number: int) -> int:
     return value
 
 
-def _node(data: int | bytes) -> nodes.Node:
+def _node(data: int | bytes) -> expressions.Node:
     fields = _fields(data)
     node_id = _int(fields, 2)
     for number, read in _KINDS.items():
@@ -135,7 +135,7 @@ def _node(data: int | bytes) -> nodes.Node:
     raise SyntaxFault("ERROR: <input>:1:1: unsupported expression")
 
 
-def _literal(node_id: int, fields: _Fields) -> nodes.Node:
+def _literal(node_id: int, fields: _Fields) -> expressions.Node:
     value: Value
     match next(iter(fields)):
         case 2:
@@ -153,23 +153,23 @@ def _literal(node_id: int, fields: _Fields) -> nodes.Node:
             value = _bytes(fields, 7)
         case _:
             value = None
-    return nodes.Literal(node_id, value)
+    return expressions.Literal(node_id, value)
 
 
-def _ident(node_id: int, fields: _Fields) -> nodes.Node:
-    return nodes.Ident(node_id, _text(fields, 1))
+def _ident(node_id: int, fields: _Fields) -> expressions.Node:
+    return expressions.Ident(node_id, _text(fields, 1))
 
 
-def _select(node_id: int, fields: _Fields) -> nodes.Node:
-    return nodes.Select(node_id, _node(_bytes(fields, 1)), _text(fields, 2), bool(_int(fields, 3)))
+def _select(node_id: int, fields: _Fields) -> expressions.Node:
+    return expressions.Select(node_id, _node(_bytes(fields, 1)), _text(fields, 2), bool(_int(fields, 3)))
 
 
-def _call(node_id: int, fields: _Fields) -> nodes.Node:
+def _call(node_id: int, fields: _Fields) -> expressions.Node:
     target = _node(_bytes(fields, 1)) if 1 in fields else None
-    return nodes.Call(node_id, target, _text(fields, 2), tuple(map(_node, fields.get(3, []))))
+    return expressions.Call(node_id, target, _text(fields, 2), tuple(map(_node, fields.get(3, []))))
 
 
-def _list(node_id: int, fields: _Fields) -> nodes.Node:
+def _list(node_id: int, fields: _Fields) -> expressions.Node:
     optional: set[int] = set()
     for each in fields.get(2, []):
         if isinstance(each, int):
@@ -179,22 +179,22 @@ def _list(node_id: int, fields: _Fields) -> nodes.Node:
         while at < len(each):
             index, at = _varint(each, at)
             optional.add(index)
-    return nodes.ListLiteral(node_id, tuple(map(_node, fields.get(1, []))), frozenset(optional))
+    return expressions.ListLiteral(node_id, tuple(map(_node, fields.get(1, []))), frozenset(optional))
 
 
-def _struct(node_id: int, fields: _Fields) -> nodes.Node:
+def _struct(node_id: int, fields: _Fields) -> expressions.Node:
     if 1 in fields:
-        return nodes.Message(node_id, _text(fields, 1))
+        return expressions.Message(node_id, _text(fields, 1))
     entries = []
     for each in fields.get(2, []):
         entry = _fields(each)
-        entries.append(nodes.Entry(_node(_bytes(entry, 3)), _node(_bytes(entry, 4)), bool(_int(entry, 5))))
-    return nodes.MapLiteral(node_id, tuple(entries))
+        entries.append(expressions.Entry(_node(_bytes(entry, 3)), _node(_bytes(entry, 4)), bool(_int(entry, 5))))
+    return expressions.MapLiteral(node_id, tuple(entries))
 
 
-def _comprehension(node_id: int, fields: _Fields) -> nodes.Node:
+def _comprehension(node_id: int, fields: _Fields) -> expressions.Node:
     initial, condition, step, result = (_node(_bytes(fields, number)) for number in (4, 5, 6, 7))
-    return nodes.Comprehension(
+    return expressions.Comprehension(
         node_id, _text(fields, 1), _text(fields, 8), _node(_bytes(fields, 2)), _text(fields, 3), initial, condition, step, result
     )
 

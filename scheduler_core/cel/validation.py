@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from scheduler_core.cel import nodes
+from scheduler_core.cel import expressions
 from scheduler_core.cel.calls import bind
 from scheduler_core.cel.checker import Checked
 from scheduler_core.cel.regexes import compiled
@@ -31,22 +31,22 @@ _LITERALS = ("duration", "timestamp", "matches")
 """Functions whose first argument is tested if it is a literal."""
 
 
-def violations(parsed: nodes.Parsed, checked: Checked) -> list[str]:
+def violations(parsed: expressions.Parsed, checked: Checked) -> list[str]:
     """Return the errors in the format of the API server."""
     found = [*_literal_arguments(parsed), *_mixed_literals(parsed, checked)]
-    for node in nodes.walk(parsed.root):
-        if isinstance(node, nodes.Call) and node.function == "format":
+    for node in expressions.walk(parsed.root):
+        if isinstance(node, expressions.Call) and node.function == "format":
             found.extend(_format_arguments(parsed, checked, node))
     return found
 
 
-def _literal_arguments(parsed: nodes.Parsed) -> Iterator[str]:
+def _literal_arguments(parsed: expressions.Parsed) -> Iterator[str]:
     for name in _LITERALS:
-        for node in nodes.walk(parsed.root):
-            if not isinstance(node, nodes.Call) or node.function != name or not node.args:
+        for node in expressions.walk(parsed.root):
+            if not isinstance(node, expressions.Call) or node.function != name or not node.args:
                 continue
             argument = node.args[0]
-            if isinstance(argument, nodes.Literal) and not _valid(name, argument.value):
+            if isinstance(argument, expressions.Literal) and not _valid(name, argument.value):
                 yield parsed.error(argument.id, f"invalid {name} argument")
 
 
@@ -60,27 +60,27 @@ def _valid(name: str, value: Value) -> bool:
     return True
 
 
-def _mixed_literals(parsed: nodes.Parsed, checked: Checked) -> Iterator[str]:
+def _mixed_literals(parsed: expressions.Parsed, checked: Checked) -> Iterator[str]:
     """Report lists, then maps, whose elements have several types, dyn among them; arguments of ``format`` can be mixed."""
     literals = list(_outside_format(parsed.root))
     for node in literals:
-        if isinstance(node, nodes.ListLiteral):
+        if isinstance(node, expressions.ListLiteral):
             elements = [(each, index in node.optional) for index, each in enumerate(node.elements)]
             yield from itertools.islice(_mixed(parsed, checked, elements), 1)
     for node in literals:
-        if isinstance(node, nodes.MapLiteral):
+        if isinstance(node, expressions.MapLiteral):
             yield from _mixed(parsed, checked, [(entry.key, False) for entry in node.entries])
             yield from _mixed(parsed, checked, [(entry.value, entry.optional) for entry in node.entries])
 
 
-def _outside_format(node: nodes.Node) -> Iterator[nodes.Node]:
-    if not isinstance(node, nodes.Call) or node.function != "format":
+def _outside_format(node: expressions.Node) -> Iterator[expressions.Node]:
+    if not isinstance(node, expressions.Call) or node.function != "format":
         yield node
-        for each in nodes.children(node):
+        for each in expressions.children(node):
             yield from _outside_format(each)
 
 
-def _mixed(parsed: nodes.Parsed, checked: Checked, elements: list[tuple[nodes.Node, bool]]) -> Iterator[str]:
+def _mixed(parsed: expressions.Parsed, checked: Checked, elements: list[tuple[expressions.Node, bool]]) -> Iterator[str]:
     first: Type | None = None
     for each, optional in elements:
         found = checked.types[each.id]
@@ -96,10 +96,14 @@ def _mixed(parsed: nodes.Parsed, checked: Checked, elements: list[tuple[nodes.No
             yield parsed.error(each.id, f"expected type '{first}' but found '{found}'")
 
 
-def _format_arguments(parsed: nodes.Parsed, checked: Checked, node: nodes.Call) -> Iterator[str]:
+def _format_arguments(parsed: expressions.Parsed, checked: Checked, node: expressions.Call) -> Iterator[str]:
     """Check a literal format string against the literal list of its arguments."""
     target = node.target
-    if not isinstance(target, nodes.Literal) or not isinstance(target.value, str) or not isinstance(node.args[0], nodes.ListLiteral):
+    if (
+        not isinstance(target, expressions.Literal)
+        or not isinstance(target.value, str)
+        or not isinstance(node.args[0], expressions.ListLiteral)
+    ):
         return
     elements = node.args[0].elements
     try:
@@ -118,7 +122,7 @@ def _format_arguments(parsed: nodes.Parsed, checked: Checked, node: nodes.Call) 
         yield parsed.error(node.id, f"too many arguments supplied to string.format (expected {len(letters)}, got {len(elements)})")
 
 
-def _wrong_argument(checked: Checked, node: nodes.Node, letter: str) -> tuple[int, str] | None:
+def _wrong_argument(checked: Checked, node: expressions.Node, letter: str) -> tuple[int, str] | None:
     """Return the node whose type a clause does not take, with the message."""
     known = _CLAUSES.get(letter.lower() if letter == "X" else letter)
     if known is None:
@@ -128,6 +132,6 @@ def _wrong_argument(checked: Checked, node: nodes.Node, letter: str) -> tuple[in
     if found.kind != "dyn" and found.name not in names:
         name = {"null": "null_type", "any": "google.protobuf.Any"}.get(found.kind, found.name)
         return node.id, f"error during formatting: {message}, was given {name}"
-    if letter == "s" and isinstance(node, (nodes.ListLiteral, nodes.MapLiteral)):
-        return next(filter(None, (_wrong_argument(checked, each, letter) for each in nodes.children(node))), None)
+    if letter == "s" and isinstance(node, (expressions.ListLiteral, expressions.MapLiteral)):
+        return next(filter(None, (_wrong_argument(checked, each, letter) for each in expressions.children(node))), None)
     return None

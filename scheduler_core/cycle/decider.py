@@ -31,7 +31,7 @@ from scheduler_core.placement.state import NO_PLUGINS, PlacementState
 from scheduler_core.preemption.minimal.minimal_plans import fewest_victims
 from scheduler_core.preemption.result import Preemption
 from scheduler_core.preemption.units.disruption_budgets import DisruptionBudgets
-from scheduler_core.preemption.units.units import Units
+from scheduler_core.preemption.units.preemption_units import Units
 from scheduler_core.preemption.victims.default_preemption import PodPreemption
 from scheduler_core.preemption.victims.workload_aware import select_victims
 

@@ -2,7 +2,7 @@
 
 Reasons are counted by node and by domain, and their number is limited (KEP-4671, Failure Handling; KEP-6012, Status).
 
-explanation        diagnosis of one root
+root_diagnosis     diagnosis of one root
 tree_cause         finds the group of a tree that fails first
 pod_group_cause    why the pods of one group do not fit
 clauses            number of pods that a domain holds, and why not more
@@ -21,7 +21,7 @@ phrases            amounts, counts and names in words
 
 from __future__ import annotations
 
-from scheduler_core.diagnosis.explanation import Diagnosis, explain, leftovers
+from scheduler_core.diagnosis.root_diagnosis import Diagnosis, explain, leftovers
 from scheduler_core.diagnosis.volume_reasons import volumes_not_held
 
 __all__ = ["Diagnosis", "explain", "leftovers", "volumes_not_held"]

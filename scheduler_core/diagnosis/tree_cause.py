@@ -96,7 +96,7 @@ class TreeCause:
         """Return domains by number of children that fit, then by capacity, then by value."""
         retried = places_to_try(self._greedy, request, places)
         capacities = dict(zip((each.serial for each in retried), capacity(self._greedy.state, request, retried).tolist(), strict=True))
-        tries = [_tried(place, self._greedy.attempt(request, place)) for place in retried]
+        tries = [_attempt(place, self._greedy.attempt(request, place)) for place in retried]
         return sorted(tries, key=lambda each: (-each.fitting, -capacities[each.place.serial], each.place.value))
 
     def _inside(self, request: PlacementRequest, attempt: _Try, path: Path) -> list[str]:
@@ -181,7 +181,7 @@ def subject(request: PlacementRequest, path: Path) -> str:
     return f"{'pod' if request.entity.name.kind == 'Pod' else 'group'} {' of '.join(reversed(path))}"
 
 
-def _tried(place: Placement, outcome: PlacementOutcome) -> _Try:
+def _attempt(place: Placement, outcome: PlacementOutcome) -> _Try:
     return _Try(place, outcome, sum(1 for below in outcome.children if below is not None and below.success))
 
 

@@ -10,7 +10,7 @@ pod_shapes     shapes of pods, from their forms
 drafts         parts of a pod object that placement keeps
 inline_disks   disks of inline volumes
 read_pods      pods
-equal_pods     pods that differ only in name, labels, node and times
+pod_drafts     pods that differ only in name, labels, node and times
 pod_records    records of pods, from their drafts
 read_namespaces  labels of namespaces
 read_selectors  selectors of Services and of controllers of pods
@@ -36,4 +36,6 @@ object_errors  validation errors with field paths
 label_case     labels that differ only in case
 label_suggestions   labels that no node has, with similar ones
 feature_gates  removal of fields and kinds whose feature gate is off
+extended_requests  extended resources that the containers of a pod request, which devices can provide
+extended_resources  claims for extended resources that device classes provide
 """

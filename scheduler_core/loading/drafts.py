@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 
-from scheduler_core.loading.container_requests import Containers
+from scheduler_core.loading.extended_requests import Containers
 from scheduler_core.loading.gather import Name
 from scheduler_core.loading.pod_forms import Images, PodForm
 from scheduler_core.model.attach_limits import row_name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
 
-from scheduler_core.loading.container_requests import Containers
+from scheduler_core.loading.extended_requests import Containers
 from scheduler_core.model.devices import Alternative, ExtendedSpec, Request
 
 _Classes = Mapping[str, tuple[str, tuple[str, ...]]]

@@ -58,7 +58,7 @@ class PodDevices:
 
     def resolved(self, drafts: Sequence[Draft], forms: PodForms) -> list[Draft]:
         """Return *drafts* with the requirements of their claims."""
-        found = {number: self._found(draft) for number, draft in enumerate(drafts) if self._has_claims(draft)}
+        found = {number: self._claims_or_reason(draft) for number, draft in enumerate(drafts) if self._has_claims(draft)}
         uses = Counter(key for claims, _ in found.values() for key in {each.identity.key for each in claims})
         shared = frozenset(key for key, count in uses.items() if count > 1)
         return [
@@ -69,12 +69,12 @@ class PodDevices:
         """Return *draft* with the present requirements of its claims; *shared* are the keys of claims that several pods use."""
         if not self._has_claims(draft) and not draft.form.devices:
             return draft
-        return self._with_claims(draft, *self._found(draft), forms, shared)
+        return self._with_claims(draft, *self._claims_or_reason(draft), forms, shared)
 
     def _has_claims(self, draft: Draft) -> bool:
         return bool(draft.entries) or self._has_extended(draft)
 
-    def _found(self, draft: Draft) -> tuple[list[_Claim], str]:
+    def _claims_or_reason(self, draft: Draft) -> tuple[list[_Claim], str]:
         """Return the claims of a pod without a node, or the reason that keeps it out of the scheduling queue."""
         try:
             return ([] if draft.node else [*self._claims(draft), *self._extended_claims(draft)]), ""

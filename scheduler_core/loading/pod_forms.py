@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Collection, Iterable, Iterator
 
 from scheduler_core.loading import object_errors, pod_requests
-from scheduler_core.loading.container_requests import Containers, extended_requests
+from scheduler_core.loading.extended_requests import Containers, extended_requests
 from scheduler_core.loading.read_claim_requests import template_claim
 from scheduler_core.model import wire
 from scheduler_core.model.attach_limits import Amount

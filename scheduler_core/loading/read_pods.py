@@ -6,12 +6,12 @@ import operator
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Mapping
 
-from scheduler_core.loading.container_requests import Containers
 from scheduler_core.loading.drafts import NOTHING_ATTACHED, Attached, Draft, Traits
-from scheduler_core.loading.equal_pods import PodDrafts, SharedTexts
+from scheduler_core.loading.extended_requests import Containers
 from scheduler_core.loading.gather import Name, label, left_out
 from scheduler_core.loading.gathered import GatheredObjects, Objects, Unusable
 from scheduler_core.loading.inline_disks import disks_of
+from scheduler_core.loading.pod_drafts import PodDrafts, SharedTexts
 from scheduler_core.loading.pod_forms import (
     FormVolumes,
     Images,

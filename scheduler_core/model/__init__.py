@@ -38,4 +38,5 @@ scheduler_profile  profile of a scheduler: enabled plugins, weights and argument
 decision         result of a cycle
 conditions       conditions of groups
 wording          truncation of long messages
+counted_sets     sets of interchangeable volumes or devices, each counted by a row of ``NodeTable.allocatable``
 """

@@ -97,7 +97,7 @@ class DevicePools:
     def on(self, node: int) -> tuple[NodePool, ...]:
         """Return the pools that *node* reaches, in the order in which they are tried."""
         if (found := self._on.get(node)) is None:
-            found = self._on[node] = tuple(self._found(node))
+            found = self._on[node] = tuple(self._pools_of_node(node))
         return found
 
     def nodes_of(self, pool: PoolName) -> Iterable[int] | None:
@@ -118,7 +118,7 @@ class DevicePools:
             return True
         return self._matches(content.node_name or "", content.node_selector, node, everywhere=content.all_nodes)
 
-    def _found(self, node: int) -> list[NodePool]:
+    def _pools_of_node(self, node: int) -> list[NodePool]:
         numbers: dict[PoolName, list[int]] = {}
         common = (each for each in self._local[""] if self._reached(each, node))
         for number in (*self._local.get(self._nodes.names[node], ()), *common):

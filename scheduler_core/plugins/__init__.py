@@ -31,4 +31,5 @@ pod_kinds               pods that no selector distinguishes
 postponed_pods          equal pods that are not counted by their labels yet
 volume_counts           volumes of the counted pods, by node
 pod_tally               one such count
+dynamic_resources       DynamicResources: claims of pods to devices
 """

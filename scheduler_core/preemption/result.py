@@ -11,7 +11,7 @@ import numpy as np
 
 from scheduler_core.model.decision import Status
 from scheduler_core.model.pods import PodRecord
-from scheduler_core.preemption.units.units import PotentialVictims, Unit, Units
+from scheduler_core.preemption.units.preemption_units import PotentialVictims, Unit, Units
 
 NEVER = "not eligible due to preemptionPolicy=Never."
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import graphlib
+import re
 import sys
 from collections.abc import Iterator, Sequence
 
@@ -12,14 +13,19 @@ from tests.architecture.tables import (
     BARE_NAMES,
     EDGES,
     FEWEST_LINES,
+    FOR_ALL_PLUGINS,
     IMPURE,
     IMPURE_CALLS,
     IMPURE_MODULES,
     LAYERS,
     METHODS_OF_A_PROTOCOL,
     MOST_LINES,
+    NAMES_A_PLUGIN,
     PACKAGES,
     PURE_WITHIN,
+    REGISTRIES,
+    SHARED_MODULES,
+    SHARED_NAMES,
     SMALL,
 )
 
@@ -73,6 +79,16 @@ def between_checks(modules: Sequence[Module]) -> Iterator[str]:
         for each in module.imports:
             if module.name.startswith("muster.doctor.checks.") and each.target.startswith("muster.doctor.checks."):
                 yield module.at(each.line, f"a check must not import another check, {each.target}")
+
+
+def placement_and_plugins(modules: Sequence[Module]) -> Iterator[str]:
+    for module in modules:
+        if part_of(module.name, "scheduler_core.placement") in {"", *NAMES_A_PLUGIN}:
+            continue
+        for each in module.imports:
+            plugin = part_of(each.target, "scheduler_core.plugins")
+            if plugin and plugin not in FOR_ALL_PLUGINS:
+                yield module.at(each.line, f"placement must not name the plugin {plugin}: it reads the profile of a shape")
 
 
 def at_the_edges(modules: Sequence[Module]) -> Iterator[str]:
@@ -129,8 +145,40 @@ def wide_protocols(modules: Sequence[Module]) -> Iterator[str]:
 def bare_names(modules: Sequence[Module]) -> Iterator[str]:
     for module in modules:
         for node in module.nodes:
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name in BARE_NAMES:
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name.strip("_") in BARE_NAMES:
                 yield module.at(node.lineno, f"{node.name} must be a name that can be searched for")
+
+
+def repeated_classes(modules: Sequence[Module]) -> Iterator[str]:
+    first: dict[tuple[str, str], str] = {}
+    for module in modules:
+        for node in module.tree.body:
+            if not isinstance(node, ast.ClassDef) or node.name.startswith("_") or node.name in SHARED_NAMES:
+                continue
+            other = first.setdefault((module.package, node.name), module.name)
+            if other != module.name:
+                yield module.at(node.lineno, f"{other} has a class {node.name} too")
+
+
+def repeated_modules(modules: Sequence[Module]) -> Iterator[str]:
+    first: dict[tuple[str, str], str] = {}
+    for module in modules:
+        last = module.name.rpartition(".")[2]
+        if module.file.endswith("/__init__.py") or last in SHARED_MODULES:
+            continue
+        other = first.setdefault((module.package, last), module.name)
+        if other != module.name:
+            yield module.at(1, f"{other} has the same name")
+
+
+def unlisted_modules(modules: Sequence[Module]) -> Iterator[str]:
+    docstrings = {module.name: ast.get_docstring(module.tree) or "" for module in modules if module.file.endswith("/__init__.py")}
+    for module in modules:
+        package, _, last = module.name.rpartition(".")
+        if module.name in docstrings or package not in docstrings or last.startswith("_") or package.replace(".", "/") in REGISTRIES:
+            continue
+        if not re.search(rf"\b{last}\b", docstrings[package]):
+            yield module.at(1, f"the docstring of {package} does not list it")
 
 
 def long_modules(modules: Sequence[Module]) -> Iterator[str]:
@@ -158,12 +206,16 @@ CONTRACTS = {
     "parts import only from lower layers": inside_packages,
     "a rule never imports another rule": between_rules,
     "a check of the doctor never imports another check": between_checks,
+    "placement names no plugin": placement_and_plugins,
     "libraries are imported at their edges only": at_the_edges,
     "pure files touch nothing outside": purity,
     "imports are absolute": relative,
     "there is no import cycle": cycles,
     "an interface is small": wide_protocols,
     "names can be searched for": bare_names,
+    "class names are unique in a package": repeated_classes,
+    "module names are unique in a package": repeated_modules,
+    "packages list their modules": unlisted_modules,
     "no module is too long": long_modules,
     "no module is too small": small_modules,
 }

@@ -20,7 +20,7 @@ PACKAGES: dict[str, frozenset[str]] = {
 
 LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     "validators": (
-        frozenset({"field", "gates", "once", "record"}),
+        frozenset({"field", "gates", "cached_attribute", "record"}),
         frozenset({"content", "versions"}),
         frozenset({"model"}),
         frozenset({"lookup", "synonyms"}),
@@ -82,11 +82,11 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     ),
     "workloadbuilder": (
         frozenset({"item", "errors"}),
-        frozenset({"names", "faults", "shapes"}),
-        frozenset({"blocks", "identity", "resolve", "linkage"}),
+        frozenset({"names", "type_checks", "shapes"}),
+        frozenset({"blocks", "workload_owner", "resolve", "template_annotations"}),
         frozenset({"check", "check_tree", "templates"}),
         frozenset({"unchanged", "blueprint"}),
-        frozenset({"groups", "stored"}),
+        frozenset({"groups", "existing_workload"}),
         frozenset({"builder", "update"}),
         frozenset({"adapters"}),
     ),
@@ -203,7 +203,7 @@ IMPURE: dict[str, str] = {
     "webhooks/server/tls.py": "key pairs in files",
     "certs/store.py": "key pairs in files",
     "certs/replicas.py": "TLS handshakes and a clock",
-    "certs/rotate.py": "a clock",
+    "certs/rotation_run.py": "a clock",
     "certs/controller.py": "a clock",
     "certs/published.py": "key pairs in files, and a clock",
     "scheduler_core/sidecar/writer/executor.py": "writes to the API server",
@@ -261,7 +261,7 @@ BARE_NAMES = frozenset(
         "wrote",
     ]
 )
-"""Words that must not be the whole name of a public function or method: they cannot be searched for and mean nothing alone."""
+"""Words that must not be the whole name of a function or method: they cannot be searched for and mean nothing alone."""
 
 MOST_LINES = 300
 FEWEST_LINES = 40
@@ -279,3 +279,34 @@ SMALL: dict[str, str] = {
     "*__main__.py": "what ``python -m`` looks for",
 }
 """Files that may be short although at most one module imports them, each with the reason."""
+
+SHARED_NAMES: dict[str, str] = {
+    "Capacity": "wire type",
+    "ClaimSpec": "wire type",
+    "Device": "wire type",
+    "DeviceClaim": "wire type",
+    "Names": "wire type",
+    "NodeAffinity": "wire type",
+    "OwnerReference": "wire type",
+    "Volume": "wire type",
+}
+"""Public classes of one name in a top-level package, each with the reason.  All other names are unique there."""
+SHARED_MODULES: dict[str, str] = {
+    "command": "options of a subcommand",
+    "__main__": "what ``python -m`` looks for",
+}
+"""Names of several modules in a top-level package, each with the reason."""
+REGISTRIES = ("validators/rules", "muster/doctor/checks")
+"""Packages whose docstring does not list their modules: each has one rule or check, which its name tells."""
+
+FOR_ALL_PLUGINS = frozenset({"base", "pod_tally", "profile", "registry", "stateful_plugins"})
+"""Modules of ``scheduler_core.plugins`` that serve all plugins."""
+NAMES_A_PLUGIN: dict[str, str] = {
+    "equal_pods_spread": "soft topology spread places equal pods in one step",
+    "placement_request": "soft topology spread places equal pods in one step",
+    "spread_classes": "soft topology spread places equal pods in one step",
+    "spread_first_pods": "soft topology spread places equal pods in one step",
+    "spread_forecast": "soft topology spread places equal pods in one step",
+    "state": "storage that is provisioned for running pods",
+}
+"""Modules of ``scheduler_core.placement`` that name a plugin, each with the reason.  All others read the profile of a shape only."""

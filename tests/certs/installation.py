@@ -6,11 +6,11 @@ import datetime as dt
 import functools
 
 from apiserver.api import ReplyError
-from certs import bundle, issue
-from certs.cluster import Configuration, Reading
+from certs import issue, pem_bundle
 from certs.pair import names_of
-from certs.rotate import Rotation, Timing
-from certs.rotation import Order
+from certs.rotation_run import Rotation, Timing
+from certs.rotation_steps import Order
+from certs.webhook_configurations import Configuration, Reading
 
 NOW = dt.datetime(2026, 5, 1, tzinfo=dt.UTC)
 NAMES = names_of(("muster-webhook.muster-system.svc",))
@@ -19,7 +19,7 @@ SETTLE = 10.0
 API_SERVER_LAG = 3.0
 
 
-signer = functools.cache(bundle.signer)
+signer = functools.cache(pem_bundle.signer)
 
 
 class KilledError(Exception):
@@ -54,7 +54,7 @@ class FakeInstallation:
         self.serving = {f"10.0.0.{each}:9443": (secret.get("tls.crt", b""), 0.0) for each in (1, 2, 3)}
         self.kill_after = self.kill_before = None
         self.failures, self._written = [], []
-        self.broken = not bundle.certificates(secret.get("ca.crt", b""))
+        self.broken = not pem_bundle.certificates(secret.get("ca.crt", b""))
 
     def read(self):
         found = [Configuration(f"/{number}", str(self.version), tuple(each)) for number, each in enumerate(self.bundles)]

@@ -3,12 +3,12 @@
 import pytest
 
 from apiserver.api import ReplyError
-from certs import bundle, issue
+from certs import issue, pem_bundle
 from certs.controller import FAILURES, Controller
 from certs.pair import names_of
 from certs.published import Published
-from certs.rotate import Rotation, Timing
-from certs.rotation import Order, Step
+from certs.rotation_run import Rotation, Timing
+from certs.rotation_steps import Order, Step
 from tests.certs.installation import NAMES, NOW, SETTLE, FakeInstallation, KilledError, conflict, days, new_secret
 
 ORDER = Order(NAMES, NAMES)
@@ -69,7 +69,7 @@ def assert_well(installation):
     secret = installation.secret
     assert {"ca.crt", "tls.crt", "tls.key"} == set(secret) - {"ca.key"}
     assert {secret["ca.crt"]} == {each for several in installation.bundles for each in several}
-    assert 1 == len(bundle.certificates(secret["ca.crt"]))
+    assert 1 == len(pem_bundle.certificates(secret["ca.crt"]))
     assert {secret["tls.crt"]} == {leaf for leaf, _ in installation.serving.values()}
 
 
@@ -229,7 +229,7 @@ def test_a_replica_that_never_serves_the_new_leaf_is_a_failure_and_the_old_ca_st
 
     assert "replicas" in created.failures
     assert Step.OBSERVE == created.events[-1]
-    assert all(2 == len(bundle.certificates(each)) for several in installation.bundles for each in several)
+    assert all(2 == len(pem_bundle.certificates(each)) for several in installation.bundles for each in several)
 
 
 def test_a_ca_bundle_that_another_writer_resets_is_restored(replica):
@@ -239,7 +239,7 @@ def test_a_ca_bundle_that_another_writer_resets_is_restored(replica):
         installation.bundles[1] = [value]
         installation.broken = True
         run(installation, created)
-        assert bundle.contains(installation.bundles[1][0], OLD["ca.crt"])
+        assert pem_bundle.contains(installation.bundles[1][0], OLD["ca.crt"])
 
     assert [Step.TRUST] * 3 == created.events
 

@@ -4,14 +4,14 @@ import datetime as dt
 
 import pytest
 
-from certs import bundle, published, store
-from certs.cluster import Configuration, Reading
+from certs import pem_bundle, published, store
 from certs.published import Published, Status
+from certs.webhook_configurations import Configuration, Reading
 from tests.certs.installation import NAMES, NOW, days, new_secret
 from webhooks.server import tls
 
 SECRET, OTHER = new_secret(), new_secret()
-BOTH = bundle.union(SECRET["ca.crt"], OTHER["ca.crt"])
+BOTH = pem_bundle.union(SECRET["ca.crt"], OTHER["ca.crt"])
 
 
 def reading(secret, *bundles, now=NOW):

@@ -5,9 +5,9 @@ import datetime as dt
 
 import pytest
 
-from certs import bundle, inspection, issue, rotation
+from certs import inspection, issue, pem_bundle, rotation_steps
 from certs.pair import names_of
-from certs.rotation import RotationError, State, Step
+from certs.rotation_steps import RotationError, State, Step
 from tests.certs.installation import NAMES, NOW, ORDER, FakeInstallation, KilledError, conflict, days, new_secret
 
 FORCE = dataclasses.replace(ORDER, force=True)
@@ -30,9 +30,9 @@ def changed(secret, changes):
 
 
 OLD = new_secret()
-STAGED = changed(OLD, rotation.stage(OLD, ORDER, NOW))
-SWITCHED = changed(STAGED, rotation.switch(STAGED))
-OWN = rotation.required_trust(SWITCHED)
+STAGED = changed(OLD, rotation_steps.stage(OLD, ORDER, NOW))
+SWITCHED = changed(STAGED, rotation_steps.switch(STAGED))
+OWN = rotation_steps.required_trust(SWITCHED)
 BOTH = STAGED["ca.crt"]
 EXPIRED_CA = new_secret(NOW - days(40), ca_days=30, leaf_days=30)
 
@@ -64,7 +64,7 @@ EXPIRED_CA = new_secret(NOW - days(40), ca_days=30, leaf_days=30)
     ],
 )
 def test_next_step(secret, bundles, served, order, want):
-    assert want is rotation.next_step(State(secret, tuple(bundles), served), order, NOW)[0]
+    assert want is rotation_steps.next_step(State(secret, tuple(bundles), served), order, NOW)[0]
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_next_step(secret, bundles, served, order, want):
     ],
 )
 def test_a_leaf_is_due_at_two_thirds_of_its_life(age, want):
-    step, reasons = rotation.next_step(State(OLD, (OLD["ca.crt"],)), ORDER, NOW + age)
+    step, reasons = rotation_steps.next_step(State(OLD, (OLD["ca.crt"],)), ORDER, NOW + age)
 
     assert want is step
     assert bool(reasons) == (want is Step.STAGE)
@@ -98,12 +98,12 @@ def test_a_rotation_leaves_one_ca_and_a_new_pair(run, keep, order):
     assert set(before) == set(after)
     assert before["tls.crt"] != after["tls.crt"]
     assert same == (before["ca.crt"] == after["ca.crt"])
-    assert 1 == len(bundle.certificates(after["ca.crt"]))
+    assert 1 == len(pem_bundle.certificates(after["ca.crt"]))
     assert {after["ca.crt"]} == {each for several in installation.bundles for each in several}
     report = inspection.inspect("tls.crt", after["tls.crt"], NOW, key=after["tls.key"], ca=after["ca.crt"], required=NAMES)
     assert () == report.due
     if keep:
-        assert after["ca.crt"] == bundle.owner(after["ca.key"], after["ca.crt"])
+        assert after["ca.crt"] == pem_bundle.owner(after["ca.key"], after["ca.crt"])
     assert not installation.rotation().preview()[1]
 
 
@@ -138,11 +138,11 @@ def test_old_trust_stays_until_the_last_replica_serves_the_leaf(run):
 
     assert "timeout" == installation.steps()[-1]
     assert "10.0.0.3:9443: serves another certificate" in installation.reports[-1][1]
-    assert all(2 == len(bundle.certificates(each)) for several in installation.bundles for each in several)
+    assert all(2 == len(pem_bundle.certificates(each)) for several in installation.bundles for each in several)
 
     installation.lag = 0.0
     assert run(installation)
-    assert all(1 == len(bundle.certificates(each)) for several in installation.bundles for each in several)
+    assert all(1 == len(pem_bundle.certificates(each)) for several in installation.bundles for each in several)
 
 
 def test_without_a_replica_the_old_trust_stays(run):
@@ -166,7 +166,7 @@ def test_two_rotations_at_once_renew_once(run, monkeypatch):
     installation = FakeInstallation(new_secret(NOW - days(300)))
     monkeypatch.setattr("certs.replicas.probe", installation.probe)
     other = installation.rotation()
-    first, stage = [], rotation.stage
+    first, stage = [], rotation_steps.stage
 
     def staged_meanwhile(*arguments):
         if not first:
@@ -174,7 +174,7 @@ def test_two_rotations_at_once_renew_once(run, monkeypatch):
             assert other.run()
         return stage(*arguments)
 
-    monkeypatch.setattr(rotation, "stage", staged_meanwhile)
+    monkeypatch.setattr(rotation_steps, "stage", staged_meanwhile)
     assert run(installation)
     assert 1 == installation.steps().count(Step.STAGE)
     assert 1 == installation.steps().count("retry")

@@ -14,8 +14,8 @@ import pytest
 
 from apiserver.api import ReplyError
 from certs import replicas
-from certs.cluster import Cluster, Place
-from certs.rotation import RotationError, State
+from certs.rotation_steps import RotationError, State
+from certs.webhook_configurations import Cluster, Place
 from muster import cli
 from tests.apiserver.fake import serving
 from tests.certs.installation import new_secret

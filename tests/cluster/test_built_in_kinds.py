@@ -17,7 +17,7 @@ from tests.cluster.resources import path
 from tests.sampling import every
 from tests.validators.mutants import mutants
 from tests.validators.whole_objects import OBJECTS
-from validators.built_in import objects
+from validators.built_in import whole_objects
 
 Json = dict[str, Any]
 AT_ONCE = 4
@@ -47,7 +47,7 @@ def test_objects_with_one_change_have_the_verdict_of_the_api_server(api, base):
         answers = [*threads.map(lambda case: answer(api, case[1]), cases)]
     wrong = []
     for (label, manifest), refused in zip(cases, answers, strict=True):
-        mine = [f"{each.path}: {each}" for each in objects.errors(copy.deepcopy(manifest))]
+        mine = [f"{each.path}: {each}" for each in whole_objects.errors(copy.deepcopy(manifest))]
         if bool(mine) != bool(refused) and not any(each in refused for each in ELSEWHERE):
             wrong.append((label, refused, mine))
     assert wrong == []

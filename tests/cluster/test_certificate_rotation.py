@@ -9,7 +9,7 @@ import threading
 import pytest
 import yaml
 
-from certs import bundle
+from certs import pem_bundle
 from tests.cluster.api import Api, ApiError
 from tests.cluster.installed import ACCOUNT, CONFIGURATIONS, DEPLOY, NAMESPACE, eventually, installed, muster, pod_group, unfit_group
 from tests.cluster.take_effect import await_rights
@@ -128,7 +128,7 @@ def test_no_review_fails_while_ca_and_leaf_are_replaced(plane, api, namespace, w
     assert set(before) == set(after)
     assert not {before[name] for name in before} & {after[name] for name in after}
     assert {after["ca.crt"]} == bundles(api)
-    assert 1 == len(bundle.certificates(after["ca.crt"]))
+    assert 1 == len(pem_bundle.certificates(after["ca.crt"]))
     assert webhooks.judges("default")
 
 
@@ -137,7 +137,7 @@ def test_a_lost_race_is_a_conflict(plane, api, webhooks):
     from apiserver.api import Api as Client
     from apiserver.api import ReplyError
     from apiserver.connect import configuration
-    from certs.cluster import Cluster, Place
+    from certs.webhook_configurations import Cluster, Place
 
     cluster = Cluster(Client(configuration(str(plane.kubeconfig))), Place(NAMESPACE, SECRET, ACCOUNT, ("muster",)))
     reading = cluster.read()
@@ -156,7 +156,7 @@ def test_a_lost_race_is_a_conflict(plane, api, webhooks):
 def test_endpoints_of_the_service_count_until_they_terminate(plane, api, webhooks):
     from apiserver.api import Api as Client
     from apiserver.connect import configuration
-    from certs.cluster import Cluster, Place
+    from certs.webhook_configurations import Cluster, Place
 
     url = f"/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices"
     endpoint_slice = {

@@ -14,7 +14,7 @@ import pytest
 from tests.cluster.groups import SCHEDULED, condition_of
 from tests.cluster.kubelet import node
 from tests.cluster.resources import Manifest
-from workloadbuilder import linkage, names
+from workloadbuilder import names, template_annotations
 from workloadbuilder.adapters.compiled import CompileOptions, compile_object
 from workloadbuilder.adapters.shared.known_objects import Known
 
@@ -215,7 +215,7 @@ def test_which_templates_the_job_controller_of_1_37_makes_a_childs_group_of(api,
     workload = {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "Workload", "metadata": metadata}
     api.create({**workload, "spec": {"controllerRef": reference, **templates}})
     child = job(namespace, 2, 1)
-    child["metadata"] |= {"ownerReferences": [owner], "annotations": linkage.write("workers", "root" if nested else "")}
+    child["metadata"] |= {"ownerReferences": [owner], "annotations": template_annotations.write("workers", "root" if nested else "")}
     api.create(child)
     pods = api.wait_all("Pod", namespace, until=lambda result: len(result) == 2)
 

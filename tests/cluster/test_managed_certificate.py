@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from certs import bundle
+from certs import pem_bundle
 from tests.cluster.installed import ACCOUNT, CONFIGURATIONS, NAMESPACE, eventually, muster
 from tests.cluster.replicas import LEASES, SECRET, Reviews, managed
 from tests.sampling import WHOLE
@@ -45,7 +45,7 @@ def settled(created):
         return False
     secret = created.secret()
     own = secret.get("ca.crt", b"")
-    return {"ca.crt", "tls.crt", "tls.key"} == set(secret) and {own} == created.bundles() and len(bundle.certificates(own)) == 1
+    return {"ca.crt", "tls.crt", "tls.key"} == set(secret) and {own} == created.bundles() and len(pem_bundle.certificates(own)) == 1
 
 
 def test_the_first_start_creates_the_certificate_once(replicas):

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from muster.commands.demo import cluster_demo, control_plane, installation
+from muster.commands.demo import cluster_demo, installation, local_control_plane
 from muster.commands.demo.terminal import DATA, Stage
 from tests.docs.pages import DOCS, blocks
 from tests.muster import browser, paged
@@ -53,7 +53,7 @@ def terminal_with_findings() -> str:
 def describe() -> Path:
     """Describe a group that does not fit, on the demonstration's control plane."""
     stage = Stage(colour=False)
-    with tempfile.TemporaryDirectory() as name, installation.installed(stage, control_plane.find(), Path(name)) as installed:
+    with tempfile.TemporaryDirectory() as name, installation.installed(stage, local_control_plane.find(), Path(name)) as installed:
         story = cluster_demo._Story(stage, installed)
         story.admission()
         story.training()

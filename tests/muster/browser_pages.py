@@ -6,8 +6,8 @@ import dataclasses
 from unittest import mock
 
 from benchmarks import clusters
-from muster.commands.fit.report import with_headline
 from muster.commands.fit.verdict import Kind, Verdict
+from muster.commands.fit.verdict_report import with_headline
 from muster.html import cluster_map, page, unplaced_roots
 from muster.html.page_content import Origin
 from scheduler_core.model.decision import Name

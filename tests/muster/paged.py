@@ -7,7 +7,7 @@ import json
 from html.parser import HTMLParser
 
 from muster.html import page
-from muster.html.case import Case
+from muster.html.page_data import Case
 from muster.render.answer import Answer
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.loading.load import load

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from muster.render.tree import Kinship
+from muster.render.tree_rows import Kinship
 from scheduler_core.model.decision import Decision, Domain, GroupCondition, GroupDecision, Name, Status
 
 NAMESPACE = "default"

@@ -8,13 +8,13 @@ import stat
 
 import pytest
 
-from muster.commands.demo import control_plane
+from muster.commands.demo import local_control_plane
 from muster.commands.demo.webhook_server import ServerError
 
 WANTED = "KUBEBUILDER_ASSETS must name a folder with etcd, kube-apiserver and kubectl of Kubernetes 1.37 or newer"
 
 
-def folder_of(tmp_path, names=control_plane.PROGRAMS, program="#!/bin/sh\necho Kubernetes v1.37.1\n"):
+def folder_of(tmp_path, names=local_control_plane.PROGRAMS, program="#!/bin/sh\necho Kubernetes v1.37.1\n"):
     for name in names:
         (tmp_path / name).write_text(program)
         (tmp_path / name).chmod(0o755)
@@ -23,7 +23,7 @@ def folder_of(tmp_path, names=control_plane.PROGRAMS, program="#!/bin/sh\necho K
 
 def found(folder, monkeypatch):
     monkeypatch.setenv("KUBEBUILDER_ASSETS", str(folder))
-    return control_plane.find()
+    return local_control_plane.find()
 
 
 @pytest.mark.parametrize(
@@ -35,12 +35,12 @@ def found(folder, monkeypatch):
 )
 def test_a_folder_with_all_programs_is_taken(tmp_path, monkeypatch, version, want):
     folder = folder_of(tmp_path, program=f"#!/bin/sh\necho {version}\n")
-    assert control_plane.Programs(tmp_path, want) == found(folder, monkeypatch)
+    assert local_control_plane.Programs(tmp_path, want) == found(folder, monkeypatch)
 
 
-@pytest.mark.parametrize("missing", control_plane.PROGRAMS)
+@pytest.mark.parametrize("missing", local_control_plane.PROGRAMS)
 def test_a_program_that_is_missing_is_named(tmp_path, monkeypatch, missing):
-    folder = folder_of(tmp_path, [name for name in control_plane.PROGRAMS if name != missing])
+    folder = folder_of(tmp_path, [name for name in local_control_plane.PROGRAMS if name != missing])
     with pytest.raises(ServerError, match=re.escape(f"{WANTED}; {folder} has no executable {missing}")):
         found(folder, monkeypatch)
 
@@ -55,7 +55,7 @@ def test_a_path_that_is_not_a_directory_is_reported(tmp_path, monkeypatch, named
 def test_without_a_folder_the_message_names_the_command(monkeypatch):
     monkeypatch.delenv("KUBEBUILDER_ASSETS", raising=False)
     with pytest.raises(ServerError, match=f"^{re.escape(WANTED)}, and is not set; .*make cluster-assets"):
-        control_plane.find()
+        local_control_plane.find()
 
 
 @pytest.mark.parametrize(
@@ -72,15 +72,15 @@ def test_unsuitable_programs_are_reported_before_the_start(tmp_path, monkeypatch
 
 
 def test_a_program_that_does_not_start_is_reported_with_its_last_lines(tmp_path):
-    programs = control_plane.Programs(folder_of(tmp_path, program="#!/bin/sh\necho no room >&2\nexit 3\n"), "v1.37.1")
+    programs = local_control_plane.Programs(folder_of(tmp_path, program="#!/bin/sh\necho no room >&2\nexit 3\n"), "v1.37.1")
     (tmp_path / "files").mkdir()
 
-    with pytest.raises(ServerError, match="etcd does not start: no room"), control_plane.running(programs, tmp_path / "files", ()):
+    with pytest.raises(ServerError, match="etcd does not start: no room"), local_control_plane.running(programs, tmp_path / "files", ()):
         pass
 
 
 def test_tokens_are_for_their_owner_alone_and_the_administrators_alone_is_one(tmp_path):
-    kubeconfigs = control_plane._files(tmp_path, "https://127.0.0.1:1", (control_plane.ADMIN, "other"))
+    kubeconfigs = local_control_plane._files(tmp_path, "https://127.0.0.1:1", (local_control_plane.ADMIN, "other"))
     tokens = [line.split(",") for line in (tmp_path / "tokens.csv").read_text().splitlines()]
 
     assert [("demo", '"system:masters"'), ("other", '""')] == [(user, groups) for _, user, _, groups in tokens]

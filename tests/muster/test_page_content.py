@@ -9,8 +9,8 @@ import dataclasses
 import pytest
 
 from muster.html import page_content
-from muster.html.case import Listed
 from muster.html.page_content import content
+from muster.html.page_data import Listed
 from scheduler_core.diagnosis.fragmentation import Fragment
 from scheduler_core.model.problem import Problem
 from tests.muster import paged

@@ -12,7 +12,7 @@ from muster import cli
 from muster.commands.simulate.request import InvalidOptions, SimulationRequest, with_options
 from muster.render import answer_json, answer_text
 from muster.render.answer import Answer
-from muster.render.tree import Kinship
+from muster.render.tree_rows import Kinship
 from scheduler_core.model.decision import Decision, Remedy, Status, Step
 from tests.muster.simulated import failed_gang, gang, lone, node, pod
 

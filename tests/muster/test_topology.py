@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from muster import cli
-from muster.commands.topology.report import _bar
+from muster.commands.topology.domain_report import _bar
 from scheduler_core.diagnosis.capacity_survey import SurveyedAmount
 from tests.scheduler_core.builders import leaf, node, pod
 from tests.scheduler_core.plugins.device_objects import DRIVER, device, device_slice

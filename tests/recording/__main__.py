@@ -26,11 +26,13 @@ def main(arguments: list[str]) -> int:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8", errors="surrogatepass")
         return 0
-    created = {name: digest(text) for name, text in items(part)}
+    created = {name: digest(text) for name, text in items(part) if name.startswith(part)}
+    stored = json.loads(DIGESTS.read_text(encoding="utf-8"))
+    known = {name: each for name, each in stored.items() if name.startswith(part)}
     if action == "digest":
-        DIGESTS.write_text(json.dumps(created, indent=0, sort_keys=True) + "\n", encoding="utf-8")
+        others = {name: each for name, each in stored.items() if name not in known}
+        DIGESTS.write_text(json.dumps(others | created, indent=0, sort_keys=True) + "\n", encoding="utf-8")
         return 0
-    known = {name: each for name, each in json.loads(DIGESTS.read_text(encoding="utf-8")).items() if name.startswith(part)}
     different = sorted(name for name in created.keys() | known.keys() if created.get(name) != known.get(name))
     print("".join(f"{name}\n" for name in different) + f"{len(created) - len(different)} of {len(created)} answers are as recorded")
     return int(bool(different))

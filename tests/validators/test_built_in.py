@@ -9,14 +9,14 @@ import pytest
 from tests.cluster.manifest_verdicts import MANIFESTS, recorded
 from tests.validators.mutants import mutants
 from tests.validators.whole_objects import OBJECTS, template
-from validators.built_in import objects, shapes
+from validators.built_in import shapes, whole_objects
 from validators.built_in.cron import schedule_error
 
 ANSWERS = recorded()
 
 
 def paths(manifest):
-    return [str(each.path) for each in objects.errors(copy.deepcopy(manifest))]
+    return [str(each.path) for each in whole_objects.errors(copy.deepcopy(manifest))]
 
 
 @pytest.mark.parametrize("name", MANIFESTS)
@@ -36,7 +36,7 @@ def test_the_table_has_valid_and_invalid_manifests():
 def test_whole_objects_are_valid_and_no_change_of_them_fails(base):
     assert paths(base) == []
     for _, changed in [*mutants(base)][::7]:
-        objects.errors(changed)
+        whole_objects.errors(changed)
 
 
 def job_set(**job):
@@ -104,7 +104,7 @@ def test_served_versions(kind, want):
 
 
 def test_objects_of_unknown_kinds_have_no_errors():
-    assert [] == objects.errors({"apiVersion": "example.com/v1", "kind": "Job", "metadata": 3})
+    assert [] == whole_objects.errors({"apiVersion": "example.com/v1", "kind": "Job", "metadata": 3})
 
 
 SCHEDULES = {

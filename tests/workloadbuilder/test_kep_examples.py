@@ -8,7 +8,7 @@ import pytest
 
 from tests.workloadbuilder.trees import ALL, WITH_UID, basic, builder, composite, config, error_lines, gang, intent
 from validators.field import FieldPath
-from workloadbuilder import linkage
+from workloadbuilder import template_annotations
 from workloadbuilder.blocks import map_composite_group_config, map_pod_group_config, read_intent
 from workloadbuilder.builder import Builder
 from workloadbuilder.errors import BuildError
@@ -202,9 +202,9 @@ def test_a_jobset_tree_has_its_escape_hatch_and_racks():
 def test_a_child_controller_makes_the_group_that_its_annotations_name():
     one = builder(jobset(None, None), owner=WITH_UID)
     parent = one.composite_pod_group("jobset")["metadata"]["name"]
-    child = {"annotations": linkage.write("workers", parent)}
+    child = {"annotations": template_annotations.write("workers", parent)}
 
-    messages = linkage.read(child)
+    messages = template_annotations.read(child)
     group = Builder.from_workload(one.build_workload()).pod_group(messages.template, parent=messages.parent, index=3)
 
     assert one.pod_group("workers", index=3) == group

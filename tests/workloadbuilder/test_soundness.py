@@ -18,7 +18,7 @@ from validators.rules.base import Operation, Profile, Settings, Severity
 from workloadbuilder import update
 from workloadbuilder.builder import Builder
 from workloadbuilder.errors import BuildError
-from workloadbuilder.stored import read
+from workloadbuilder.existing_workload import read
 
 MANY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 

@@ -19,5 +19,5 @@ cron         schedules of CronJobs
 jobs         Jobs and CronJobs
 apps         Deployments, ReplicaSets, StatefulSets, DaemonSets, ReplicationControllers
 shapes       shapes by kind and version, from the published schemas
-objects      whole objects: shape first, then all of the above
+whole_objects  whole objects: shape first, then all of the above
 """

@@ -44,15 +44,6 @@ def resources(given: Content, at: FieldPath, *, of_pod: bool = False) -> Iterato
         yield field.forbidden(at, "HugePages require cpu or memory")
 
 
-def is_quantity(written: Any) -> bool:
-    """Return whether a value is a quantity, such as ``500m`` or ``2Gi``."""
-    try:
-        quantity.exact(written)
-    except (ValueError, TypeError):
-        return False
-    return True
-
-
 def is_extended(name: str) -> bool:
     """Return whether a resource is an extended one, such as ``nvidia.com/gpu``: it has integral amounts."""
     return "/" in name and not _is_own(name)

@@ -8,4 +8,14 @@ annotations and comments hide, ``finding`` has the results.  ``workspace`` lints
 objects in ``known_index``; ``cursor`` has the field at a position.  ``fixes`` has the edits that resolve findings.  ``against`` matches objects with
 those before a change.  Only ``files`` and ``discovery`` access the file system:
 ``discovery`` selects the manifests of a repository, with ``other_tools`` and ``path_patterns``.
+
+baseline       baseline: findings that a repository already has and that are not reported, so that only new ones are
+configuration  configuration of the linter
+fingerprint    fingerprints of findings that stay when lines move: for code scanning services and baselines
+json_text      parsing of JSON: a text to values and, on demand, to positions
+limits         limits of files: a linter in CI reads untrusted input
+places         positions in a text: offsets to lines and columns, and field paths to the text of the field
+rendered       manifests that a program has rendered, with positions in its output
+scalars        values of YAML scalars, under the rules of the YAML parser of kubectl (sigs.k8s.io/yaml, its goyaml.v2)
+yaml_events    events of the YAML library, and a builder of one value for each document
 """

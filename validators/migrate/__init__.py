@@ -2,4 +2,15 @@
 
 ``migrate_object`` and ``references`` compute the changes of objects, and ``groups`` the PodGroups to add.  ``change`` applies
 changes to JSON, ``rewrite`` to the text.  ``migrate_files`` migrates files; ``manifest`` compares the two results.
+
+block           edits of YAML in block style, where lines and their indentation are the structure
+flow            edits inside braces: JSON, and YAML in flow style
+formatting      formatting of values: scalars and small mappings within an existing text, and whole new objects
+gather          changes that follow from references between all objects of a run: PodGroups to add, and losses
+group_names     names of created PodGroups: valid, and always the same for the same reference
+insert          insertion of new objects after their Workload, in the language and layout of the surrounding text
+object_changes  one object of a migration, with its changes and losses
+outcome         results of a migration
+report          report of a migration, as text and as JSON (version 1; keys are added, never changed or removed)
+text_edits      text of one chunk of a file, with its lines and comments, and edits by offset
 """

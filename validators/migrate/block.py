@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from validators.lint.places import Entry, Place
-from validators.migrate.page import CannotEdit, Page, TextReplacement
+from validators.migrate.text_edits import CannotEdit, Page, TextReplacement
 
 _DASHES = re.compile(r"[ ]*(?:-[ ]+)*")
 _LEADING = re.compile(r" *")

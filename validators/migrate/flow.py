@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from validators.lint.places import Entry, Place
-from validators.migrate.page import CannotEdit, Page, TextReplacement
+from validators.migrate.text_edits import CannotEdit, Page, TextReplacement
 
 _LINE = re.compile(r"(\r\n|\r|\n)([ \t]*)")
 _COMMA = re.compile(r"[ \t]*,")

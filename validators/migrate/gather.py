@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from validators.migrate import groups, references
+from validators.migrate.group_names import text
 from validators.migrate.groups import Group, MigratedWorkload, Plan, Use
-from validators.migrate.held import ObjectMigration
 from validators.migrate.migrate_object import Lost
-from validators.migrate.names import text
+from validators.migrate.object_changes import ObjectMigration
 from validators.migrate.outcome import Refused
 from validators.migrate.references import FIELD, InvalidReference, PodPriority, Reference
 from validators.model.decode import Json

@@ -10,9 +10,9 @@ import dataclasses
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from validators.migrate import migrate_object, names
+from validators.migrate import group_names, migrate_object
 from validators.migrate.change import Add
-from validators.migrate.names import text
+from validators.migrate.group_names import text
 from validators.migrate.references import PodPriority, Reference
 from validators.model import decode
 from validators.model.cluster import SYSTEM_PREFIX
@@ -153,10 +153,10 @@ def _name(key: Key, used: dict[str, Mapping[str, Json]], existing: dict[str, Map
     """Return the name of the existing group for *key*, or a free name, and whether the group exists."""
     parts = key[1:]
     taken = ChainMap(used, existing)
-    for name in (names.group_name(*parts), names.group_name(*parts, taken=taken)):
+    for name in (group_names.group_name(*parts), group_names.group_name(*parts, taken=taken)):
         if name not in used and name in existing and _is_of(existing[name], key[1], key[2]):
             return name, True
-    return names.group_name(*parts, taken=taken), False
+    return group_names.group_name(*parts, taken=taken), False
 
 
 def _is_of(group: Mapping[str, Json], workload_name: str, template: str) -> bool:

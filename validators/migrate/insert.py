@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from validators.field import Part
-from validators.migrate import written
-from validators.migrate.page import Page, TextReplacement
+from validators.migrate import formatting
 from validators.migrate.rewrite import value_at
+from validators.migrate.text_edits import Page, TextReplacement
 from validators.model.decode import Json
 
 
@@ -21,7 +21,7 @@ def documents(page: Page, contents: Sequence[Mapping[str, Json]]) -> TextReplace
     at = end if text[end - 1 : end] in {"\n", "\r"} else page.next_line(end)
     while at < len(text) and text[at : page.line_end(at)].lstrip(" \t").startswith("#"):
         at = page.next_line(at)
-    lines = [line for content in contents for line in ("---", *written.yaml_lines(content))]
+    lines = [line for content in contents for line in ("---", *formatting.yaml_lines(content))]
     if at == len(text) and text[-1:] not in {"\n", "\r"}:
         return TextReplacement(at, at, "".join(newline + line for line in lines))
     return TextReplacement(at, at, "".join(line + newline for line in lines))
@@ -48,6 +48,6 @@ def values(page: Page, route: Sequence[Part], contents: Sequence[Mapping[str, Js
     indentation = page.indentation(place.start)
     sample = page.text[place.start : place.end]
     laid_out = (
-        written.json_like(each, sample, indentation=indentation, newline=page.newline, compact=page.is_compact) for each in contents
+        formatting.json_like(each, sample, indentation=indentation, newline=page.newline, compact=page.is_compact) for each in contents
     )
     return TextReplacement(place.end, place.end, "".join(separator + each for each in laid_out))

@@ -11,9 +11,9 @@ from validators.lint.documents import Document, Unreadable
 from validators.lint.places import Chunk, Fault
 from validators.migrate import insert, migrate_object, rewrite
 from validators.migrate.change import Change, Parts, Replace, below
-from validators.migrate.held import ObjectMigration
+from validators.migrate.object_changes import ObjectMigration
 from validators.migrate.outcome import File, Refused, Spot
-from validators.migrate.page import CannotEdit, Page, TextReplacement, edited
+from validators.migrate.text_edits import CannotEdit, Page, TextReplacement, edited
 from validators.model.decode import Json
 
 _BOM = "\ufeff"

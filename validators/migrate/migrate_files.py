@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from validators.lint.documents import Document, Manifest, Unreadable
 from validators.lint.finding import Subject, file_order
 from validators.migrate import gather, manifest
-from validators.migrate.held import ObjectMigration
+from validators.migrate.object_changes import ObjectMigration
 from validators.migrate.outcome import File, Made, Migration, Refused, Spot
 
 
@@ -45,7 +45,7 @@ def run(inputs: Iterable[Input], to: str) -> Migration:
         files=tuple(files),
         documents=len(objects),
         migrated=tuple(changed for each in objects if (changed := each.migrated()) is not None),
-        made=tuple(sorted(_made(objects), key=lambda each: (each.spot.order, each.subject.name))),
+        made=tuple(sorted(_created(objects), key=lambda each: (each.spot.order, each.subject.name))),
         losses=tuple(sorted((loss for each in objects for loss in each.losses()), key=lambda each: each.spot.order)),
         notes=tuple(sorted((note for each in objects for note in each.located_notes()), key=lambda each: each.spot.order)),
         refused=tuple(sorted(refused, key=lambda each: (each.spot.order, each.message))),
@@ -59,7 +59,7 @@ def _unreadable(inputs: Sequence[Input]) -> Iterator[Refused]:
                 yield Refused(Spot(part.file, part.line, part.column), part.message)
 
 
-def _made(objects: Iterable[ObjectMigration]) -> Iterator[Made]:
+def _created(objects: Iterable[ObjectMigration]) -> Iterator[Made]:
     for each in objects:
         for group in each.made:
             content = group.content or {}

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from validators import content
 from validators.migrate.change import Change, Parts, Reform, Remove, Rename
-from validators.migrate.names import text
+from validators.migrate.group_names import text
 from validators.model.decode import Json
 from validators.versions.served import WORKLOAD_GROUPS
 

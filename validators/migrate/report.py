@@ -36,7 +36,7 @@ def as_json(migration: Migration, written: Collection[str] = ()) -> str:
         "migrated": [
             {**_spot(each.spot), "to": each.to, "changes": [_change(change) for change in each.changes]} for each in migration.migrated
         ],
-        "made": [_made(each) for each in migration.made],
+        "made": [_created_as_json(each) for each in migration.made],
         "losses": [{**_spot(each.spot), "lost": each.lost, "meant": each.meant, "remedy": each.remedy} for each in migration.losses],
         "notes": [{**_spot(each.spot), "message": each.message} for each in migration.notes],
         "refused": [{**_spot(each.spot), "message": each.message} for each in migration.refused],
@@ -98,7 +98,7 @@ def _spot(spot: Spot) -> dict[str, object]:
     }
 
 
-def _made(made: Made) -> dict[str, object]:
+def _created_as_json(made: Made) -> dict[str, object]:
     return {
         "file": made.spot.file,
         "apiVersion": made.subject.api_version,

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from validators.lint.places import Entry, Place
-from validators.migrate import block, flow, written
+from validators.migrate import block, flow, formatting
 from validators.migrate.change import Add, Change, Parts, Reform, Remove, Rename, Replace, Unwrap
-from validators.migrate.page import CannotEdit, Page, TextReplacement
+from validators.migrate.text_edits import CannotEdit, Page, TextReplacement
 from validators.model.decode import Json
 
 
@@ -154,4 +154,4 @@ def _added(page: Page, change: Add) -> TextReplacement:
 
 
 def _text(page: Page, value: Json, quote: str = "") -> str:
-    return written.as_json(value, compact=page.is_compact) if page.is_json else written.yaml(value, quote)
+    return formatting.as_json(value, compact=page.is_compact) if page.is_json else formatting.yaml(value, quote)

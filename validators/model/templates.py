@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import cast
 
+from validators.cached_attribute import Once
 from validators.field import FieldPath
 from validators.model import traits
 from validators.model.group import CompositePodGroup, PodGroup
@@ -26,7 +27,6 @@ from validators.model.workload import (
     Workload,
     WorkloadSpec,
 )
-from validators.once import Once
 from validators.record import Record
 
 LEAVES, COMPOSITES = "podGroupTemplates", "compositePodGroupTemplates"

@@ -11,6 +11,7 @@ import enum
 from collections.abc import Callable, Iterable, Iterator
 
 from validators import lookup as lookups
+from validators.cached_attribute import Once
 from validators.field import FieldError, FieldPath
 from validators.gates import COMPOSITE, Gates
 from validators.hierarchy.tree import GroupNode, GroupTree
@@ -31,7 +32,6 @@ from validators.model.objects import Object, namespace_of
 from validators.model.pod import Job, Pod, PodSpec
 from validators.model.templates import Templates
 from validators.model.workload import Workload
-from validators.once import Once
 from validators.record import Record
 from validators.versions import releases
 from validators.versions.form import HUB, Form

@@ -20,12 +20,12 @@ from apiserver.connect import ConnectError, configuration
 from apiserver.election import Election
 from apiserver.lease import Lease
 from certs import published
-from certs.cluster import Cluster, Place
 from certs.controller import FAILURES, Controller
 from certs.pair import Names, names_of
-from certs.rotate import Rotation, Timing
-from certs.rotation import Order, Step
+from certs.rotation_run import Rotation, Timing
+from certs.rotation_steps import Order, Step
 from certs.store import StoreError
+from certs.webhook_configurations import Cluster, Place
 from webhooks import log
 from webhooks.settings import SettingError, Settings
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from validators import field
 from validators.model.decode import Json
-from workloadbuilder import linkage, names
+from workloadbuilder import names, template_annotations
 from workloadbuilder.adapters.shared.adapter_result import MAX_PODS, ChildPlan, PodPlan, Positions
 from workloadbuilder.errors import BuildError
 from workloadbuilder.groups import MAX_GROUPS
@@ -90,7 +90,7 @@ def children(instances: Sequence[Instance], plans: Sequence[ChildPlan], namespac
     by_template = {plan.template: plan for plan in plans}
     for each in instances:
         if each.template in by_template:
-            child = by_template[each.template].make(each.positions, linkage.write(each.template, each.parent))
+            child = by_template[each.template].make(each.positions, template_annotations.write(each.template, each.parent))
             yield with_namespace(child, namespace)
 
 

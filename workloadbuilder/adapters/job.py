@@ -13,7 +13,7 @@ from validators.field import FieldError, FieldPath, Key
 from validators.model.decode import Json
 from validators.rules import linkage_annotations
 from validators.versions.served import groups_of
-from workloadbuilder import linkage, names
+from workloadbuilder import names, template_annotations
 from workloadbuilder.adapters.jobset import jobset_labels
 from workloadbuilder.adapters.shared import job_spec, kueue_annotations, object_identity, pod_template
 from workloadbuilder.adapters.shared.adapter_result import Link, PodPlan, Positions, Reading, with_minimum
@@ -40,7 +40,7 @@ def adapt(manifest: Json, known: Known) -> Reading:
     if shape.suspended:
         detail = "the Job is suspended: its pods are created when it is resumed"
         warnings.append(field.invalid(_SPEC / "suspend", True, detail))  # noqa: FBT003 - the field's value
-    link = linkage.read(top.raw("metadata"))
+    link = template_annotations.read(top.raw("metadata"))
     if about.controller is not None and (link.template or about.compiled_above):
         result = _child(about, about.controller, shape, link, known)
         errors += link.errors
@@ -69,7 +69,7 @@ def adapt(manifest: Json, known: Known) -> Reading:
     return dataclasses.replace(result, errors=tuple(errors), warnings=tuple(warnings))
 
 
-def _child(about: Subject, controller: Owner, shape: JobShape, link: linkage.Linkage, known: Known) -> Reading:
+def _child(about: Subject, controller: Owner, shape: JobShape, link: template_annotations.Linkage, known: Known) -> Reading:
     """Read a Job whose *controller* compiles the Workload."""
     result = Reading(about.owner, about.namespace)
     parent = object_identity.display_name(controller)

@@ -2,7 +2,7 @@
 
 command          the demonstration without a cluster
 cluster_demo     the demonstration on a control plane
-control_plane    etcd and kube-apiserver on free ports of the loopback
+local_control_plane  etcd and kube-apiserver on free ports of the loopback
 installation     Muster installed on it from the manifests of deploy/
 webhook_server   ``muster serve`` in its own process, and a client of it
 kubectl_shell    runs the commands that are shown, and shows their output

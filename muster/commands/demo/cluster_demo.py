@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from muster.commands.demo import control_plane, installation
+from muster.commands.demo import installation, local_control_plane
 from muster.commands.demo.installation import HERE, PLACEMENT, Installed
 from muster.commands.demo.terminal import LEFT_OUT, Stage
 from muster.commands.demo.webhook_server import ANSWER_SECONDS, ServerError
@@ -30,7 +30,7 @@ def show(stage: Stage) -> None:
         ServerError: the control plane cannot be started, or an expected result does not appear.
 
     """
-    programs = control_plane.find()
+    programs = local_control_plane.find()
     stage.line("Muster on its own control plane: a real API server, the webhooks, the sidecar.")
     stage.title("1  Install: permissions, the webhook server, the sidecar")
     with tempfile.TemporaryDirectory(prefix="muster-demo-") as name, installation.installed(stage, programs, Path(name)) as installed:
@@ -123,7 +123,7 @@ class _Story:
         self._stage.printed(_since(since, lines) if since else lines)
 
     def _explain(self, name: str) -> None:
-        path = f"/explain/{control_plane.NAMESPACE}/{name}"
+        path = f"/explain/{local_control_plane.NAMESPACE}/{name}"
         self._stage.command(f"curl -s http://{self._sidecar}{path} | jq '{{status, message, search}}'")
         decision = _get(self._sidecar, path)
         shown = {key: decision.get(key) for key in ("status", "message", "search")}

@@ -182,7 +182,7 @@ def _place(stage: Stage) -> None:
     from muster.commands.simulate.request import SimulationRequest
     from muster.html import page
     from muster.render import answer_text
-    from muster.render.tree import Kinship
+    from muster.render.tree_rows import Kinship
     from scheduler_core.cycle.run_cycle import CycleOptions
 
     stage.title("3  Placement: which pod runs where, which pods are evicted, and why a group is not placed")

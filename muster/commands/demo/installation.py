@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from muster.commands.demo import control_plane, webhook_server, wording
+from muster.commands.demo import local_control_plane, webhook_server, wording
 from muster.commands.demo.kubectl_shell import Shell
 from muster.commands.demo.terminal import DATA, LEFT_OUT, Stage
 from scheduler_core.sidecar import settings
@@ -38,7 +38,7 @@ class Installed:
 
 
 @contextlib.contextmanager
-def installed(stage: Stage, programs: control_plane.Programs, folder: Path) -> Iterator[Installed]:
+def installed(stage: Stage, programs: local_control_plane.Programs, folder: Path) -> Iterator[Installed]:
     """Context with a control plane on which Muster is installed; its files are in *folder*.
 
     Raises:
@@ -54,8 +54,8 @@ def installed(stage: Stage, programs: control_plane.Programs, folder: Path) -> I
         f"etcd and kube-apiserver {programs.version} are started, with the feature gates of workload groups on. No kubelets and no "
         "controllers run; the text says where one would act. First the permissions, as on a cluster, with a role for each mode:"
     )
-    with control_plane.running(programs, plane_folder, (WEBHOOK, SIDECAR)) as plane:
-        shell = Shell(programs.folder / "kubectl", plane.kubeconfigs[control_plane.ADMIN], workdir)
+    with local_control_plane.running(programs, plane_folder, (WEBHOOK, SIDECAR)) as plane:
+        shell = Shell(programs.folder / "kubectl", plane.kubeconfigs[local_control_plane.ADMIN], workdir)
         _apply_permissions(stage, shell)
         serving = ("--workers", "1", "--cluster", "--kubeconfig", str(plane.kubeconfigs[WEBHOOK]))
         with (
@@ -75,7 +75,7 @@ def _apply_permissions(stage: Stage, shell: Shell) -> None:
     stage.command("kubectl apply -k deploy")
     lines = shell.sure("kubectl apply -k deploy")
     stage.printed([*(line for line in lines if "binding." not in line), LEFT_OUT])
-    shell.sure(f"kubectl create namespace {control_plane.NAMESPACE}")
+    shell.sure(f"kubectl create namespace {local_control_plane.NAMESPACE}")
 
 
 def _show_processes(stage: Stage, server: str, sidecar: str) -> None:

@@ -92,7 +92,7 @@ def _demand_one_source(
         raise click.UsageError("give PATH or --cluster" + (", not both" if cluster else ""))
     if (kubeconfig or context or replicas) and not cluster:
         raise click.UsageError("--kubeconfig, --context and --replica need --cluster")
-    options.demand_addresses("--replica", replicas)
+    options.demand_replicas(replicas)
 
 
 def _read(

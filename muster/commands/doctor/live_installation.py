@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from apiserver.api import TRANSPORT, Api, ReplyError
 from apiserver.discovery import minor_version, served
-from certs.cluster import Cluster, Place
 from certs.store import CA, CERTIFICATE
+from certs.webhook_configurations import Cluster, Place
 from muster.commands.doctor.live_objects import LiveObjects
 from muster.commands.doctor.manifest_files import binding_of
 from muster.commands.doctor.observations import given_latencies, observed

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from certs import bundle
+from certs import pem_bundle
 from certs.replicas import served_leaf
 from muster.doctor.entries import Entry
 from muster.doctor.latencies import Latency, read_latencies
@@ -34,7 +34,7 @@ def _observe(target: str, address: str, bundles: Iterable[bytes], *, requested: 
         leaf = served_leaf(address, None).encode()
     except (OSError, ValueError) as error:
         return Replica(target, address, reason=str(error) or type(error).__name__, requested=requested)
-    distrust = {each: _distrust(address, each) for each in bundles if bundle.certificates(each)}
+    distrust = {each: _distrust(address, each) for each in bundles if pem_bundle.certificates(each)}
     return Replica(target, address, leaf, distrust=distrust, requested=requested)
 
 

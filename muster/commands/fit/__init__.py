@@ -2,5 +2,5 @@
 
 command   options and exit status
 verdict   the verdict of an answer, and its line
-report    the verdict and its details as text, JSON or a page
+verdict_report  the verdict and its details as text, JSON or a page
 """

@@ -12,7 +12,7 @@ from muster.commands.outputs import output_of, to_file
 from scheduler_core.model.options import REMEDIES_BY_DEFAULT
 
 if TYPE_CHECKING:
-    from muster.commands.fit.report import Judged
+    from muster.commands.fit.verdict_report import Judged
     from muster.commands.progress import Progress
     from muster.commands.simulate.completed_input import ClusterInput
     from muster.commands.simulate.gangs import Gang
@@ -124,9 +124,9 @@ def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress
     import dataclasses
 
     from muster.commands.fit import verdict
-    from muster.commands.fit.report import Judged
+    from muster.commands.fit.verdict_report import Judged
     from muster.commands.simulate import own_objects, simulation
-    from muster.render.tree import Kinship
+    from muster.render.tree_rows import Kinship
 
     try:
         answer, snapshot = simulation.run(inputs, request, progress)

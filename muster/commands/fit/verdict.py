@@ -11,7 +11,7 @@ from muster.commands.simulate.controllers import CREATES_NO_PODS, HAS_ENDED
 from muster.commands.simulate.own_objects import Own
 from muster.render.answer import Answer
 from muster.render.phrases import nodes, per_node
-from muster.render.tree import Kinship
+from muster.render.tree_rows import Kinship
 from scheduler_core.cycle.run_cycle import MOST_CYCLES
 from scheduler_core.diagnosis.phrases import level
 from scheduler_core.loading.label_suggestions import DID_YOU_MEAN

@@ -12,4 +12,9 @@ question_batch      many small simulations in one call
 what_if, drain      nodes added and removed before the snapshot
 own_objects         decisions about the objects at PATH, with ``--objects`` as the rest of the cluster
 certificate_file    the file of ``--certificate``
+gangs               gangs for ``--gang``: all pods of an object that has no gang, in one domain of a topology key if one is given
+generated_names     names for objects at PATH that have only ``metadata.generateName``
+not_judged          reasons why an object that an adapter reads is not judged
+places              positions of objects at PATH
+pod_owners          pods and groups of a cluster that belong to given controllers
 """

@@ -190,7 +190,7 @@ def _one(
         standard_output.write(page.render(answer, snapshot, request.cycle, page_origin((*paths, *objects))))
     else:
         from muster.render import answer_text
-        from muster.render.tree import Kinship
+        from muster.render.tree_rows import Kinship
 
         standard_output.write(answer_text.render(answer, Kinship.from_snapshot(snapshot), colour=colour, every=verbose))
     return answer.exit_status if inputs.files else NOTHING_DECIDED

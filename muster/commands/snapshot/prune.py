@@ -23,7 +23,7 @@ def pruned(content: Mapping[str, Json], fields: Mapping[str, Shape]) -> dict[str
         RecursionError: *content* is nested too deeply.
 
     """
-    values = {key: _of(value, fields[key]) for key, value in content.items() if key in fields}
+    values = {key: _pruned(value, fields[key]) for key, value in content.items() if key in fields}
     return {key: value for key, value in values.items() if value is not _NOTHING}
 
 
@@ -37,7 +37,7 @@ def hollow(value: Json) -> Json:
     return None if value is None else type(value)()
 
 
-def _of(value: Json, shape: Shape) -> Json:
+def _pruned(value: Json, shape: Shape) -> Json:
     match shape:
         case ScalarShape():
             result = _scalar(value, shape)
@@ -48,7 +48,7 @@ def _of(value: Json, shape: Shape) -> Json:
         case Each() if isinstance(value, list):
             result = _list(value, shape)
         case Entries() if isinstance(value, dict):
-            result = {key: _of(each, shape.value) for key, each in value.items()}
+            result = {key: _pruned(each, shape.value) for key, each in value.items()}
         case OrScalar():
             result = pruned(value, shape.fields) if isinstance(value, dict) else _scalar(value, KEPT)
         case Unread():
@@ -67,7 +67,7 @@ def _scalar(value: Json, leaf: ScalarShape) -> Json:
 def _list(value: list[Json], shape: Each) -> Json:
     # Messages give the index of a volume, a claim or an invalid entry: each keeps its position.
     entries = [each for each in value if each.get("type") in shape.only] if shape.only and all(map(_is_sound, value)) else value
-    kept = [_of(each, shape.of) for each in entries]
+    kept = [_pruned(each, shape.of) for each in entries]
     return ([each for each in kept if each != {}] or _NOTHING) if shape.compact else kept
 
 

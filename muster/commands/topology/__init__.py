@@ -2,5 +2,5 @@
 
 command   options and exit status
 domains   the tree with its amounts
-report    the tree as text or JSON
+domain_report  the tree as text or JSON
 """

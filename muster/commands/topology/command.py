@@ -73,7 +73,7 @@ def topology(  # noqa: PLR0913 - one parameter an option
         _refuse_no_key(key)
     from muster.commands.progress import Progress
     from muster.commands.simulate import cluster_input
-    from muster.commands.topology import domains, report
+    from muster.commands.topology import domain_report, domains
     from scheduler_core.loading.load import load
 
     progress = Progress("topology")
@@ -96,10 +96,10 @@ def topology(  # noqa: PLR0913 - one parameter an option
     levels, whole = domains.survey_topology(snapshot, keys, nodes=verbose)
     chosen = _resources(resources, [each.resource for each in whole.amounts])
     if form == "json":
-        standard_output.write(report.as_json(levels, whole, [{"object": each.object, "message": each.message} for each in problems]))
+        standard_output.write(domain_report.as_json(levels, whole, [{"object": each.object, "message": each.message} for each in problems]))
     else:
         colour = not no_color and standard_output.is_colourful()
-        standard_output.write(report.as_text(whole, chosen or _usual(whole.amounts), colour=colour, every=verbose))
+        standard_output.write(domain_report.as_text(whole, chosen or _usual(whole.amounts), colour=colour, every=verbose))
     _report(problems)
     return INCOMPLETE if problems else COMPLETE
 

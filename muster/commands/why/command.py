@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from muster.commands.simulate.request import SimulationRequest
     from muster.commands.why.subject import Subject
     from muster.render.answer import Answer
-    from muster.render.tree import Kinship
+    from muster.render.tree_rows import Kinship
     from scheduler_core.model.snapshot import ClusterSnapshot
 
 FORMATS = ("text", "json")
@@ -141,7 +141,7 @@ def _simulated(
     from muster.commands.simulate import own_objects, simulation
     from muster.commands.simulate.completed_input import ClusterInput
     from muster.commands.snapshot import live_cluster
-    from muster.render.tree import Kinship
+    from muster.render.tree_rows import Kinship
 
     progress.show("reading the cluster")
     try:

@@ -10,7 +10,7 @@ from typing import Any
 from muster.commands.why.subject import Subject
 from muster.render import answer_json, answer_text
 from muster.render.answer import Answer
-from muster.render.tree import Kinship
+from muster.render.tree_rows import Kinship
 from scheduler_core.model.decision import Status, latest
 from validators.reports.counts import counted
 from validators.reports.escape import printable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from certs import bundle
+from certs import pem_bundle
 from muster.doctor.components import SERVE, components
 from muster.doctor.entries import INJECTED, by_configuration, entries, fields_of
 from muster.doctor.finding import Check, Result, error
@@ -16,7 +16,7 @@ from muster.doctor.world import World
 def check(world: World) -> Iterator[Result]:
     """Yield a result for each configuration with a webhook without certificates."""
     managed = not world.live and any(each.manages_certificate for each in components(world, SERVE))
-    for listed in by_configuration(each for each in entries(world) if not bundle.certificates(each.ca_bundle)):
+    for listed in by_configuration(each for each in entries(world) if not pem_bundle.certificates(each.ca_bundle)):
         injected = mapping_at(listed[0].item.content, "metadata", "annotations").keys() & {*INJECTED}
         if not world.live and (injected or managed):
             continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from certs import bundle
+from certs import pem_bundle
 from certs.store import CERTIFICATE
 from muster.doctor.finding import Check, Result, warning
 from muster.doctor.leaves import leaves, restart_command, secret_data, secrets
@@ -14,14 +14,14 @@ from muster.doctor.world import World
 def check(world: World) -> Iterator[Result]:
     """Yield a result for each replica that serves another certificate."""
     expected = {
-        each.target: (bundle.certificates(secret_data(secret, CERTIFICATE))[:1], secret.label)
+        each.target: (pem_bundle.certificates(secret_data(secret, CERTIFICATE))[:1], secret.label)
         for secret, concerned in secrets(world)
         for each in concerned
     }
     for leaf in leaves(world):
         if leaf.replica is None:
             continue
-        served = bundle.certificates(leaf.chain)[:1]
+        served = pem_bundle.certificates(leaf.chain)[:1]
         # The first replica stands for its server if there is no Secret.
         wanted, source = expected.setdefault(leaf.replica.target, (served, leaf.source))
         if wanted and served != wanted:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from certs import bundle
+from certs import pem_bundle
 from muster.doctor.entries import by_configuration, entries, fields_of
 from muster.doctor.finding import Check, Result, Unseen, error
 from muster.doctor.leaves import leaves, rotate_command
@@ -15,7 +15,7 @@ def check(world: World) -> Iterator[Result]:
     """Yield a result for each leaf and configuration without trust."""
     known = [*leaves(world)]
     for leaf in known:
-        trusting = [each for each in leaf.entries if bundle.certificates(each.ca_bundle)]
+        trusting = [each for each in leaf.entries if pem_bundle.certificates(each.ca_bundle)]
         for listed in by_configuration(each for each in trusting if leaf.distrust(each)):
             message = f"does not trust the certificate of {leaf.source}: {leaf.distrust(listed[0])}"
             yield error(listed[0].item, fields_of(listed, "clientConfig.caBundle"), message, rotate_command(world, listed[0]))

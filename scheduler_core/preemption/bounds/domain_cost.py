@@ -10,10 +10,10 @@ import numpy as np
 from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.preemption.bounds.cost_table import LARGEST_GRID, POSITIONS_A_STEP, CostChoice, CostTable, Counts, Grid
 from scheduler_core.preemption.bounds.node_cost import CandidateNode, ShapeRequests, UnitCosts, candidate_nodes
+from scheduler_core.preemption.bounds.node_fillings import Amounts, ways
 from scheduler_core.preemption.bounds.shortage import Shortage
-from scheduler_core.preemption.bounds.ways import Amounts, ways
-from scheduler_core.preemption.plans.areas import DomainArea
 from scheduler_core.preemption.plans.effort import Effort
+from scheduler_core.preemption.plans.group_domains import DomainArea
 
 UnitSet = frozenset[int]
 """Numbers of units."""

@@ -12,8 +12,8 @@ from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import PodShape
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.preemption.bounds.cost_table import Counts
+from scheduler_core.preemption.bounds.node_fillings import Amounts
 from scheduler_core.preemption.bounds.shortage import Shortage
-from scheduler_core.preemption.bounds.ways import Amounts
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

@@ -14,9 +14,9 @@ import numpy as np
 from scheduler_core.model.nodes import Ints
 from scheduler_core.preemption.bounds.cost_table import INFINITE, PLACE_STEPS, POSITIONS_A_STEP, Grid, divide
 from scheduler_core.preemption.bounds.domain_cost import DomainCost, UnitSet
-from scheduler_core.preemption.bounds.opening import Opening
-from scheduler_core.preemption.plans.areas import DomainArea
+from scheduler_core.preemption.bounds.group_opening import Opening
 from scheduler_core.preemption.plans.effort import Effort
+from scheduler_core.preemption.plans.group_domains import DomainArea
 from scheduler_core.preemption.plans.kinds import Kinds, Load, Pods
 from scheduler_core.preemption.plans.required_pods import RequiredPods
 

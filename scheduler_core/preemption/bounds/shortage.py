@@ -17,7 +17,7 @@ from scheduler_core.model.nodes import Bools, Ints
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.state import PlacementState
-from scheduler_core.preemption.units.units import Units
+from scheduler_core.preemption.units.preemption_units import Units
 
 Floats = npt.NDArray[np.float64]
 IMPOSSIBLE = 2**31

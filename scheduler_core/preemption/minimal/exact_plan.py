@@ -16,10 +16,10 @@ from scheduler_core.preemption.bounds.domain_cost import DomainCost, UnitSet
 from scheduler_core.preemption.bounds.node_cost import ShapeRequests, UnitCosts
 from scheduler_core.preemption.bounds.relaxed import Relaxation
 from scheduler_core.preemption.minimal.branch_and_bound import BranchAndBound, CandidateDomain
-from scheduler_core.preemption.minimal.problem import PlanProblem
-from scheduler_core.preemption.plans.areas import areas
+from scheduler_core.preemption.minimal.eviction_problem import PlanProblem
 from scheduler_core.preemption.plans.cost_weights import CostWeights
 from scheduler_core.preemption.plans.effort import Effort
+from scheduler_core.preemption.plans.group_domains import areas
 from scheduler_core.preemption.plans.kinds import Kinds
 from scheduler_core.preemption.plans.required_pods import RequiredPods
 

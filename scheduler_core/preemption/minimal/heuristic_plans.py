@@ -13,7 +13,7 @@ import numpy as np
 
 from scheduler_core.model.nodes import Ints
 from scheduler_core.model.topology import Placement
-from scheduler_core.preemption.minimal.problem import PlanProblem
+from scheduler_core.preemption.minimal.eviction_problem import PlanProblem
 from scheduler_core.preemption.minimal.subsets import Fits, Subsets
 from scheduler_core.preemption.plans.effort import Effort
 from scheduler_core.preemption.plans.plan_cost import Key

@@ -22,15 +22,15 @@ from scheduler_core.model.topology import Placement
 from scheduler_core.plugins import registry
 from scheduler_core.preemption.bounds.cost_table import TooLargeError
 from scheduler_core.preemption.bounds.shortage import IMPOSSIBLE
+from scheduler_core.preemption.minimal.eviction_problem import PlanProblem, plan_problem
 from scheduler_core.preemption.minimal.exact_plan import ExactSearch
 from scheduler_core.preemption.minimal.heuristic_plans import HeuristicSearch
-from scheduler_core.preemption.minimal.problem import PlanProblem, plan_problem
 from scheduler_core.preemption.minimal.trials import Prover, Trials
 from scheduler_core.preemption.plans.effort import Effort, EffortSpentError
 from scheduler_core.preemption.plans.plan_cost import PlanCost
 from scheduler_core.preemption.result import ChosenUnits, Preemption, by_importance
 from scheduler_core.preemption.units.disruption_budgets import DisruptionBudgets
-from scheduler_core.preemption.units.units import Units
+from scheduler_core.preemption.units.preemption_units import Units
 from scheduler_core.preemption.victims.workload_aware import ProposalT
 
 NOT_PROVED = "no placement after the eviction is known"

@@ -20,7 +20,7 @@ from scheduler_core.preemption.bounds.shortage import GroupDemand
 from scheduler_core.preemption.plans.effort import Effort
 from scheduler_core.preemption.plans.required_pods import RequiredPods
 from scheduler_core.preemption.units.disruption_budgets import DisruptionBudgets
-from scheduler_core.preemption.units.units import Units
+from scheduler_core.preemption.units.preemption_units import Units
 from scheduler_core.preemption.victims.reprieve import AbsentPods, Proposed, reprieve
 from scheduler_core.preemption.victims.workload_aware import ProposalT, ProposalT_co, RootPlacer
 

@@ -15,8 +15,8 @@ from scheduler_core.model.nodes import Bools, Ints
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.preemption.result import by_importance
 from scheduler_core.preemption.units.disruption_budgets import DisruptionBudgets
+from scheduler_core.preemption.units.preemption_units import PotentialVictims, Units
 from scheduler_core.preemption.units.unit_order import NOW
-from scheduler_core.preemption.units.units import PotentialVictims, Units
 
 Key = tuple[bool, int, int, int, int, int, int, tuple[int, ...]]
 """Cost, smaller is better: breaks a budget, units, pods, highest priority, sum of priorities, age of the oldest, pods that break a budget,

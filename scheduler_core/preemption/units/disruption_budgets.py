@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.selectors import Clauses, admits, compiled
 from scheduler_core.model.snapshot import DisruptionBudget
-from scheduler_core.preemption.units.units import PotentialVictims, Units
+from scheduler_core.preemption.units.preemption_units import PotentialVictims, Units
 
 
 class DisruptionBudgets:

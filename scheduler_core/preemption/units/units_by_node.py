@@ -10,7 +10,7 @@ from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import Port
 from scheduler_core.plugins.node_ports import conflict
 from scheduler_core.preemption.units.disruption_budgets import DisruptionBudgets
-from scheduler_core.preemption.units.units import PotentialVictims, Units
+from scheduler_core.preemption.units.preemption_units import PotentialVictims, Units
 
 
 class UnitsByNode:

@@ -18,8 +18,8 @@ from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.preemption.result import NEVER, ChosenUnits, Preemption, by_importance, preemption_in_progress
 from scheduler_core.preemption.units.disruption_budgets import DisruptionBudgets
+from scheduler_core.preemption.units.preemption_units import PotentialVictims, Units
 from scheduler_core.preemption.units.unit_order import NOW
-from scheduler_core.preemption.units.units import PotentialVictims, Units
 from scheduler_core.preemption.units.units_by_node import UnitsByNode
 from scheduler_core.preemption.victims.dry_run import NO_VICTIMS, DryRun
 from scheduler_core.preemption.victims.reprieve import PodRelations

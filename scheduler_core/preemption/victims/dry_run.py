@@ -11,7 +11,7 @@ from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.plugins.node_ports import PORTS, conflict
 from scheduler_core.plugins.noderesources import resource_reason
-from scheduler_core.preemption.units.units import Units
+from scheduler_core.preemption.units.preemption_units import Units
 from scheduler_core.preemption.units.units_by_node import UnitsByNode
 from scheduler_core.preemption.victims.reprieve import PodRelations
 

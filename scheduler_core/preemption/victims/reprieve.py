@@ -12,7 +12,7 @@ from scheduler_core.model.pods import PodRecord, Port
 from scheduler_core.plugins.node_ports import conflict
 from scheduler_core.preemption.result import ChosenUnits, by_importance
 from scheduler_core.preemption.units.disruption_budgets import DisruptionBudgets
-from scheduler_core.preemption.units.units import PotentialVictims, Unit, Units
+from scheduler_core.preemption.units.preemption_units import PotentialVictims, Unit, Units
 
 Proposed = Sequence[tuple[PodRecord, int]]
 """Pods of the preemptor with their nodes, as indices, in the order in which they were placed."""
@@ -73,7 +73,7 @@ class ReprieveCapacity:
             if pod.node not in self._left:
                 continue
             admitted.append(pod)
-            if not self._take(pod, 1):
+            if not self._charge(pod, 1):
                 self.remove(admitted)
                 return False
         return True
@@ -82,9 +82,9 @@ class ReprieveCapacity:
         """Add the resources of admitted *pods* back."""
         for pod in pods:
             if pod.node in self._left:
-                self._take(pod, -1)
+                self._charge(pod, -1)
 
-    def _take(self, pod: PodRecord, sign: int) -> bool:
+    def _charge(self, pod: PodRecord, sign: int) -> bool:
         left = self._left[pod.node]
         fits = pod.node not in self._overfull and not self._has_port_conflict(pod)
         for row, amount in pod.shape.charges:

@@ -15,7 +15,7 @@ from scheduler_core.model.entity import Entity
 from scheduler_core.model.ledger import Ledger
 from scheduler_core.preemption.result import NEVER, Preemption, preemption_in_progress
 from scheduler_core.preemption.units.disruption_budgets import DisruptionBudgets
-from scheduler_core.preemption.units.units import Units
+from scheduler_core.preemption.units.preemption_units import Units
 from scheduler_core.preemption.victims.reprieve import AbsentPods, PodRelations, Proposed, reprieve
 
 ONGOING = "ongoing preemption on nominated nodes"

@@ -136,11 +136,11 @@ class LiveDevices:
     def objects(self, table: NodeTable) -> DeviceObjects | None:
         """Return all objects about devices, with the pools of *table*; None if there are none."""
         objects = self._cache.objects
-        return KeptObjects.with_structures(objects, self._kept(table)) if objects is not None else None
+        return KeptObjects.with_structures(objects, self._renewed_structures(table)) if objects is not None else None
 
     def pools(self, table: NodeTable) -> DevicePools:
         """Return the pools of *table*."""
-        return self._kept(table).pools
+        return self._renewed_structures(table).pools
 
     def is_stale(self, table: NodeTable) -> bool:
         """Return whether *table* must be updated."""
@@ -179,7 +179,7 @@ class LiveDevices:
         """Return whether a known pod has each of the claims *needs*."""
         return self._wishes.issuperset(wishes_of(needs))
 
-    def _kept(self, table: NodeTable) -> PoolStructures:
+    def _renewed_structures(self, table: NodeTable) -> PoolStructures:
         slices, kept = self._cache.slices.all(), self._structures
         pools = kept.pools if kept is not None and kept.pools.are_of(table, slices) else DevicePools(table, slices)
         if kept is None or (kept.pools, kept.read) != (pools, self._read):

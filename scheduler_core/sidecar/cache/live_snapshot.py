@@ -53,7 +53,7 @@ class LiveSnapshots:
         made, pods = self._with_v1alpha1_groups()
         groups = self._sorted((*self._complete(), *completed(made.groups, self._groups.priorities, [])))
         priorities = group_priorities(groups, self._groups.priorities)
-        snapshot = self._of(groups, pods)
+        snapshot = self._snapshot(groups, pods)
         return dataclasses.replace(snapshot, priorities=priorities, desired=made.desired, problems=self._problems(groups, pods))
 
     def problems(self) -> tuple[Problem, ...]:
@@ -64,7 +64,7 @@ class LiveSnapshots:
         """Return a snapshot of everything whose parts are created on first use, without problems; valid until the next change."""
         node_usage = self._node_usage
         node_usage.placement_state()
-        snapshot = self._of((), ())
+        snapshot = self._snapshot((), ())
         pods = Lazy(lambda: sorted(node_usage.records(), key=lambda pod: pod.key))
         return dataclasses.replace(
             snapshot, pods=pods, groups=Lazy(lambda: self._sorted(self._complete())), priorities=LivePriorities(self._groups)
@@ -86,9 +86,9 @@ class LiveSnapshots:
                 if live.key[0] == "PodGroup":
                     pods += node_usage.pods.members(*live.key[1:])
         records = sorted((node_usage.record(pod) for pod in pods if node_usage.is_counted(pod)), key=lambda pod: pod.key)
-        return self._of(self._sorted(groups), records)
+        return self._snapshot(self._sorted(groups), records)
 
-    def _of(self, groups: tuple[Group, ...], pods: Iterable[PodRecord]) -> ClusterSnapshot:
+    def _snapshot(self, groups: tuple[Group, ...], pods: Iterable[PodRecord]) -> ClusterSnapshot:
         budgets = self._groups.budgets
         nodes = self._node_usage.placement_state().nodes
         return ClusterSnapshot(

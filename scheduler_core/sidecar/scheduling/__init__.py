@@ -11,4 +11,5 @@ preemption_plan  preemption plans: dry run, proof, evictions
 write_results    handling of write results
 waiting          what a root waits for that is not attempted
 explanation      decision on a root, and its writes
+eviction_budgets  disruption budgets that forbid the evictions of a preemption plan
 """

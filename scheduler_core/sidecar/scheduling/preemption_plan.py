@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping
 from scheduler_core.cycle.effects import held_nominations
 from scheduler_core.model.conditions import disruption_target
 from scheduler_core.model.decision import Decision, Name
-from scheduler_core.preemption.units.units import Units
+from scheduler_core.preemption.units.preemption_units import Units
 from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.pod_cache import LivePod

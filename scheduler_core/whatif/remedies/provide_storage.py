@@ -61,16 +61,16 @@ class ProvidingStorage:
             # Not all at once: a change that works is not tried together with others.
             others = [each for each in self._restrictions(requests) if not self._finding.keep_if_verified(each)]
             for area in areas:
-                if area.key != areas[0].key and self._found():
+                if area.key != areas[0].key and self._has_storage_change():
                     # A volume in the narrowest domain also belongs to the wider one.
                     break
                 parts = [*others, *self._keep_capacity(area, lacking), *self._keep_volumes(area, storage)]
-                if len(parts) > 1 and not self._found():
+                if len(parts) > 1 and not self._has_storage_change():
                     self._keep_together(parts)
         for area in areas if limited else ():
             self._keep_attachments(area)
 
-    def _found(self) -> bool:
+    def _has_storage_change(self) -> bool:
         """Return whether a change of storage works."""
         return any(isinstance(each, ChangedStorage) for each, _ in self._finding.verified.values())
 

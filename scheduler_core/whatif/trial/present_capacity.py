@@ -47,7 +47,7 @@ class PresentCapacity:
         for pod in snapshot.pods:
             if pod.node >= 0:
                 self.on.setdefault(pod.node, []).append(pod)
-                _take(self.free, pod.shape, pod.node, 1)
+                _charge(self.free, pod.shape, pod.node, 1)
 
     def slots(self, shape: PodShape, free: Ints | None = None) -> Ints:
         """Return how many pods of *shape* each node holds; shape (nodes,)."""
@@ -108,7 +108,7 @@ class PresentCapacity:
                 return []
             _, _, node = min(remaining)
             for pod in plans[node]:
-                _take(free, pod.shape, node, -1)
+                _charge(free, pod.shape, node, -1)
             pods += plans[node]
             gained += 1
             if len(pods) > MOST_MOVED:
@@ -130,7 +130,7 @@ class PresentCapacity:
             # Choose the node with the fewest slots for the root's pods, then by name.
             slots_left = np.where(allowed, self.slots(self.subject.shape, free), np.iinfo(np.int64).max)
             node = int(slots_left.argmin())
-            _take(free, pod.shape, node, 1)
+            _charge(free, pod.shape, node, 1)
             result[pod.key] = (names[pod.node], names[node])
         return result
 
@@ -170,7 +170,7 @@ def units(pods: Iterable[PodRecord], snapshot: ClusterSnapshot, subject: Subject
             yield f"{unit.kind} {unit.namespace}/{unit.name}", running
 
 
-def _take(free: Ints, shape: PodShape, node: int, sign: int) -> None:
+def _charge(free: Ints, shape: PodShape, node: int, sign: int) -> None:
     for row, amount in shape.charges:
         free[row, node] -= sign * amount
 

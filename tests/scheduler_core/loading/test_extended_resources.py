@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.loading.container_requests import ContainerRequests
+from scheduler_core.loading.extended_requests import ContainerRequests
 from scheduler_core.loading.extended_resources import ExtendedSpecs, request_mappings
 
 GPU, NIC = "example.com/gpu", "example.com/nic"

@@ -18,7 +18,7 @@ from scheduler_core.placement import greedy as module
 from scheduler_core.placement.greedy import BARE, Greedy
 from scheduler_core.placement.outcome import assigned, pods_with_nodes
 from scheduler_core.placement.state import PlacementState
-from scheduler_core.preemption.units.units import PotentialVictims, Units
+from scheduler_core.preemption.units.preemption_units import PotentialVictims, Units
 from tests.sampling import sampled
 from tests.scheduler_core.builders import Json, as_values, composite, entities, leaf, names, node, pod, pods, promising, racks, run, state
 from tests.scheduler_core.builders import place_root as placed_root

@@ -8,8 +8,8 @@ from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import DisruptionBudget
 from scheduler_core.plugins.node_ports import conflict
+from scheduler_core.preemption.units.preemption_units import Unit, Units
 from scheduler_core.preemption.units.unit_order import instant
-from scheduler_core.preemption.units.units import Unit, Units
 
 RANK = {"Pod": 0, "PodGroup": 1, "CompositePodGroup": 2}
 Proposed = Sequence[tuple[PodRecord, int]]

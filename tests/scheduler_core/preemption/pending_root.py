@@ -11,10 +11,10 @@ from scheduler_core.cycle.preemptor import Proving
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.load import load
 from scheduler_core.model.entity import Entity
-from scheduler_core.preemption.minimal.problem import PlanProblem, plan_problem
+from scheduler_core.preemption.minimal.eviction_problem import PlanProblem, plan_problem
 from scheduler_core.preemption.minimal.trials import RootRequirements
 from scheduler_core.preemption.plans.plan_cost import PlanCost
-from scheduler_core.preemption.units.units import Units
+from scheduler_core.preemption.units.preemption_units import Units
 from tests.scheduler_core.oracle.model import Objects
 from tests.scheduler_core.preemption.crowded import group, pod
 

@@ -20,7 +20,7 @@ from scheduler_core.model.snapshot import DisruptionBudget
 from scheduler_core.model.topology import Topology
 from scheduler_core.model.wire import LabelSelector
 from scheduler_core.plugins.node_ports import conflict
-from scheduler_core.preemption.units.units import Units
+from scheduler_core.preemption.units.preemption_units import Units
 from validators.model.group import CompositePodGroup, CompositePodGroupSpec, Group, PodGroup, PodGroupSpec
 from validators.model.meta import Empty, ObjectMeta, replaced
 from validators.model.workload import DisruptionMode

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from scheduler_core.preemption.bounds.cost_table import INFINITE, LARGEST_GRID, TooLargeError
 from scheduler_core.preemption.bounds.domain_cost import DomainCost
 from scheduler_core.preemption.bounds.node_cost import ShapeRequests, UnitCosts
-from scheduler_core.preemption.minimal.problem import PlanProblem
-from scheduler_core.preemption.plans.areas import DomainArea
+from scheduler_core.preemption.minimal.eviction_problem import PlanProblem
 from scheduler_core.preemption.plans.effort import Effort, EffortSpentError
+from scheduler_core.preemption.plans.group_domains import DomainArea
 from scheduler_core.preemption.plans.kinds import Kinds
 from tests.scheduler_core.preemption.crowded import group, node, pod
 from tests.scheduler_core.preemption.pending_root import low, task

@@ -8,8 +8,8 @@ from scheduler_core.preemption.bounds.cost_table import INFINITE
 from scheduler_core.preemption.bounds.domain_cost import DomainCost
 from scheduler_core.preemption.bounds.node_cost import ShapeRequests, UnitCosts
 from scheduler_core.preemption.bounds.relaxed import Relaxation
-from scheduler_core.preemption.plans.areas import areas
 from scheduler_core.preemption.plans.effort import Effort, EffortSpentError
+from scheduler_core.preemption.plans.group_domains import areas
 from scheduler_core.preemption.plans.kinds import Kinds
 from tests.scheduler_core.preemption.crowded import group, node, pod
 from tests.scheduler_core.preemption.pending_root import gang, low, task, tree

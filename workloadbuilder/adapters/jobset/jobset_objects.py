@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 
 from validators.model.decode import Json
-from workloadbuilder import identity
+from workloadbuilder import workload_owner
 from workloadbuilder.adapters.jobset import jobset_labels
 from workloadbuilder.adapters.jobset.replicated_jobs import ReplicatedJob
 from workloadbuilder.adapters.shared import job_spec, pod_template
@@ -52,7 +52,7 @@ class JobSetObjects:
                 "labels": {**part.labels, **labels},
                 "annotations": {**part.annotations, **labels, **linkage},
             }
-            if references := identity.owner_references(self.jobset):
+            if references := workload_owner.owner_references(self.jobset):
                 metadata["ownerReferences"] = references
             return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": self._spec(part, labels)}
 

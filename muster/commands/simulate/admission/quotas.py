@@ -48,7 +48,7 @@ def shortages(quotas: Iterable[Content], pods: Sequence[Content], replaced: Sequ
             left = max(_amount(resource, hard[resource]) - max(used[resource] - freed[resource], 0), 0)
             if needed[resource] > left:
                 base = _base(resource)
-                yield f"{name} leaves {size(base, left)} {_shown(resource)}, {size(base, needed[resource])} needed"
+                yield f"{name} leaves {size(base, left)} {_resource_in_words(resource)}, {size(base, needed[resource])} needed"
 
 
 def _name(quota: Content) -> str:
@@ -186,6 +186,6 @@ def _base(resource: str) -> str:
     return resource.removeprefix(_REQUESTS).removeprefix(_LIMITS)
 
 
-def _shown(resource: str) -> str:
+def _resource_in_words(resource: str) -> str:
     base = _base(resource)
     return f"{base} of limits" if resource.startswith(_LIMITS) else _PODS if resource == _COUNT else base

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from muster.commands.simulate.admission.limit_ranges import Content, section
 from scheduler_core.model import wire
 from validators import pipeline
-from validators.built_in import names, objects, shapes
+from validators.built_in import names, shapes, whole_objects
 from validators.field import ErrorType, FieldError, FieldPath
 from validators.model import decode
 from validators.rules.base import Operation, Profile, Settings, Severity
@@ -29,7 +29,7 @@ def errors_of_controller(manifest: Content) -> list[FieldError]:
     versions = shapes.versions_of(group_of(api_version), kind)
     if versions and api_version.rpartition("/")[2] not in versions:
         return [_unserved(api_version, kind, versions)]
-    found = objects.errors(manifest)
+    found = whole_objects.errors(manifest)
     return found or (errors_of_scheduling(manifest) if kind in _WITH_RULES else [])
 
 
@@ -49,7 +49,7 @@ def unknown_fields(manifest: Content) -> list[FieldError]:
     """Return the fields of a custom kind that have no similar known field: they can be those of a later version."""
     if group_of(str(manifest.get("apiVersion"))) in _BUILT_IN:
         return []
-    return [each for each in objects.errors(manifest) if each.origin == _UNKNOWN and _SUGGESTION not in each.detail]
+    return [each for each in whole_objects.errors(manifest) if each.origin == _UNKNOWN and _SUGGESTION not in each.detail]
 
 
 def errors_of_pod(pod: Content) -> Iterator[FieldError]:
@@ -80,4 +80,4 @@ def _unserved(api_version: str, kind: str, versions: tuple[str, ...]) -> FieldEr
 def _errors_of_spec(text: bytes) -> tuple[FieldError, ...]:
     """Return the errors of the specification of a pod as JSON: most pods of an object have the same."""
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "pod"}, "spec": decode.parse(text)}
-    return tuple(objects.errors(pod))
+    return tuple(whole_objects.errors(pod))

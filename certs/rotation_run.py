@@ -13,10 +13,10 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from apiserver.api import TRANSPORT, ReplyError
-from certs import bundle, rotation
-from certs.cluster import Reading
+from certs import pem_bundle, rotation_steps
 from certs.replicas import Clock, Replicas
-from certs.rotation import Changes, Order, RotationError, Step
+from certs.rotation_steps import Changes, Order, RotationError, Step
+from certs.webhook_configurations import Reading
 
 POLL_SECONDS = 1.0
 MOST_FAILURES = 10
@@ -70,7 +70,7 @@ class Rotation:
             reading = self._installation.read()
         except (ReplyError, *TRANSPORT) as error:
             raise _unavailable(error) from None
-        return rotation.next_step(reading.state, self._order, self._now(reading))
+        return rotation_steps.next_step(reading.state, self._order, self._now(reading))
 
     def run(self) -> bool:
         """Make all steps; return False if not every replica served the new leaf in time.
@@ -108,9 +108,9 @@ class Rotation:
         """
         now = self._now(reading)
         state = reading.state
-        step, reasons = rotation.next_step(state, self._order, now)
+        step, reasons = rotation_steps.next_step(state, self._order, now)
         if step is Step.OBSERVE and self._replicas.all_serve(state):
-            step, reasons = rotation.next_step(dataclasses.replace(state, served=True), self._order, now)
+            step, reasons = rotation_steps.next_step(dataclasses.replace(state, served=True), self._order, now)
         if step in (Step.OBSERVE, Step.DONE):
             return step
         self._deadline = None
@@ -132,19 +132,19 @@ class Rotation:
     def _write(self, step: Step, reading: Reading, now: dt.datetime) -> None:
         secret = reading.secret
         if step is Step.STAGE:
-            self._installation.write_secret(reading, rotation.stage(secret, self._order, now))
+            self._installation.write_secret(reading, rotation_steps.stage(secret, self._order, now))
             self._order = dataclasses.replace(self._order, force=False, ca=False)
         elif step is Step.SWITCH:
             # An API server sees a changed caBundle a moment later, and a killed process does not know when it was changed.
             self._timing.pause(self._timing.settle_seconds)
-            self._installation.write_secret(reading, rotation.switch(secret))
+            self._installation.write_secret(reading, rotation_steps.switch(secret))
             self._order = dataclasses.replace(self._order, force=False)
         elif step is Step.FINISH:
-            self._installation.write_secret(reading, rotation.finish(secret))
+            self._installation.write_secret(reading, rotation_steps.finish(secret))
         else:
-            required = rotation.required_trust(secret)
+            required = rotation_steps.required_trust(secret)
             added = step is Step.TRUST
-            self._installation.write_bundles(reading, lambda old: bundle.union(old, required) if added else required)
+            self._installation.write_bundles(reading, lambda old: pem_bundle.union(old, required) if added else required)
 
     def _wait(self) -> bool:
         if late := self.overdue():

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler_core.preemption.bounds.cost_table import Grid
-from scheduler_core.preemption.bounds.opening import Opening
-from scheduler_core.preemption.plans.areas import DomainArea
+from scheduler_core.preemption.bounds.group_opening import Opening
 from scheduler_core.preemption.plans.effort import Effort, EffortSpentError
+from scheduler_core.preemption.plans.group_domains import DomainArea
 from scheduler_core.preemption.plans.kinds import Kinds
 from tests.scheduler_core.preemption.test_kinds import EITHER, MORE, ONE, above, leaf
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler_core.model.decision import Name
-from scheduler_core.preemption.units.units import Units
+from scheduler_core.preemption.units.preemption_units import Units
 from tests.scheduler_core.preemption.scene import cases, composite, leaf, ledger_of, names, node_table, pod, units_of
 
 

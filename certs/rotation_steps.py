@@ -22,7 +22,7 @@ import datetime as dt
 import enum
 from collections.abc import Mapping
 
-from certs import CA_DAYS, LEAF_DAYS, bundle, inspection, issue
+from certs import CA_DAYS, LEAF_DAYS, inspection, issue, pem_bundle
 from certs.pair import Authority, BadNameError, Names, names_of
 from certs.store import CA, CA_KEY, CERTIFICATE, KEY
 
@@ -84,7 +84,7 @@ def next_step(state: State, order: Order, now: dt.datetime) -> tuple[Step, tuple
     if defects := _defects(secret, prefix, order, now):
         _demand_own_ca(secret, order)
         return Step.STAGE, defects
-    if not all(bundle.contains(each, required_trust(secret)) for each in state.bundles):
+    if not all(pem_bundle.contains(each, required_trust(secret)) for each in state.bundles):
         return Step.TRUST, ("a caBundle lacks a CA of the Secret",)
     if prefix:
         return Step.SWITCH, ("every caBundle trusts the staged certificate",)
@@ -100,7 +100,7 @@ def _after_switch(state: State) -> tuple[Step, tuple[str, ...]]:
     if not state.served:
         return Step.OBSERVE, ("not every replica was observed to serve the certificate of the Secret",)
     own = {required_trust(state.secret)}
-    if any(set(bundle.certificates(each)) != own for each in state.bundles):
+    if any(set(pem_bundle.certificates(each)) != own for each in state.bundles):
         return Step.DISTRUST, ("every replica serves the certificate of the Secret",)
     return Step.FINISH, ("every caBundle has only the CA of the certificate",)
 
@@ -108,8 +108,8 @@ def _after_switch(state: State) -> tuple[Step, tuple[str, ...]]:
 def required_trust(secret: Mapping[str, bytes]) -> bytes:
     """Return the CAs that every caBundle must have: all of ``ca.crt`` while a pair is staged, else the one that signed the leaf."""
     if NEXT + KEY in secret:
-        return bundle.union(secret[CA])
-    return bundle.signer(secret[CERTIFICATE], secret[CA])
+        return pem_bundle.union(secret[CA])
+    return pem_bundle.signer(secret[CERTIFICATE], secret[CA])
 
 
 def stage(secret: Mapping[str, bytes], order: Order, now: dt.datetime) -> Changes:
@@ -127,7 +127,7 @@ def stage(secret: Mapping[str, bytes], order: Order, now: dt.datetime) -> Change
     except issue.IssueError as error:
         raise RotationError(f"{error}; --ca replaces the CA") from None
     return {
-        CA: bundle.union(secret.get(CA, b""), authority.certificate),
+        CA: pem_bundle.union(secret.get(CA, b""), authority.certificate),
         NEXT + CERTIFICATE: pair.certificate,
         NEXT + KEY: pair.key,
         NEXT + CA_KEY: authority.key if CA_KEY in secret and not kept else None,
@@ -139,7 +139,7 @@ def switch(secret: Mapping[str, bytes]) -> Changes:
     staged = secret[NEXT + CERTIFICATE]
     ca_key = {CA_KEY: secret[NEXT + CA_KEY]} if NEXT + CA_KEY in secret else {}
     return {
-        CA: bundle.union(bundle.signer(staged, secret[CA]), secret[CA]),
+        CA: pem_bundle.union(pem_bundle.signer(staged, secret[CA]), secret[CA]),
         CERTIFICATE: staged,
         KEY: secret[NEXT + KEY],
         **ca_key,
@@ -160,7 +160,7 @@ def _defects(secret: Mapping[str, bytes], prefix: str, order: Order, now: dt.dat
         return (f"the Secret lacks {', '.join(missing)}",)
     try:
         leaf = inspection.inspect(certificate, secret[certificate], now, key=secret[key], required=order.names)
-        ca = bundle.signer(secret[certificate], secret[CA])
+        ca = pem_bundle.signer(secret[certificate], secret[CA])
     except inspection.UnreadableError as error:
         return (str(error),)
     if not ca:
@@ -186,7 +186,7 @@ def _demand_own_ca(secret: Mapping[str, bytes], order: Order) -> None:
 def _kept_ca(secret: Mapping[str, bytes], now: dt.datetime) -> Authority | None:
     """Return the CA whose key is in the Secret; None if there is none, it is due, or key and certificate do not match."""
     try:
-        ca = bundle.owner(secret.get(CA_KEY, b""), secret.get(CA, b""))
+        ca = pem_bundle.owner(secret.get(CA_KEY, b""), secret.get(CA, b""))
     except inspection.UnreadableError:
         return None
     return Authority(ca, secret[CA_KEY]) if ca and not inspection.inspect(CA, ca, now).due else None

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from validators import content
-from validators.migrate.names import group_name
+from validators.migrate.group_names import group_name
 
 LABEL = st.from_regex(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", fullmatch=True)
 SUBDOMAIN = st.lists(LABEL, min_size=1, max_size=4).map(".".join).filter(lambda name: len(name) <= 253)

@@ -10,7 +10,7 @@ from muster.html import placed_pods
 from muster.html.placed_pods import FinalPlacement
 from muster.html.topology_areas import AreaMap
 from muster.render.answer import Answer
-from muster.render.tree import Kinship
+from muster.render.tree_rows import Kinship
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.model.decision import Decision, Domain, Name, Status
 from scheduler_core.model.snapshot import ClusterSnapshot

@@ -7,14 +7,14 @@ import dataclasses
 import pytest
 
 from tests.workloadbuilder.trees import ANY, JOB, WITH_UID, error_lines
-from workloadbuilder import identity
+from workloadbuilder import workload_owner
 from workloadbuilder.item import Owner
 
 
 def test_options_of_a_sound_owner_hold():
-    assert list(identity.check(ANY)) == []
-    assert list(identity.check(dataclasses.replace(ANY, namespace="", name=""))) == []
-    assert list(identity.check(dataclasses.replace(ANY, owner=Owner("v1", "ReplicationController", "web")))) == []
+    assert list(workload_owner.check(ANY)) == []
+    assert list(workload_owner.check(dataclasses.replace(ANY, namespace="", name=""))) == []
+    assert list(workload_owner.check(dataclasses.replace(ANY, owner=Owner("v1", "ReplicationController", "web")))) == []
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_options_of_a_sound_owner_hold():
     ],
 )
 def test_what_does_not_hold_is_reported_at_the_owner(changed, want):
-    (error,) = error_lines(tuple(identity.check(dataclasses.replace(ANY, **changed))))
+    (error,) = error_lines(tuple(workload_owner.check(dataclasses.replace(ANY, **changed))))
 
     assert error.startswith(want)
 
@@ -64,13 +64,13 @@ def test_workload_is_called_as_said_or_after_its_owner():
 def test_owner_with_a_uid_is_referred_to_as_the_controller():
     want = {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "uid-1", "controller": True, "blockOwnerDeletion": True}
 
-    assert [want] == identity.owner_references(WITH_UID)
-    assert list(identity.warnings(WITH_UID)) == []
+    assert [want] == workload_owner.owner_references(WITH_UID)
+    assert list(workload_owner.warnings(WITH_UID)) == []
 
 
 def test_owner_without_a_uid_is_not_referred_to_and_that_is_reported():
-    assert identity.owner_references(JOB) == []
-    assert error_lines(tuple(identity.warnings(JOB))) == [
+    assert workload_owner.owner_references(JOB) == []
+    assert error_lines(tuple(workload_owner.warnings(JOB))) == [
         "metadata.uid: Required value: without the owner's uid there are no ownerReferences, and the objects are not deleted with the owner"
     ]
 
@@ -79,4 +79,4 @@ def test_owner_without_a_uid_is_not_referred_to_and_that_is_reported():
     ("api_version", "want"), [("batch/v1", {"apiGroup": "batch", "kind": "Job", "name": "train"}), ("v1", {"kind": "Job", "name": "train"})]
 )
 def test_controller_reference_has_the_group_without_the_version(api_version, want):
-    assert want == identity.controller_ref(Owner(api_version, "Job", "train"))
+    assert want == workload_owner.controller_ref(Owner(api_version, "Job", "train"))

@@ -20,14 +20,14 @@ def _pod(manifest: Content) -> Iterator[FieldError]:
 
 def _templates(manifest: Content) -> Iterator[FieldError]:
     """Yield the errors of all pod templates of an object, which have volumes for all claims of the object."""
-    claims = [text(section(each, "metadata"), "name") for listed in _CLAIMS for each in _found(manifest, listed)]
+    claims = [text(section(each, "metadata"), "name") for listed in _CLAIMS for each in _lists_named(manifest, listed)]
     for at, spec in _pod_specs(manifest, FieldPath()):
         yield from pod_spec.pod_spec(apps.with_volumes(spec, claims), at)
 
 
 def _job_set(manifest: Content) -> Iterator[FieldError]:
     """Yield the errors of the Jobs that a JobSet creates, after the defaults of its webhook."""
-    claims = [text(section(each, "metadata"), "name") for each in _found(manifest, "templates")]
+    claims = [text(section(each, "metadata"), "name") for each in _lists_named(manifest, "templates")]
     for path, each in items(section(manifest, "spec"), "replicatedJobs", _SPEC):
         job = {"completionMode": "Indexed", **section(each, "template", "spec")}
         template = section(job, "template")
@@ -79,10 +79,10 @@ _CLAIMS = ("volumeClaimTemplates", "templates")
 """Lists of claims that controllers add to the pods as volumes: of LeaderWorkerSets, and of the policies of JobSets."""
 
 
-def _found(value: object, name: str) -> Iterator[Content]:
+def _lists_named(value: object, name: str) -> Iterator[Content]:
     """Yield the objects in all lists *name* of a value."""
     for each in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
-        yield from _found(each, name)
+        yield from _lists_named(each, name)
     listed = value.get(name) if isinstance(value, Mapping) else None
     yield from (each for each in listed if isinstance(each, Mapping)) if isinstance(listed, list) else ()
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.preemption.plans.areas import DomainArea, areas
 from scheduler_core.preemption.plans.effort import Effort, EffortSpentError
+from scheduler_core.preemption.plans.group_domains import DomainArea, areas
 from scheduler_core.preemption.plans.required_pods import RequiredPods
 from tests.scheduler_core.preemption.crowded import node
 from tests.scheduler_core.preemption.pending_root import gang, requirements_of

@@ -9,8 +9,8 @@ import numpy as np
 
 from scheduler_core.model.nodes import Ints
 from scheduler_core.preemption.bounds.cost_table import Grid
-from scheduler_core.preemption.plans.areas import DomainArea
 from scheduler_core.preemption.plans.effort import Effort
+from scheduler_core.preemption.plans.group_domains import DomainArea
 from scheduler_core.preemption.plans.kinds import Kinds, Load, Pods
 from scheduler_core.preemption.plans.required_pods import RequiredPods
 

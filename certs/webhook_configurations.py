@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from apiserver.api import JSON_PATCH, MERGE_PATCH, Api, ReplyError
-from certs.rotation import Changes, RotationError, State
+from certs.rotation_steps import Changes, RotationError, State
 from certs.store import CERTIFICATE, KEY
 
 KINDS = ("validatingwebhookconfigurations", "mutatingwebhookconfigurations")

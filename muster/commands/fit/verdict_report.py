@@ -10,7 +10,7 @@ from muster.commands.fit.verdict import Kind, Verdict
 from muster.render import answer_json, answer_text
 from muster.render.answer import Answer
 from muster.render.root_text import Paint
-from muster.render.tree import Kinship
+from muster.render.tree_rows import Kinship
 from scheduler_core.model.decision import Status
 
 if TYPE_CHECKING:

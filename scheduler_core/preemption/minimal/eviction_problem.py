@@ -12,7 +12,7 @@ from scheduler_core.model.topology import Placement
 from scheduler_core.preemption.bounds.shortage import IMPOSSIBLE, Shortage
 from scheduler_core.preemption.minimal.trials import RootRequirements
 from scheduler_core.preemption.plans.plan_cost import PlanCost
-from scheduler_core.preemption.units.units import Units
+from scheduler_core.preemption.units.preemption_units import Units
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler_core.preemption.bounds.ways import ways
+from scheduler_core.preemption.bounds.node_fillings import ways
 
 _amounts = st.tuples(st.integers(0, 3), st.integers(0, 2))
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from validators.lint import yaml_text
-from validators.migrate import written
+from validators.migrate import formatting
 
 NAMES = st.from_regex(r"[a-z0-9]([a-z0-9.-]{0,12}[a-z0-9])?", fullmatch=True)
 TREES = st.recursive(
@@ -42,22 +42,22 @@ TREES = st.recursive(
     ],
 )
 def test_a_value_on_one_line_of_yaml(value: object, quote: str, want: str) -> None:
-    assert want == written.yaml(value, quote)
+    assert want == formatting.yaml(value, quote)
 
 
 @given(TREES)
 def test_yaml_on_one_line_is_read_as_what_it_was(value: object) -> None:
-    assert yaml_text.values(written.yaml(value)) == [value]
+    assert yaml_text.values(formatting.yaml(value)) == [value]
 
 
 @given(NAMES)
 def test_a_name_is_a_name_to_a_stricter_reader_too(name: str) -> None:
-    assert yaml.safe_load(written.yaml(name)) == name
+    assert yaml.safe_load(formatting.yaml(name)) == name
 
 
 @given(st.dictionaries(NAMES, TREES, min_size=1, max_size=4))
 def test_lines_of_yaml_are_read_as_what_they_were(content: dict[str, object]) -> None:
-    assert yaml_text.values("\n".join(written.yaml_lines(content))) == [content]
+    assert yaml_text.values("\n".join(formatting.yaml_lines(content))) == [content]
 
 
 @pytest.mark.parametrize(
@@ -70,15 +70,15 @@ def test_lines_of_yaml_are_read_as_what_they_were(content: dict[str, object]) ->
     ],
 )
 def test_json_is_laid_out_as_its_neighbour(sample: str, want: str) -> None:
-    assert want == written.json_like({"b": {"c": 1}}, sample, indentation="", newline="\n", compact=False)
+    assert want == formatting.json_like({"b": {"c": 1}}, sample, indentation="", newline="\n", compact=False)
 
 
 def test_json_on_one_line_has_blanks_where_its_neighbour_has() -> None:
-    assert written.json_like({"b": [1, 2]}, "{}", indentation="", newline="\n", compact=True) == '{"b":[1,2]}'
+    assert formatting.json_like({"b": [1, 2]}, "{}", indentation="", newline="\n", compact=True) == '{"b":[1,2]}'
 
 
 def test_json_inside_a_list_is_indented_as_the_list_is() -> None:
-    laid_out = written.json_like({"b": 1}, '{\r\n      "a": 1\r\n    }', indentation="    ", newline="\r\n", compact=False)
+    laid_out = formatting.json_like({"b": 1}, '{\r\n      "a": 1\r\n    }', indentation="    ", newline="\r\n", compact=False)
 
     assert laid_out == '{\r\n      "b": 1\r\n    }'
     assert json.loads(laid_out) == {"b": 1}

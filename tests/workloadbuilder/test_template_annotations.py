@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.workloadbuilder.trees import error_lines
-from workloadbuilder import linkage
-from workloadbuilder.linkage import PARENT, PARENT_IN_KEP, TEMPLATE, Linkage
+from workloadbuilder import template_annotations
+from workloadbuilder.template_annotations import PARENT, PARENT_IN_KEP, TEMPLATE, Linkage
 
 
 @pytest.mark.parametrize(
@@ -18,16 +18,16 @@ from workloadbuilder.linkage import PARENT, PARENT_IN_KEP, TEMPLATE, Linkage
     ids=["below a parent", "at the top"],
 )
 def test_writes_as_kubernetes_1_37_spells_them(parent, want):
-    assert want == linkage.write("workers", parent)
+    assert want == template_annotations.write("workers", parent)
 
 
 @pytest.mark.parametrize("parent", ["", "replica-0"])
 def test_reads_what_was_written(parent):
-    assert Linkage("workers", parent) == linkage.read({"annotations": linkage.write("workers", parent)})
+    assert Linkage("workers", parent) == template_annotations.read({"annotations": template_annotations.write("workers", parent)})
 
 
 def test_reads_the_keps_spelling_with_a_warning():
-    read = linkage.read({"annotations": {TEMPLATE: "workers", PARENT_IN_KEP: "replica-0"}})
+    read = template_annotations.read({"annotations": {TEMPLATE: "workers", PARENT_IN_KEP: "replica-0"}})
 
     assert ("workers", "replica-0", ()) == (read.template, read.parent, read.errors)
     (warning,) = error_lines(read.warnings)
@@ -36,7 +36,7 @@ def test_reads_the_keps_spelling_with_a_warning():
 
 
 def test_two_spellings_of_two_parents_contradict():
-    read = linkage.read({"annotations": {PARENT: "replica-0", PARENT_IN_KEP: "replica-1"}})
+    read = template_annotations.read({"annotations": {PARENT: "replica-0", PARENT_IN_KEP: "replica-1"}})
 
     assert "replica-0" == read.parent
     (error,) = read.errors
@@ -45,7 +45,7 @@ def test_two_spellings_of_two_parents_contradict():
 
 
 def test_two_spellings_of_one_parent_do_not():
-    read = linkage.read({"annotations": {PARENT: "replica-0", PARENT_IN_KEP: "replica-0"}})
+    read = template_annotations.read({"annotations": {PARENT: "replica-0", PARENT_IN_KEP: "replica-0"}})
 
     assert ("replica-0", ()) == (read.parent, read.errors)
 
@@ -61,7 +61,7 @@ def test_two_spellings_of_one_parent_do_not():
     ],
 )
 def test_what_is_no_name_is_reported_and_not_used(annotations, want):
-    read = linkage.read({"annotations": annotations})
+    read = template_annotations.read({"annotations": annotations})
 
     assert [f"metadata.annotations[{want}]"] == [str(error.path) for error in read.errors]
     assert ("", "") == (read.template, read.parent)
@@ -69,4 +69,4 @@ def test_what_is_no_name_is_reported_and_not_used(annotations, want):
 
 @pytest.mark.parametrize("metadata", [None, [], "x", {}, {"annotations": None}, {"annotations": [1]}, {"annotations": {TEMPLATE: None}}])
 def test_metadata_without_annotations_says_nothing(metadata):
-    assert Linkage() == linkage.read(metadata)
+    assert Linkage() == template_annotations.read(metadata)
