@@ -9,23 +9,25 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from tests.architecture.modules import Module, called, matches
-from tests.architecture.tables import (
+from tests.architecture.naming import (
     BARE_NAMES,
+    FOR_ALL_PLUGINS,
+    NAMES_A_PLUGIN,
+    REGISTRIES,
+    SHARED_MODULES,
+    SHARED_NAMES,
+)
+from tests.architecture.tables import (
     EDGES,
     FEWEST_LINES,
-    FOR_ALL_PLUGINS,
     IMPURE,
     IMPURE_CALLS,
     IMPURE_MODULES,
     LAYERS,
     METHODS_OF_A_PROTOCOL,
     MOST_LINES,
-    NAMES_A_PLUGIN,
     PACKAGES,
     PURE_WITHIN,
-    REGISTRIES,
-    SHARED_MODULES,
-    SHARED_NAMES,
     SMALL,
 )
 

@@ -5,8 +5,8 @@ decide           one cycle over a few roots
 apply_decision   API writes and next state after a decision
 binding          binds, conditions, nominations
 pre_binding      volumes and devices that are bound before the pods, and their progress
-volume_binding   writes and progress of volumes
-device_binding   writes and progress of claims to devices
+volume_binder    writes and progress of volumes
+device_binder    writes and progress of claims to devices
 preemption_plan  preemption plans: dry run, proof, evictions
 write_results    handling of write results
 waiting          what a root waits for that is not attempted

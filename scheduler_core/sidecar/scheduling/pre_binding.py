@@ -17,8 +17,8 @@ from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.pod_cache import LivePod
 from scheduler_core.sidecar.queue.root_status import OurPods
 from scheduler_core.sidecar.queue.states import Binds, PreBinding
-from scheduler_core.sidecar.scheduling.device_binding import DeviceBinding, Release
-from scheduler_core.sidecar.scheduling.volume_binding import VolumeBinding
+from scheduler_core.sidecar.scheduling.device_binder import DeviceBinder, Release
+from scheduler_core.sidecar.scheduling.volume_binder import VolumeBinder
 from scheduler_core.sidecar.writes import ClearSelectedNode, PreBindWrite, Ref, VolumeWrite, WriteOutcome
 
 MAX_CLAIMS = 3
@@ -52,7 +52,7 @@ class PreBinder:
 
     def __init__(self, cache: Cache, our_pods: OurPods, profile: SchedulerProfile, field_manager: str) -> None:
         self._cache, self._profile, self._field_manager = cache, profile, field_manager
-        self._volumes, self._devices = VolumeBinding(cache, our_pods), DeviceBinding(cache, our_pods)
+        self._volumes, self._devices = VolumeBinder(cache, our_pods), DeviceBinder(cache, our_pods)
 
     def refusal(self, decision: Decision, pods: Iterable[LivePod]) -> str:
         """Return why one of *pods* cannot be bound as in *decision*; empty if all can."""

@@ -11,7 +11,7 @@ from scheduler_core.sidecar.writes import AllocateClaim, AllocateExtended, Bind,
 from tests.scheduler_core.builders import leaf, node
 from tests.scheduler_core.plugins.device_objects import device_class, device_slice, only_on, resource_claim, wanting
 from tests.scheduler_core.sidecar.histories import Json
-from tests.scheduler_core.sidecar.test_device_binding import RESOURCE, requesting
+from tests.scheduler_core.sidecar.test_device_binder import RESOURCE, requesting
 from tests.scheduler_core.sidecar.test_scheduler import MUSTER, Scene, of
 
 CLAIM_WRITES = (AllocateClaim, ReleaseClaim, AllocateExtended, DeleteExtended)

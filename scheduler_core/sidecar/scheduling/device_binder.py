@@ -27,7 +27,7 @@ _WRITTEN = frozenset({WriteOutcome.DONE, WriteOutcome.FAILED})
 """Outcomes of a write that was carried out, or may have been."""
 
 
-class DeviceBinding:
+class DeviceBinder:
     """Creates the writes that allocate claims, and judges their progress."""
 
     def __init__(self, cache: Cache, our_pods: OurPods) -> None:

@@ -1,4 +1,4 @@
-"""Binding of the volumes of a root before its pods, as kube-scheduler's VolumeBinding plugin does in PreBind.
+"""Binding of the volumes of a root before its pods, as kube-scheduler's VolumeBinder plugin does in PreBind.
 
 A claim or volume is never deleted; only the selected node of a claim without a volume is taken back.
 """
@@ -19,7 +19,7 @@ from scheduler_core.sidecar.queue.states import Binds, PreBinding
 from scheduler_core.sidecar.writes import Bind, ClearSelectedNode, Ref, ReserveVolume, SelectNode, VolumeWrite, WriteOutcome
 
 
-class VolumeBinding:
+class VolumeBinder:
     """Creates the writes that bind volumes, and judges their progress."""
 
     def __init__(self, cache: Cache, our_pods: OurPods) -> None:

@@ -1,0 +1,61 @@
+"""Tables of the contracts about names."""
+
+from __future__ import annotations
+
+BARE_NAMES = frozenset(
+    [
+        "agree",
+        "asked",
+        "became",
+        "came",
+        "found",
+        "going",
+        "hear",
+        "heard",
+        "kept",
+        "look",
+        "lost",
+        "made",
+        "of",
+        "put",
+        "said",
+        "seen",
+        "shown",
+        "take",
+        "told",
+        "took",
+        "tried",
+        "wrote",
+    ]
+)
+"""Words that must not be the whole name of a function or method: they cannot be searched for and mean nothing alone."""
+SHARED_NAMES: dict[str, str] = {
+    "Capacity": "wire type",
+    "ClaimSpec": "wire type",
+    "Device": "wire type",
+    "DeviceClaim": "wire type",
+    "Names": "wire type",
+    "NodeAffinity": "wire type",
+    "OwnerReference": "wire type",
+    "Volume": "wire type",
+}
+"""Public classes of one name in a top-level package, each with the reason.  All other names are unique there."""
+SHARED_MODULES: dict[str, str] = {
+    "command": "options of a subcommand",
+    "__main__": "what ``python -m`` looks for",
+}
+"""Names of several modules in a top-level package, each with the reason."""
+REGISTRIES = ("validators/rules", "muster/doctor/checks")
+"""Packages whose docstring does not list their modules: each has one rule or check, which its name tells."""
+
+FOR_ALL_PLUGINS = frozenset({"base", "pod_tally", "profile", "registry", "stateful_plugins"})
+"""Modules of ``scheduler_core.plugins`` that serve all plugins."""
+NAMES_A_PLUGIN: dict[str, str] = {
+    "equal_pods_spread": "soft topology spread places equal pods in one step",
+    "placement_request": "soft topology spread places equal pods in one step",
+    "spread_classes": "soft topology spread places equal pods in one step",
+    "spread_first_pods": "soft topology spread places equal pods in one step",
+    "spread_forecast": "soft topology spread places equal pods in one step",
+    "state": "storage that is provisioned for running pods",
+}
+"""Modules of ``scheduler_core.placement`` that name a plugin, each with the reason.  All others read the profile of a shape only."""
