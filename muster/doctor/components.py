@@ -45,7 +45,7 @@ class Component:
     @property
     def lease(self) -> str:
         """Return the Lease of a sidecar as NAMESPACE/NAME, or ``none``."""
-        namespace = self._variable("MUSTER_LEASE_NAMESPACE") or self.item.namespace
+        namespace = self.variable("MUSTER_LEASE_NAMESPACE") or self.item.namespace
         return self.option("--lease", f"{namespace}/muster-sidecar")
 
     @property
@@ -74,7 +74,7 @@ class Component:
             name, equals, value = word.partition("=")
             if name == flag:
                 return value if equals else (*self.words, "")[number + 1]
-        return self._variable(_variable_of(flag)) or default
+        return self.variable(_variable_of(flag)) or default
 
     def has_flag(self, flag: str) -> bool:
         """Return whether an option without a value is given."""
@@ -94,7 +94,8 @@ class Component:
         resource = f"{self.item.kind.lower()}/{self.item.name}"
         return kubectl(self.item.namespace, "set", "env", resource, f"{_variable_of(flag)}={value}")
 
-    def _variable(self, name: str) -> str:
+    def variable(self, name: str) -> str:
+        """Return the value of an environment variable of the container; empty if it is not set there."""
         return next((text_at(each, "value") for each in mappings_at(self._container, "env") if each.get("name") == name), "")
 
     @property

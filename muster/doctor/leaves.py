@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from certs import inspection, pem_bundle
 from certs.pair import BadNameError, Names, names_of
-from certs.store import CERTIFICATE
+from certs.store import CA, CERTIFICATE
 from muster.doctor.components import SERVE, Component, components
 from muster.doctor.entries import Entry, entries, servers_of
 from muster.doctor.manifests import bytes_at, kubectl, mappings_at, text_at
@@ -65,6 +65,17 @@ def leaves(world: World) -> Iterator[Leaf]:
     for secret, concerned in secrets(world):
         if chain := secret_data(secret, CERTIFICATE):
             yield Leaf(secret, f"data[{CERTIFICATE}]", secret.label, chain, concerned)
+
+
+def is_foreign(world: World, leaf: Leaf) -> bool:
+    """Return whether something else than a replica may answer at the address of a leaf: no CA of the installation has signed it."""
+    if leaf.replica is None or any(leaf.replica.distrust.get(each.ca_bundle) == "" for each in leaf.entries):
+        return False
+    known = [each.ca_bundle for each in leaf.entries]
+    for secret, concerned in secrets(world):
+        if any(each.target == leaf.entries[0].target for each in concerned):
+            known += [secret_data(secret, CA), secret_data(secret, CERTIFICATE)]
+    return not any(trusts(each, leaf.chain) for each in known if each)
 
 
 def secrets(world: World) -> Iterator[tuple[Item, tuple[Entry, ...]]]:

@@ -78,7 +78,8 @@ def doctor(  # noqa: PLR0913 - one parameter an option
         _print_problems(problems)
         where = "on the cluster" if cluster else f"in {', '.join(paths)}"
         raise click.UsageError(f"there is no webhook configuration, webhook server or sidecar of Muster {where}")
-    report = diagnosis_report.report_of(checks.examine(world), problems, ignore)
+    connection = [f"--{name}={value}" for name, value in (("kubeconfig", kubeconfig), ("context", context)) if value]
+    report = diagnosis_report.report_of(checks.examine(world), problems, ignore).reaching(connection, replicas)
     _print_problems(problems)
     colour = not no_color and standard_output.is_colourful()
     standard_output.write(diagnosis_report.as_json(report) if form == "json" else diagnosis_report.as_text(report, colour=colour))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shlex
 from collections.abc import Iterable, Sequence
 
 import click
@@ -30,11 +31,29 @@ class DiagnosisReport:
         """Return the number of defects of a severity."""
         return sum(defect.severity is severity for _, defect in self.defects)
 
+    def reaching(self, connection: Sequence[str], replicas: Sequence[str]) -> DiagnosisReport:
+        """Return the report with commands that have the options of the *connection* to the cluster; a rotation observes *replicas*."""
+
+        def reached(command: str) -> str:
+            words = shlex.split(command)
+            if words[:1] in (["kubectl"], ["cmctl"]):
+                return shlex.join([words[0], *connection, *words[1:]]) if connection else command
+            if words[:3] == ["muster", "certs", "rotate"]:
+                return shlex.join([*words, *connection, *(f"--replica={each}" for each in replicas)])
+            return command
+
+        defects = ((check, dataclasses.replace(each, command=reached(each.command))) for check, each in self.defects)
+        return dataclasses.replace(self, defects=tuple(defects))
+
 
 def report_of(results: Iterable[tuple[Check, Result]], problems: Sequence[Problem], ignored: Sequence[str]) -> DiagnosisReport:
     """Return the report without the checks in *ignored*; errors first, then by check and object."""
     chosen = [(check, each) for check, each in results if check.id not in ignored]
-    defects = [(check, each) for check, each in chosen if isinstance(each, Diagnosis)]
+    defects: list[tuple[Check, Diagnosis]] = []
+    for check, each in chosen:
+        # Several configurations can have the same defect: that of their server.
+        if isinstance(each, Diagnosis) and (check, each) not in defects:
+            defects.append((check, each))
     defects.sort(key=lambda pair: (pair[1].severity is not Severity.ERROR, pair[0].id, pair[1].item.label, pair[1].field, pair[1].message))
     unchecked = dict.fromkeys((check, each) for check, each in chosen if isinstance(each, Unseen))
     return DiagnosisReport(tuple(defects), tuple(unchecked), tuple(problems))

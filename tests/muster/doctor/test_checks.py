@@ -62,6 +62,17 @@ def replicas(number, ready=None):
     return change
 
 
+def with_variable(name, value):
+    return in_container(
+        SERVER, lambda each: each.update(env=[*(old for old in each.get("env", []) if old["name"] != name), {"name": name, "value": value}])
+    )
+
+
+def each_path(webhook):
+    """The path of a webhook without its mode."""
+    return "/" + webhook["clientConfig"]["service"]["path"].split("/")[1]
+
+
 def without(kind, name):
     return lambda objects: objects.pop((kind, name))
 
@@ -144,7 +155,21 @@ VALID: dict[str, list[Callable[[], World]]] = {
     ],
     "fail-without-budget": [lambda: world(budget(minAvailable=1)), lambda: world(budget(maxUnavailable="34%"))],
     "drain-blocked": [lambda: world(budget(minAvailable=2)), lambda: world(budget(minAvailable="50%"))],
-    "fail-in-lenient-mode": [world],
+    "fail-in-lenient-mode": [
+        world,
+        lambda: world(with_argument(SERVER, "--enforcement=audit,gang-minimum=deny")),
+        lambda: world(with_argument(SERVER, "--enforcement=gang-minimum=audit")),
+        lambda: world(with_argument(SERVER, "--enforcement=audit"), in_webhooks(lambda each: each.update(failurePolicy="Ignore"))),
+    ],
+    "path-unknown": [
+        world,
+        lambda: world(in_webhooks(lambda each: each["clientConfig"]["service"].update(path=f"{each_path(each)}/deny"))),
+    ],
+    "review-seconds-long": [
+        world,
+        lambda: world(with_variable("MUSTER_REQUEST_SECONDS", "2.9")),
+        lambda: world(with_variable("MUSTER_REQUEST_SECONDS", "x")),
+    ],
     "timeout-exceeded": [lambda: world(latencies=measured(1.4)), lambda: world(latencies=measured(9.0, path="/other"))],
     "timeout-long": [lambda: world(in_webhooks(lambda each: each.update(timeoutSeconds=5)))],
     "ca-bundle-missing": [
@@ -247,6 +272,22 @@ INVALID: dict[str, list[tuple[Callable[[], World], Severity, str]]] = {
             "Ignore for groups-audit.muster.dev",
         ),
         (lambda: world(in_webhooks(lambda each: each.pop("failurePolicy"), 2)), Severity.WARNING, "Ignore for groups-warn.muster.dev"),
+        (lambda: world(with_argument(SERVER, "--enforcement=audit")), Severity.WARNING, "must be Ignore for groups.muster.dev"),
+    ],
+    "path-unknown": [
+        (
+            lambda: world(in_webhooks(lambda each: each["clientConfig"]["service"].update(path="/nope"), 0)),
+            Severity.ERROR,
+            "is /nope: must be /validate, or /validate/MODE",
+        ),
+        (
+            lambda: world(in_webhooks(lambda each: each.update(clientConfig={"url": "https://muster-webhook.muster-system.svc/x"}), 0)),
+            Severity.ERROR,
+            "is /x: must be /mutate",
+        ),
+    ],
+    "review-seconds-long": [
+        (lambda: world(with_variable("MUSTER_REQUEST_SECONDS", "20")), Severity.WARNING, "is 20, and timeoutSeconds of its webhooks 3"),
     ],
     "timeout-exceeded": [
         (lambda: world(latencies=measured(3.5)), Severity.ERROR, "is 3 s, and the 99th percentile of 1,000 reviews of /validate is 3.5 s"),
