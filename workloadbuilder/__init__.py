@@ -13,7 +13,7 @@ check                 validation of the blocks of a resolved tree; all errors at
 check_tree            validation across the items of a tree: unique names, width, one priority, and unique names of groups
 existing_workload     reading of an existing Workload, created by this library or another program, to create its groups or to compare with it
 groups                all groups of a tree: ``replicas`` groups of each item below each group of its parent, parents first
-item                  description of a controller's object
+workload_item         description of a controller's object
 names                 names of Workloads and groups: those of Kubernetes 1.38's workloadbuilder if the owner has a uid
 resolve               resolution of each item's configuration
 shapes                decoding of the user's building blocks, with all errors in their shape
@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     from workloadbuilder.blocks import IntentReading, map_composite_group_config, map_pod_group_config, read_intent
     from workloadbuilder.builder import Builder, BuildOptions
     from workloadbuilder.errors import BlockError, BuildError
-    from workloadbuilder.item import (
+    from workloadbuilder.resolve import Resolved, Source
+    from workloadbuilder.update import Action, Change, changes
+    from workloadbuilder.workload_item import (
         Block,
         DisruptionMode,
         Owner,
@@ -45,8 +47,6 @@ if TYPE_CHECKING:
         UserIntent,
         WorkloadItem,
     )
-    from workloadbuilder.resolve import Resolved, Source
-    from workloadbuilder.update import Action, Change, changes
 
 __all__ = [
     "Action",
@@ -87,4 +87,4 @@ def __getattr__(name: str) -> Any:
     # Imported on first use: a program that needs only the items does not wait for the rest.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"workloadbuilder.{_MODULE_OF.get(name, 'item')}"), name)
+    return getattr(importlib.import_module(f"workloadbuilder.{_MODULE_OF.get(name, 'workload_item')}"), name)

@@ -15,8 +15,8 @@ from collections.abc import Collection
 from validators.field import FieldError, FieldPath
 from validators.model.decode import Json
 from workloadbuilder.errors import BlockError, in_order
-from workloadbuilder.item import Block, DisruptionMode, ResourceClaim, SchedulingConfig, SchedulingPolicy, UserIntent
 from workloadbuilder.shapes import Reader
+from workloadbuilder.workload_item import Block, DisruptionMode, ResourceClaim, SchedulingConfig, SchedulingPolicy, UserIntent
 
 _NAMES: dict[Block, tuple[str, str]] = {
     Block.POLICY: ("schedulingPolicy", "policy"),

@@ -16,8 +16,8 @@ from workloadbuilder.blueprint import Blueprint, Index, copied
 from workloadbuilder.check import check_blocks, count_path
 from workloadbuilder.check_tree import check_tree
 from workloadbuilder.errors import BuildError, in_order
-from workloadbuilder.item import WHOLE, Owner, WorkloadItem
 from workloadbuilder.resolve import Resolution, Resolved, resolve
+from workloadbuilder.workload_item import WHOLE, Owner, WorkloadItem
 from workloadbuilder.workload_owner import BuildOptions
 
 __all__ = ["BuildOptions", "Builder"]

@@ -13,9 +13,9 @@ from validators import content, field
 from validators.field import FieldError, FieldPath, Part
 from validators.model import workload as model
 from validators.rules import checks
-from workloadbuilder.item import Block, DisruptionMode, PolicyKind
 from workloadbuilder.resolve import Resolved, Source
 from workloadbuilder.shapes import MOST
+from workloadbuilder.workload_item import Block, DisruptionMode, PolicyKind
 from workloadbuilder.workload_owner import BuildOptions
 
 _BLOCK_WORDS = {

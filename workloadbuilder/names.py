@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable
 
-from workloadbuilder.item import Owner
+from workloadbuilder.workload_item import Owner
 
 LONGEST = 253
 """Longest DNS subdomain, in bytes."""

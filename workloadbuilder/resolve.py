@@ -16,8 +16,8 @@ from validators import field
 from validators.field import FieldError, FieldPath
 from validators.model.workload import MAX_DEPTH
 from workloadbuilder.errors import in_order
-from workloadbuilder.item import WHOLE, Block, Callback, SchedulingConfig, WorkloadItem
 from workloadbuilder.type_checks import config_fault, item_fault
+from workloadbuilder.workload_item import WHOLE, Block, Callback, SchedulingConfig, WorkloadItem
 
 
 class Source(enum.StrEnum):

@@ -9,7 +9,7 @@ from validators import field
 from validators.field import FieldError, FieldPath
 from validators.model.decode import Json
 from validators.rules import checks
-from workloadbuilder.item import Block, DisruptionMode, PolicyKind, ResourceClaim, SchedulingPolicy
+from workloadbuilder.workload_item import Block, DisruptionMode, PolicyKind, ResourceClaim, SchedulingPolicy
 
 MOST = 2**31 - 1
 """Largest count; counts are signed 32-bit integers."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 from validators.model.decode import Json
 from validators.versions.table import SCHEDULING
 from workloadbuilder import workload_owner
-from workloadbuilder.item import PolicyKind, ResourceClaim, SchedulingConfig
 from workloadbuilder.resolve import Resolved
+from workloadbuilder.workload_item import PolicyKind, ResourceClaim, SchedulingConfig
 from workloadbuilder.workload_owner import BuildOptions
 
 LEAVES, COMPOSITES = "podGroupTemplates", "compositePodGroupTemplates"

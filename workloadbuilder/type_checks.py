@@ -6,7 +6,15 @@ A type-checked program does not need them; any other program gets a message inst
 from __future__ import annotations
 
 from validators.field import FieldPath
-from workloadbuilder.item import DisruptionMode, PolicyKind, ResourceClaim, SchedulingConfig, SchedulingPolicy, UserIntent, WorkloadItem
+from workloadbuilder.workload_item import (
+    DisruptionMode,
+    PolicyKind,
+    ResourceClaim,
+    SchedulingConfig,
+    SchedulingPolicy,
+    UserIntent,
+    WorkloadItem,
+)
 
 
 def item_fault(item: object) -> str:

@@ -11,8 +11,8 @@ from validators import field
 from validators.field import FieldError
 from workloadbuilder.check import path_in_block
 from workloadbuilder.check_tree import name_path
-from workloadbuilder.item import Block, PolicyKind
 from workloadbuilder.resolve import Resolved
+from workloadbuilder.workload_item import Block, PolicyKind
 
 _FIXED = "field is immutable"
 

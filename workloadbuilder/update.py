@@ -18,9 +18,9 @@ from workloadbuilder.blueprint import Blueprint, Placed, copied, placed
 from workloadbuilder.check import check_blocks
 from workloadbuilder.check_tree import check_tree
 from workloadbuilder.errors import BuildError, in_order
-from workloadbuilder.item import WorkloadItem
 from workloadbuilder.resolve import resolve
 from workloadbuilder.templates import COMPOSITES, LEAVES
+from workloadbuilder.workload_item import WorkloadItem
 
 _SPEC = FieldPath("spec")
 

@@ -10,7 +10,7 @@ from validators.field import FieldError, FieldPath
 from validators.model.decode import Json
 from validators.versions.served import WORKLOAD_VERSIONS, hub_of
 from workloadbuilder import names
-from workloadbuilder.item import DisruptionMode, Owner, PolicyKind
+from workloadbuilder.workload_item import DisruptionMode, Owner, PolicyKind
 
 _NAME = FieldPath("metadata", "name")
 _UID = FieldPath("metadata", "uid")

@@ -7,10 +7,10 @@ gathered       undecoded objects, in memory or in a file
 read_objects   typed objects, unique by name
 read_nodes     nodes
 pod_shapes     shapes of pods, from their forms
-drafts         parts of a pod object that placement keeps
+pod_drafts     parts of a pod object that placement keeps
 inline_disks   disks of inline volumes
 read_pods      pods
-pod_drafts     pods that differ only in name, labels, node and times
+pod_text_cache  pods that differ only in name, labels, node and times, by their text
 pod_records    records of pods, from their drafts
 read_namespaces  labels of namespaces
 read_selectors  selectors of Services and of controllers of pods

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from scheduler_core.loading import label_case, label_suggestions, v1alpha1
 from scheduler_core.loading.claim_options import report_storage
 from scheduler_core.loading.configuration.scheduler_configuration import read_configuration
-from scheduler_core.loading.drafts import Draft, requested_rows
 from scheduler_core.loading.gather import CONFIGURATION, DEVICE_KINDS, gather, left_out
 from scheduler_core.loading.gathered import Given, Objects, Unusable
+from scheduler_core.loading.pod_drafts import Draft, requested_rows
 from scheduler_core.loading.pod_records import Records
 from scheduler_core.loading.priority import Priorities
 from scheduler_core.loading.read_groups import completed, group_priorities, read_budgets, read_kind

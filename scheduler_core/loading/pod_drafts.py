@@ -1,104 +1,211 @@
-"""Pods that differ only in name, labels, node and times: most pods of a cluster are equal to another one.
-
-They are found by their text, which is much faster than to decode them.
-"""
+"""Drafts of pods: the parts of a pod object that placement keeps."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, KeysView
+from collections.abc import Hashable, Iterable, Mapping
 
-from scheduler_core.loading.drafts import Draft
-from scheduler_core.loading.read_objects import name_in
-from scheduler_core.model import wire, wire_texts
+from scheduler_core.loading.extended_requests import Containers
+from scheduler_core.loading.gather import Name
+from scheduler_core.loading.pod_forms import Images, PodForm
+from scheduler_core.model.attach_limits import row_name
+from scheduler_core.model.device_claims import DeviceClaim, PodEntry
+from scheduler_core.model.pods import Health
+from scheduler_core.model.volume_users import NO_NAMED_VOLUMES, Disk, NamedVolumes, VolumeKey, claim_use
+from scheduler_core.model.volumes import BoundClaim, PodClaim
+from scheduler_core.model.wire import Record, Wire
 from validators.model.meta import replaced
-
-_MOST_TEXTS = 20_000
-"""Number of shared texts; beyond this limit most texts occur in one pod only."""
-_MOST_KINDS = 10_000
-"""Number of remembered pods; beyond this limit most pods equal no other."""
+from validators.model.pod import PodWorkloadRef
 
 
-class SharedTexts:
-    """Texts that occur in many pods, such as node names, namespaces and labels."""
+class Traits(Record, gc=False):
+    """The parts of a draft that equal pods share; see the properties of ``Draft``."""
 
-    def __init__(self, nodes: Iterable[str] = ()) -> None:
-        self._texts: dict[str, str] = {}
-        self._nodes = {"": "", **{name: name for name in nodes}}
-        self.node = self._nodes.setdefault
-        """Returns the name of a node, which all its pods share, given the name twice."""
+    priority: int | None
+    class_name: str
+    policy: str | None
+    reference: PodWorkloadRef | None
+    scheduler: str
+    preempted: bool
+    gates: tuple[str, ...]
+    health: Health
+    images: Images
+    controller: tuple[str, str]
+    containers: Containers
 
-    def shared(self, text: str) -> str:
-        """Return the text that all pods share."""
-        return self.share()(text, text)
 
-    def share(self) -> Callable[[str, str], str]:
-        """Return a function that returns the text that all pods share, given the text twice."""
-        return self._texts.setdefault if len(self._texts) < _MOST_TEXTS else self._texts.get
+class Attached(Wire, frozen=True, gc=False):
+    """Volumes and devices of a draft, and its nomination; see the properties of ``Draft``."""
+
+    nominated: str = ""
+    claims: tuple[PodClaim, ...] = ()
+    bound_claims: tuple[BoundClaim, ...] = ()
+    delayed_claims: tuple[str, ...] = ()
+    csi_volumes: tuple[VolumeKey, ...] = ()
+    single_pod: tuple[str, ...] = ()
+    disks: tuple[tuple[str, Disk], ...] = ()
+    named_volumes: NamedVolumes = NO_NAMED_VOLUMES
+    entries: tuple[PodEntry, ...] = ()
+    device_claims: tuple[DeviceClaim, ...] = ()
+    held: str = ""
+    unresolved: PodForm | None = None
+
+
+NOTHING_ATTACHED = Attached()
+"""What most pods have."""
+
+
+class Draft(Record, gc=False):
+    """The parts of a pod object that placement keeps; a cluster has hundreds of thousands, so that fields which few need are apart."""
+
+    key: str
+    """``namespace/name``."""
+    namespace: str
+    form: PodForm
+    traits: Traits
+    labels: Mapping[str, str]
+    node: str
+    group: str
+    created: str
+    started: str
+    terminating: bool
+    uid: str
+    """Its uid, if it has claims to devices or requests extended resources that devices can provide."""
+    attached: Attached
+
+    def with_attached(self, form: PodForm | None = None, **changes: object) -> Draft:
+        """Return a copy with other fields of ``attached``, and with *form* unless that is None."""
+        return replaced(self, form=form or self.form, attached=replaced(self.attached, **changes))
 
     @property
-    def nodes(self) -> KeysView[str]:
-        """Return the names of all nodes, and the empty text."""
-        return self._nodes.keys()
+    def name(self) -> Name:
+        """Return namespace and name."""
+        return self.namespace, self.key[len(self.namespace) + 1 :]
 
-    def labels(self, labels: dict[str, str] | None, name: str) -> dict[str, str]:
-        """Return *labels*, which are changed, of the pod *name* with shared values; many pods have a label with their name."""
-        if not labels:
-            return {}
-        share = self.share()
-        for key, value in labels.items():
-            labels[key] = name if value == name else share(value, value)
-        return labels
+    @property
+    def priority(self) -> int | None:
+        """Return ``spec.priority``."""
+        return self.traits.priority
+
+    @property
+    def class_name(self) -> str:
+        """Return ``spec.priorityClassName``."""
+        return self.traits.class_name
+
+    @property
+    def policy(self) -> str | None:
+        """Return ``spec.preemptionPolicy``."""
+        return self.traits.policy
+
+    @property
+    def reference(self) -> PodWorkloadRef | None:
+        """Return the group reference of v1alpha1; None if the pod names a PodGroup."""
+        return self.traits.reference
+
+    @property
+    def scheduler(self) -> str:
+        """Return the name of its scheduler."""
+        return self.traits.scheduler
+
+    @property
+    def preempted(self) -> bool:
+        """Return whether its conditions say that it is preempted."""
+        return self.traits.preempted
+
+    @property
+    def gates(self) -> tuple[str, ...]:
+        """Return its scheduling gates."""
+        return self.traits.gates
+
+    @property
+    def health(self) -> Health:
+        """Return its health."""
+        return self.traits.health
+
+    @property
+    def images(self) -> Images:
+        """Return its images."""
+        return self.traits.images
+
+    @property
+    def controller(self) -> tuple[str, str]:
+        """Return its controller, see PodRecord."""
+        return self.traits.controller
+
+    @property
+    def containers(self) -> Containers:
+        """Return the extended resources of its containers."""
+        return self.traits.containers
+
+    @property
+    def nominated(self) -> str:
+        """Return ``status.nominatedNodeName``."""
+        return self.attached.nominated
+
+    @property
+    def claims(self) -> tuple[PodClaim, ...]:
+        """Return its persistent volume claims."""
+        return self.attached.claims
+
+    @property
+    def bound_claims(self) -> tuple[BoundClaim, ...]:
+        """Return its bound claims, see PodRecord."""
+        return self.attached.bound_claims
+
+    @property
+    def delayed_claims(self) -> tuple[str, ...]:
+        """Return its claims that wait for their first consumer, see PodRecord."""
+        return self.attached.delayed_claims
+
+    @property
+    def csi_volumes(self) -> tuple[VolumeKey, ...]:
+        """Return the CSI volumes of its claims and disks."""
+        return self.attached.csi_volumes
+
+    @property
+    def single_pod(self) -> tuple[str, ...]:
+        """Return its claims with access mode ReadWriteOncePod."""
+        return self.attached.single_pod
+
+    @property
+    def disks(self) -> tuple[tuple[str, Disk], ...]:
+        """Return its inline disks, each with its field."""
+        return self.attached.disks
+
+    @property
+    def named_volumes(self) -> NamedVolumes:
+        """Return its volumes whose names matter."""
+        return self.attached.named_volumes
+
+    @property
+    def entries(self) -> tuple[PodEntry, ...]:
+        """Return its entries of ``spec.resourceClaims``."""
+        return self.attached.entries
+
+    @property
+    def device_claims(self) -> tuple[DeviceClaim, ...]:
+        """Return its claims to devices, see PodRecord."""
+        return self.attached.device_claims
+
+    @property
+    def held(self) -> str:
+        """Return the reason to keep it out of the scheduling queue, see PodRecord."""
+        return self.attached.held
+
+    @property
+    def unresolved(self) -> PodForm | None:
+        """Return its form before the requirements of its claims were added; None if ``form`` is this form."""
+        return self.attached.unresolved
+
+    @property
+    def uses(self) -> tuple[Hashable, ...]:
+        """Return the volumes, claims and disks whose users are recorded."""
+        claims = (claim_use(self.name[0], each) for each in self.single_pod)
+        return (*self.csi_volumes, *claims, *(disk.use for _, disk in self.disks))
 
 
-class PodDrafts:
-    """Drafts of pods by the text of all that equal pods share."""
-
-    def __init__(self, texts: SharedTexts) -> None:
-        self._texts = texts
-        self._drafts: dict[bytes, Draft | None] = {}
-        self._namespaces: set[str] = set()
-        self._key = b""
-
-    def draft(self, text: wire.Text) -> tuple[str, Draft | None] | None:
-        """Return key and draft of a pod that equals one before; None if there is none."""
-        self._key = b""
-        try:
-            pod = wire_texts.POD_TEXT.decode(text)
-            meta, spec, status = pod.metadata, pod.spec, pod.status
-            namespace, name = meta.namespace or "default", meta.name
-            if not name or "/" in name or not name.isprintable() or namespace not in self._namespaces:
-                namespace, name = name_in("Pod", meta)
-                self._namespaces.add(namespace)
-        except (ValueError, RecursionError):
-            # Its reader reports the problem.
-            return None
-        node, nominated, started = spec.node_name, status.nominated_node_name, status.start_time
-        spec.node_name = status.nominated_node_name = ""
-        status.start_time = None
-        self._key = wire.ENCODER.encode((spec, status, meta.owner_references))
-        if self._key not in self._drafts:
-            return None
-        key = f"{namespace}/{name}"
-        if (equal := self._drafts[self._key]) is None:
-            return key, None
-        share, created, started = self._texts.share(), meta.creation_timestamp or "", started or ""
-        # By place, because there are hundreds of thousands.
-        return key, Draft(
-            key,
-            share(namespace, namespace),
-            equal.form,
-            equal.traits,
-            self._texts.labels(meta.labels, name),
-            self._texts.node(node, node),
-            equal.group,
-            share(created, created),
-            share(started, started),
-            meta.deletion_timestamp is not None,
-            meta.uid if equal.traits.containers else "",
-            replaced(equal.attached, nominated=nominated) if nominated else equal.attached,
-        )
-
-    def remember(self, draft: Draft | None) -> None:
-        """Remember the draft of the pod that was looked for last, unless its name decides on its claims, or it is nominated."""
-        if self._key and len(self._drafts) < _MOST_KINDS and (draft is None or not (draft.claims or draft.entries or draft.nominated)):
-            self._drafts[self._key] = draft
+def requested_rows(drafts: Iterable[Draft]) -> set[str]:
+    """Return the rows of the node table that pods need: resources, and CSI drivers whose volumes count against a limit."""
+    drafts = list(drafts)
+    rows = {name for form in {draft.form for draft in drafts} for name, _ in form.demand.requests}
+    with_volumes = (draft for draft in drafts if draft.attached is not NOTHING_ATTACHED)
+    return rows | {row_name(driver) for draft in with_volumes for driver, _ in draft.named_volumes.shared}

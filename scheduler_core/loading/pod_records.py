@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator
 
-from scheduler_core.loading.drafts import NOTHING_ATTACHED, Draft, Traits
 from scheduler_core.loading.gather import label
+from scheduler_core.loading.pod_drafts import NOTHING_ATTACHED, Draft, Traits
 from scheduler_core.loading.pod_forms import Images, PodForm
 from scheduler_core.loading.pod_shapes import scored_images, shape_of
 from scheduler_core.loading.priority import Priorities, Rank

@@ -6,12 +6,11 @@ import operator
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Mapping
 
-from scheduler_core.loading.drafts import NOTHING_ATTACHED, Attached, Draft, Traits
 from scheduler_core.loading.extended_requests import Containers
 from scheduler_core.loading.gather import Name, label, left_out
 from scheduler_core.loading.gathered import GatheredObjects, Objects, Unusable
 from scheduler_core.loading.inline_disks import disks_of
-from scheduler_core.loading.pod_drafts import PodDrafts, SharedTexts
+from scheduler_core.loading.pod_drafts import NOTHING_ATTACHED, Attached, Draft, Traits
 from scheduler_core.loading.pod_forms import (
     FormVolumes,
     Images,
@@ -20,6 +19,7 @@ from scheduler_core.loading.pod_forms import (
     claims_of,
     entries_of,
 )
+from scheduler_core.loading.pod_text_cache import PodTextCache, SharedTexts
 from scheduler_core.loading.read_objects import name_in, one_each, typed
 from scheduler_core.model import wire
 from scheduler_core.model.attach_limits import AttachLimits
@@ -73,7 +73,7 @@ class Reader:
         self._membership = membership
         self.forms = PodForms()
         self.texts = SharedTexts(nodes)
-        self._equal_pods = PodDrafts(self.texts)
+        self._equal_pods = PodTextCache(self.texts)
 
     def read_pod(self, gathered: GatheredObjects) -> tuple[str, Draft | None]:
         """Return the key and the draft of a pod; None if it has finished."""

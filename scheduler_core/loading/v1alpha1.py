@@ -10,7 +10,7 @@ import dataclasses
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
-from scheduler_core.loading.drafts import Draft
+from scheduler_core.loading.pod_drafts import Draft
 from scheduler_core.loading.priority import NEVER, Priorities, Rank
 from validators.model.group import Group, PodGroup, PodGroupSpec, WorkloadRef
 from validators.model.meta import ObjectMeta

@@ -81,7 +81,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"remedies"}),
     ),
     "workloadbuilder": (
-        frozenset({"item", "errors"}),
+        frozenset({"workload_item", "errors"}),
         frozenset({"names", "type_checks", "shapes"}),
         frozenset({"blocks", "workload_owner", "resolve", "template_annotations"}),
         frozenset({"check", "check_tree", "templates"}),

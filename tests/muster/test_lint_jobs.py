@@ -183,7 +183,7 @@ def test_a_process_that_ends_early(fault: str, message: str) -> None:
 
 
 def test_blobs_of_another_process() -> None:
-    blobs = [processes.FileBlobs(), processes.FileBlobs()]
+    blobs = [processes.FileByteStore(), processes.FileByteStore()]
 
     def work(process: int, _: object) -> bytes:
         offsets = [blobs[process].append(bytes([process]) * 100_000) for _ in range(30)]

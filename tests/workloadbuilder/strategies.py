@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.workloadbuilder.trees import ALL, JOB, SCHEDULING, SINGLE, WITH_UID, basic, gang, intent
 from validators.field import FieldPath
 from workloadbuilder.builder import BuildOptions
-from workloadbuilder.item import Block, DisruptionMode, PolicyKind, ResourceClaim, SchedulingConfig, UserIntent, WorkloadItem
+from workloadbuilder.workload_item import Block, DisruptionMode, PolicyKind, ResourceClaim, SchedulingConfig, UserIntent, WorkloadItem
 
 CLAIMS = tuple(ResourceClaim(f"claim-{number}", resource_claim_template_name="template") for number in range(5))
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.workloadbuilder.trees import ALL, SCHEDULING, SINGLE, basic, config, error_lines, gang
 from workloadbuilder.blocks import IntentReading, map_composite_group_config, map_pod_group_config, read_intent
 from workloadbuilder.errors import BlockError
-from workloadbuilder.item import Block, ResourceClaim, SchedulingConfig, UserIntent
+from workloadbuilder.workload_item import Block, ResourceClaim, SchedulingConfig, UserIntent
 
 ZONE = "topology.kubernetes.io/zone"
 

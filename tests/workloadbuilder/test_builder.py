@@ -9,7 +9,7 @@ import pytest
 from tests.workloadbuilder.trees import ALL, WITH_UID, basic, builder, composite, config, error_lines, gang, intent, leaf
 from workloadbuilder import groups
 from workloadbuilder.errors import BuildError
-from workloadbuilder.item import Owner, ResourceClaim
+from workloadbuilder.workload_item import Owner, ResourceClaim
 
 FABRIC = ResourceClaim("fabric", None, "fabric")
 TREE = composite(

@@ -6,7 +6,7 @@ import pytest
 
 from tests.workloadbuilder.trees import ALL, SINGLE, basic, builder, composite, config, error_lines, gang, intent, leaf
 from validators.field import FieldPath
-from workloadbuilder.item import Block, DisruptionMode, PolicyKind, ResourceClaim, SchedulingConfig, UserIntent, WorkloadItem
+from workloadbuilder.workload_item import Block, DisruptionMode, PolicyKind, ResourceClaim, SchedulingConfig, UserIntent, WorkloadItem
 
 AT = "spec.scheduling"
 

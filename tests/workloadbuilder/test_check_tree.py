@@ -6,7 +6,7 @@ import pytest
 
 from tests.workloadbuilder.trees import builder, composite, error_lines, leaf
 from validators.field import FieldPath
-from workloadbuilder.item import WorkloadItem
+from workloadbuilder.workload_item import WorkloadItem
 
 
 def errors(root: WorkloadItem) -> list[str]:

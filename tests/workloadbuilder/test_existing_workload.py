@@ -7,7 +7,7 @@ import pytest
 from tests.workloadbuilder.trees import WITH_UID, builder, composite, error_lines, leaf
 from workloadbuilder.builder import Builder
 from workloadbuilder.errors import BuildError
-from workloadbuilder.item import Owner
+from workloadbuilder.workload_item import Owner
 
 WORKLOAD = {
     "apiVersion": "scheduling.k8s.io/v1beta1",

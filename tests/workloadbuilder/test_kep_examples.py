@@ -12,8 +12,8 @@ from workloadbuilder import template_annotations
 from workloadbuilder.blocks import map_composite_group_config, map_pod_group_config, read_intent
 from workloadbuilder.builder import Builder
 from workloadbuilder.errors import BuildError
-from workloadbuilder.item import Callback, PolicyKind, ResourceClaim, SchedulingConfig, UserIntent, WorkloadItem
 from workloadbuilder.update import changes
+from workloadbuilder.workload_item import Callback, PolicyKind, ResourceClaim, SchedulingConfig, UserIntent, WorkloadItem
 
 ZONE, RACK = "topology.kubernetes.io/zone", "topology.kubernetes.io/rack"
 BASIC = config(basic())

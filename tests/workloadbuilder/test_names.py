@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from validators import content
-from workloadbuilder.item import Owner
 from workloadbuilder.names import digest, group_name, workload_name
+from workloadbuilder.workload_item import Owner
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pytest
 
 from tests.workloadbuilder.trees import ALL, SINGLE, basic, composite, config, error_lines, gang, intent, leaf
 from validators.field import FieldPath
-from workloadbuilder.item import Block, ResourceClaim, SchedulingConfig, UserIntent, WorkloadItem
 from workloadbuilder.resolve import Source, resolve
+from workloadbuilder.workload_item import Block, ResourceClaim, SchedulingConfig, UserIntent, WorkloadItem
 
 FABRIC = ResourceClaim("fabric", "fabric")
 DISK = ResourceClaim("disk", "disk")

@@ -6,8 +6,8 @@ import dataclasses
 
 from tests.workloadbuilder.trees import ALL, ANY, SINGLE, WITH_UID, basic, composite, config, gang, leaf
 from workloadbuilder import templates
-from workloadbuilder.item import ResourceClaim, WorkloadItem
 from workloadbuilder.resolve import resolve
+from workloadbuilder.workload_item import ResourceClaim, WorkloadItem
 
 
 def template(item: WorkloadItem) -> dict:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.workloadbuilder.trees import ALL, SINGLE, basic, builder, composite, config, error_lines, gang, intent, leaf
-from workloadbuilder.item import ResourceClaim, SchedulingConfig
+from workloadbuilder.workload_item import ResourceClaim, SchedulingConfig
 
 AT = "spec.scheduling"
 BEFORE = config(gang(4), "zone", mode=SINGLE, claims=(ResourceClaim("a", "a"),))

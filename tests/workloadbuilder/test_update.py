@@ -10,8 +10,8 @@ import pytest
 from tests.workloadbuilder.trees import ALL, SINGLE, basic, builder, composite, config, gang, leaf
 from validators.field import FieldPath
 from workloadbuilder.errors import BuildError
-from workloadbuilder.item import ResourceClaim, WorkloadItem
 from workloadbuilder.update import Action, Change, changes
+from workloadbuilder.workload_item import ResourceClaim, WorkloadItem
 
 
 def tree(minimum: int = 4, groups: int = 1, *more: WorkloadItem) -> WorkloadItem:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.workloadbuilder.trees import ANY, JOB, WITH_UID, error_lines
 from workloadbuilder import workload_owner
-from workloadbuilder.item import Owner
+from workloadbuilder.workload_item import Owner
 
 
 def test_options_of_a_sound_owner_hold():

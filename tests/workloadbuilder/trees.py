@@ -6,7 +6,7 @@ import dataclasses
 
 from validators.field import FieldError, FieldPath
 from workloadbuilder.builder import Builder, BuildOptions
-from workloadbuilder.item import (
+from workloadbuilder.workload_item import (
     Block,
     DisruptionMode,
     Owner,

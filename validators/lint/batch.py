@@ -16,7 +16,7 @@ import msgspec
 from validators import pipeline
 from validators.hierarchy.tree import GroupTree
 from validators.lint import examination, neighbours
-from validators.lint.blobs import Blobs
+from validators.lint.byte_store import ByteStore
 from validators.lint.documents import Document, Manifest
 from validators.lint.examination import Examination, FirstPass
 from validators.lint.files import Files
@@ -85,7 +85,7 @@ def examine(
     files: Files,
     task: Task,
     settings: Settings,
-    blobs: Blobs,
+    blobs: ByteStore,
     *,
     process: int = 0,
     list_objects: bool = True,
@@ -130,7 +130,7 @@ def examine(
     return Batch(task.number, process, results, segments, columns.to_bytes(), found)
 
 
-def examine_known(manifests: Iterable[Manifest], blobs: Blobs, process: int) -> Batch:
+def examine_known(manifests: Iterable[Manifest], blobs: ByteStore, process: int) -> Batch:
     """Return the objects of files that are only looked up, with the findings for what cannot be read in them."""
     columns = Columns()
     results = Examination()

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from validators.lint import files, other_tools
+from validators.lint import files, tool_files
 from validators.lint.limits import LARGEST_FILE
 from validators.lint.path_patterns import PathPatterns, ignores, includes, of_gitignore
 from validators.lint.places import Fault
@@ -107,9 +107,9 @@ class _Walk:
         if same in self._filters.own:
             return
         inside = None if chart is None else os.path.relpath(file, chart).replace(os.sep, "/")
-        tool = other_tools.tool_of(file.split(os.sep), inside)  # noqa: PTH206 - as above
+        tool = tool_files.tool_of(file.split(os.sep), inside)  # noqa: PTH206 - as above
         if not tool and same in self._not_manifests - self._resources:
-            tool = other_tools.KUSTOMIZE
+            tool = tool_files.KUSTOMIZE
         if tool and not self._is_included(file):
             self.skipped[same] = tool
         else:
@@ -120,13 +120,13 @@ class _Walk:
         errors: list[OSError] = []
         for folder, folders, names in files.walk(self._top, errors.append):
             chain = self._enter(folder, folders, names)
-            if folder != self._top and other_tools.is_environment({*names, *folders}) and not self._filters.include:
+            if folder != self._top and tool_files.is_environment({*names, *folders}) and not self._filters.include:
                 folders.clear()
                 continue
             folders[:] = [each for each in folders if self._is_entered(_join(folder, each), each, chain)]
             for name in names:
                 file = _join(folder, name)
-                if name in other_tools.KUSTOMIZATIONS:
+                if name in tool_files.KUSTOMIZATIONS:
                     self._read_kustomization(folder, file)
                 if name.lower().endswith(files.SUFFIXES) and self._is_read(file, name, chain):
                     yield file, self._charts[folder]
@@ -135,7 +135,7 @@ class _Walk:
 
     def _enter(self, folder: str, folders: Sequence[str], names: Sequence[str]) -> tuple[PathPatterns, ...]:
         above = os.path.dirname(folder)  # noqa: PTH120 - as above
-        self._charts[folder] = folder if other_tools.CHART in names else self._charts.get(above)
+        self._charts[folder] = folder if tool_files.CHART in names else self._charts.get(above)
         if self._charts[folder] == folder and not self._charts.get(above):
             self.charts.append(folder)
         # A repository inside another one has only its own patterns.
@@ -151,7 +151,7 @@ class _Walk:
             return False
         if self._filters.include:  # a file inside can be included
             return True
-        return not _is_hidden(name) and name not in other_tools.VENDOR_FOLDERS and not _ignored(chain, folder, is_folder=True)
+        return not _is_hidden(name) and name not in tool_files.VENDOR_FOLDERS and not _ignored(chain, folder, is_folder=True)
 
     def _is_read(self, file: str, name: str, chain: Sequence[PathPatterns]) -> bool:
         if self._is_excluded(file) or not files.is_file(file):
@@ -167,9 +167,9 @@ class _Walk:
         folder = os.path.dirname(file)  # noqa: PTH120 - as above
         while len(folder) > len(self._top):
             name, above = os.path.basename(folder), os.path.dirname(folder)  # noqa: PTH119, PTH120 - as above
-            if _is_hidden(name) or name in other_tools.VENDOR_FOLDERS or _ignored(self._patterns[above], folder, is_folder=True):
+            if _is_hidden(name) or name in tool_files.VENDOR_FOLDERS or _ignored(self._patterns[above], folder, is_folder=True):
                 return True
-            if other_tools.is_environment(os.listdir(folder)):  # noqa: PTH208 - as above
+            if tool_files.is_environment(os.listdir(folder)):  # noqa: PTH208 - as above
                 return True
             folder = above
         return False
@@ -190,9 +190,9 @@ class _Walk:
             return
         for content in values:
             if isinstance(content, dict):
-                self._not_manifests |= _identities(folder, other_tools.files_of_kustomization(content))
-                self._resources |= _identities(folder, other_tools.resources_of_kustomization(content))
-                self.included |= _identities(folder, other_tools.included_in_kustomization(content))
+                self._not_manifests |= _identities(folder, tool_files.files_of_kustomization(content))
+                self._resources |= _identities(folder, tool_files.resources_of_kustomization(content))
+                self.included |= _identities(folder, tool_files.included_in_kustomization(content))
                 if content.get("kind") == "Component":
                     self.kustomizations.pop(files.identity(folder), None)
 

@@ -14,9 +14,9 @@ from typing import Any
 from validators.lint import usual_lines
 from validators.lint.limits import MOST_NODES
 from validators.lint.places import Entry, Place
-from validators.lint.usual_lines import Columns, Form
+from validators.lint.usual_lines import LineColumns, LineForm
 
-_Line = tuple[int, int, int, str, Any, Columns]
+_Line = tuple[int, int, int, str, Any, LineColumns]
 """``usual_lines.Line`` as a plain tuple, which is faster to unpack."""
 _MOST_KNOWN = 20_000
 
@@ -35,8 +35,8 @@ class _Known(dict[str, _Line]):
 
 
 _known = _Known()
-_OPEN, _FLOW_ENTRY, _ITEM = Form.OPEN, Form.FLOW_ENTRY, Form.ITEM
-_FLOW = {Form.FLOW_ENTRY, Form.FLOW_ITEM}
+_OPEN, _FLOW_ENTRY, _ITEM = LineForm.OPEN, LineForm.FLOW_ENTRY, LineForm.ITEM
+_FLOW = {LineForm.FLOW_ENTRY, LineForm.FLOW_ITEM}
 _NEXT_LIST, _NEXT_MAPPING = 4, 3
 """Levels from a list to the list or mapping that is its item on the same line: the item is indented by two."""
 

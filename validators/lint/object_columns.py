@@ -1,4 +1,4 @@
-"""Objects of many files outside of Python's memory: encoded in ``Blobs``, with some numbers in arrays, about 70 bytes for each."""
+"""Objects of many files outside of Python's memory: encoded in ``ByteStore``, with some numbers in arrays, about 70 bytes for each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from validators.lint.blobs import Blobs
+from validators.lint.byte_store import ByteStore
 from validators.lint.known_index import Key
 from validators.lint.places import StreamPart
 from validators.lookup import references_to_groups
@@ -93,7 +93,7 @@ class Columns(Record, frozen=True):
     def __len__(self) -> int:
         return len(self.size)
 
-    def append(self, item: Object, blobs: Blobs, origin: Origin, form: Form | None) -> None:
+    def append(self, item: Object, blobs: ByteStore, origin: Origin, form: Form | None) -> None:
         """Add an object; *form* is None if it need not be validated."""
         blob = _ENCODER.encode(item)
         namespace = namespace_of(item)

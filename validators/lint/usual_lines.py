@@ -47,7 +47,7 @@ _NUMBER_STARTS = frozenset("-+.0123456789_eE")
 _LIKE_A_NUMBER = re.compile(r"[-+]?(?:0[xob][0-9a-f_]*|(?=.*[0-9])[0-9_.]*(?:e[-+0-9_.]*)?|\.(?:inf|nan))", re.ASCII | re.IGNORECASE)
 
 
-class Form:
+class LineForm:
     """Form of a line, after its dashes.  The numbers are plain ones, which are faster to compare than those of an Enum."""
 
     ENTRY = 0
@@ -62,11 +62,11 @@ class Form:
     """List or mapping in flow style that is an item of a list."""
 
 
-_SCALAR, _FLOW_STYLE = (Form.ITEM, Form.ENTRY), (Form.FLOW_ITEM, Form.FLOW_ENTRY)
+_SCALAR, _FLOW_STYLE = (LineForm.ITEM, LineForm.ENTRY), (LineForm.FLOW_ITEM, LineForm.FLOW_ENTRY)
 """Forms without a key and with one."""
 
 
-class Columns(NamedTuple):
+class LineColumns(NamedTuple):
     """Columns of a line, from 0: ends of the key, with its quotes, and of the value, and the start of the value."""
 
     key_end: int
@@ -92,10 +92,10 @@ class Line(NamedTuple):
     form: int
     key: str
     value: object
-    columns: Columns
+    columns: LineColumns
 
 
-_EMPTY = Line(-1, 0, Form.OPEN, "", None, Columns(0, 0, 0))
+_EMPTY = Line(-1, 0, LineForm.OPEN, "", None, LineColumns(0, 0, 0))
 
 
 def read(text: str) -> Line | None:
@@ -112,8 +112,8 @@ def _entry(match: re.Match[str]) -> Line | None:
     level = 2 * len(indent) + (1 if dashes else 0)
     key_end = match.end(3)
     if value is None:
-        return Line(level, len(dashes) // 2, Form.OPEN, key, None, Columns(key_end, key_end + 1, key_end + 1))
-    return Line(level, len(dashes) // 2, Form.ENTRY, key, value, Columns(key_end, key_end + 2, match.end(4)))
+        return Line(level, len(dashes) // 2, LineForm.OPEN, key, None, LineColumns(key_end, key_end + 1, key_end + 1))
+    return Line(level, len(dashes) // 2, LineForm.ENTRY, key, value, LineColumns(key_end, key_end + 2, match.end(4)))
 
 
 def _read(text: str) -> Line | None:
@@ -140,11 +140,11 @@ def _read(text: str) -> Line | None:
     elif flow:
         form, value = _FLOW_STYLE[has_key], _flow_value(flow)
     else:
-        form, start, end = Form.OPEN, key_end + 1, key_end + 1  # after the colon
-    if (flow and value is None) or (form == Form.OPEN and not has_key):
+        form, start, end = LineForm.OPEN, key_end + 1, key_end + 1  # after the colon
+    if (flow and value is None) or (form == LineForm.OPEN and not has_key):
         return None
     level = 2 * match.start(1) + (1 if dashes else 0)
-    return Line(level, dashes, form, key or (quoted_key or "")[1:-1], value, Columns(key_end, start, end))
+    return Line(level, dashes, form, key or (quoted_key or "")[1:-1], value, LineColumns(key_end, start, end))
 
 
 def _matched(text: str) -> re.Match[str] | None:

@@ -18,7 +18,7 @@ from workloadbuilder.adapters.shared.known_objects import Known
 from workloadbuilder.blueprint import copied
 from workloadbuilder.builder import Builder, BuildOptions
 from workloadbuilder.errors import BuildError, in_order
-from workloadbuilder.item import WHOLE, Owner
+from workloadbuilder.workload_item import WHOLE, Owner
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

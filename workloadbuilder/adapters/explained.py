@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 
 from validators.field import FieldPath
-from workloadbuilder.item import Block, SchedulingConfig
 from workloadbuilder.resolve import Resolved, Source
+from workloadbuilder.workload_item import Block, SchedulingConfig
 
 WORDS = {
     Block.POLICY: "schedulingPolicy",

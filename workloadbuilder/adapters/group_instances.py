@@ -11,8 +11,8 @@ from workloadbuilder import names, template_annotations
 from workloadbuilder.adapters.shared.adapter_result import MAX_PODS, ChildPlan, PodPlan, Positions
 from workloadbuilder.errors import BuildError
 from workloadbuilder.groups import MAX_GROUPS
-from workloadbuilder.item import WHOLE
 from workloadbuilder.resolve import Resolved
+from workloadbuilder.workload_item import WHOLE
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

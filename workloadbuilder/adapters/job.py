@@ -21,7 +21,7 @@ from workloadbuilder.adapters.shared.job_spec import JobShape
 from workloadbuilder.adapters.shared.known_objects import Known
 from workloadbuilder.adapters.shared.object_identity import Subject
 from workloadbuilder.blocks import read_intent
-from workloadbuilder.item import Block, Owner, PolicyKind, SchedulingConfig, SchedulingPolicy, WorkloadItem
+from workloadbuilder.workload_item import Block, Owner, PolicyKind, SchedulingConfig, SchedulingPolicy, WorkloadItem
 
 ROOT = "job-root"
 """Name of the template, as in KEP-6089's usage example."""

@@ -15,12 +15,12 @@ from muster.commands.lint import inputs
 from validators import rules
 from validators.lint import batch, files, lint_files
 from validators.lint.batch import Gathered
-from validators.lint.blobs import MemoryBlobs
+from validators.lint.byte_store import MemoryByteStore
 from validators.lint.files import Files
 from validators.model.meta import replaced
 
 if TYPE_CHECKING:
-    from muster.commands.lint.processes import FileBlobs
+    from muster.commands.lint.processes import FileByteStore
     from muster.commands.progress import Progress
     from validators.lint.batch import Batch
     from validators.lint.discovery import Discovered
@@ -83,7 +83,7 @@ class _Run:
 
             rules.discover()  # before the processes are forked, which need them all
             self._count = min(jobs or processes.available(), len(self._tasks))
-        self._blobs: Sequence[MemoryBlobs | FileBlobs] = [self._new_blobs() for _ in range(self._count)]
+        self._blobs: Sequence[MemoryByteStore | FileByteStore] = [self._new_blobs() for _ in range(self._count)]
 
     def close(self) -> None:
         """Delete the objects."""
@@ -151,12 +151,12 @@ class _Run:
         contents = processes.share(count, tasks, encoded, show)
         return [each for content in contents for each in decode(content)]
 
-    def _new_blobs(self) -> MemoryBlobs | FileBlobs:
+    def _new_blobs(self) -> MemoryByteStore | FileByteStore:
         if not self._is_large:
-            return MemoryBlobs()
+            return MemoryByteStore()
         from muster.commands.lint import processes
 
-        return processes.FileBlobs()
+        return processes.FileByteStore()
 
     def _read(self, process: int, offset: int, size: int) -> bytes:
         return self._blobs[process].read(offset, size)

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 
-from validators.lint import other_tools
+from validators.lint import tool_files
 from validators.lint.files import SUFFIXES
 from validators.lint.limits import LARGEST_FILE
 
@@ -112,4 +112,4 @@ class GitTree:
 
 def _is_left_out(path: str) -> bool:
     *folders, name = path.split("/")
-    return name.startswith(".") or any(each.startswith(".") or each in other_tools.VENDOR_FOLDERS for each in folders)
+    return name.startswith(".") or any(each.startswith(".") or each in tool_files.VENDOR_FOLDERS for each in folders)

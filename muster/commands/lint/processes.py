@@ -29,8 +29,8 @@ Work = Callable[[int, Iterator[int]], bytes]
 """Function from the number of the process and its tasks to its result."""
 
 
-class FileBlobs:
-    """Blobs in a temporary file, which all processes can read (``validators.lint.blobs``)."""
+class FileByteStore:
+    """Bytes in a temporary file, which all processes can read (``validators.lint.byte_store``)."""
 
     def __init__(self) -> None:
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 - it is open as long as this object
@@ -38,7 +38,7 @@ class FileBlobs:
         self._written = 0
 
     def append(self, blob: bytes) -> int:
-        """See Blobs."""
+        """See ByteStore."""
         offset = self._written + len(self._waiting)
         self._waiting += blob
         if len(self._waiting) > _BUFFER:
@@ -46,7 +46,7 @@ class FileBlobs:
         return offset
 
     def flush(self) -> None:
-        """Write all blobs, so that other processes can read them."""
+        """Write all bytes, so that other processes can read them."""
         self._file.write(self._waiting)
         self._file.flush()
         self._written += len(self._waiting)
@@ -57,7 +57,7 @@ class FileBlobs:
         self._file.close()
 
     def read(self, offset: int, size: int) -> bytes:
-        """See Blobs."""
+        """See ByteStore."""
         return os.pread(self._file.fileno(), size, offset)
 
 

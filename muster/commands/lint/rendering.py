@@ -76,14 +76,14 @@ def _command(*candidates: tuple[str, ...], option: str) -> tuple[str, ...]:
 
 def without_rendered(inputs: Discovered, wanted: Tools) -> Discovered:
     """Return *inputs* without the resources of kustomizations and without the counts of files, if they are rendered."""
-    from validators.lint import files, other_tools
+    from validators.lint import files, tool_files
 
     skipped = dict(inputs.skipped)
     if wanted.helm:
-        skipped.pop(other_tools.HELM, None)
+        skipped.pop(tool_files.HELM, None)
     if not wanted.kustomize:
         return replaced(inputs, skipped=skipped)
-    skipped.pop(other_tools.KUSTOMIZE, None)
+    skipped.pop(tool_files.KUSTOMIZE, None)
     named = {files.identity(each) for each in inputs.paths}
     chosen = tuple(each for each in inputs.files if (same := files.identity(each)) in named or same not in inputs.resources)
     return replaced(inputs, files=chosen, skipped=skipped)
@@ -91,10 +91,10 @@ def without_rendered(inputs: Discovered, wanted: Tools) -> Discovered:
 
 def render(inputs: Discovered, wanted: Tools) -> Iterator[Rendered]:
     """Yield the manifests of each chart and of each kustomization; one that cannot be rendered is an unreadable file."""
-    from validators.lint import files, other_tools
+    from validators.lint import files, tool_files
 
     for chart in inputs.charts if wanted.helm else ():
-        file = os.path.join(chart, other_tools.CHART)  # noqa: PTH118 - names are kept as given
+        file = os.path.join(chart, tool_files.CHART)  # noqa: PTH118 - names are kept as given
         if not _is_library(file):
             yield Rendered(chart, _rendered(wanted.helm or (), chart, files.display_name(file)))
     for folder in inputs.kustomizations if wanted.kustomize else ():

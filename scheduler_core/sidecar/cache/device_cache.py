@@ -14,10 +14,10 @@ from typing import TypeVar
 import msgspec
 
 from scheduler_core.loading.claim_specs import ClaimSpecs
-from scheduler_core.loading.drafts import Draft
 from scheduler_core.loading.gather import Name
 from scheduler_core.loading.gathered import GatheredObjects, Unusable
 from scheduler_core.loading.pod_devices import GroupEntries, PodDevices
+from scheduler_core.loading.pod_drafts import Draft
 from scheduler_core.loading.pod_forms import PodForms
 from scheduler_core.loading.read_devices import (
     extended_owner,

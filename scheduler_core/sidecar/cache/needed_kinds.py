@@ -10,8 +10,8 @@ import dataclasses
 import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator
 
-from scheduler_core.loading.drafts import Draft
 from scheduler_core.loading.gather import SELECTING_KINDS, VOLUME_KINDS
+from scheduler_core.loading.pod_drafts import Draft
 from scheduler_core.loading.priority import NEVER
 from scheduler_core.model.decision import Name as Root
 from scheduler_core.model.namespace_selectors import needing_labels

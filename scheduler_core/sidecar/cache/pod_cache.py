@@ -10,8 +10,8 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from scheduler_core.loading.drafts import Draft
 from scheduler_core.loading.gather import Name
+from scheduler_core.loading.pod_drafts import Draft
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.sidecar.cache.freshness import Stamp
 from scheduler_core.sidecar.client.requests import GATE, HOSTNAME

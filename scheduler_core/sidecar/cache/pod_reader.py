@@ -7,9 +7,9 @@ from typing import Final
 
 import msgspec
 
-from scheduler_core.loading.drafts import Draft
 from scheduler_core.loading.gather import Name
 from scheduler_core.loading.gathered import GatheredObjects
+from scheduler_core.loading.pod_drafts import Draft
 from scheduler_core.loading.pod_forms import PodForm
 from scheduler_core.loading.read_objects import name_in, typed
 from scheduler_core.loading.read_pods import Reader

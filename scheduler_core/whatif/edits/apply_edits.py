@@ -9,10 +9,10 @@ from typing import TypeVar
 import numpy as np
 
 from scheduler_core.loading.claim_options import report_storage
-from scheduler_core.loading.drafts import Draft
 from scheduler_core.loading.gather import CAPACITY_KINDS, DEVICE_KINDS, VOLUME_KINDS, gather
 from scheduler_core.loading.gathered import Objects
 from scheduler_core.loading.load import load_gathered
+from scheduler_core.loading.pod_drafts import Draft
 from scheduler_core.loading.pod_records import Records
 from scheduler_core.loading.priority import Priorities
 from scheduler_core.loading.read_groups import completed, group_priorities, read_kind

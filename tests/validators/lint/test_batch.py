@@ -15,7 +15,7 @@ from tests.validators.lint.test_cases import CASES
 from validators import rules
 from validators.lint import batch, examination, files, lint_files, object_store, segments
 from validators.lint.batch import Batch, ChangedError, Gathered, Task
-from validators.lint.blobs import MemoryBlobs
+from validators.lint.byte_store import MemoryByteStore
 from validators.lint.finding import Report
 from validators.lookup import KnownObjects
 from validators.rules.base import Settings
@@ -27,7 +27,7 @@ GROUP = "apiVersion: scheduling.k8s.io/v1beta1\nkind: PodGroup\nmetadata:\n  nam
 
 def gathered(paths: Sequence[str], objects: Sequence[str] = (), *, of_task: int = 2, settings: Settings = SETTINGS) -> Gathered:
     read = files.Files(files.listed(paths), io.BytesIO())
-    processes = [MemoryBlobs(), MemoryBlobs()]
+    processes = [MemoryByteStore(), MemoryByteStore()]
     batches: list[Batch] = []
     for number, first in enumerate(range(0, len(read.names), of_task)):
         task = Task(number, range(first, min(first + of_task, len(read.names))), 0)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.validators.lint.repositories import CHART, GROUP, KUSTOMIZE, MONO_REPOSITORY, written
-from validators.lint import discovery, files, other_tools, path_patterns
+from validators.lint import discovery, files, path_patterns, tool_files
 from validators.lint.discovery import Discovered, Filters
 
 
@@ -212,7 +212,7 @@ def test_a_path_that_does_not_exist_is_a_mistake() -> None:
     "content", [{}, {"patches": "x.yaml"}, {"patches": [None, {"path": 3}], "openapi": [], "configMapGenerator": [{}, 4]}]
 )
 def test_a_kustomization_of_another_shape_names_nothing(content: dict[str, object]) -> None:
-    assert list(other_tools.files_of_kustomization(content)) == []
+    assert list(tool_files.files_of_kustomization(content)) == []
 
 
 @pytest.mark.parametrize(("ignored", "want"), [("*.tmp", ["a\udcff/x.yaml", "b\udcfe.yaml"]), ("a*/", ["b\udcfe.yaml"])])

@@ -13,7 +13,7 @@ from workloadbuilder.adapters.shared.known_objects import Known
 from workloadbuilder.adapters.shared.node_matching import DAEMON_TOLERATIONS, HOST_NETWORK_TOLERATION, node_name, runs_on
 from workloadbuilder.adapters.shared.pod_sets import PodSet
 from workloadbuilder.blueprint import copied
-from workloadbuilder.item import WHOLE
+from workloadbuilder.workload_item import WHOLE
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _FIELDS = "matchFields"

@@ -14,7 +14,7 @@ from workloadbuilder.adapters.shared import object_identity, pod_sets, pod_templ
 from workloadbuilder.adapters.shared.adapter_result import Reading
 from workloadbuilder.adapters.shared.known_objects import Known
 from workloadbuilder.adapters.shared.pod_sets import PodSet
-from workloadbuilder.item import Owner
+from workloadbuilder.workload_item import Owner
 
 HASH = "pod-template-hash"
 

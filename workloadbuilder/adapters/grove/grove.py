@@ -20,7 +20,7 @@ from workloadbuilder.adapters.shared import object_identity
 from workloadbuilder.adapters.shared.adapter_result import Loss, PodPlan, Reading, walk
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.known_objects import Known, suggest
-from workloadbuilder.item import Block, SchedulingConfig, WorkloadItem
+from workloadbuilder.workload_item import Block, SchedulingConfig, WorkloadItem
 
 ROOT = "replica"
 _TEMPLATE = FieldPath("spec", "template")

@@ -10,7 +10,7 @@ from workloadbuilder.adapters.other_schedulers import scheduler_groups
 from workloadbuilder.adapters.shared.adapter_result import Loss
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.known_objects import Known
-from workloadbuilder.item import WHOLE
+from workloadbuilder.workload_item import WHOLE
 
 _KINDS = ("ClusterTopologyBinding", "ClusterTopology")
 

@@ -19,7 +19,7 @@ from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.known_objects import Known
 from workloadbuilder.adapters.shared.pod_claims import PodClaims
 from workloadbuilder.blocks import read_intent
-from workloadbuilder.item import Block, Owner, SchedulingConfig, UserIntent, WorkloadItem
+from workloadbuilder.workload_item import Block, Owner, SchedulingConfig, UserIntent, WorkloadItem
 
 ROOT = "jobset-root"
 """Name of the root's template, as in KEP-6089's example."""

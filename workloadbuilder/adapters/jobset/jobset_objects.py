@@ -14,7 +14,7 @@ from workloadbuilder.adapters.shared import job_spec, pod_template
 from workloadbuilder.adapters.shared.adapter_result import ChildPlan, PodPlan, Positions
 from workloadbuilder.adapters.shared.pod_claims import PodClaims
 from workloadbuilder.blueprint import copied
-from workloadbuilder.item import Owner
+from workloadbuilder.workload_item import Owner
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from workloadbuilder.adapters.jobset.replicated_jobs import ReplicatedJob
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.known_objects import suggest
 from workloadbuilder.blocks import IntentReading, read_intent
-from workloadbuilder.item import UserIntent
+from workloadbuilder.workload_item import UserIntent
 
 POLICIES = "replicatedJobPolicies"
 _TARGET = "targetReplicatedJob"

@@ -15,7 +15,7 @@ from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.job_spec import JobShape
 from workloadbuilder.adapters.shared.known_objects import suggest
 from workloadbuilder.blocks import IntentReading, read_intent
-from workloadbuilder.item import WHOLE, PolicyKind, SchedulingConfig, SchedulingPolicy, UserIntent, WorkloadItem
+from workloadbuilder.workload_item import WHOLE, PolicyKind, SchedulingConfig, SchedulingPolicy, UserIntent, WorkloadItem
 
 BASIC = SchedulingPolicy(PolicyKind.BASIC)
 

@@ -12,7 +12,7 @@ from validators import field
 from validators.field import FieldError, FieldPath
 from workloadbuilder.adapters.jobset.replicated_jobs import ReplicatedJob
 from workloadbuilder.adapters.shared.fields import Fields
-from workloadbuilder.item import Block, PolicyKind, UserIntent
+from workloadbuilder.workload_item import Block, PolicyKind, UserIntent
 
 
 def check(spec: Fields, parts: Sequence[ReplicatedJob], intent: UserIntent) -> Iterator[FieldError]:

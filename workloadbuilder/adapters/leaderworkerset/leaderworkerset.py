@@ -20,7 +20,7 @@ from workloadbuilder.adapters.shared.adapter_result import MAX_PODS, Loss, Readi
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.known_objects import Known
 from workloadbuilder.blocks import IntentReading, read_intent
-from workloadbuilder.item import Block, PolicyKind, SchedulingConfig, SchedulingPolicy, WorkloadItem
+from workloadbuilder.workload_item import Block, PolicyKind, SchedulingConfig, SchedulingPolicy, WorkloadItem
 
 ROOT, LEADER, WORKER = "replica", "leader", "worker"
 EXCLUSIVE = "leaderworkerset.sigs.k8s.io/exclusive-topology"

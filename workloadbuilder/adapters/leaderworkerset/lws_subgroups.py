@@ -13,7 +13,7 @@ from validators.field import FieldPath
 from workloadbuilder.adapters.leaderworkerset.lws_pods import GroupShape, Subgroups
 from workloadbuilder.adapters.shared.adapter_result import PodPlan
 from workloadbuilder.adapters.shared.fields import Fields
-from workloadbuilder.item import WHOLE
+from workloadbuilder.workload_item import WHOLE
 
 SUBGROUP = "subgroup"
 _TYPES = ("LeaderWorker", "LeaderExcluded")

@@ -8,7 +8,7 @@ from workloadbuilder.adapters.other_schedulers import scheduler_groups
 from workloadbuilder.adapters.shared import object_identity
 from workloadbuilder.adapters.shared.adapter_result import Loss, Reading
 from workloadbuilder.adapters.shared.known_objects import Known
-from workloadbuilder.item import SchedulingConfig, WorkloadItem
+from workloadbuilder.workload_item import SchedulingConfig, WorkloadItem
 
 LABEL = "scheduling.x-k8s.io/pod-group"
 _SPEC = FieldPath("spec")

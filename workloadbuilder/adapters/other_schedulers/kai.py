@@ -14,7 +14,7 @@ from workloadbuilder.adapters.shared import object_identity
 from workloadbuilder.adapters.shared.adapter_result import Loss, Reading, walk
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.known_objects import Known, suggest
-from workloadbuilder.item import Block, SchedulingConfig, WorkloadItem
+from workloadbuilder.workload_item import Block, SchedulingConfig, WorkloadItem
 
 GROUP_NAME, SUBGROUP = "pod-group-name", "kai.scheduler/subgroup-name"
 _SPEC = FieldPath("spec")

@@ -16,7 +16,7 @@ from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.known_objects import Known
 from workloadbuilder.adapters.shared.object_identity import Subject
 from workloadbuilder.blueprint import copied
-from workloadbuilder.item import WHOLE, Owner, PolicyKind, SchedulingPolicy
+from workloadbuilder.workload_item import WHOLE, Owner, PolicyKind, SchedulingPolicy
 
 ROOT = "podgroup-root"
 """Name of the root template."""

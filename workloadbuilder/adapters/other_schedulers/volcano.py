@@ -14,7 +14,7 @@ from workloadbuilder.adapters.shared.adapter_result import Loss, PodPlan, Readin
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.known_objects import Known
 from workloadbuilder.adapters.shared.object_identity import Subject
-from workloadbuilder.item import Block, SchedulingConfig, WorkloadItem
+from workloadbuilder.workload_item import Block, SchedulingConfig, WorkloadItem
 
 TASK = "volcano.sh/task-spec"
 _GROUP_NAMES = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")

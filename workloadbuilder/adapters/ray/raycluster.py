@@ -18,7 +18,7 @@ from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.known_objects import Known
 from workloadbuilder.adapters.shared.object_identity import Subject
 from workloadbuilder.adapters.shared.pod_sets import Gang, PodSet
-from workloadbuilder.item import Owner
+from workloadbuilder.workload_item import Owner
 
 ROOT = "raycluster-root"
 CLUSTER, NODE_TYPE, GROUP = "ray.io/cluster", "ray.io/node-type", "ray.io/group"

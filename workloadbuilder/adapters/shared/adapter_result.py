@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from validators.field import FieldError, FieldPath
 from validators.model.decode import Json
-from workloadbuilder.item import Block, DisruptionMode, Owner, PolicyKind, SchedulingConfig, WorkloadItem
+from workloadbuilder.workload_item import Block, DisruptionMode, Owner, PolicyKind, SchedulingConfig, WorkloadItem
 
 ALL_POLICIES = frozenset(PolicyKind)
 ALL_MODES = frozenset(DisruptionMode)

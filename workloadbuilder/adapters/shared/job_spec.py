@@ -12,7 +12,7 @@ from validators.rules import checks
 from workloadbuilder.adapters.shared import pod_template
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.pod_template import PodTemplate
-from workloadbuilder.item import Block, UserIntent
+from workloadbuilder.workload_item import Block, UserIntent
 
 INDEX = "batch.kubernetes.io/job-completion-index"
 _OWN = frozenset(

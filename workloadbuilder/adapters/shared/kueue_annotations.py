@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from validators.field import FieldPath, Key
 from workloadbuilder.adapters.shared.adapter_result import Loss
 from workloadbuilder.adapters.shared.pod_template import PodTemplate
-from workloadbuilder.item import WHOLE
+from workloadbuilder.workload_item import WHOLE
 
 _PREFIX = "kueue.x-k8s.io/"
 QUEUE = _PREFIX + "queue-name"

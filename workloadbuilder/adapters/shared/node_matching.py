@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from validators.field import FieldPath
 from validators.model.decode import Json
 from workloadbuilder.adapters.shared.fields import Fields
-from workloadbuilder.item import WHOLE
+from workloadbuilder.workload_item import WHOLE
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _REPELLING = frozenset({"NoSchedule", "NoExecute"})

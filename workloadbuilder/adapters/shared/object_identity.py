@@ -10,7 +10,7 @@ from validators.field import FieldError, FieldPath
 from validators.model.decode import Json
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.known_objects import Known
-from workloadbuilder.item import WHOLE, Owner
+from workloadbuilder.workload_item import WHOLE, Owner
 
 COMPILERS = frozenset(
     {

@@ -11,7 +11,7 @@ from workloadbuilder.adapters.shared import pod_template
 from workloadbuilder.adapters.shared.adapter_result import Loss, PodPlan, Positions, Reading
 from workloadbuilder.adapters.shared.object_identity import Subject
 from workloadbuilder.adapters.shared.pod_template import PodTemplate
-from workloadbuilder.item import Owner, PolicyKind, SchedulingConfig, SchedulingPolicy, WorkloadItem
+from workloadbuilder.workload_item import Owner, PolicyKind, SchedulingConfig, SchedulingPolicy, WorkloadItem
 
 ONE_BY_ONE = "its pods have no group and are scheduled one by one; --pods creates them"
 

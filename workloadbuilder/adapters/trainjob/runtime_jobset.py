@@ -13,7 +13,7 @@ from validators.model.decode import Json
 from workloadbuilder.adapters.shared.adapter_result import Loss
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.blueprint import copied
-from workloadbuilder.item import WHOLE
+from workloadbuilder.workload_item import WHOLE
 
 STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
 _TRAINER, _NODE, _LAUNCHER = "trainer", "node", "launcher"

@@ -20,7 +20,7 @@ from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.known_objects import Known
 from workloadbuilder.adapters.shared.object_identity import Subject
 from workloadbuilder.adapters.trainjob import runtime_jobset
-from workloadbuilder.item import WHOLE, Owner
+from workloadbuilder.workload_item import WHOLE, Owner
 
 ROOT = "trainjob-root"
 _GROUP = "trainer.kubeflow.org"

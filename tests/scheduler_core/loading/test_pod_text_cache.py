@@ -9,7 +9,7 @@ import json
 import msgspec
 import pytest
 
-from scheduler_core.loading import pod_drafts
+from scheduler_core.loading import pod_text_cache
 from scheduler_core.loading.load import load
 from tests.scheduler_core.loading.manifests import node, pod
 
@@ -57,7 +57,7 @@ def alone(monkeypatch):
 
     def read(objects):
         with monkeypatch.context() as patch:
-            patch.setattr(pod_drafts.PodDrafts, "draft", lambda *_: None)
+            patch.setattr(pod_text_cache.PodTextCache, "draft", lambda *_: None)
             return content(load(objects))
 
     return read
@@ -76,13 +76,13 @@ def test_pods_of_all_kinds_are_read_as_alone_in_any_order(alone):
 
 def test_most_equal_pods_are_not_decoded_whole(monkeypatch):
     decoded = []
-    draft = pod_drafts.PodDrafts.remember
-    monkeypatch.setattr(pod_drafts.PodDrafts, "remember", lambda self, each: (decoded.append(each), draft(self, each)))
+    draft = pod_text_cache.PodTextCache.remember
+    monkeypatch.setattr(pod_text_cache.PodTextCache, "remember", lambda self, each: (decoded.append(each), draft(self, each)))
     load([node(), *(named(number, VARIANTS["running"]) for number in range(10))])
     assert len(decoded) == 1
 
 
 def test_few_kinds_of_pods_are_remembered(monkeypatch, alone):
-    monkeypatch.setattr(pod_drafts, "_MOST_KINDS", 1)
+    monkeypatch.setattr(pod_text_cache, "_MOST_KINDS", 1)
     objects = [node(), *(named(number, each) for number, each in enumerate([*VARIANTS.values(), *VARIANTS.values()]))]
     assert content(load(objects)) == alone(objects)
