@@ -35,7 +35,7 @@ class ClusterChanges:
         units: whether a group with running pods changed, so that its preemption units can differ.
         kinds: kinds that were listed, or could not be listed, and that pods wait for.
         selected: claims whose selected node may not be needed any more.
-        deleted_groups: PodGroups that no longer exist.
+        missing_groups: PodGroups that no longer exist, or that pods name although they do not exist.
 
     """
 
@@ -51,7 +51,7 @@ class ClusterChanges:
     units: bool = False
     kinds: set[str] = dataclasses.field(default_factory=set)
     selected: set[Name] = dataclasses.field(default_factory=set)
-    deleted_groups: set[Name] = dataclasses.field(default_factory=set)
+    missing_groups: set[Name] = dataclasses.field(default_factory=set)
 
     @property
     def events(self) -> frozenset[ClusterEvent]:
@@ -69,7 +69,7 @@ class ClusterChanges:
         happened = (
             self.pods_moved or self.budgets or self.storage or self.devices or self.namespaces or self.priorities_changed or self.units
         )
-        return happened or bool(self.roots or self.freed_nodes or self.nodes or self.kinds or self.selected or self.deleted_groups)
+        return happened or bool(self.roots or self.freed_nodes or self.nodes or self.kinds or self.selected or self.missing_groups)
 
 
 class ChangeReporter:
@@ -179,8 +179,12 @@ class ChangeReporter:
             self.change_count += 1
             for pod, where in ((before, old_node), (after, new_node)):
                 # A single pod with a node needs no attempt; its deletion is reported so that the queue can remove it.
-                if pod is not None and (pod.draft.group or not where or after is None) and (root := self.root(pod)) is not None:
+                if pod is None or (where and after is not None and not pod.draft.group):
+                    continue
+                if (root := self.root(pod)) is not None:
                     self.changes.roots.add(root)
+                elif pod is after and pod.draft.group and not where:
+                    self.changes.missing_groups.add((pod.name[0], pod.draft.group))
 
     def root(self, pod: LivePod) -> Root | None:
         """Return the root of *pod*, possibly the pod itself; None if its group does not exist or is named by ``workloadRef``."""
@@ -200,7 +204,7 @@ class ChangeReporter:
         if isinstance(old, LiveGroup) and isinstance(new, LiveGroup) and _same(old, new):
             return
         if kind == "PodGroup" and new is None:
-            self.changes.deleted_groups.add(name)
+            self.changes.missing_groups.add(name)
         # A new group without running pods does not change the possible victims.
         self.changes.units |= self._has_running_pods(kind, name)
         self.changes.roots.update(root for _, root in (before, after) if root is not None)

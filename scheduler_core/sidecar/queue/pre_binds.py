@@ -38,7 +38,7 @@ class PreBindsInFlight:
             self._changed[entity] = None
 
     def abandoned(self, claims: Iterable[Name], groups: Iterable[Name]) -> None:
-        """Record *claims* that may not be used any more, and deleted PodGroups."""
+        """Record *claims* that may not be used any more, and PodGroups that do not exist."""
         for known, names in zip(self._abandoned, (claims, groups), strict=True):
             known.update(names)
 

@@ -79,7 +79,7 @@ class SchedulingQueue:
     def handle_changes(self, now: float) -> None:
         """Process cluster changes and expired timers."""
         changes = self.cache.reporter.pop_changes()
-        self.pre_binds.abandoned(changes.selected, changes.deleted_groups)
+        self.pre_binds.abandoned(changes.selected, changes.missing_groups)
         for root in changes.roots:
             self.reconsider(root, now, hint=True)
         for entity in [self.entities.by_root[root] for root in self.entities.plans]:

@@ -179,7 +179,7 @@ class Scheduler:
         changes = self._cache.reporter.changes
         changes.roots.update(self._all_roots())
         changes.selected.update(self._cache.reporter.selected)
-        changes.deleted_groups.update(self._missing_groups())
+        changes.missing_groups.update(self._missing_groups())
 
     def _all_roots(self) -> Iterator[Root]:
         for live in self._cache.groups():

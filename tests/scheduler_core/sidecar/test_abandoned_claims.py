@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from scheduler_core.sidecar.cache.cache import Cache
+from scheduler_core.sidecar.scheduling.scheduler import Scheduler
 from scheduler_core.sidecar.writes import AllocateClaim, ClearSelectedNode, ReleaseClaim, SelectNode, WriteOutcome
 from tests.sampling import every
 from tests.scheduler_core.builders import composite, leaf, node, pod, pods, racks
@@ -279,3 +281,17 @@ def test_pod_that_misses_a_claim_after_a_restart_does_not_hold_the_devices_of_it
     world.run(600)
     assert ["c0", "c1"] == sorted(each["metadata"]["name"] for each in world.claims())
     assert [] == held_for_nobody(world)
+
+
+def test_devices_of_pods_whose_group_was_deleted_while_the_process_was_down_are_released():
+    """The new process is the leader before it has listed anything."""
+    world = world_of_devices(with_named_claims(**ATTACHED), Luck(random.Random(0)))
+    world.drives = False
+    run_until(world, lambda: sum(isinstance(each, AllocateClaim) for each in world.written) == 3)
+    world.server.delete(GROUP)
+    world.start()
+    world.store = Cache()
+    world.scheduler = Scheduler(world.store, world.options)
+    world.server.fill(world.store)
+    world.run(10)
+    assert (3, []) == (sum(isinstance(each, ReleaseClaim) for each in world.written), [*filter(allocated, world.claims())])

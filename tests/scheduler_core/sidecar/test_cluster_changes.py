@@ -99,7 +99,9 @@ G, H = group("g"), group("h")
         pytest.param(None, pod("a", "g"), ClusterChanges(roots={G}), id="a member comes"),
         pytest.param(None, pod("a", "g", on="n1"), ClusterChanges(roots={G}, pods_moved=True), id="a member comes with its node"),
         pytest.param(None, pod("a", on="n1"), ClusterChanges(pods_moved=True), id="a single one comes with its node"),
-        pytest.param(None, pod("a", "unknown"), ClusterChanges(), id="one comes whose group is not there"),
+        pytest.param(
+            None, pod("a", "unknown"), ClusterChanges(missing_groups={("default", "unknown")}), id="one comes whose group is not there"
+        ),
         pytest.param(None, pod("a", on="elsewhere"), ClusterChanges(pods_moved=True), id="one comes with a node that is not there"),
         pytest.param(pod("a", "g"), pod("a", "g", on="n1"), ClusterChanges(roots={G}, pods_moved=True), id="a member is bound"),
         pytest.param(pod("a"), pod("a", on="n1"), ClusterChanges(roots={single("a")}, pods_moved=True), id="a single one is bound"),
@@ -221,11 +223,11 @@ TOP = group("top", "CompositePodGroup")
     ("before", "after", "want"),
     [
         pytest.param(None, leaf("x", 1), ClusterChanges(roots={group("x")}), id="one comes"),
-        pytest.param(leaf("x", 1), GONE, ClusterChanges(roots={group("x")}, deleted_groups={("default", "x")}), id="one goes"),
+        pytest.param(leaf("x", 1), GONE, ClusterChanges(roots={group("x")}, missing_groups={("default", "x")}), id="one goes"),
         pytest.param(leaf("x", 1), leaf("x", 2), ClusterChanges(roots={group("x")}), id="it needs more"),
         pytest.param(leaf("x", 1), leaf("x", 1, parent="top"), ClusterChanges(roots={group("x"), TOP}), id="it joins a tree"),
         pytest.param(leaf("x", 1, parent="top"), leaf("x", 1), ClusterChanges(roots={group("x"), TOP}), id="it leaves a tree"),
-        pytest.param(leaf("x", 1, parent="top"), GONE, ClusterChanges(roots={TOP}, deleted_groups={("default", "x")}), id="a child goes"),
+        pytest.param(leaf("x", 1, parent="top"), GONE, ClusterChanges(roots={TOP}, missing_groups={("default", "x")}), id="a child goes"),
         pytest.param(
             composite("y", 1), GONE, ClusterChanges(roots={group("y", "CompositePodGroup"), group("z")}), id="its children are roots now"
         ),
