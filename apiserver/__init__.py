@@ -5,5 +5,8 @@ It knows no kinds and no rules: callers pass paths and decode the bytes.
 api        requests to the API server; a response is read whole, or as a stream of lines
 connect    client configuration from a kubeconfig or a pod's service account
 discovery  discovery: which resources the API server has, and under which path
+election   leader election: who holds a Lease, as values
+feature_gates  feature gates of the API server, from its metrics
 lease      thread that acquires and renews a Lease; callers check ``leading`` before every write
+watch      list and watch of one resource, with resumption and backoff
 """

@@ -11,10 +11,10 @@ operators       operators, and functions of no one type
 conversions, times, strings, text_format, regexes, lists  functions of CEL and its extensions
 quantities, versions, network, urls, formats              functions and types of Kubernetes
 calls           dispatch of a call to the implementation of an overload
-costs           costs of calls, as cel-go counts them
+costs           costs of calls as cel-go counts them, and the limit for an evaluation
 checker         types of all nodes; errors in the words of the API server
 validation      rules about literals
-scope           variables and cost of an evaluation
+scope           variables of an evaluation
 attributes      chains of selections from a variable or value
 folds           comprehensions
 short_circuits  operators that do not evaluate all operands

@@ -1,4 +1,4 @@
-"""Costs of calls (cel-go 0.29, ``interpreter/runtimecost.go`` and ``ext``; Kubernetes 1.37.1, ``apiserver/pkg/cel/library/cost.go``)."""
+"""Costs of calls, and the limit for an evaluation (cel-go 0.29, ``interpreter/runtimecost.go`` and ``ext``; Kubernetes 1.37.1, ``apiserver/pkg/cel/library/cost.go``)."""
 
 from __future__ import annotations
 
@@ -18,6 +18,25 @@ _Arguments = list[Value]
 
 class CostExceeded(Exception):
     """The evaluation costs more than the limit; nothing discards this error."""
+
+
+class CostTracker:
+    """Cost of one evaluation so far."""
+
+    __slots__ = ("cost",)
+
+    def __init__(self) -> None:
+        self.cost = 0
+
+    def charge(self, cost: int) -> None:
+        """Add to the cost.
+
+        Raises:
+            CostExceeded: it exceeds the limit.
+        """
+        self.cost += cost
+        if self.cost > COST_LIMIT:
+            raise CostExceeded
 
 
 def call_cost(name: str, overload: str, arguments: _Arguments, result: Value) -> int:

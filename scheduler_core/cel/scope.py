@@ -1,31 +1,21 @@
-"""Variables and cost of one evaluation."""
+"""Variables of one evaluation; ``costs`` counts its cost."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from scheduler_core.cel.costs import COST_LIMIT, CostExceeded
+from scheduler_core.cel.costs import CostTracker
 from scheduler_core.cel.values import Err, Growing, GrowingMap, Map, Value
 
 
-class Scope:
-    """The variable ``device`` and the cost so far."""
+class Scope(CostTracker):
+    """The variable ``device``, and the cost so far."""
 
-    __slots__ = ("cost", "device")
+    __slots__ = ("device",)
 
     def __init__(self, device: Map) -> None:
+        super().__init__()
         self.device = device
-        self.cost = 0
-
-    def charge(self, cost: int) -> None:
-        """Add to the cost.
-
-        Raises:
-            CostExceeded: it exceeds the limit.
-        """
-        self.cost += cost
-        if self.cost > COST_LIMIT:
-            raise CostExceeded
 
     def variable(self, name: str) -> Value:
         """Return the value of a variable, or an Err."""

@@ -26,6 +26,8 @@ device_gates   claims to devices that are ignored, or whose feature gate is off
 read_claim_requests  specifications of claims and volumes
 translate_volumes  volumes of in-tree plugins that are migrated to a CSI driver
 claim_options  options of claims that wait for their first consumer
+storage_capacity  where a volume can be provisioned, by the objects CSIStorageCapacity
+node_label_index  nodes by label, for the selectors of many objects
 free_volumes   free volumes by the claims that they can serve and by node
 volume_pools   rows that count interchangeable volumes
 pod_forms      constraints and requests of a pod, shared by equal pods

@@ -100,7 +100,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     ),
     "apiserver": (
         frozenset({"connect", "api", "election"}),
-        frozenset({"discovery", "watch", "lease"}),
+        frozenset({"discovery", "feature_gates", "watch", "lease"}),
     ),
     "webhooks": (
         frozenset({"enforcement", "log"}),

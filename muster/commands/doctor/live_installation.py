@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from apiserver.api import TRANSPORT, Api, ReplyError
 from apiserver.discovery import minor_version, served
+from apiserver.feature_gates import feature_gates
 from certs.store import CA, CERTIFICATE
 from certs.webhook_configurations import Cluster, Place
 from muster.commands.doctor.live_objects import LiveObjects
 from muster.commands.doctor.manifest_files import binding_of
 from muster.commands.doctor.observations import given_latencies, observed
-from muster.commands.snapshot.live_cluster import ClusterError, connect, gates_in
+from muster.commands.snapshot.live_cluster import ClusterError, connect
 from muster.doctor.components import MUSTER, PART_OF, SIDECAR, components
 from muster.doctor.control_plane import SCHEDULING
 from muster.doctor.entries import Entry, by_server, entries
@@ -116,7 +117,7 @@ def _api_server(objects: LiveObjects) -> ApiServer:
         objects.problems.append(Problem("API server", f"its version and APIs cannot be read: {error}"))
         return ApiServer()
     try:
-        gates: Mapping[str, bool] | None = gates_in(api.read("/metrics").decode("utf-8", "replace")) or None
+        gates: Mapping[str, bool] | None = feature_gates(api) or None
     except ReplyError:
         gates = None
     return ApiServer(minor, resources, gates)

@@ -101,16 +101,16 @@ def gates(kubeconfig: str | None, context: str | None) -> list[str]:
     """
     extras.require("cluster")
     from apiserver.api import TRANSPORT, ReplyError
+    from apiserver.feature_gates import feature_gates
     from muster.commands.snapshot import live_cluster
     from validators.gates import DESIRED_COUNT, NEEDS
 
     try:
-        text = live_cluster.connect(kubeconfig, context, instead="the gates").read("/metrics").decode("utf-8", "replace")
+        known = feature_gates(live_cluster.connect(kubeconfig, context, instead="the gates"))
     except live_cluster.ClusterError as error:
         raise click.UsageError(str(error)) from None
     except (ReplyError, *TRANSPORT) as error:
         raise click.UsageError(f"--gates auto: /metrics of the API server cannot be read: {error}; give the gates") from None
-    known = live_cluster.gates_in(text)
     if not known:
         raise click.UsageError("--gates auto: /metrics of the API server has no kubernetes_feature_enabled; give the gates")
     return [f"{name}={str(known.get(name, False)).lower()}" for name in NEEDS if name in known or name != DESIRED_COUNT]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import re
 from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -21,10 +20,6 @@ PAGE = 500
 NEEDED = ("Node", "Pod")
 """Kinds that a simulation needs."""
 FORBIDDEN, NOT_FOUND, GONE = 403, 404, 410
-
-
-# With a literal beginning 2 MB of metrics are searched in 2 ms; from the beginning of each line it would be 14 ms.
-_ENABLED = re.compile(r'\nkubernetes_feature_enabled\{[^}]*\bname="(\w+)"[^}]*\} ([01])\b')
 
 
 class ClusterError(Exception):
@@ -107,11 +102,6 @@ def list_pages(api: Api, path: str, query: Sequence[tuple[str, str]] = ()) -> It
         if not token:
             return
         following = [*query, ("continue", str(token))]
-
-
-def gates_in(metrics: str) -> dict[str, bool]:
-    """Return the feature gates in the metrics of a Kubernetes program; empty if it reports none."""
-    return {name: value == "1" for name, value in _ENABLED.findall(f"\n{metrics}")}
 
 
 class _Cluster:
