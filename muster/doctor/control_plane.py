@@ -15,11 +15,10 @@ from muster.doctor.manifests import mappings_at, text_at, texts_at
 from muster.doctor.world import ApiServer, Item, World
 from validators.gates import NEEDS
 from validators.versions import served
+from validators.versions.table import STABLE, ApiVersion
 
-SCHEDULING = "scheduling.k8s.io"
 _VERSION = re.compile(r"v?1\.(\d{1,3})(?:\.|\b)")
 _TRUE = frozenset({"true", "1", "t"})
-_STAGES = {"v1beta1": "api/beta", "v1alpha3": "api/alpha"}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -60,17 +59,18 @@ def observed_api_server(world: World) -> ApiServer | None:
         return None
     switches = _switches(program.flags.get("runtime-config", ""))
     resources = {
-        f"{row.version}/{served.resource(each.kind).resource}"
-        for row in served.versions_in(SCHEDULING)
+        f"{row.name}/{served.resource(each.kind).resource}"
+        for row in served.workload_versions()
         for each in row.kinds
-        if _serves(switches, row.version) and each.since <= (program.minor or each.since) <= each.until
+        if _serves(switches, row) and each.since <= (program.minor or each.since) <= each.until
     }
     return ApiServer(program.minor, frozenset(resources), program.gates())
 
 
-def _serves(switches: Mapping[str, bool], version: str) -> bool:
-    default = switches.get(_STAGES.get(version, ""), switches.get("api/all", version not in _STAGES))
-    return switches.get(f"{SCHEDULING}/{version}", default)
+def _serves(switches: Mapping[str, bool], row: ApiVersion) -> bool:
+    """Return whether ``--runtime-config`` enables a version; by default, stable versions are on."""
+    default = switches.get(f"api/{row.stage}", switches.get("api/all", row.stage == STABLE))
+    return switches.get(row.name, default)
 
 
 def _flags(words: list[str]) -> dict[str, str]:

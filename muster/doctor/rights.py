@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from muster.doctor.components import SERVE, SIDECAR, Component, components
 from muster.doctor.manifests import Manifest, mappings_at, text_at, texts_at
-from muster.doctor.world import Account, Item, World
+from muster.doctor.world import Account, ApiServer, Item, World
 from validators.versions import served
 
 if TYPE_CHECKING:
@@ -23,10 +23,11 @@ _BINDINGS = ("RoleBinding", "ClusterRoleBinding")
 
 def needed(world: World) -> list[tuple[Component, tuple[Permission, ...]]]:
     """Return the components that read or write a cluster, each with the permissions that it needs."""
-    webhooks = ((each, (*_of_webhooks(each), *_of_certificate(each))) for each in components(world, SERVE))
+    server = world.api_server or ApiServer()
+    webhooks = ((each, (*_of_webhooks(each, server), *_of_certificate(each))) for each in components(world, SERVE))
     return [
         *((each, permissions) for each, permissions in webhooks if permissions),
-        *((each, _of_sidecar(each)) for each in components(world, SIDECAR)),
+        *((each, _of_sidecar(each, server)) for each in components(world, SIDECAR)),
     ]
 
 
@@ -45,11 +46,11 @@ def granted_in_files(world: World, account: Account, permission: Permission) -> 
     return None if unknown else False
 
 
-def _of_webhooks(component: Component) -> tuple[Permission, ...]:
+def _of_webhooks(component: Component, server: ApiServer) -> tuple[Permission, ...]:
     if not (component.has_flag("--cluster") or component.option("--cluster") == "true"):
         return ()
     kinds = [*_SERVED_KINDS, *(["Pod"] if component.option("--watch-pods") == "true" else [])]
-    return tuple(_reads(kinds))
+    return tuple(_reads(kinds, server))
 
 
 def _of_certificate(component: Component) -> Iterator[Permission]:
@@ -72,7 +73,7 @@ def _of_certificate(component: Component) -> Iterator[Permission]:
                 yield Permission(resource, verb, "admissionregistration.k8s.io", "", name)
 
 
-def _of_sidecar(component: Component) -> tuple[Permission, ...]:
+def _of_sidecar(component: Component, server: ApiServer) -> tuple[Permission, ...]:
     # Imported here because it needs the libraries of the sidecar.
     from scheduler_core.sidecar.process.permissions import needed_permissions
     from scheduler_core.sidecar.settings import Mode, Settings
@@ -86,15 +87,15 @@ def _of_sidecar(component: Component) -> tuple[Permission, ...]:
         lease=(namespace, name) if slash else None,
     )
     groups = frozenset({"PodGroup", "CompositePodGroup"})
-    return tuple(sorted({*needed_permissions(settings, groups), *_reads(_STARTING_KINDS)}))
+    return tuple(sorted({*needed_permissions(settings, groups, server.api_group), *_reads(_STARTING_KINDS, server)}))
 
 
-def _reads(kinds: Iterator[str] | list[str] | tuple[str, ...]) -> Iterator[Permission]:
+def _reads(kinds: Iterable[str], server: ApiServer) -> Iterator[Permission]:
     from scheduler_core.sidecar.client.access_review import Permission
 
-    for each in map(served.resource, kinds):
+    for kind in kinds:
         for verb in ("list", "watch"):
-            yield Permission(each.resource, verb, each.group)
+            yield Permission(served.resource(kind).resource, verb, server.api_group(kind))
 
 
 def _is_bound(binding: Item, account: Account) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from muster.doctor.latencies import Latency
 from muster.doctor.manifests import Manifest, labels_at, text_at
+from validators.versions import served
 
 if TYPE_CHECKING:
     from scheduler_core.sidecar.client.access_review import Permission
@@ -79,7 +80,7 @@ class ApiServer:
 
     Attributes:
         minor: minor version, such as 37; 0 if it is not known.
-        resources: served resources of ``scheduling.k8s.io`` as VERSION/RESOURCE; None if they are not known.
+        resources: served resources of the API groups that have Workloads, as GROUP/VERSION/RESOURCE; None if they are not known.
         gates: known feature gates; None if they are not known.
 
     """
@@ -87,6 +88,12 @@ class ApiServer:
     minor: int = 0
     resources: frozenset[str] | None = None
     gates: Mapping[str, bool] | None = None
+
+    def api_group(self, kind: str) -> str:
+        """Return the API group in which it serves *kind*; that of the hub if that is not known."""
+        resource, groups = served.resource(kind).resource, served.groups_of(kind)
+        names = {group: {f"{row.name}/{resource}" for row in served.versions_in(group)} for group in groups}
+        return next((group for group in groups if names[group] & (self.resources or frozenset())), groups[0])
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

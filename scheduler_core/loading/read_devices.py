@@ -99,7 +99,7 @@ def known_claim(claim: ResourceClaim, spec: ClaimSpec | str) -> KnownClaim:
 
 def _kind(name: str, group: str) -> str:
     """Return the *name* of a kind or resource; with its API *group* if it is a PodGroup of another one."""
-    return f"{name}.{group}" if name in ("PodGroup", "podgroups") and group not in ("", "scheduling.k8s.io") else name
+    return f"{name}.{group}" if name in ("PodGroup", "podgroups") and group and not served.serves(group, "PodGroup") else name
 
 
 def read_device_class(gathered: GatheredObjects) -> tuple[Name, DeviceClass]:

@@ -9,15 +9,16 @@ import pytest
 
 from validators import pipeline
 from validators.lookup import NOTHING, KnownObjects
+from validators.model.group import PROTECTION_FINALIZERS
 from validators.rules.base import Profile, Settings, Severity
 from webhooks.admission import jsonpatch
 from webhooks.admission import verdict as admit
 from webhooks.admission.review import AdmissionRequest, BadReview, Verdict
-from webhooks.admission.verdict import COMPOSITE_FINALIZER, PODGROUP_FINALIZER
 from webhooks.knobs import Finalizers
 
 HIGH = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000}
 EMPTY = KnownObjects((), complete=True)
+PODGROUP_FINALIZER, COMPOSITE_FINALIZER = PROTECTION_FINALIZERS["PodGroup"], PROTECTION_FINALIZERS["CompositePodGroup"]
 
 
 def group(kind: str = "PodGroup", **spec: Any) -> dict[str, Any]:

@@ -7,6 +7,12 @@ from typing import ClassVar
 from validators.model.meta import Int64, ObjectMeta, Struct
 from validators.model.workload import CompositeShape, LeafShape
 
+PROTECTION_FINALIZERS = {
+    "PodGroup": "scheduling.k8s.io/podgroup-protection",
+    "CompositePodGroup": "scheduling.k8s.io/compositepodgroup-protection",
+}
+"""Finalizer of each kind while a pod or a group below needs it (KEP-4671 and KEP-6012, Object ownership)."""
+
 
 class WorkloadRef(Struct, frozen=True, gc=False):
     """Reference to the Workload and its template from which a group was created."""

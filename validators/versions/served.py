@@ -71,6 +71,11 @@ def versions_in(group: str) -> tuple[ApiVersion, ...]:
     return tuple(row for row in TABLE if row.group == group)
 
 
+def workload_versions() -> tuple[ApiVersion, ...]:
+    """Return all versions of the API groups that have Workloads, group by group, the preferred first."""
+    return tuple(row for group in groups_of("Workload") for row in versions_in(group))
+
+
 def versions_of(kind: str) -> tuple[ApiVersion, ...]:
     """Return the API versions that have *kind*: group by group, the preferred first."""
     return tuple(row for group in groups_of(kind) for row in versions_in(group) if (row.name, kind) in _KINDS)

@@ -11,6 +11,8 @@ from validators.versions.form import HUB, Form
 from validators.versions.releases import NEWEST
 
 SCHEDULING = "scheduling.k8s.io"
+STABLE = "ga"
+"""Stage of versions that are on by default."""
 
 
 class ServedKind(Record, frozen=True):
@@ -47,6 +49,11 @@ class ApiVersion(Record, frozen=True):
     def name(self) -> str:
         """The ``apiVersion`` of its objects."""
         return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def stage(self) -> str:
+        """Stage of the version, as in ``--runtime-config=api/beta=true`` of the API server: ``ga``, ``beta`` or ``alpha``."""
+        return next((stage for stage in ("alpha", "beta") if stage in self.version), STABLE)
 
 
 V1ALPHA1 = Form(v1alpha1.to_hub, v1alpha1.from_hub, v1alpha1.written_path, templates_fixed=True)

@@ -13,6 +13,7 @@ from validators.field import FieldError
 from validators.gates import COMPOSITE, GENERIC_WORKLOAD
 from validators.lookup import Lookup
 from validators.model import decode
+from validators.model.group import PROTECTION_FINALIZERS
 from validators.pipeline import Violation
 from validators.rules.base import Operation, Profile, Settings, Severity
 from validators.versions import served
@@ -22,8 +23,6 @@ from webhooks.admission.review import AdmissionRequest, BadReview, Verdict
 from webhooks.enforcement import DENY_ALL, Enforcement, EnforcementPolicy
 from webhooks.knobs import Finalizers
 
-PODGROUP_FINALIZER = "scheduling.k8s.io/podgroup-protection"
-COMPOSITE_FINALIZER = "scheduling.k8s.io/compositepodgroup-protection"
 MAX_WARNINGS = 20
 """Limit for the warnings of an answer; the API server truncates them at 4 KiB in total."""
 
@@ -159,12 +158,12 @@ def _complete(
 
 def _add_finalizer(kind: str, after: dict[str, Any], settings: Settings, finalizers: Finalizers) -> None:
     protection = {
-        "PodGroup": (PODGROUP_FINALIZER, GENERIC_WORKLOAD, {Finalizers.PODGROUP, Finalizers.ALL}),
-        "CompositePodGroup": (COMPOSITE_FINALIZER, COMPOSITE, {Finalizers.ALL}),
+        "PodGroup": (GENERIC_WORKLOAD, {Finalizers.PODGROUP, Finalizers.ALL}),
+        "CompositePodGroup": (COMPOSITE, {Finalizers.ALL}),
     }.get(kind)
     if protection is None:
         return
-    finalizer, gate, adding = protection
+    finalizer, (gate, adding) = PROTECTION_FINALIZERS[kind], protection
     metadata = dict(after.get("metadata") or {})
     present = list(metadata.get("finalizers") or [])
     if finalizers in adding and settings.gates.enabled(gate) and finalizer not in present:

@@ -17,7 +17,6 @@ from muster.commands.doctor.manifest_files import binding_of
 from muster.commands.doctor.observations import given_latencies, observed
 from muster.commands.snapshot.live_cluster import ClusterError, connect
 from muster.doctor.components import MUSTER, PART_OF, SIDECAR, components
-from muster.doctor.control_plane import SCHEDULING
 from muster.doctor.entries import Entry, by_server, entries
 from muster.doctor.latencies import Latency, read_latencies
 from muster.doctor.leaves import secret_names
@@ -111,8 +110,8 @@ def _api_server(objects: LiveObjects) -> ApiServer:
     api = objects.api
     try:
         minor = minor_version(api)
-        names = (row for row in versions.versions_in(SCHEDULING))
-        resources = frozenset(f"{row.version}/{each}" for row in names for each in served(api, row.name))
+        rows = versions.workload_versions()
+        resources = frozenset(f"{row.name}/{each}" for row in rows for each in served(api, row.name))
     except ReplyError as error:
         objects.problems.append(Problem("API server", f"its version and APIs cannot be read: {error}"))
         return ApiServer()

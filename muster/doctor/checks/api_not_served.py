@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from muster.doctor.control_plane import SCHEDULING, flag_command, needing_item, observed_api_server
+from muster.doctor.control_plane import flag_command, needing_item, observed_api_server
 from muster.doctor.finding import Check, Result, Unseen, error, warning
 from muster.doctor.world import World
 from validators.versions import served
@@ -22,11 +22,13 @@ def check(world: World) -> Iterator[Result]:
     if item is None:
         return
     for kind in _KINDS:
-        versions = [each.version for each in served.current(kind, SCHEDULING)]
+        versions = served.current(kind)
         resource = served.resource(kind).resource
-        if not any(f"{version}/{resource}" in server.resources for version in versions):
-            message = f"the API server does not serve {resource} of {SCHEDULING} in {' or '.join(versions)}"
-            command = flag_command("kube-apiserver", f"--runtime-config={SCHEDULING}/{versions[0]}=true")
+        if not any(f"{row.name}/{resource}" in server.resources for row in versions):
+            groups = {group: [row.version for row in versions if row.group == group] for group in served.groups_of(kind)}
+            places = ", or of ".join(f"{group} in {' or '.join(names)}" for group, names in groups.items())
+            message = f"the API server does not serve {resource} of {places}"
+            command = flag_command("kube-apiserver", f"--runtime-config={versions[0].name}=true")
             # Without CompositePodGroups there are no trees, but all else works.
             yield (warning if kind == "CompositePodGroup" else error)(item, "", message, command)
 

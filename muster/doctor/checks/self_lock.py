@@ -9,6 +9,7 @@ from muster.doctor.entries import Entry, Target, entries, namespace_labels, serv
 from muster.doctor.finding import Check, Result, error, warning
 from muster.doctor.manifests import mapping_at, mappings_at, text_at
 from muster.doctor.world import World
+from validators.versions import served
 
 SYSTEM = "kube-system"
 _START = (
@@ -34,7 +35,9 @@ _CLUSTER = (
     Target("authorization.k8s.io", "subjectaccessreviews", "CREATE", namespaced=False),
 )
 """Requests of kubelets without which no node is ready."""
-_GROUPS = (Target("scheduling.k8s.io", "podgroups", "CREATE"), Target("scheduling.k8s.io", "workloads", "CREATE"))
+_GROUPS = tuple(
+    Target(group, served.resource(kind).resource, "CREATE") for kind in ("PodGroup", "Workload") for group in served.groups_of(kind)
+)
 _DISTINGUISHING = ("namespace", "userInfo", "labels", "annotations", "object.metadata.name")
 """Texts in a match condition that can exempt the server's own objects."""
 

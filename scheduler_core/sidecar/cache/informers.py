@@ -114,6 +114,10 @@ class Informers:
         for each in self._watchers.values():
             each.stop()
 
+    def served(self) -> frozenset[str]:
+        """Return the kinds that the API server serves, as far as is known."""
+        return frozenset(kind for kind, health in self.health.items() if health.served)
+
     def unsynced(self) -> tuple[str, ...]:
         """Return the kinds that are not listed yet, each with the reason."""
         return tuple(

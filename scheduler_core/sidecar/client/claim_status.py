@@ -13,13 +13,13 @@ from typing import Any
 import msgspec
 
 from scheduler_core.model.devices import Allocation, GivenDevice
+from scheduler_core.sidecar.client.requests import UNKNOWN_PATHS, Paths
 from scheduler_core.sidecar.writes import AllocateClaim, Ref, ReleaseClaim, WriteOutcome
+from validators.versions import served
 
 FINALIZER = "resource.kubernetes.io/delete-protection"
 """Finalizer of a claim that is allocated; the resourceclaim controller removes it."""
 _FROM_CLASS, _FROM_CLAIM = "FromClass", "FromClaim"
-_GROUPS = {"Pod": ("", "pods"), "PodGroup": ("scheduling.k8s.io", "podgroups")}
-"""API group and resource of consumers, by kind."""
 
 Json = Any
 
@@ -50,8 +50,10 @@ def needs_finalizer(write: AllocateClaim | ReleaseClaim, content: Mapping[str, J
     return isinstance(write, AllocateClaim) and FINALIZER not in (content["metadata"].get("finalizers") or ())
 
 
-def changed_claim(write: AllocateClaim | ReleaseClaim, content: Mapping[str, Json], now: str) -> dict[str, Json]:
-    """Return the claim *content* with the status after *write*; *now* is RFC 3339."""
+def changed_claim(
+    write: AllocateClaim | ReleaseClaim, content: Mapping[str, Json], now: str, paths: Paths = UNKNOWN_PATHS
+) -> dict[str, Json]:
+    """Return the claim *content* with the status after *write*; *now* is RFC 3339.  *paths* have the API groups of consumers."""
     status = dict(content.get("status") or {})
     reserved = list(status.get("reservedFor") or ())
     if isinstance(write, ReleaseClaim):
@@ -61,7 +63,7 @@ def changed_claim(write: AllocateClaim | ReleaseClaim, content: Mapping[str, Jso
             status = {}
     else:
         known = {each.get("uid") for each in reserved}
-        reserved += [_consumer(each) for each in write.consumers if each.uid not in known]
+        reserved += [_consumer(each, paths) for each in write.consumers if each.uid not in known]
         if status.get("allocation") is None:
             # Without the time, kube-scheduler can never reserve the claim.
             status["allocation"] = _allocation_json(write, content, now)
@@ -76,9 +78,9 @@ def _has_devices(allocation: Json, wanted: Allocation) -> bool:
     return wanted.same_devices(Allocation(written))
 
 
-def _consumer(ref: Ref) -> dict[str, str]:
-    group, resource = _GROUPS[ref.kind]
-    named = {"resource": resource, "name": ref.name, "uid": ref.uid}
+def _consumer(ref: Ref, paths: Paths) -> dict[str, str]:
+    group = paths.api_group(ref.kind)
+    named = {"resource": served.resource(ref.kind).resource, "name": ref.name, "uid": ref.uid}
     return {"apiGroup": group, **named} if group else named
 
 

@@ -26,6 +26,7 @@ from scheduler_core.sidecar.writes import (
     SetCondition,
     Ungate,
 )
+from validators.versions import served
 
 JSON = "application/json"
 JSON_PATCH = "application/json-patch+json"
@@ -76,6 +77,14 @@ class Paths:
         """Return the apiVersion of a kind: ``scheduling.k8s.io/v1beta1``; ``v1`` for the core group."""
         parts = self.collections[kind].split("/")[1:-1]
         return "/".join(parts[1:])
+
+    def api_group(self, kind: str) -> str:
+        """Return the API group in which a kind is served; that of its hub while no path is known."""
+        return self.api_version(kind).rpartition("/")[0] if kind in self.collections else served.resource(kind).group
+
+
+UNKNOWN_PATHS = Paths({})
+"""Paths before discovery: the API group of each kind is that of its hub."""
 
 
 def field_manager(scheduler_name: str) -> str:

@@ -12,13 +12,9 @@ from typing import Protocol
 
 from scheduler_core.sidecar.controllers.pending_writes import PendingWrites
 from scheduler_core.sidecar.writes import AddFinalizer, Ref, RemoveFinalizer, Write
-from validators.model.group import Group
+from validators.model.group import PROTECTION_FINALIZERS, Group
 from validators.model.objects import namespace_of
 
-FINALIZERS = {
-    "PodGroup": "scheduling.k8s.io/podgroup-protection",
-    "CompositePodGroup": "scheduling.k8s.io/compositepodgroup-protection",
-}
 Key = tuple[str, str]
 """Namespace and name."""
 
@@ -84,7 +80,7 @@ def _parent(group: Group) -> Key:
 
 
 def _wanted(group: Group, parents: set[Key], members: Membership) -> AddFinalizer | RemoveFinalizer | None:
-    finalizer = FINALIZERS[group.kind]
+    finalizer = PROTECTION_FINALIZERS[group.kind]
     metadata = group.metadata
     protected = finalizer in (metadata.finalizers or ())
     ref = Ref(group.kind, namespace_of(group), metadata.name, metadata.uid)

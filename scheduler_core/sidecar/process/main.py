@@ -70,14 +70,15 @@ class Sidecar:
         )
         self._metrics = SidecarMetrics(settings.scheduler_name, settings.identity, places=settings.places)
         self._lease = self._candidate(api)
+        paths = Paths(self._informers.paths)
         self._permissions = PermissionCheck(
             api,
-            lambda: needed_permissions(settings, frozenset(kind for kind, health in self._informers.health.items() if health.served)),
+            lambda: needed_permissions(settings, self._informers.served(), paths.api_group),
             lambda level, message: log(level, "permissions", {"message": message}),
         )
         self._dispatcher = Dispatcher(
             api,
-            Paths(self._informers.paths),
+            paths,
             lambda *result: self._mailbox.enqueue(Done(*result)),
             remaining=self._remaining,
             term=self._term,

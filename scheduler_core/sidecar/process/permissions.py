@@ -6,11 +6,12 @@ Edge: a thread.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from apiserver.api import TRANSPORT, Api, ReplyError
 from scheduler_core.sidecar.cache.needed_kinds import reads_of
 from scheduler_core.sidecar.client.access_review import Permission, is_granted
+from scheduler_core.sidecar.client.requests import UNKNOWN_PATHS
 from scheduler_core.sidecar.settings import Mode, Settings
 from scheduler_core.sidecar.writes import EvictionMethod
 from validators.versions import served
@@ -19,10 +20,9 @@ RECHECK_SECONDS = 10.0
 """Interval between checks while a permission is missing or could not be checked."""
 MIN_INTERVAL_SECONDS = 5.0
 """Minimum interval: while writes are forbidden, each of them requests a check."""
-SCHEDULING = "scheduling.k8s.io"
-DEVICES = "resource.k8s.io"
 _LONGEST = 300
 _EVENTS = tuple(Permission("events", verb, "events.k8s.io") for verb in ("create", "patch"))
+_DEVICES = served.resource("ResourceClaim").group
 _PLACE = (
     Permission("pods", "get"),
     Permission("pods/binding", "create"),
@@ -31,36 +31,42 @@ _PLACE = (
     Permission("persistentvolumeclaims", "patch"),
     Permission("persistentvolumes", "get"),
     Permission("persistentvolumes", "patch"),
-    Permission("resourceclaims", "get", DEVICES),
-    Permission("resourceclaims", "patch", DEVICES),
-    Permission("resourceclaims", "create", DEVICES),
-    Permission("resourceclaims", "delete", DEVICES),
-    Permission("resourceclaims/status", "update", DEVICES),
-    Permission("resourceclaims/binding", "update", DEVICES),
+    Permission("resourceclaims", "get", _DEVICES),
+    Permission("resourceclaims", "patch", _DEVICES),
+    Permission("resourceclaims", "create", _DEVICES),
+    Permission("resourceclaims", "delete", _DEVICES),
+    Permission("resourceclaims/status", "update", _DEVICES),
+    Permission("resourceclaims/binding", "update", _DEVICES),
 )
 """Permissions of mode ``place``: binds, undone gangs, and volumes and devices that are bound before their pods.
 
 The API server checks ``resourceclaims/binding`` for changes of the allocation or the reservations of a claim, from 1.36.
 """
 _UNGATE = tuple(Permission("pods", verb) for verb in ("get", "patch", "delete"))
-_GROUPS = {"PodGroup": "podgroups", "CompositePodGroup": "compositepodgroups"}
+_GROUP_KINDS = ("CompositePodGroup", "PodGroup")
+_Group = tuple[str, str]
+"""Resource and API group of a kind of groups."""
 
 
-def needed_permissions(settings: Settings, kinds: frozenset[str]) -> tuple[Permission, ...]:
-    """Return the permissions that the modes of *settings* need, given the *kinds* of groups that the API server serves.
+def needed_permissions(
+    settings: Settings, kinds: frozenset[str], api_group: Callable[[str], str] = UNKNOWN_PATHS.api_group
+) -> tuple[Permission, ...]:
+    """Return the permissions that the modes of *settings* need.
 
+    *kinds* are the kinds of groups that the API server serves; *api_group* returns the API group in which it serves a kind.
     Permissions to list and watch kinds from the start are omitted: the informers report them if they are missing.  Kinds that can be
     needed later are included: if a permission is missing then, pods that need the kind are not placed.
     """
-    by_mode = (permission for mode in settings.modes for permission in _mode(mode, settings, kinds))
-    later = map(served.resource, reads_of(settings).kinds())
-    read = (Permission(each.resource, verb, each.group) for each in later for verb in ("list", "watch"))
-    return tuple(sorted({*_common(settings, kinds), *by_mode, *read}))
+    groups = [(served.resource(kind).resource, api_group(kind)) for kind in _GROUP_KINDS if kind in kinds]
+    by_mode = (permission for mode in settings.modes for permission in _mode(mode, settings, groups))
+    later = [(served.resource(kind).resource, api_group(kind)) for kind in reads_of(settings).kinds()]
+    read = (Permission(resource, verb, group) for resource, group in later for verb in ("list", "watch"))
+    return tuple(sorted({*_common(settings, groups), *by_mode, *read}))
 
 
-def _common(settings: Settings, kinds: frozenset[str]) -> Iterator[Permission]:
-    for resource in _resources(kinds):
-        yield Permission(resource, "get", SCHEDULING)
+def _common(settings: Settings, groups: Iterable[_Group]) -> Iterator[Permission]:
+    for resource, api_group in groups:
+        yield Permission(resource, "get", api_group)
     if settings.lease is not None:
         namespace, name = settings.lease
         yield Permission("leases", "create", "coordination.k8s.io", namespace)
@@ -68,11 +74,11 @@ def _common(settings: Settings, kinds: frozenset[str]) -> Iterator[Permission]:
             yield Permission("leases", verb, "coordination.k8s.io", namespace, name)
 
 
-def _mode(mode: Mode, settings: Settings, kinds: frozenset[str]) -> Iterator[Permission]:
+def _mode(mode: Mode, settings: Settings, groups: Iterable[_Group]) -> Iterator[Permission]:
     match mode:
         case Mode.PROTECT:
-            for resource in _resources(kinds):
-                yield Permission(resource, "patch", SCHEDULING)
+            for resource, api_group in groups:
+                yield Permission(resource, "patch", api_group)
             return
         case Mode.PLACE:
             yield from _PLACE
@@ -87,12 +93,8 @@ def _mode(mode: Mode, settings: Settings, kinds: frozenset[str]) -> Iterator[Per
     yield from _EVENTS
     if mode is not Mode.VALIDATE:
         yield Permission("pods/status", "patch")
-    for resource in _resources(kinds):
-        yield Permission(f"{resource}/status", "patch", SCHEDULING)
-
-
-def _resources(kinds: frozenset[str]) -> Iterator[str]:
-    return (_GROUPS[kind] for kind in sorted(kinds & _GROUPS.keys()))
+    for resource, api_group in groups:
+        yield Permission(f"{resource}/status", "patch", api_group)
 
 
 class PermissionCheck:

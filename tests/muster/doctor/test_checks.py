@@ -191,7 +191,9 @@ VALID: dict[str, list[Callable[[], World]]] = {
     "leaf-stale": [lambda: world(replicas=(served(PAIR), served(PAIR, address="10.0.0.2:9443"))), lambda: world(replicas=())],
     "unreachable": [world, lambda: world(service_port(targetPort=9443)), lambda: world(service_port(targetPort="9443"))],
     "api-not-served": [
-        lambda: world(api_server=facts(resources=RESOURCES - {"v1beta1/workloads"} | {"v1alpha3/workloads"})),
+        lambda: world(
+            api_server=facts(resources=RESOURCES - {"scheduling.k8s.io/v1beta1/workloads"} | {"scheduling.k8s.io/v1alpha3/workloads"})
+        ),
         lambda: world(
             put(
                 worlds.control_plane(
@@ -383,11 +385,15 @@ INVALID: dict[str, list[tuple[Callable[[], World], Severity, str]]] = {
     ],
     "api-not-served": [
         (
-            lambda: world(api_server=facts(resources=RESOURCES - {"v1beta1/podgroups"})),
+            lambda: world(api_server=facts(resources=RESOURCES - {"scheduling.k8s.io/v1beta1/podgroups"})),
             Severity.ERROR,
             "does not serve podgroups of scheduling.k8s.io",
         ),
-        (lambda: world(api_server=facts(resources=RESOURCES - {"v1alpha3/compositepodgroups"})), Severity.WARNING, "compositepodgroups"),
+        (
+            lambda: world(api_server=facts(resources=RESOURCES - {"scheduling.k8s.io/v1alpha3/compositepodgroups"})),
+            Severity.WARNING,
+            "compositepodgroups",
+        ),
         (lambda: world(put(worlds.control_plane("kube-apiserver", "v1.37.1")), live=False), Severity.ERROR, "does not serve workloads"),
     ],
     "gate-off": [

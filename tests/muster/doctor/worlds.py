@@ -26,7 +26,10 @@ NOW = dt.datetime(2026, 7, 1, tzinfo=dt.UTC)
 NAMESPACE, SERVER = "muster-system", "muster-webhook"
 HOST, TARGET = f"{SERVER}.{NAMESPACE}.svc", f"{NAMESPACE}/{SERVER}"
 GATES = dict.fromkeys(NEEDS, True)
-RESOURCES = frozenset({"v1beta1/workloads", "v1beta1/podgroups", "v1alpha3/compositepodgroups", "v1/priorityclasses"})
+SCHEDULING = "scheduling.k8s.io"
+RESOURCES = frozenset(
+    f"{SCHEDULING}/{each}" for each in ("v1beta1/workloads", "v1beta1/podgroups", "v1alpha3/compositepodgroups", "v1/priorityclasses")
+)
 
 Content = dict[str, Any]
 Objects = dict[tuple[str, str], Content]

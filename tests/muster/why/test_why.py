@@ -70,6 +70,25 @@ def server(api: Server, monkeypatch: pytest.MonkeyPatch) -> Server:  # noqa: F81
     return api
 
 
+def serve_only(server: Server, api_version: str) -> None:
+    """Let *server* serve groups in *api_version* only."""
+    group, _, version = api_version.partition("/")
+    base = f"/apis/{api_version}"
+    for known in (server.lists, server.answers):
+        for path in [each for each in known if each.startswith(GROUP)]:
+            del known[path]
+    server.lists |= {
+        f"{base}/podgroups": (api_version, "PodGroupList", [WORKERS]),
+        f"{base}/compositepodgroups": (api_version, "CompositePodGroupList", [TRAIN]),
+    }
+    server.answers |= {
+        f"/apis/{group}": {"versions": [{"version": version}]},
+        base: {"resources": [{"name": "podgroups"}, {"name": "compositepodgroups"}]},
+        f"{base}/{TEAM}/podgroups/workers": WORKERS,
+        f"{base}/{TEAM}/compositepodgroups/train": TRAIN,
+    }
+
+
 def why(*arguments: str) -> Result:
     return CliRunner().invoke(cli.main, ["why", "-n", "team", *arguments])
 

@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_core.sidecar.controllers.finalizers import FINALIZERS, Finalizers
+from scheduler_core.sidecar.controllers.finalizers import Finalizers
 from scheduler_core.sidecar.controllers.pending_writes import RETRY_SECONDS
 from scheduler_core.sidecar.writes import AddFinalizer, RemoveFinalizer
 from validators.model.decode import decode
+from validators.model.group import PROTECTION_FINALIZERS
 
-LEAF, INNER = FINALIZERS["PodGroup"], FINALIZERS["CompositePodGroup"]
+LEAF, INNER = PROTECTION_FINALIZERS["PodGroup"], PROTECTION_FINALIZERS["CompositePodGroup"]
 
 
 class Pods:

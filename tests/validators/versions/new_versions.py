@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,19 +13,25 @@ from click.testing import CliRunner, Result
 from apiserver.api import Api
 from muster import cli
 from scheduler_core.loading.load import load
+from scheduler_core.model.devices import Allocation
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.cache.informers import Informers
+from scheduler_core.sidecar.client.claim_status import changed_claim
 from scheduler_core.sidecar.client.requests import Paths
 from scheduler_core.sidecar.process.mailbox import Mailbox
-from scheduler_core.sidecar.writes import Ref
+from scheduler_core.sidecar.process.permissions import needed_permissions
+from scheduler_core.sidecar.settings import Settings as SidecarSettings
+from scheduler_core.sidecar.writes import AllocateClaim, Ref
 from tests.apiserver.fake import serving
 from tests.muster import test_snapshot_cluster
+from tests.muster.why import test_why as test_why_command
 from tests.scheduler_core.builders import composite, leaf, node, pod
 from tests.scheduler_core.sidecar.histories import Server, told
 from tests.validators.versions.extended_table import OTHER, STABLE
 from tests.webhooks.running import REVIEW
 from validators.lookup import NOTHING
 from validators.versions import served
+from validators.versions.served import WORKLOAD_GROUPS
 from webhooks.lookup import watched
 from webhooks.lookup.object_cache import Cache as ObjectCache
 from webhooks.server import routes
@@ -35,7 +42,7 @@ from workloadbuilder import Builder
 Json = dict[str, Any]
 KINDS = ("Workload", "PodGroup", "CompositePodGroup")
 pytestmark = pytest.mark.parametrize("api_version", [STABLE, OTHER])
-api = test_snapshot_cluster.api
+api, server = test_snapshot_cluster.api, test_why_command.server
 
 
 def tree(minimum: int) -> list[Json]:
@@ -147,6 +154,36 @@ def test_simulate(api_version: str) -> None:
     assert '"default/g-1": "n1"' in answer.stdout
 
 
+def test_fit(api_version: str, tmp_path: Path) -> None:
+    snapshot = tmp_path / "cluster.json"
+    snapshot.write_text(json.dumps(NODE), encoding="utf-8")
+    arguments = ("fit", "-", "--objects", str(snapshot), "--format", "json")
+    pods = json.loads(json.dumps(MEMBERS).replace('"containers": [{', '"containers": [{"image": "i", '))
+    want = muster(*arguments, given=[*written(SOUND, "scheduling.k8s.io/v1alpha3"), *pods])
+    answer = muster(*arguments, given=[*written(SOUND, api_version), *pods])
+
+    assert (0, want.stdout) == (answer.exit_code, answer.stdout), answer.output
+    assert '"default/g-1": "n1"' in answer.stdout
+
+
+def test_topology(api_version: str) -> None:
+    """The topology key of the group is a level."""
+    objects = [node("n1", rack="r1"), leaf("g", 1, "rack"), pod("g-0", "g", on="n1")]
+    want = muster("topology", "--objects", "-", given=objects)
+    answer = muster("topology", "--objects", "-", given=written(objects, api_version))
+
+    assert (0, want.stdout) == (answer.exit_code, answer.stdout), answer.output
+    assert "rack r1" in answer.stdout
+
+
+def test_why(api_version: str, server: Any) -> None:
+    want = muster("why", "workers", "-n", "team", "--format", "json")
+    test_why_command.serve_only(server, api_version)
+    answer = muster("why", "workers", "-n", "team", "--format", "json")
+
+    assert (1, want.stdout) == (answer.exit_code, answer.stdout), answer.output
+
+
 @pytest.mark.parametrize("path", [routes.VALIDATE, routes.MUTATE])
 def test_webhooks(api_version: str, path: str) -> None:
     settings = Settings.from_environ({})
@@ -190,6 +227,25 @@ def test_informers(api_version: str, only: Api) -> None:
 
     assert {kind: paths.api_version(kind) for kind in KINDS} == dict.fromkeys(KINDS, api_version)
     assert paths.object_path(Ref("PodGroup", "default", "g", "u")) == f"/apis/{api_version}/namespaces/default/podgroups/g"
+
+
+def test_permissions(api_version: str, only: Api) -> None:
+    informers = Informers(only, Mailbox(), lambda *_: None, silence=90.0)
+    for kind in KINDS:
+        informers._watchers[kind]._find()
+    needed = {str(each) for each in needed_permissions(SidecarSettings(), frozenset(KINDS), Paths(informers.paths).api_group)}
+
+    group = api_version.partition("/")[0]
+    assert {f"get podgroups.{group}", f"patch compositepodgroups.{group}/status", f"watch workloads.{group}"} <= needed
+    assert not any(f"podgroups.{other}" in each for each in needed for other in WORKLOAD_GROUPS - {group})
+
+
+def test_consumer_of_a_claim(api_version: str) -> None:
+    write = AllocateClaim(Ref("ResourceClaim", "default", "c", "u"), Allocation(()), (Ref("PodGroup", "default", "g", "v"),))
+    paths = Paths({"PodGroup": f"/apis/{api_version}/podgroups"})
+    status = changed_claim(write, {"metadata": {"name": "c"}, "spec": {"devices": {}}}, "2026-01-01T00:00:00Z", paths)["status"]
+
+    assert status["reservedFor"] == [{"apiGroup": api_version.partition("/")[0], "resource": "podgroups", "name": "g", "uid": "v"}]
 
 
 @pytest.mark.parametrize("listed", [True, False], ids=["as items of lists", "as events"])
