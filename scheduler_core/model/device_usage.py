@@ -29,6 +29,7 @@ class DeviceUsage:
 
     Attributes:
         versions: changes of each pool so far, by driver and pool.
+        changed: the pools of all changes so far, if a reader has set it.
 
     """
 
@@ -37,6 +38,7 @@ class DeviceUsage:
         self._uses: dict[DeviceId, Use] = {}
         self._base = base
         self.versions: Counter[tuple[str, str]] = Counter()
+        self.changed: list[tuple[str, str]] | None = None
         for each in allocations:
             self.add_allocation(each)
 
@@ -87,6 +89,8 @@ class DeviceUsage:
             # With admin access, other claims can have the device too.
             if not each.admin:
                 self.versions[each.id[:2]] += 1
+                if self.changed is not None:
+                    self.changed.append(each.id[:2])
                 self._change_device(each, amount)
 
     def _change_device(self, given: GivenDevice, amount: int) -> None:

@@ -10,7 +10,7 @@ from scheduler_core.model.decision import Status
 from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.topology import Division, Placement
 from scheduler_core.placement import equal_pods_by_domain, placement_score
-from scheduler_core.placement.lower_bound import LowerBound, countable
+from scheduler_core.placement.lower_bound import DeviceBound, LowerBound, countable
 from scheduler_core.placement.outcome import PlacementOutcome
 from scheduler_core.placement.placement_request import PlacementRequest, Run
 from scheduler_core.placement.placement_score import PlacementScore, amounts_of_pod, proposed_amounts
@@ -65,6 +65,7 @@ class DomainCache:
         self._taken: Ints = np.zeros((2, size), dtype=np.int64)
         """Millicores and bytes in use there, as scores count them."""
         self._least: LowerBound | None = None
+        self._devices: DeviceBound | None = None
         self._reachable = reachable(request, division.members, state.profile)
         self._running = sum(len(leaf.running) for leaf in request.entity.leaves())
         self.score = PlacementScore.of_group(request.entity, state.nodes.scored)
@@ -105,11 +106,16 @@ class DomainCache:
     def _worth_trying(self, request: PlacementRequest, stale: Ints) -> list[int]:
         """Return those of *stale* that the lower bound does not rule out; the rest is evaluated when its result is requested."""
         rows: list[int] = stale.tolist()
-        if len(rows) < _SEVERAL or not countable(request):
+        if len(rows) < _SEVERAL or not request.leaf:
             return rows
-        if self._least is None:
-            self._least = LowerBound(request)
-        short = self._least.short(self.division, stale, self._state)
+        if countable(request):
+            self._least = self._least or LowerBound(request)
+            short = self._least.short(self.division, stale, self._state)
+        else:
+            self._devices = self._devices or DeviceBound(request)
+            if not self._devices.applies:
+                return rows
+            short = self._devices.short(self.division, stale, self._state)
         for row, without in zip(rows, short.tolist(), strict=True):
             if without:
                 self.able[row] = self.failed[row] = False

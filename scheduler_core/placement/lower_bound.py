@@ -1,17 +1,20 @@
-"""Lower bound on the resources of a leaf with many shapes of pods: rules out domains without placing anything."""
+"""Lower bounds on the resources and devices of a leaf whose placement takes long: rule out domains without placing anything."""
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 
-from scheduler_core.model.nodes import Bools, Ints
-from scheduler_core.model.pods import PodShape
+from scheduler_core.model.nodes import Bools, Ints, Nodes
+from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.topology import Division
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
+from scheduler_core.plugins.dynamic_resources import DeviceAllocation
 
 _RUNS = 8
-"""Number of runs from which the bound is cheaper than placing the leaf."""
+"""Number of runs, or of pods that are placed one by one, from which a bound is cheaper than placing the leaf."""
 _SHAPES = 8
 """Number of shapes up to which the pods of each shape are counted too."""
 
@@ -55,6 +58,42 @@ class LowerBound:
             most += np.minimum(np.where(there, slots.reshape(there.shape), 0).sum(axis=1), count)
         few: Bools = most < self._pods
         return few
+
+
+class DeviceBound:
+    """Number of pods of a leaf that its free devices allow, for pods that are placed one by one because of their devices."""
+
+    def __init__(self, request: PlacementRequest) -> None:
+        self._pods = request.entity.minimum - len(request.entity.running)
+        self._waiting = Counter(pod.shape.serial for pod in request.entity.waiting)
+        self._examples = {pod.shape.serial: pod for pod in request.entity.waiting}
+
+    @property
+    def applies(self) -> bool:
+        """Return whether the bound is cheaper than placing the leaf."""
+        picks = any(pod.shape.picks_devices for pod in self._examples.values())
+        return picks and self._pods >= _RUNS and len(self._waiting) <= _SHAPES
+
+    def short(self, division: Division, rows: Ints, state: PlacementState) -> Bools:
+        """Return which of the domains *rows* of *division* have devices for too few pods; shape (rows,)."""
+        members = division.members[rows]
+        there = members >= 0
+        nodes = np.unique(members[there])
+        most: Ints = np.zeros(len(rows), dtype=np.int64)
+        for serial, count in self._waiting.items():
+            bounds = _most_pods(self._examples[serial], nodes, state)
+            if bounds is None:
+                most += count
+            else:
+                sums = np.where(there, bounds[np.searchsorted(nodes, np.where(there, members, nodes[0]))], 0).sum(axis=1)
+                most += np.minimum(sums, count)
+        few: Bools = most < self._pods
+        return few
+
+
+def _most_pods(pod: PodRecord, nodes: Nodes, state: PlacementState) -> Ints | None:
+    plugin = next((each for each in state.stateful.plugins if isinstance(each, DeviceAllocation)), None)
+    return None if plugin is None else plugin.most_pods(pod, nodes)
 
 
 def countable(request: PlacementRequest) -> bool:

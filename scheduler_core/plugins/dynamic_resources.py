@@ -7,7 +7,7 @@ device that an earlier pod has taken is not free for later pods.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -140,6 +140,24 @@ class DeviceAllocation(StatefulPlugin):
     def normalise(self, raw: Ints) -> Ints:
         """Return the scores scaled to 0-100 by the largest."""
         return normalised(raw) if len(raw) else raw
+
+    def most_pods(self, pod: PodRecord, nodes: Nodes) -> Ints | None:
+        """Return an upper bound of the pods like *pod* for each of *nodes*, by their free devices; None if there is none.
+
+        kube-scheduler can end an attempt with an error where the bound is too low, so there is one only if *sparing*.
+        """
+        needs = [need for need in pod.shape.devices if need.allocates]
+        if self.claims is None or not self.sparing or not self.touches(pod) or any(need.shared or need.extended for need in needs):
+            return None
+        bounds: Ints = np.full(len(nodes), np.iinfo(np.int32).max, dtype=np.int64)
+        known: dict[Hashable, int | None] = {}
+        for number, node in enumerate(nodes.tolist()):
+            state = self.claims.found.states.state(node)
+            if state not in known:
+                known[state] = self.claims.most(pod, node)
+            if (most := known[state]) is not None:
+                bounds[number] = most
+        return bounds
 
     def binds(self, pod: PodRecord, other: PodRecord) -> bool:
         """Return whether the devices of *pod* can be missing for *other*."""

@@ -250,8 +250,7 @@ class AssumedClaims:
             return [None] * len(nodes)
         if any(pod.shape.devices[position].extended is not None for position in plan.fresh):
             return [self.found.on(pod.shape.serial, self._fresh(pod, plan, node), node) for node in nodes.tolist()]
-        claims = self._fresh(pod, plan, -1)
-        return [self.found.on(pod.shape.serial, claims, node) for node in nodes.tolist()]
+        return self.found.on_each(pod.shape.serial, self._fresh(pod, plan, -1), nodes.tolist())
 
     def _fresh(self, pod: PodRecord, plan: _Plan, node: int) -> FreshClaims:
         """Return the claims to allocate on *node*, -1 for any."""

@@ -57,6 +57,14 @@ Result = _Solution | str | Failed
 """Devices by claim, the reason why there are none, or an error."""
 
 
+@dataclasses.dataclass(slots=True, eq=False)
+class _Kept:
+    """Results by node, as of the first *seen* changes of the use of devices."""
+
+    results: dict[int, Result] = dataclasses.field(default_factory=dict)
+    seen: int = 0
+
+
 class NodeAllocations:
     """Results of the search, by shape of the pod and state of the node.
 
@@ -75,6 +83,8 @@ class NodeAllocations:
         self.pools = pools = DevicePools(nodes, objects.slices) if kept is None else kept.pools
         self._selection = Selection(exact=exact)
         self.usage = objects.new_usage()
+        self._changed = self.usage.changed = []
+        self._kept: dict[tuple[int, tuple[int, ...], tuple[str, ...]], _Kept] = {}
         self.states = NodeStates(
             pools, self.usage, lambda: PoolStructures(pools, AttributesRead.of_objects(objects)) if kept is None else kept
         )
@@ -101,12 +111,27 @@ class NodeAllocations:
 
     def on(self, serial: int, claims: FreshClaims, node: int) -> Result:
         """Return the result for *claims* of a pod whose shape has the number *serial*, on *node*."""
+        return _named(self._found(serial, claims, node), claims)
+
+    def on_each(self, serial: int, claims: FreshClaims, nodes: Sequence[int]) -> list[Result]:
+        """Return the same as ``on`` for each of *nodes*; results are kept until a device of a pool of the node is taken or given back."""
+        kept = self._kept.setdefault((serial, claims.positions, claims.resources), _Kept())
+        for pool in {*self._changed[kept.seen :]}:
+            if (reaching := self.pools.nodes_of(pool)) is None:
+                kept.results.clear()
+                break
+            for node in reaching:
+                kept.results.pop(node, None)
+        kept.seen = len(self._changed)
+        for node in nodes:
+            if node not in kept.results:
+                kept.results[node] = self._found(serial, claims, node)
+        return [_named(kept.results[node], claims) for node in nodes]
+
+    def _found(self, serial: int, claims: FreshClaims, node: int) -> Result:
         at = serial, claims.positions, claims.resources, self.states.state(node)
         if (known := self._results.get(at)) is None:
             known = self._results[at] = self._search(claims.specs, node)
-        if isinstance(known, Failed) and known.claim is not None:
-            # Pods of one shape have claims of different names.
-            return dataclasses.replace(known, message=f"claim {claims.specs[known.claim].name}{known.message}", claim=None)
         return known
 
     def allocations(self, serial: int, claims: FreshClaims, node: int) -> list[Allocation] | None:
@@ -226,6 +251,13 @@ class NodeAllocations:
             for each, device in chosen
         )
         return Allocation(tuple(given), _node_selector((device for _, device in chosen), self._nodes.names[node]))
+
+
+def _named(result: Result, claims: FreshClaims) -> Result:
+    """Return *result*; an error with the name of its claim, as pods of one shape have claims of different names."""
+    if isinstance(result, Failed) and result.claim is not None:
+        return dataclasses.replace(result, message=f"claim {claims.specs[result.claim].name}{result.message}", claim=None)
+    return result
 
 
 def _is_tolerated(alternative: Alternative, device: PoolDevice) -> bool:

@@ -28,6 +28,8 @@ _PREPARED_AGAIN = 2
 """Cost factor of a try that has to prepare the cluster again."""
 _LOADED_AGAIN = 4
 """Cost factor of a try that has to load the cluster again."""
+_PAIRS = 16
+"""Number of pairs of a pod and a node that take as long as one node or pod, for pods whose devices are searched one by one."""
 _DECIDED = 500
 """Cost of an earlier root that has to be decided again."""
 STEPS, MORE_STEPS = 2_000, 10_000
@@ -83,6 +85,8 @@ class Trial:
         self._tries = tries or MOST
         self._cluster_size = len(snapshot.nodes) + len(snapshot.pods)
         self._root_size = len(snapshot.nodes) + len(subject.own)
+        searched = sum(pod.shape.picks_devices for pod in snapshot.pods if pod.node < 0 and pod.key in subject.own)
+        self._searched = searched * len(snapshot.nodes) // _PAIRS
         self._options = dataclasses.replace(options, progress=None)
         self._snapshot = snapshot
         present = apply_feature_gates(snapshot, options.gates, options.ignore)
@@ -224,6 +228,7 @@ class Trial:
         return [], []
 
     def _spend(self, examined: int) -> None:
+        examined += self._searched
         # One try is always allowed, however large the cluster is.
         if self.left < 1 or self._steps <= 0 or self._effort_left < min(examined, _EFFORT):
             raise TrialsSpentError

@@ -9,7 +9,8 @@ import pytest
 from scheduler_core.facade import simulate
 from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Remedy, Status
-from scheduler_core.whatif.remedies.remedies import remedies
+from scheduler_core.whatif.remedies.remedies import advise, remedies
+from scheduler_core.whatif.trial import trial
 from tests.scheduler_core.builders import node
 from tests.scheduler_core.plugins.device_objects import (
     DRIVER,
@@ -49,6 +50,17 @@ def test_a_root_that_waits_until_its_devices_are_bound_has_no_remedies() -> None
     (decision,) = simulate([*RACKS, *CLASSES, published, template(), wanting()]).decisions
     assert (decision.status, decision.remedies) == (Status.WAIT, ())
     assert decision.nominations
+
+
+@pytest.mark.parametrize(("searched", "stops"), [(True, True), (False, False)])
+def test_tries_of_pods_whose_devices_are_searched_cost_more(monkeypatch: pytest.MonkeyPatch, searched: bool, stops: bool) -> None:
+    monkeypatch.setattr(trial, "_EFFORT", 1_000)
+    monkeypatch.setattr(trial, "_PAIRS", 0.05)
+    constraints = [{"matchAttribute": f"{DRIVER}/numa"}] if searched else []
+    slices = [device_slice(name, device("x", {"numa": 0})) for name in ("a1", "a2", "b1")]
+    everything = [*RACKS, *CLASSES, *slices, template("one", constraints=constraints), *wanting_gang(3)]
+    (decision,) = not_placed(everything)
+    assert stops == bool(advise(everything, load(everything), decision, COMPLETE).note)
 
 
 def test_a_rack_lacks_one_device() -> None:
