@@ -29,7 +29,7 @@ from scheduler_core.loading.read_devices import (
 )
 from scheduler_core.loading.read_objects import attempt
 from scheduler_core.model.device_claims import DeviceObjects, KnownClaim
-from scheduler_core.model.devices import Allocation, ClaimSpec, Request
+from scheduler_core.model.devices import MOST_CONSUMERS, Allocation, ClaimSpec, Request
 from scheduler_core.model.wire_devices import DeviceClass, DeviceTaintRuleSpec, ResourceSlice
 from scheduler_core.model.wire_resource_claims import ResourceClaim
 from scheduler_core.sidecar.cache.claimed_devices import ClaimedDevices
@@ -61,7 +61,7 @@ class DeviceChange:
         pods: pods for whose extended resources one of these claims was created.
         classes: whether the requirements of all pods can differ.
         resources: the extended resources that devices provide, if they changed.
-        frees: whether devices can be free that were not.
+        frees: whether devices can be free that were not, or a claim has a place for a further consumer.
         moved: nodes that may reach other devices, or devices with other attributes; empty for any node.
 
     """
@@ -181,7 +181,7 @@ class DeviceCache:
                 self._set_extended(pod, name, exists=each is after)
         self._count_specs(before, after)
         change.claims.add(name)
-        change.frees = before is not None and before.allocation is not None and (after is None or after.allocation != before.allocation)
+        change.frees = before is not None and before.allocation is not None and (after is None or _frees(before, after))
         self.claimed.update(name)
 
     def _count_specs(self, before: KnownClaim | None, after: KnownClaim | None) -> None:
@@ -228,6 +228,11 @@ class DeviceCache:
             extended=self._reusable,
         )
         return objects, PodDevices(objects, self._groups)
+
+
+def _frees(before: KnownClaim, after: KnownClaim) -> bool:
+    """Return whether a changed claim can have other devices, or has a place for a consumer that it did not have."""
+    return after.allocation != before.allocation or len(before.consumers) >= MOST_CONSUMERS > len(after.consumers)
 
 
 def _replace(values: dict[K, V], name: K, value: V | None) -> bool:

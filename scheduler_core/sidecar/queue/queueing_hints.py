@@ -83,7 +83,7 @@ class UnschedulableEntities:
                 or not hint.events.isdisjoint(changes.events)
                 or (hint.preempts and (changes.budgets or changes.units))
                 or (changes.storage and any(form.requests() for form in hint.forms))
-                or (changes.devices and any(need.allocates for form in hint.forms for need in form.devices))
+                or (changes.devices and any(form.devices for form in hint.forms))
                 or fit_check.any_pod_fits(hint)
             ):
                 yield root

@@ -281,3 +281,27 @@ def test_equal_write_of_an_earlier_attempt_does_not_take_back_what_the_current_o
         results.append(scene.scheduler.done(write, outcome, "", scene.now))
     assert ([], ["g-0"]) == (of(Bind, results[0]), [each.pod.name for each in of(Bind, results[1])])
     assert [] == of(ReleaseClaim, [*results[0], *results[1], *scene.wait(30)])
+
+
+@pytest.mark.parametrize("strategy", ["complete", "greedy"])
+def test_pod_for_which_a_claim_has_no_place_is_placed_when_a_consumer_is_gone(strategy):
+    users = [f"q{number}" for number in range(256)]
+    claim = resource_claim("c", devices=["gpu=n/d"], users=users, nodes=only_on("n"), uid="c")
+    scene = Scene(node("n"), device_class(), device_slice("n", "d"), claim, wanting("p", "g=c", **MUSTER), strategy=strategy)
+    writes = scene.writes()
+    assert [] == of(AllocateClaim, writes)
+    assert any("at most 256 consumers" in each.message for each in of(RecordEvent, writes))
+    scene.now += 20
+    scene.put(resource_claim("c", devices=["gpu=n/d"], users=users[1:], nodes=only_on("n"), uid="c"))
+    assert ["p"] == [each.name for write in of(AllocateClaim, scene.writes()) for each in write.consumers]
+
+
+@pytest.mark.parametrize("strategy", ["complete", "greedy"])
+def test_request_for_all_devices_is_not_allocated_without_a_device_that_cannot_be_judged(strategy):
+    selectors = [{"cel": {"expression": "device.attributes['gpu.example'].model == 'a'"}}]
+    claim = resource_claim("c", request(allocationMode="All", selectors=selectors))
+    slices = device_slice("n", device("a", {"model": "a"}), "b")
+    scene = Scene(node("n"), device_class(), slices, claim, wanting("p", "g=c", **MUSTER), strategy=strategy)
+    writes = scene.writes()
+    assert [] == of(AllocateClaim, writes)
+    assert any("no such key: model (test in the selector" in each.message for each in of(RecordEvent, writes))
