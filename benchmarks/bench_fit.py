@@ -87,8 +87,7 @@ def _rows(title: str, cluster: Path, job: Path, before: Sequence[str]) -> list[l
 def _measured(command: Sequence[str]) -> tuple[float, float]:
     """Return the seconds of CPU time and the maximum of the resident memory, in MiB, of a command."""
     # As where it is installed: modules are compiled once, in the first round.
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment) as process:
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=measure.as_installed()) as process:
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:

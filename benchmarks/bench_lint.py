@@ -39,7 +39,8 @@ class Program:
     def seconds(self) -> float:
         """Run it; return the seconds."""
         started = time.perf_counter()
-        with subprocess.Popen(self.command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL) as process:
+        null = subprocess.DEVNULL
+        with subprocess.Popen(self.command, stdout=null, stderr=null, stdin=null, env=measure.as_installed()) as process:
             ended, status, usage = os.wait4(process.pid, os.WNOHANG)
             while not ended:
                 self.memory = max(self.memory, sum(map(_resident, _with_children(process.pid))))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import subprocess
 import sys
 import tempfile
@@ -13,8 +12,6 @@ from benchmarks import measure, workloads
 
 ROUNDS = 25
 TIMES_PYTHON = 7
-_BYTECODE = "PYTHONDONTWRITEBYTECODE"
-"""Variable of the environment without which modules stay compiled, as after an installation."""
 
 
 def main() -> None:
@@ -40,8 +37,7 @@ def _seconds(*command: str) -> float:
 
 
 def _run(*command: str) -> None:
-    environment = {name: value for name, value in os.environ.items() if name != _BYTECODE}
-    subprocess.run(command, check=True, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    subprocess.run(command, check=True, env=measure.as_installed(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -25,6 +26,11 @@ class Rounds:
     def ratio(self, name: str, base: str) -> float:
         """Return the median ratio; disturbances that affect both figures of a round cancel out."""
         return statistics.median(self.ratios(name, base))
+
+
+def as_installed() -> dict[str, str]:
+    """Return the environment of a command whose modules stay compiled after its first run, as after an installation."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 def in_turns(runs: Mapping[str, Callable[[], float]], rounds: int) -> Rounds:

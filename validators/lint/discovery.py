@@ -69,7 +69,7 @@ def discover(paths: Sequence[str], filters: Filters | None = None) -> Discovered
         else:
             files.check_exists(path)
             chosen.append(path)
-    read = {files.identity(file) for file in chosen} if skipped else set()
+    read = set(map(files.Identity(), chosen)) if skipped else set()
     counted = collections.Counter(tool for file, tool in skipped.items() if file not in read)
     roots = tuple(folder for same, folder in sorted(kustomizations.items()) if same not in included)
     return Discovered(tuple(paths), tuple(chosen), counted, tuple(dict.fromkeys(charts)), roots, frozenset(included))
@@ -103,15 +103,14 @@ class _Walk:
             self._choose(file, chart)
 
     def _choose(self, file: str, chart: str | None) -> None:
-        same = self._identity(file)
-        if same in self._filters.own:
+        if self._filters.own and self._identity(file) in self._filters.own:
             return
         inside = None if chart is None else os.path.relpath(file, chart).replace(os.sep, "/")
         tool = tool_files.tool_of(file.split(os.sep), inside)  # noqa: PTH206 - as above
-        if not tool and same in self._not_manifests - self._resources:
+        if not tool and self._not_manifests and self._identity(file) in self._not_manifests - self._resources:
             tool = tool_files.KUSTOMIZE
         if tool and not self._is_included(file):
-            self.skipped[same] = tool
+            self.skipped[self._identity(file)] = tool
         else:
             self.chosen.append(file)
 

@@ -54,7 +54,7 @@ def _lines(text: str) -> list[_Line] | None:
     if "\r" in text:
         text = text.replace("\r\n", "\n")
     try:
-        return [_known[each] for each in text.removeprefix("---\n").split("\n")]
+        return list(map(_known.__getitem__, text.removeprefix("---\n").split("\n")))
     except KeyError:
         return None
 

@@ -171,10 +171,10 @@ def walk(top: str, onerror: Callable[[OSError], None]) -> Iterator[tuple[str, li
 
 
 def _files(path: str) -> Iterator[str]:
-    check_exists(path)
     if path != STDIN and os.path.isdir(path):  # noqa: PTH112 - names are kept as given, and may not be valid text
         yield from _below(path)
     else:
+        check_exists(path)
         yield path
 
 
@@ -223,6 +223,8 @@ class Files:
         try:
             if source is not None and source.error:
                 yield Segment(), source.manifest()
+            elif (content := _content(file, self._sizes[number])) is not None:
+                yield Segment(), documents.parse(name, content)
             else:
                 with io.BytesIO(source.content) if source is not None else open(file, "rb") as stream:  # noqa: PTH123 - as above
                     yield from segments.read(name, stream)
@@ -249,6 +251,18 @@ def _size(file: str) -> int | None:
     except (OSError, ValueError):
         return 0
     return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+def _content(file: str, size: int | None) -> bytes | None:
+    """Return the bytes of a small file; None if it is large, or no longer has *size* bytes.
+
+    A buffer of the size of a block, and that of a buffered file, would take longer than reading.
+    """
+    if size is None or size >= segments.BLOCK:
+        return None
+    with open(file, "rb", buffering=0) as stream:  # noqa: PTH123 - as above
+        content = stream.read(size + 1)
+    return content if len(content) == size else None
 
 
 def _source(name: str, file: str, stdin: BinaryIO) -> Source:

@@ -6,6 +6,8 @@ Only files are recognised that ``muster lint`` would read in a directory: with t
 from __future__ import annotations
 
 import fnmatch
+import functools
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 HELM, KUSTOMIZE = "Helm", "Kustomize"
@@ -65,6 +67,7 @@ _PATTERNS = tuple((pattern, tool) for tool, names in _TOOLS.items() for pattern 
 _EXACT = {name: tool for name, tool in _PATTERNS if "*" not in name and "/" not in name}
 _GLOBS = tuple((pattern, tool) for pattern, tool in _PATTERNS if "*" in pattern and "/" not in pattern)
 _PLACES = tuple((pattern.split("/"), tool) for pattern, tool in _PATTERNS if "/" in pattern)
+_FOLDERS = frozenset(patterns[-2] for patterns, _ in _PLACES)
 
 _REFERRING: Mapping[str, str] = {
     "patches": "path",
@@ -94,8 +97,16 @@ def tool_of(path: Sequence[str], inside_chart: str | None) -> str:
         return KUSTOMIZE
     if name in _EXACT:
         return _EXACT[name]
-    by_name = next((tool for pattern, tool in _GLOBS if fnmatch.fnmatchcase(name, pattern)), "")
-    return by_name or next((tool for patterns, tool in _PLACES if _ends_with(path, patterns)), "")
+    if match := _globs().match(name):
+        return _GLOBS[(match.lastindex or 1) - 1][1]
+    is_place = len(path) > 1 and path[-2] in _FOLDERS
+    return next((tool for patterns, tool in _PLACES if _ends_with(path, patterns)), "") if is_place else ""
+
+
+@functools.cache
+def _globs() -> re.Pattern[str]:
+    """Return a pattern with a group for each of the names with ``*``."""
+    return re.compile("|".join(f"({fnmatch.translate(pattern)})" for pattern, _ in _GLOBS))
 
 
 def _ends_with(path: Sequence[str], patterns: Sequence[str]) -> bool:
