@@ -190,6 +190,7 @@ EDGES: dict[str, tuple[str, ...]] = {
 
 IMPURE: dict[str, str] = {
     "validators/lint/files.py": "reads manifests",
+    "validators/lint/folders.py": "lists directories",
     "validators/lint/discovery.py": "lists directories, reads .gitignore and kustomizations",
     "validators/lint/path_patterns.py": "paths of the system",
     "validators/schema.py": "signals, which the library about schemas handles",

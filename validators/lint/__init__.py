@@ -9,6 +9,7 @@ objects in ``known_index``; ``cursor`` has the field at a position.  ``fixes`` h
 those before a change.  Only ``files`` and ``discovery`` access the file system:
 ``discovery`` selects the manifests of a repository, with ``tool_files`` and ``path_patterns``.
 
+folders        folders with their files, listed once
 baseline       baseline: findings that a repository already has and that are not reported, so that only new ones are
 configuration  configuration of the linter
 fingerprint    fingerprints of findings that stay when lines move: for code scanning services and baselines

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from validators.lint import files, tool_files
+from validators.lint import folders as listing
 from validators.lint.limits import LARGEST_FILE
 from validators.lint.path_patterns import PathPatterns, ignores, includes, of_gitignore
 from validators.lint.places import Fault
@@ -35,7 +36,8 @@ class Discovered(Record, frozen=True):
     """Files to read at *paths*, in no particular order, and the number of skipped files of each other tool.
 
     ``charts`` are the folders of charts that are in no other chart, ``kustomizations`` those that no other kustomization includes, and
-    ``resources`` the identities of files that kustomizations include.
+    ``resources`` the identities of files that kustomizations include.  ``stored`` has those of the files that are below a directory and
+    no links.
     """
 
     paths: tuple[str, ...]
@@ -44,6 +46,7 @@ class Discovered(Record, frozen=True):
     charts: tuple[str, ...] = ()
     kustomizations: tuple[str, ...] = ()
     resources: frozenset[str] = frozenset()
+    stored: frozenset[str] = frozenset()
 
 
 def discover(paths: Sequence[str], filters: Filters | None = None) -> Discovered:
@@ -58,6 +61,7 @@ def discover(paths: Sequence[str], filters: Filters | None = None) -> Discovered
     charts: list[str] = []
     kustomizations: dict[str, str] = {}
     included: set[str] = set()
+    stored: set[str] = set()
     for path in paths:
         if path != files.STDIN and os.path.isdir(path):  # noqa: PTH112 - names are kept as given, and may not be valid text
             walk = _Walk(path, filters or Filters())
@@ -66,13 +70,14 @@ def discover(paths: Sequence[str], filters: Filters | None = None) -> Discovered
             charts += walk.charts
             kustomizations |= walk.kustomizations
             included |= walk.included
+            stored |= walk.stored
         else:
             files.check_exists(path)
             chosen.append(path)
     read = set(map(files.Identity(), chosen)) if skipped else set()
     counted = collections.Counter(tool for file, tool in skipped.items() if file not in read)
     roots = tuple(folder for same, folder in sorted(kustomizations.items()) if same not in included)
-    return Discovered(tuple(paths), tuple(chosen), counted, tuple(dict.fromkeys(charts)), roots, frozenset(included))
+    return Discovered(tuple(paths), tuple(chosen), counted, tuple(dict.fromkeys(charts)), roots, frozenset(included), frozenset(stored))
 
 
 class _Walk:
@@ -98,6 +103,7 @@ class _Walk:
         self.skipped: dict[str, str] = {}
         """Identity of each skipped file, with its tool."""
         self.chosen: list[str] = []
+        self.stored: set[str] = set()
         candidates = list(self._candidates())
         for file, chart in candidates:
             self._choose(file, chart)
@@ -117,7 +123,7 @@ class _Walk:
     def _candidates(self) -> Iterator[tuple[str, str | None]]:
         """Yield the files that are not left out, each with the innermost chart around it."""
         errors: list[OSError] = []
-        for folder, folders, names in files.walk(self._top, errors.append):
+        for folder, folders, names, stored in listing.walk(self._top, errors.append):
             chain = self._enter(folder, folders, names)
             if folder != self._top and tool_files.is_environment({*names, *folders}) and not self._filters.include:
                 folders.clear()
@@ -127,7 +133,11 @@ class _Walk:
                 file = _join(folder, name)
                 if name in tool_files.KUSTOMIZATIONS:
                     self._read_kustomization(folder, file)
-                if name.lower().endswith(files.SUFFIXES) and self._is_read(file, name, chain):
+                if not name.lower().endswith(files.SUFFIXES):
+                    continue
+                if name in stored:
+                    self.stored.add(file)
+                if self._is_read(file, name, chain):
                     yield file, self._charts[folder]
         # A directory that cannot be listed is reported as a file that cannot be read.
         yield from ((str(error.filename), None) for error in errors)
@@ -153,7 +163,7 @@ class _Walk:
         return not _is_hidden(name) and name not in tool_files.VENDOR_FOLDERS and not _ignored(chain, folder, is_folder=True)
 
     def _is_read(self, file: str, name: str, chain: Sequence[PathPatterns]) -> bool:
-        if self._is_excluded(file) or not files.is_file(file):
+        if self._is_excluded(file) or not (file in self.stored or files.is_file(file)):
             return False
         if self._is_included(file):
             return True

@@ -1,7 +1,7 @@
 """File access of the linter: lists the files of the given paths, reads and parses them.
 
-``discovery`` selects files below a directory; no other module of the linter accesses the file system.  A file that cannot be read is part of the result; a path that
-does not exist raises an error.
+``discovery`` selects files below a directory, which ``folders`` lists; no other module of the linter accesses the file system.  A file
+that cannot be read is part of the result; a path that does not exist raises an error.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import dataclasses
 import io
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import BinaryIO
 
-from validators.lint import documents, segments
+from validators.lint import documents, folders, segments
 from validators.lint.documents import Document, Manifest, Unreadable
 from validators.lint.finding import file_order
 from validators.lint.limits import LARGEST_FILE
@@ -76,11 +76,12 @@ def sources(paths: Sequence[str], stdin: BinaryIO, *, leave_out: Iterable[str] =
     return (_source(name, file, stdin) for name, file in listed(paths, leave_out))
 
 
-def listed(paths: Sequence[str], leave_out: Iterable[str] = ()) -> list[tuple[str, str]]:
+def listed(paths: Sequence[str], leave_out: Iterable[str] = (), stored: Container[str] = ()) -> list[tuple[str, str]]:
     """Return names and paths of the files at *paths* in bytewise order of their names, each once.
 
     A file in *paths* is read whatever its suffix.  In directories, files with the suffixes above are read recursively.  ``-`` is
-    *stdin*.  Links are followed, but no file is read twice.  Files in *leave_out* (results of ``identity``) are not read.
+    *stdin*.  Links are followed, but no file is read twice.  Files in *leave_out* (results of ``identity``) are not read.  Those of *paths*
+    that are in *stored* are known to be files below a directory, and no links.
 
     Raises:
         PathError: a path does not exist.
@@ -90,8 +91,9 @@ def listed(paths: Sequence[str], leave_out: Iterable[str] = ()) -> list[tuple[st
     named: list[tuple[str, str]] = []
     same_file = Identity()
     for path in paths:
-        for file in _files(path):
-            if (same := same_file(file)) not in seen:
+        is_stored = path in stored
+        for file in (path,) if is_stored else _files(path):
+            if (same := same_file(file, is_stored=is_stored)) not in seen:
                 seen.add(same)
                 named.append((display_name(file), file))
     return sorted(named, key=lambda pair: file_order(pair[0]))
@@ -108,15 +110,15 @@ class Identity:
     def __init__(self) -> None:
         self._folders: dict[str, str] = {}
 
-    def __call__(self, file: str) -> str:
-        """Return ``identity(file)``."""
+    def __call__(self, file: str, *, is_stored: bool = False) -> str:
+        """Return ``identity(file)``; a *stored* file is no link."""
         folder, name = os.path.split(file)
         if name in {"", ".", "..", STDIN}:
             return identity(file)
         if folder not in self._folders:
             self._folders[folder] = os.path.realpath(folder)
         path = os.path.join(self._folders[folder], name)  # noqa: PTH118 - as above
-        return os.path.realpath(path) if os.path.islink(path) else path  # noqa: PTH114 - as above
+        return path if is_stored or not os.path.islink(path) else os.path.realpath(path)  # noqa: PTH114 - as above
 
 
 def identities(paths: Sequence[str]) -> frozenset[str]:
@@ -157,19 +159,6 @@ def check_exists(path: str) -> None:
         raise PathError(f"{path!r} must be a file or a directory that exists (or '-' for standard input)")
 
 
-def walk(top: str, onerror: Callable[[OSError], None]) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Yield the directories below *top*, and *top*, as ``os.walk``, in order; each once, even if several links lead to it."""
-    entered: set[str] = set()
-    for folder, folders, names in os.walk(top, followlinks=True, onerror=onerror):
-        real = os.path.realpath(folder)
-        if real in entered:
-            folders.clear()
-            continue
-        entered.add(real)
-        folders.sort()
-        yield folder, folders, sorted(names)
-
-
 def _files(path: str) -> Iterator[str]:
     if path != STDIN and os.path.isdir(path):  # noqa: PTH112 - names are kept as given, and may not be valid text
         yield from _below(path)
@@ -181,10 +170,10 @@ def _files(path: str) -> Iterator[str]:
 def _below(top: str) -> Iterator[str]:
     """Yield the manifests below a directory."""
     errors: list[OSError] = []
-    for folder, _, names in walk(top, errors.append):
+    for folder, _, names, stored in folders.walk(top, errors.append):
         for name in names:
             file = os.path.join(folder, name)  # noqa: PTH118 - as above
-            if name.lower().endswith(SUFFIXES) and is_file(file):
+            if name.lower().endswith(SUFFIXES) and (name in stored or is_file(file)):
                 yield file
     # A directory that cannot be listed is reported as a file that cannot be read.
     yield from (str(error.filename) for error in errors)

@@ -46,7 +46,7 @@ def report_on(found: Discovered, objects: Sequence[str], settings: Settings, *, 
     """
     stdin = sys.stdin.buffer
     progress = inputs.shown_progress()
-    read = Files(files.listed(found.files), stdin)
+    read = Files(files.listed(found.files, stored=found.stored), stdin)
     inputs.warn_without_files(found, len(read.names))
     further = files.manifests(objects, stdin, leave_out=map(files.identity, found.files if objects else ()))
     known = progress.over(further, len(objects), "reading --objects")

@@ -220,3 +220,20 @@ def test_names_that_are_not_utf_8_are_compared_with_patterns(tmp_path: Path, ign
     written({".gitignore": ignored, "a\udcff/x.yaml": GROUP, "b\udcfe.yaml": GROUP}, tmp_path)
 
     assert names() == want
+
+
+def test_links_and_files_that_several_paths_have_are_read_once(tmp_path: Path) -> None:
+    for name in ("a/one.yaml", "a/b/two.yaml", "c/three.yaml"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("", encoding="utf-8")
+    (tmp_path / "a" / "again.yaml").symlink_to("one.yaml")
+    (tmp_path / "c" / "up").symlink_to("../a")
+    os.mkfifo(tmp_path / "c" / "pipe.yaml")
+    found = discovery.discover(["a/b", "a/one.yaml", ".", "c"])
+
+    once = files.listed(found.files, stored=found.stored)
+
+    assert once == files.listed(found.files)
+    assert [name for name, _ in once] == ["a/b/two.yaml", "a/one.yaml", "c/three.yaml"]
+    assert {os.path.normpath(each) for each in found.stored} >= {"a/one.yaml", "a/b/two.yaml", "c/three.yaml"}
+    assert not any("again" in each for each in found.stored)
