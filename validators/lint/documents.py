@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 
 from validators.field import FieldPath, Part
-from validators.lint import yaml_stream, yaml_values
+from validators.lint import usual_fields, yaml_stream, yaml_values
 from validators.lint.comments import Comment, comments_in
 from validators.lint.limits import LARGEST_FILE
 from validators.lint.places import Chunk, Fault, Lines, Place, Span, StreamPart
@@ -215,10 +215,11 @@ class _Reader:
                 self._add_json(base + start.end(), text[start.end() :])
                 return
         parser = self._parsed or yaml_values
-        values = parser.values(text)
+        values, is_usual = (self._parsed.values(text), False) if self._parsed else yaml_values.read(text)
         self._comments += comments_in(text, base, self.lines)
         for number, value in enumerate(values):
-            self._add(value, Chunk(self.lines, base, text, functools.partial(parser.survey, number=number), part=self._part), ())
+            survey = functools.partial(parser.survey, number=number)
+            self._add(value, Chunk(self.lines, base, text, survey, part=self._part, find=usual_fields.extent if is_usual else None), ())
 
     def _add_json(self, base: int, text: str) -> None:
         from validators.lint import json_text  # imported on demand: few files are JSON, and start-up must be fast

@@ -16,15 +16,15 @@ from validators.lint.limits import MOST_NODES
 from validators.lint.places import Entry, Place
 from validators.lint.usual_lines import LineColumns, LineForm
 
-_Line = tuple[int, int, int, str, Any, LineColumns]
+Line = tuple[int, int, int, str, Any, LineColumns]
 """``usual_lines.Line`` as a plain tuple, which is faster to unpack."""
 _MOST_KNOWN = 20_000
 
 
-class _Known(dict[str, _Line]):
+class _Known(dict[str, Line]):
     """Lines that were read, by their text; a line without a usual form is missing."""
 
-    def __missing__(self, text: str) -> _Line:
+    def __missing__(self, text: str) -> Line:
         line = usual_lines.read(text)
         if line is None:
             raise KeyError(text)
@@ -37,17 +37,17 @@ class _Known(dict[str, _Line]):
 _known = _Known()
 _OPEN, _FLOW_ENTRY, _ITEM = LineForm.OPEN, LineForm.FLOW_ENTRY, LineForm.ITEM
 _FLOW = {LineForm.FLOW_ENTRY, LineForm.FLOW_ITEM}
-_NEXT_LIST, _NEXT_MAPPING = 4, 3
+NEXT_LIST, NEXT_MAPPING = 4, 3
 """Levels from a list to the list or mapping that is its item on the same line: the item is indented by two."""
 
 
 def mapping(text: str) -> dict[str, object] | None:
     """Return the document in *text* if it is a mapping in the usual layout; its value equals that of ``yaml_text.values``.  Else None."""
-    lines = _lines(text)
-    return None if lines is None else _built(lines)
+    listed = lines(text)
+    return None if listed is None else _built(listed)
 
 
-def _lines(text: str) -> list[_Line] | None:
+def lines(text: str) -> list[Line] | None:
     """Return the lines of a document; None if one of them has no usual form."""
     if len(text) > MOST_NODES:
         return None
@@ -59,7 +59,7 @@ def _lines(text: str) -> list[_Line] | None:
         return None
 
 
-def _built(lines: list[_Line]) -> dict[str, object] | None:  # noqa: C901, PLR0912 - without calls: all lines of all files go through it
+def _built(lines: list[Line]) -> dict[str, object] | None:  # noqa: C901, PLR0912 - without calls: all lines of all files go through it
     """Return the value of a document; None if it is no mapping, a line belongs to no mapping or list, or a key occurs twice."""
     root: dict[str, object] = {}
     current: Any = root
@@ -88,13 +88,13 @@ def _built(lines: list[_Line]) -> dict[str, object] | None:  # noqa: C901, PLR09
             for _ in range(1, dashes):
                 outer.append((current, at))
                 current.append(current := [])
-                at += _NEXT_LIST
+                at += NEXT_LIST
             if form >= _ITEM:
                 current.append(value if form == _ITEM else _copy(value))
                 continue
             outer.append((current, at))
             current.append(current := {})
-            at += _NEXT_MAPPING
+            at += NEXT_MAPPING
         if key in current:
             return None
         if form == _OPEN:
@@ -114,13 +114,13 @@ def survey(text: str) -> Place | None:
 
     It is also None if the document has a list or mapping in flow style that is not empty.
     """
-    lines = _lines(text)
-    if lines is None or _built(lines) is None or any(form in _FLOW and value for _, _, form, _, value, _ in lines):
+    listed = lines(text)
+    if listed is None or _built(listed) is None or any(form in _FLOW and value for _, _, form, _, value, _ in listed):
         return None
     offsets = itertools.accumulate((len(each) + 1 for each in text.split("\n")), initial=0)
     if text.startswith("---"):
         next(offsets)
-    return _Survey(len(text)).run(lines, offsets)
+    return _Survey(len(text)).run(listed, offsets)
 
 
 class _Open:
@@ -169,7 +169,7 @@ class _Survey:
         self._end = end
         self._stack: list[_Open] = []
 
-    def run(self, lines: Iterable[_Line], offsets: Iterable[int]) -> Place:
+    def run(self, lines: Iterable[Line], offsets: Iterable[int]) -> Place:
         for line, offset in zip(lines, offsets, strict=False):
             if line[0] >= 0:
                 self._add(line, offset)
@@ -177,7 +177,7 @@ class _Survey:
             self._close(self._end)
         return self._stack[0].place(self._end)
 
-    def _add(self, line: _Line, offset: int) -> None:
+    def _add(self, line: Line, offset: int) -> None:
         level, dashes, form, key, value, columns = line
         start, stack = offset + level // 2, self._stack
         while stack and stack[-1].level > level:
@@ -187,11 +187,11 @@ class _Survey:
         else:
             stack.append(_Open(level, start))
         for number in range(1, dashes):
-            stack.append(_Open(stack[-1].level + _NEXT_LIST, start + 2 * number))
+            stack.append(_Open(stack[-1].level + NEXT_LIST, start + 2 * number))
         if form < _ITEM:
             start += 2 * dashes
             if dashes:
-                stack.append(_Open(stack[-1].level + _NEXT_MAPPING, start))
+                stack.append(_Open(stack[-1].level + NEXT_MAPPING, start))
             stack[-1].open_entry(key, start, offset + columns.key_end)
         if form != _OPEN:
             start, end = offset + columns.value, offset + columns.value_end

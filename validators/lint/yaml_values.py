@@ -8,12 +8,17 @@ from validators.lint.places import Place
 
 def values(text: str) -> list[object]:
     """Return the documents in *text* as JSON-like values."""
+    return read(text)[0]
+
+
+def read(text: str) -> tuple[list[object], bool]:
+    """Return the documents in *text* as JSON-like values, and whether it is one mapping in the usual layout, see ``usual_fields``."""
     content = fast_yaml.mapping(text)
     if content is not None:
-        return [content]
+        return [content], True
     from validators.lint import yaml_text  # imported on demand: most files are in the usual layout, and start-up must be fast
 
-    return yaml_text.values(text)
+    return yaml_text.values(text), False
 
 
 def survey(text: str, number: int) -> Place:
