@@ -18,5 +18,6 @@ limits         limits of files: a linter in CI reads untrusted input
 places         positions in a text: offsets to lines and columns, and field paths to the text of the field
 rendered       manifests that a program has rendered, with positions in its output
 scalars        values of YAML scalars, under the rules of the YAML parser of kubectl (sigs.k8s.io/yaml, its goyaml.v2)
+usual_fields   positions of fields in the usual layout, without those of the other fields
 yaml_events    events of the YAML library, and a builder of one value for each document
 """

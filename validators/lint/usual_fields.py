@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from validators.field import Part
 from validators.lint import fast_yaml
 from validators.lint.fast_yaml import Line
-from validators.lint.usual_lines import Form
+from validators.lint.usual_lines import LineForm
 
-_FLOW = {Form.FLOW_ENTRY, Form.FLOW_ITEM}
+_FLOW = {LineForm.FLOW_ENTRY, LineForm.FLOW_ITEM}
 
 
 def extent(text: str, parts: Sequence[Part]) -> tuple[int, int] | None:
@@ -21,7 +21,7 @@ def extent(text: str, parts: Sequence[Part]) -> tuple[int, int] | None:
     A list or mapping that is an item ends with its first line here.  The result is None for fields in flow style.
     """
     lines = fast_yaml.lines(text)
-    found = None if lines is None else _found(lines, parts)
+    found = None if lines is None else _lines_of_field(lines, parts)
     if lines is None or found is None:
         return None
     number, start, end = found
@@ -31,7 +31,7 @@ def extent(text: str, parts: Sequence[Part]) -> tuple[int, int] | None:
     return offset + start, offset + (len(texts[number]) if end is None else end)
 
 
-def _found(lines: Sequence[Line], parts: Sequence[Part]) -> tuple[int, int, int | None] | None:
+def _lines_of_field(lines: Sequence[Line], parts: Sequence[Part]) -> tuple[int, int, int | None] | None:
     """Return the number of the line of a field with its columns; the last one is None for the end of the line."""
     at = _next(lines, 0)
     level = lines[at][0]
@@ -42,14 +42,14 @@ def _found(lines: Sequence[Line], parts: Sequence[Part]) -> tuple[int, int, int 
             break
         outer, dashes, form, _, value, columns = lines[at]
         depth = (level - outer) // 4 + 1
-        if level % 2 and (form < Form.ITEM or depth < dashes):
+        if level % 2 and (form < LineForm.ITEM or depth < dashes):
             found = at, outer // 2 + 2 * depth, None
             level += fast_yaml.NEXT_LIST if depth < dashes else fast_yaml.NEXT_MAPPING
             continue
         if level % 2:
             found = at, columns.value, columns.value_end
         else:
-            below = _next(lines, at + 1) if form == Form.OPEN else -1
+            below = _next(lines, at + 1) if form == LineForm.OPEN else -1
             is_parent = below >= 0 and lines[below][0] > level
             found = at, level // 2, columns.key_end if is_parent or form in _FLOW else columns.value_end
             if is_parent:
