@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import fnmatch
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from tests.architecture.contracts import (
     CONTRACTS,
+    api_versions,
     at_the_edges,
     bare_names,
     between_packages,
@@ -26,11 +28,12 @@ from tests.architecture.contracts import (
     unlisted_modules,
     wide_protocols,
 )
+from tests.architecture.layers import LAYERS
 from tests.architecture.modules import Module, modules_of_project, read_modules
+from tests.architecture.naming import FOR_ALL_PLUGINS, NAMES_A_PLUGIN, SHARED_MODULES, SHARED_NAMES
 from tests.architecture.tables import (
     EDGES,
     IMPURE,
-    LAYERS,
     MOST_LINES,
     PACKAGES,
     SMALL,
@@ -68,7 +71,19 @@ def test_every_entry_of_the_tables_is_used(tree):
     listed = {f"{package}.{part}" for package, layers in LAYERS.items() for layer in layers for part in layer}
     imported = {each.package for module in tree for each in module.imports}
 
+    classes = {node.name for module in tree for node in module.tree.body if isinstance(node, ast.ClassDef)}
+    names = {module.name.rpartition(".")[2] for module in tree}
+    plugins = {part_of(module.name, "scheduler_core.plugins") for module in tree}
+    naming = {
+        module.name.rpartition(".")[2]
+        for module in tree
+        if module.name.startswith("scheduler_core.placement.")
+        and {part_of(each.target, "scheduler_core.plugins") for each in module.imports} - {""} - FOR_ALL_PLUGINS
+    }
+
     assert [pattern for pattern in patterns if not fnmatch.filter(files, pattern)] == []
+    assert set() == (SHARED_NAMES.keys() - classes) | (SHARED_MODULES.keys() - names) | (FOR_ALL_PLUGINS - plugins)
+    assert set(NAMES_A_PLUGIN) == naming
     assert set() == listed - parts
     assert set() == set(EDGES) - imported
 
@@ -142,6 +157,18 @@ def test_every_entry_of_the_tables_is_used(tree):
             id="placement that names a plugin",
         ),
         pytest.param(
+            api_versions,
+            {
+                "muster/cli.py": 'G = "scheduling.k8s.io"\nV = "scheduling.k8s.io/v1"\nL = "scheduling.k8s.io/name"',
+                "validators/versions/a.py": 'G = "scheduling.k8s.io"',
+            },
+            [
+                "muster/cli.py:1: scheduling.k8s.io must come from validators.versions",
+                "muster/cli.py:2: scheduling.k8s.io/v1 must come from validators.versions",
+            ],
+            id="an API version elsewhere",
+        ),
+        pytest.param(
             at_the_edges,
             {"webhooks/admission/verdict.py": "import flask", "webhooks/server/routes.py": "import flask"},
             [
@@ -198,7 +225,10 @@ def test_every_entry_of_the_tables_is_used(tree):
         ),
         pytest.param(
             unlisted_modules,
-            {"certs/__init__.py": '"""Certificates.\n\nissue  how\n"""', "certs/issue.py": "", "certs/pair.py": ""},
+            {
+                "certs/__init__.py": '"""A pair of keys; ``store`` has them.\n\nissue  how\ncluster, rotation  where\n"""',
+                **{f"certs/{name}.py": "" for name in ("issue", "pair", "store", "cluster", "rotation")},
+            },
             ["certs/pair.py:1: the docstring of certs does not list it"],
             id="a module that its package does not list",
         ),

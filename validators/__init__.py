@@ -8,7 +8,9 @@ applicable_rules  selection of the rules that apply to an object: by the request
 cached_attribute  attribute that is computed on first access and kept
 content           formats of names, labels and condition reasons
 document_head     errors of the ``apiVersion`` and ``kind`` of a document
+field             field paths and field errors
 gates             feature gates of the API server: names, dependencies, and a set of gates that are on or off
+lookup            lookup of other objects by rules
 pipeline          validation of one object: schema, decoding, defaults, rules
 pod_templates     shape of the pod templates of controllers, by the schema of Pods
 record            base of values with named fields

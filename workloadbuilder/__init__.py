@@ -7,10 +7,12 @@ changed object.
 
 It uses no files, clock or network, and knows no controller; ``adapters`` does.
 
+blocks                decoding of the building blocks in a user's object
 blueprint             creation of groups from the templates of a Workload, at any depth
 builder               builder of Workload, PodGroups and CompositePodGroups from a controller's tree of items
 check                 validation of the blocks of a resolved tree; all errors at once, with paths in the user's object
 check_tree            validation across the items of a tree: unique names, width, one priority, and unique names of groups
+errors                exceptions, each with all field errors at once
 existing_workload     reading of an existing Workload, created by this library or another program, to create its groups or to compare with it
 groups                all groups of a tree: ``replicas`` groups of each item below each group of its parent, parents first
 workload_item         description of a controller's object

@@ -1,7 +1,7 @@
 """The subcommands of ``muster``: one module or one package each, imported only when it is called.
 
-lint, explain, review, serve, certs, sidecar   one subcommand each
-compile, migrate, schema, simulate, snapshot, demo   a subcommand in several modules; ``command`` has its options
+certs, explain, review, serve, sidecar, tree   one subcommand each
+compile, demo, doctor, fit, lint, lsp, migrate, schema, simulate, snapshot, topology, why   a subcommand in several modules; ``command`` has its options
 options         options that several subcommands share, and the Settings made from them
 known_objects   ``--objects``: cluster objects in files, for rules to look up
 placement_plugins   plugins that other packages register by entry points

@@ -8,8 +8,10 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 
+from tests.architecture.layers import LAYERS
 from tests.architecture.modules import Module, called, matches
 from tests.architecture.naming import (
+    API_VERSION,
     BARE_NAMES,
     FOR_ALL_PLUGINS,
     NAMES_A_PLUGIN,
@@ -23,7 +25,6 @@ from tests.architecture.tables import (
     IMPURE,
     IMPURE_CALLS,
     IMPURE_MODULES,
-    LAYERS,
     METHODS_OF_A_PROTOCOL,
     MOST_LINES,
     PACKAGES,
@@ -91,6 +92,15 @@ def placement_and_plugins(modules: Sequence[Module]) -> Iterator[str]:
             plugin = part_of(each.target, "scheduler_core.plugins")
             if plugin and plugin not in FOR_ALL_PLUGINS:
                 yield module.at(each.line, f"placement must not name the plugin {plugin}: it reads the profile of a shape")
+
+
+def api_versions(modules: Sequence[Module]) -> Iterator[str]:
+    for module in modules:
+        if module.package == "muster_scheduling" or module.name.startswith("validators.versions"):
+            continue
+        for node in module.nodes:
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and API_VERSION.fullmatch(node.value):
+                yield module.at(node.lineno, f"{node.value} must come from validators.versions")
 
 
 def at_the_edges(modules: Sequence[Module]) -> Iterator[str]:
@@ -179,7 +189,9 @@ def unlisted_modules(modules: Sequence[Module]) -> Iterator[str]:
         package, _, last = module.name.rpartition(".")
         if module.name in docstrings or package not in docstrings or last.startswith("_") or package.replace(".", "/") in REGISTRIES:
             continue
-        if not re.search(rf"\b{last}\b", docstrings[package]):
+        # In a list of modules, or as ``name`` in a sentence.
+        listed = rf"^{last} |(?:^|, |; |``){last}(?:``|, |: |  )"
+        if not re.search(listed, docstrings[package], re.MULTILINE):
             yield module.at(1, f"the docstring of {package} does not list it")
 
 
@@ -209,6 +221,7 @@ CONTRACTS = {
     "a rule never imports another rule": between_rules,
     "a check of the doctor never imports another check": between_checks,
     "placement names no plugin": placement_and_plugins,
+    "API versions are named in one package": api_versions,
     "libraries are imported at their edges only": at_the_edges,
     "pure files touch nothing outside": purity,
     "imports are absolute": relative,

@@ -11,6 +11,7 @@ those before a change.  Only ``files`` and ``discovery`` access the file system:
 
 folders        folders with their files, listed once
 baseline       baseline: findings that a repository already has and that are not reported, so that only new ones are
+comments       comments of a YAML document that are meant for the linter
 configuration  configuration of the linter
 fingerprint    fingerprints of findings that stay when lines move: for code scanning services and baselines
 json_text      parsing of JSON: a text to values and, on demand, to positions

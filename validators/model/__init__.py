@@ -6,6 +6,7 @@ devices      claims to devices, their templates, device classes and published de
 group        PodGroup and CompositePodGroup: leaf and inner node of a tree of groups
 jobset       JobSet of ``jobset.x-k8s.io``, with the fields that rules read
 meta         object metadata, and the base class of all API structs
+objects      kinds that rules validate or look up, by name
 pod          Pod and Job, with the fields that rules read
 quantity     parsing of resource quantities such as ``500m``, ``1.5Gi``, ``12e6``, exactly and without floats
 templates    flat lists of the templates of a Workload, or of the single shape of a group, shared by all rules

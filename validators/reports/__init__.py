@@ -13,6 +13,7 @@ json_report     report as JSON, version 1, for scripts and CI
 junit           report as JUnit XML: a test suite for each file, a test case for each object in it, and a failure for each error
 markdown        report as a Markdown table for a comment on a pull request
 sarif           report as SARIF 2.1.0, the format of code scanning services
+text            report as text: findings by file, each with its line, and a summary
 tree_report     hierarchy of Workloads, groups and pods in manifests, as text or JSON, with the findings at their objects and templates
 """
 
