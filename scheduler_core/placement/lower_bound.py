@@ -11,7 +11,6 @@ from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.topology import Division
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
-from scheduler_core.plugins.dynamic_resources import DeviceAllocation
 
 _RUNS = 8
 """Number of runs, or of pods that are placed one by one, from which a bound is cheaper than placing the leaf."""
@@ -92,8 +91,8 @@ class DeviceBound:
 
 
 def _most_pods(pod: PodRecord, nodes: Nodes, state: PlacementState) -> Ints | None:
-    plugin = next((each for each in state.stateful.plugins if isinstance(each, DeviceAllocation)), None)
-    return None if plugin is None else plugin.most_pods(pod, nodes)
+    bounds = (each.most_pods(pod, nodes) for each in state.stateful.plugins)
+    return next((each for each in bounds if each is not None), None)
 
 
 def countable(request: PlacementRequest) -> bool:

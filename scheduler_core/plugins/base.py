@@ -33,8 +33,7 @@ from scheduler_core.plugins.spread_score import SoftSpread
 Floats = NDArray[np.float64]
 Filters = list[tuple[str, Bools]]
 """(reason, mask of the nodes that pass), in kube-scheduler's order."""
-NamedFilter = tuple[str, str, Bools]
-"""The same with the name of the plugin first."""
+NamedFilter = tuple[str, str, Bools]  # the name of the plugin first
 
 
 class ClusterEvent(enum.Enum):
@@ -280,6 +279,9 @@ class StatefulPlugin(Plugin):
     def allocations(self, pod: PodRecord) -> Sequence[tuple[DeviceClaim, Allocation]]:  # noqa: ARG002 - for DynamicResources
         """Return the claims of *pod*, which is assumed, with their devices."""
         return ()
+
+    def most_pods(self, pod: PodRecord, nodes: Nodes) -> Ints | None:
+        """Return an upper bound of the pods like *pod* for each of *nodes*; None if there is none."""
 
     def shortage(self, pod: PodRecord, nodes: Nodes) -> DeviceShortage | None:
         """Return a request of *pod* for which *nodes* have too few free devices; None if there is none."""

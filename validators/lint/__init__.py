@@ -1,6 +1,7 @@
 """Linter: reads manifests, validates all documents together, and removes suppressed findings.
 
-``documents`` parses the bytes of one file, a YAML document (``yaml_stream``) at a time; ``yaml_values`` chooses between ``fast_yaml``, with its ``usual_lines``, and ``yaml_text``.
+``documents`` parses the bytes of one file, a YAML document (``yaml_stream``) at a time; ``yaml_values`` chooses between ``fast_yaml``, with its ``usual_lines``, and
+``yaml_text``; ``usual_fields`` has the extent of one field of a document that ``fast_yaml`` reads.
 ``examination`` validates each document by itself, ``lint_files`` all documents together in memory.  ``batch`` does the same for many
 files in little memory: ``segments`` reads files in parts, ``neighbours`` validates the documents of a few files together, ``object_columns`` and
 ``object_store`` have the objects of all files, as bytes in a ``byte_store``.  ``suppress`` removes the findings that

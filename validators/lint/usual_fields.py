@@ -21,7 +21,7 @@ def extent(text: str, parts: Sequence[Part]) -> tuple[int, int] | None:
     A list or mapping that is an item ends with its first line here.  The result is None for fields in flow style.
     """
     lines = fast_yaml.lines(text)
-    found = None if lines is None else _lines_of_field(lines, parts)
+    found = None if lines is None else _field_columns(lines, parts)
     if lines is None or found is None:
         return None
     number, start, end = found
@@ -31,7 +31,7 @@ def extent(text: str, parts: Sequence[Part]) -> tuple[int, int] | None:
     return offset + start, offset + (len(texts[number]) if end is None else end)
 
 
-def _lines_of_field(lines: Sequence[Line], parts: Sequence[Part]) -> tuple[int, int, int | None] | None:
+def _field_columns(lines: Sequence[Line], parts: Sequence[Part]) -> tuple[int, int, int | None] | None:
     """Return the number of the line of a field with its columns; the last one is None for the end of the line."""
     at = _next(lines, 0)
     level = lines[at][0]

@@ -111,7 +111,7 @@ class NodeAllocations:
 
     def on(self, serial: int, claims: FreshClaims, node: int) -> Result:
         """Return the result for *claims* of a pod whose shape has the number *serial*, on *node*."""
-        return _named(self._result(serial, claims, node), claims)
+        return _named(self._result_on(serial, claims, node), claims)
 
     def on_each(self, serial: int, claims: FreshClaims, nodes: Sequence[int]) -> list[Result]:
         """Return the same as ``on`` for each of *nodes*; results are kept until a device of a pool of the node is taken or given back."""
@@ -125,10 +125,10 @@ class NodeAllocations:
         kept.seen = len(self._changed)
         for node in nodes:
             if node not in kept.results:
-                kept.results[node] = self._result(serial, claims, node)
+                kept.results[node] = self._result_on(serial, claims, node)
         return [_named(kept.results[node], claims) for node in nodes]
 
-    def _result(self, serial: int, claims: FreshClaims, node: int) -> Result:
+    def _result_on(self, serial: int, claims: FreshClaims, node: int) -> Result:
         at = serial, claims.positions, claims.resources, self.states.state(node)
         if (known := self._results.get(at)) is None:
             known = self._results[at] = self._search(claims.specs, node)
