@@ -93,7 +93,8 @@ def merged(clauses: Sequence[Clause], parent: Placement) -> list[str]:
         equal_clauses = list(equal)
         first = equal_clauses[0]
         reason, alternative = f" ({first.why})" if first.why else "", f", or {first.instead or 1} if {first.phrase}" if first.phrase else ""
-        texts.append(f"{phrases.holds_phrase([each.held.domain for each in equal_clauses], pods)}{reason}{alternative}")
+        ordered = " in the order of the queue" if pods and first.held.in_order else ""
+        texts.append(f"{phrases.holds_phrase([each.held.domain for each in equal_clauses], pods)}{ordered}{reason}{alternative}")
     return texts
 
 

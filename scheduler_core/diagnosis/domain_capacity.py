@@ -23,11 +23,15 @@ _RUNS = 1000
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Held:
-    """A domain and the number of pods of the group that it holds; ``nodes`` are their nodes, if known already."""
+    """A domain and the number of pods of the group that it holds; ``nodes`` are their nodes, if known already.
+
+    With *in_order*, that is their number in the order of the queue; the pods differ, so that another order can place more.
+    """
 
     domain: Placement
     pods: int
     nodes: Nodes | None = None
+    in_order: bool = False
 
 
 def needed(state: PlacementState, request: PlacementRequest) -> int:
@@ -85,10 +89,12 @@ def ranked(greedy: Greedy, request: PlacementRequest, places: tuple[Placement, .
         return [Held(places[index], most[index]) for index in order]
     if not request.memorable or len(request.runs) * len(places) > _RUNS:
         order = order[:_TRIED]
+    # kube-scheduler has no other order.
+    in_order = greedy.state.options.four_statuses and len({run.shape for run in request.runs}) > 1
     result = []
     for index in order:
         nodes = _attempted_nodes(greedy, request, places[index])
-        result.append(Held(places[index], int((nodes >= 0).sum()), nodes))
+        result.append(Held(places[index], int((nodes >= 0).sum()), nodes, in_order=in_order))
     return sorted(result, key=lambda each: (-each.pods, each.domain.value))
 
 

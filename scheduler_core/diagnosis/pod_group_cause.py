@@ -64,7 +64,8 @@ def brief(greedy: Greedy, request: PlacementRequest, parent: Placement) -> str:
         return f"has no candidate {phrases.level(entity.key)}"
     first, need = ranked(greedy, request, places)[0], needed(greedy.state, request)
     where = f" in one {phrases.level(entity.key)}" if entity.key else ""
-    return f"has capacity for {first.pods} of {phrases.counted(need, 'pod')}{where}"
+    ordered = ", placed in the order of the queue" if first.pods and first.in_order else ""
+    return f"has capacity for {first.pods} of {phrases.counted(need, 'pod')}{where}{ordered}"
 
 
 def left_over(state: PlacementState, request: PlacementRequest, domain: Placement, left: Sequence[PodRecord]) -> str:
