@@ -56,7 +56,6 @@ FOR_ALL_PLUGINS = frozenset({"base", "pod_tally", "profile", "registry", "statef
 """Modules of ``scheduler_core.plugins`` that serve all plugins."""
 NAMES_A_PLUGIN: dict[str, str] = {
     "equal_pods_spread": "soft topology spread places equal pods in one step",
-    "lower_bound": "devices that are searched rule out domains by their number",
     "placement_request": "soft topology spread places equal pods in one step",
     "spread_classes": "soft topology spread places equal pods in one step",
     "spread_first_pods": "soft topology spread places equal pods in one step",
