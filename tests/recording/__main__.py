@@ -26,7 +26,7 @@ def main(arguments: list[str]) -> int:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8", errors="surrogatepass")
         return 0
-    created = {name: digest(text) for name, text in items(part) if name.startswith(part)}
+    created = {name: digest(text) for name, text in items(part)}
     stored = json.loads(DIGESTS.read_text(encoding="utf-8"))
     known = {name: each for name, each in stored.items() if name.startswith(part)}
     if action == "digest":

@@ -17,12 +17,13 @@ DEMO = ROOT / "muster" / "commands" / "demo" / "data"
 
 @contextlib.contextmanager
 def workspace() -> Iterator[Path]:
-    """Make the current directory one with the case tables (``cases``) and the demonstration's files (``demo``)."""
+    """Make the current directory one with the case tables (``cases``), the files of the demonstration (``demo``) and ``deploy``."""
     before = Path.cwd()
     with tempfile.TemporaryDirectory(prefix="muster-recording-") as name:
         directory = Path(name)
         shutil.copytree(ROOT / "tests" / "cases", directory / "cases")
         shutil.copytree(DEMO, directory / "demo")
+        shutil.copytree(ROOT / "deploy", directory / "deploy")
         os.chdir(directory)
         try:
             yield directory
@@ -40,5 +41,5 @@ def items(part: str = "") -> Iterator[tuple[str, str]]:
     for name, source in sources.items():
         if name.startswith(part) or part.startswith(name):
             with workspace() as directory:
-                for key, text in source(part):
-                    yield key, text.replace(str(directory), "DIRECTORY")
+                answers = ((key, text) for key, text in source(part) if key.startswith(part))
+                yield from ((key, text.replace(str(directory), "DIRECTORY")) for key, text in answers)
