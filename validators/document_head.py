@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterator
 
 from validators import field
@@ -39,3 +40,28 @@ def unserved(api_version: str, kind: str, minor: int) -> FieldError | None:
         detail = f"{kind} of this version is no longer served since {since}; {current} replaced it: run muster migrate"
         return dataclasses.replace(field.not_supported(FieldPath("apiVersion"), api_version, ()), detail=detail, origin="retired-version")
     return None
+
+
+def has_rules(group: str, kind: str) -> bool:
+    """Return whether there are rules for this kind of this API group."""
+    return kind in KINDS and served.serves(group, kind)
+
+
+@functools.lru_cache(maxsize=256)
+def head(api_version: str, kind: str, minor: int) -> tuple[str, str, bool, FieldError | None]:
+    """Return the group and the usual spelling of *api_version*, and whether there can be rules; and the error if it is not served."""
+    group, _, version = api_version.rpartition("/")
+    api_version = served.named(group, version)  # "/v1" is "v1"
+    is_known = _is_known(api_version, kind)
+    return group, api_version, is_known, unserved(api_version, kind, minor) if is_known else None
+
+
+def _is_known(api_version: str, kind: str) -> bool:
+    """Return whether there are rules for such an object, or its group may only have kinds with rules.
+
+    A CustomResourceDefinition can have versions that the table lacks: there are no rules for their objects.
+    """
+    group = api_version.rpartition("/")[0]
+    if not has_rules(group, kind):
+        return group in served.WORKLOAD_GROUPS
+    return group not in served.CUSTOM or served.find(api_version, kind) is not None

@@ -55,11 +55,6 @@ class Examined(Record, frozen=True):
     """The templates of a Workload or a group, if they were computed."""
 
 
-def has_rules(group: str, kind: str) -> bool:
-    """Return whether there are rules for this kind of this API group."""
-    return kind in KINDS and served.serves(group, kind)
-
-
 def validate(
     kind: str,
     new: Source,
@@ -92,7 +87,7 @@ def validate(
     # No rule about the status reads templates: their traits are not computed.
     object_traits = traits.ANY if subresource else context.traits
     applicable = applicable_rules.rules_for_object(kind, form, operation, subresource, settings, object_traits)
-    violations = [*_run(applicable, context)]
+    violations = _run(applicable, context)
     if dropped:
         violations += _gate_warnings(dropped, settings)
     return _in_order(violations, form) if violations else ()
@@ -101,15 +96,13 @@ def validate(
 def examine(content: Mapping[str, Json], settings: Settings) -> Examined:
     """Return the result of examining one document of a file by itself: kind, API version, shape."""
     api_version, kind = content.get("apiVersion"), content.get("kind")
-    head = list(document_head.errors(api_version, kind))
-    if head or not isinstance(api_version, str) or not isinstance(kind, str):
-        return Examined(None, _with_severity(head, settings))
-    group, _, version = api_version.rpartition("/")
-    api_version = served.named(group, version)  # "/v1" is "v1"
-    if not _is_known(api_version, kind):
+    if not isinstance(api_version, str) or not isinstance(kind, str) or not api_version or not kind:
+        return Examined(None, _with_severity(document_head.errors(api_version, kind), settings))
+    group, api_version, is_known, error = document_head.head(api_version, kind, settings.minor)
+    if not is_known:
         templates = raw_templates(group, kind, content)
         return _examine_controller(kind, content, templates, settings) if templates else Examined(None, (), foreign=True)
-    if error := document_head.unserved(api_version, kind, settings.minor):
+    if error is not None:
         violations = _with_severity([error], settings)
         return Examined(_named(kind, content) if kind in KINDS else None, violations)
     examined = _examine_shape(kind, api_version, content, settings)
@@ -129,7 +122,10 @@ def validate_document(
     applicable = applicable_rules.rules_for_document(new.kind, form, settings, context.traits, shape=False)
     if typed is not new:
         applicable = applicable_rules.rules_for_object(new.kind, form, Operation.CREATE, "", settings, context.traits)
-    return _in_order([*_gate_warnings(dropped, settings), *_run(applicable, context)], form)
+    violations = _run(applicable, context)
+    if dropped:
+        violations = [*_gate_warnings(dropped, settings), *violations]
+    return _in_order(violations, form) if violations else ()
 
 
 def validate_change(
@@ -139,18 +135,7 @@ def validate_change(
     typed, previous, _ = _as_stored(new, old, settings)
     context = Context(typed, previous, Operation.UPDATE, settings=settings, lookup=lookup, tree=tree if typed is new else None, form=form)
     applicable = applicable_rules.rules_for_object(new.kind, form, Operation.UPDATE, "", settings, context.traits)
-    return _in_order([*_run(applicable, context)], form)
-
-
-def _is_known(api_version: str, kind: str) -> bool:
-    """Return whether there are rules for such an object, or its group may only have kinds with rules.
-
-    A CustomResourceDefinition can have versions that the table lacks: there are no rules for their objects.
-    """
-    group = api_version.rpartition("/")[0]
-    if not has_rules(group, kind):
-        return group in served.WORKLOAD_GROUPS
-    return group not in served.CUSTOM or served.find(api_version, kind) is not None
+    return _in_order(_run(applicable, context), form)
 
 
 def _named(kind: str, content: Mapping[str, Json]) -> Named:
@@ -192,15 +177,17 @@ def _examine_shape(kind: str, api_version: str, content: Json, settings: Setting
     form = served.form_of(api_version)
     content, errors = schema.check_with_nulls(served.schema_of(api_version, kind), content)
     wrong = [error.path for error in errors if error.origin in _UNREADABLE_VALUES]
-    readable = schema.without_paths(content, wrong)
     try:
-        typed = _decoded(kind, form, readable)
+        typed = _decoded(kind, form, schema.without_paths(content, wrong))
     except WrongShapeError:
         return Examined(None, _with_severity(errors, settings), form=form)
     context = Context(typed, None, Operation.CREATE, settings=settings, lookup=lookup.NOTHING, form=form)
     applicable = applicable_rules.rules_for_document(kind, form, settings, context.traits, shape=True)
+    violations = _run(applicable, context)
+    if not violations and not errors:
+        return Examined(typed, (), form=form, templates=context.known_templates)
     removed, reported = {path.parts for path in wrong}, {(error.path, error.origin) for error in errors}
-    for each in _run(applicable, context):
+    for each in violations:
         path = form.written(each.error.path)
         # A value that was removed for its type is not reported as missing too.
         if (path, each.error.origin) not in reported and not _within(path, removed):
@@ -237,10 +224,12 @@ def _with_severity(errors: Iterable[FieldError], settings: Settings) -> tuple[Vi
     return tuple(sorted(violations, key=_sort_key))
 
 
-def _run(applicable: Iterable[Rule], context: Context) -> Iterator[Violation]:
-    for rule in applicable:
-        for error in rule.check(context):
-            yield Violation(dataclasses.replace(error, origin=rule.id), _severity(rule, context.settings, error), rule.by_plugin)
+def _run(applicable: Iterable[Rule], context: Context) -> list[Violation]:
+    return [
+        Violation(dataclasses.replace(error, origin=rule.id), _severity(rule, context.settings, error), rule.by_plugin)
+        for rule in applicable
+        for error in rule.check(context)
+    ]
 
 
 def _severity(rule: Rule, settings: Settings, error: FieldError) -> Severity:
@@ -289,7 +278,7 @@ def decode_for_lookup(content: Mapping[str, Json]) -> Object | None:
     api_version, kind = content.get("apiVersion"), content.get("kind")
     if not isinstance(api_version, str) or not isinstance(kind, str):
         return None
-    if not has_rules(api_version.rpartition("/")[0], kind):
+    if not document_head.has_rules(api_version.rpartition("/")[0], kind):
         templates = raw_templates(api_version.rpartition("/")[0], kind, content)
         examined = _examine_controller(kind, content, templates, Settings(linting=True)) if templates else None
         return examined.object if examined else None

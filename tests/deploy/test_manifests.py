@@ -14,7 +14,7 @@ from certs import issue, pair, store
 from muster.commands import serve
 from tests.cluster import programs
 from tests.cluster.conftest import available
-from validators import pipeline
+from validators import document_head
 from validators.model.objects import KINDS
 from validators.versions import served
 from webhooks import settings
@@ -127,7 +127,7 @@ def test_only_what_is_judged_is_sent(kind, entry):
         (group,) = rule["apiGroups"]
         kinds = {plurals[resource.split("/")[0]] for resource in rule["resources"]}
 
-        assert all(pipeline.has_rules(group, kind) for kind in kinds)
+        assert all(document_head.has_rules(group, kind) for kind in kinds)
         assert {row.version for kind in kinds for row in served.current(kind, group)} == {*rule["apiVersions"]}
         assert ["CREATE", "UPDATE"] == rule["operations"]
 

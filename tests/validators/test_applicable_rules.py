@@ -9,11 +9,13 @@ import pytest
 from benchmarks import workloads
 from tests.oracle.test_rules_against_oracle import Maker
 from tests.sampling import sampled
-from validators import applicable_rules
+from validators import applicable_rules, pipeline, rules
 from validators.gates import Gates
-from validators.lookup import KnownObjects
+from validators.lint import yaml_text
+from validators.lookup import KnownObjects, Lookup
 from validators.model import decode
-from validators.rules.base import Context, Operation, Settings
+from validators.model.objects import KINDS, Object
+from validators.rules.base import About, Context, Example, Operation, Settings
 from validators.versions.form import HUB
 
 EMPTY = KnownObjects((), complete=True)
@@ -34,14 +36,17 @@ def manifest(maker: Maker, kind: str) -> dict[str, Any]:
 
 def passed_over(kind: str, new: dict[str, Any], old: dict[str, Any] | None, settings: Settings) -> dict[str, int]:
     """Return the number of errors that skipped rules would have reported."""
-    typed, before = decode.decode(kind, new), None if old is None else decode.decode(kind, old)
+    return passed_over_of(decode.decode(kind, new), None if old is None else decode.decode(kind, old), settings, EMPTY)
+
+
+def passed_over_of(new: Object, old: Object | None, settings: Settings, lookup: Lookup) -> dict[str, int]:
     operation = Operation.CREATE if old is None else Operation.UPDATE
 
     def context() -> Context:
-        return Context(typed, before, operation, settings=settings, lookup=EMPTY)
+        return Context(new, old, operation, settings=settings, lookup=lookup)
 
-    requested = applicable_rules.rules_for_object(kind, HUB, operation, "", settings, context().traits)
-    every = applicable_rules.rules_for_request(kind, HUB, operation, "", settings)
+    requested = applicable_rules.rules_for_object(new.kind, HUB, operation, "", settings, context().traits)
+    every = applicable_rules.rules_for_request(new.kind, HUB, operation, "", settings)
     messages = {rule.id: len([*rule.check(context())]) for rule in every if rule not in requested}
     return {name: count for name, count in messages.items() if count}
 
@@ -75,3 +80,31 @@ def test_few_rules_are_evaluated_for_a_valid_workload() -> None:
 
     requests = applicable_rules.rules_for_object("Workload", HUB, Operation.CREATE, "", settings, context.traits)
     assert [rule.id for rule in requests] == ["priority-class-exists"]
+
+
+@pytest.mark.parametrize(
+    "example", [each for rule in rules.discover().values() if rule.about is not About.FILE for each in (*rule.good, *rule.bad)]
+)
+def test_nothing_of_an_example_is_passed_over(example: Example) -> None:
+    documents = [each for each in yaml_text.values(example.yaml) if isinstance(each, dict)]
+    objects = [item for each in documents if (item := pipeline.decode_for_lookup(each)) is not None]
+    known = KnownObjects(objects, complete=True)
+    for each in objects:
+        if each.kind in KINDS:
+            assert passed_over_of(each, None, Settings(linting=True), known) == {}
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"containers": [{"name": "main", "resources": {"claims": [{"name": "fabric"}]}}]},
+        {"containers": [], "initContainers": [{"name": "main", "resources": {"claims": [{"name": ""}]}}]},
+        {"containers": [], "resourceClaims": [{"name": ""}]},
+        {"containers": [], "priorityClassName": "system-node-critical", "priority": 0},
+        {"containers": [], "preemptionPolicy": ""},
+    ],
+)
+def test_nothing_of_a_pod_is_passed_over(spec: dict[str, Any]) -> None:
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": spec}
+    assert passed_over("Pod", pod, None, Settings()) == {}
+    assert passed_over("Pod", pod, None, Settings(linting=True)) == {}

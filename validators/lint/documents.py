@@ -7,7 +7,6 @@ Objects are not validated here.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 import re
 from collections.abc import Mapping
@@ -23,14 +22,13 @@ _JSON_START = re.compile(r"(?:---)?[ \t\r\n]*(?=[{\[])")
 _BOM = "\ufeff"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Document:
+class Document(Record, frozen=True, eq=False):
     """Kubernetes object of a file.  ``index`` counts the objects of the file from 0."""
 
     file: str
     index: int
     content: dict[str, object]
-    chunk: Chunk = dataclasses.field(repr=False, compare=False)
+    chunk: Chunk
     route: tuple[Part, ...] = ()
 
     def span(self, path: FieldPath) -> Span:
@@ -47,8 +45,7 @@ class Document:
         return self.chunk.lines.text(line)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Unreadable:
+class Unreadable(Record, frozen=True):
     """Document, or whole file, that cannot be read."""
 
     file: str
@@ -58,8 +55,7 @@ class Unreadable:
     source: str = ""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NotKubernetes:
+class NotKubernetes(Record, frozen=True):
     """Document that is not a Kubernetes object, or file without documents."""
 
     file: str
@@ -187,7 +183,7 @@ class _Reader:
         With *only*, return the parts at these offsets, with the numbers of their first objects.
         """
         for within, text in yaml_stream.split(self._text):
-            marked = len(text) - len(text.removeprefix(_BOM))
+            marked = 1 if text.startswith(_BOM) else 0
             base = within + self._start.offset + marked
             if only is not None:
                 if base not in only:
@@ -195,7 +191,7 @@ class _Reader:
                 self.objects = only[base] - self._start.index
             self._part = StreamPart(base, self._start.index + self.objects)
             try:
-                self._add_chunk(base, text[marked:])
+                self._add_chunk(base, text[marked:] if marked else text)
             except Fault as fault:
                 if "{{" in text:
                     hint = "; this looks like a template: render it first"
@@ -216,7 +212,8 @@ class _Reader:
                 return
         parser = self._parsed or yaml_values
         values, is_usual = (self._parsed.values(text), False) if self._parsed else yaml_values.read(text)
-        self._comments += comments_in(text, base, self.lines)
+        if "muster:" in text:
+            self._comments += comments_in(text, base, self.lines)
         for number, value in enumerate(values):
             survey = functools.partial(parser.survey, number=number)
             self._add(value, Chunk(self.lines, base, text, survey, part=self._part, find=usual_fields.extent if is_usual else None), ())

@@ -6,7 +6,6 @@ Helm writes the template of each document as a comment; the document is named af
 from __future__ import annotations
 
 import bisect
-import dataclasses
 import re
 from collections.abc import Callable
 
@@ -14,6 +13,7 @@ from validators.field import FieldPath
 from validators.lint import documents
 from validators.lint.documents import Document, FilePart, Manifest
 from validators.lint.places import Lines
+from validators.model.meta import replaced
 
 _SOURCE = re.compile(r"^# Source: ([^\r\n]+)$", re.MULTILINE)
 
@@ -42,7 +42,7 @@ def split(output: bytes, whole: str, path_of: Callable[[str], str]) -> list[Mani
     parts: dict[str, list[FilePart]] = {}
     for part in parsed.parts:
         file = file_at(_line(part))
-        parts.setdefault(file, []).append(dataclasses.replace(part, file=file))
+        parts.setdefault(file, []).append(replaced(part, file=file))
     comments = [(file_at(comment.line), comment) for comment in parsed.comments]
     return [Manifest(file, tuple(listed), tuple(comment for place, comment in comments if place == file)) for file, listed in parts.items()]
 

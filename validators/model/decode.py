@@ -41,8 +41,8 @@ def decode(kind: str, source: Source) -> Object:
         RecursionError: *source* is nested too deeply to be read.
     """
     try:
-        # Testing for bytes first: isinstance with an abstract class is slow.
-        if not isinstance(source, bytes) and isinstance(source, Mapping):
+        # isinstance with an abstract class is slow.
+        if isinstance(source, dict) or (not isinstance(source, bytes) and isinstance(source, Mapping)):
             decoded: Object = msgspec.convert(source, KINDS[kind])
         else:
             decoded = _DECODERS[kind].decode(source)

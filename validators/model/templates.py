@@ -183,8 +183,7 @@ class Templates:
         bits |= traits.of_leaves(self.leaves) | traits.of_composites(self.composites)
         if self.has_long_list:
             bits |= traits.LONG_LIST
-        # The names of a group itself are not looked at here: they may be invalid.
-        bits |= traits.of_workload(new, self.names, classes, keys) if isinstance(new, Workload) else traits.EMPTY_NAME | traits.INVALID_NAME
+        bits |= traits.of_workload(new, self.names, classes, keys) if isinstance(new, Workload) else traits.of_group(new)
         return bits, classes, keys
 
     def _single(self, new: PodGroup | CompositePodGroup, old: Workload | PodGroup | CompositePodGroup | None) -> None:

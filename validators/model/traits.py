@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from validators import content
+from validators.model.group import CompositePodGroup, PodGroup
+from validators.model.pod import PodSpec
 from validators.model.workload import CompositePodGroupTemplate, CompositeShape, LeafShape, Workload
 
 # Plain integers: each operation on an enum.IntFlag creates a member, which costs as much as a rule.
@@ -59,9 +61,15 @@ INVALID_NAME = 1 << 21
 """A malformed name."""
 INVALID_KEY = 1 << 22
 """A topology key that is not a label key."""
+IN_TREE = 1 << 23
+"""A CompositePodGroup, or a group with a parent."""
+TOPOLOGY = 1 << 24
+"""A topology constraint."""
+STATUS = 1 << 25
+"""A group with conditions, or with names of claims that were created for it."""
 
-ANY = (1 << 23) - 1
-"""All traits, for objects without templates: no rule is skipped for them."""
+ANY = (1 << 26) - 1
+"""All traits, for objects without templates other than pods: no rule is skipped for them."""
 
 
 def of_leaves(leaves: Iterable[LeafShape]) -> int:
@@ -144,8 +152,36 @@ def _of_all(traits: int, classes: set[str], keys: set[str]) -> int:
     classes.discard("")
     if classes:
         traits |= PRIORITY_CLASS
+    if keys:
+        traits |= TOPOLOGY
     if not content.all_label_keys(keys):
         traits |= INVALID_KEY
+    return traits
+
+
+def of_group(new: PodGroup | CompositePodGroup) -> int:
+    """Return the traits of a group as a whole.  Its name is not looked at: it may be invalid."""
+    traits = EMPTY_NAME | INVALID_NAME
+    if isinstance(new, CompositePodGroup) or new.spec.parent_composite_pod_group_name is not None:
+        traits |= IN_TREE
+    if new.status.conditions or (isinstance(new, PodGroup) and new.status.resource_claim_statuses):
+        traits |= STATUS
+    return traits
+
+
+def of_pod(spec: PodSpec) -> int:
+    """Return all traits but those of claims and priorities that the pod does not have."""
+    traits = ANY
+    if not spec.resource_claims and not any(
+        each.resources is not None and each.resources.claims for each in (*(spec.init_containers or ()), *(spec.containers or ()))
+    ):
+        traits &= ~RESOURCE_CLAIMS
+    if spec.priority is None:
+        traits &= ~PRIORITY
+    if not spec.priority_class_name:
+        traits &= ~PRIORITY_CLASS
+    if spec.preemption_policy is None:
+        traits &= ~PREEMPTION_POLICY
     return traits
 
 

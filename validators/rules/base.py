@@ -219,7 +219,9 @@ class Context:
 
     @property
     def traits(self) -> int:
-        """The traits of the templates; all traits if the kind has no templates."""
+        """The traits of the templates, or of the pod; all traits for other kinds."""
+        if isinstance(self.new, Pod):
+            return traits.of_pod(self.new.spec)
         return self.templates.traits if isinstance(self.new, (Workload, PodGroup, CompositePodGroup)) else traits.ANY
 
     @Once
@@ -229,11 +231,7 @@ class Context:
 
     @property
     def group(self) -> Group:
-        """The object as a group.
-
-        Raises:
-            TypeError: the object is not a PodGroup or CompositePodGroup.
-        """
+        """The object as a group.  Raises TypeError for another object."""
         if not isinstance(self.new, (PodGroup, CompositePodGroup)):
             raise TypeError(f"a {self.new.kind} is no group")
         return self.new

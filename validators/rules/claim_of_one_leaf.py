@@ -11,6 +11,7 @@ from validators.hierarchy import group_claims
 from validators.hierarchy.job_groups import job_groups
 from validators.hierarchy.tree import GroupNode
 from validators.lookup import Lookup
+from validators.model import traits
 from validators.model.group import CompositePodGroup, PodGroup
 from validators.model.jobset import JobSet
 from validators.rules.base import About, Context, Example, Profile, Rule, Severity
@@ -146,6 +147,7 @@ RULE = Rule(
     why="The second PodGroup waits for the allocation of the first, which is written only if both fit: the tree never starts.",
     source="Kubernetes 1.37.1, plugin DynamicResources, pendingAllocations",
     check=check,
+    relevant_traits=traits.IN_TREE,
     good=(Example(_TREE), Example(_JOBSET.replace("{gang: {}}", "{basic: {}}"))),
     bad=(
         Example(_TREE.replace("fabric-1", "fabric-0"), at=("metadata.name",)),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from validators import content, field
 from validators.field import FieldError, FieldPath
+from validators.model import traits
 from validators.model.group import PodGroup, ResourceClaimStatus
 from validators.model.meta import deep_equal
 from validators.model.workload import MAX_CLAIMS
@@ -72,6 +73,7 @@ RULE = Rule(
     why="The kubelet uses this list to find the ResourceClaim that was created for a group.",
     source="Kubernetes 1.37.1, PodGroupResourceClaimStatus",
     check=check,
+    relevant_traits=traits.STATUS,
     good=(Example(_GOOD, old=_BEFORE, status=True),),
     bad=(
         Example(

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from validators import field
 from validators.field import FieldError, FieldPath
+from validators.model import traits
 from validators.model.devices import DeviceClaim, DeviceResourceClaim, ResourceClaimTemplate
 from validators.model.pod import Container
 from validators.model.workload import ResourceClaim
@@ -72,6 +73,7 @@ RULE = Rule(
     why="The kubelet does not start a container with an unknown request: the pod keeps its node and its devices without running.",
     source="Kubernetes 1.37.1, ResourceClaim of a container; kubelet, cm/dra",
     check=check,
+    relevant_traits=traits.RESOURCE_CLAIMS,
     good=(Example(_POD),),
     bad=(Example(_POD.replace("request: gpu", "request: gpus"), at=("spec.containers[0].resources.claims[0].request",)),),
 )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from validators import field
 from validators.field import FieldError
 from validators.hierarchy.tree import GroupNode
+from validators.model import traits
 from validators.model.templates import SPEC
 from validators.rules.base import GROUPS, About, Context, Example, Profile, Rule
 
@@ -58,6 +59,7 @@ RULE = Rule(
     why="A cycle has no root, so none of its groups is ever scheduled.",
     source="KEP-6012, Group hierarchy",
     check=check,
+    relevant_traits=traits.IN_TREE,
     good=(Example(_CYCLE.replace("  parentCompositePodGroupName: inner\n", "")),),
     bad=(Example(_CYCLE, at=("spec.parentCompositePodGroupName",)),),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from validators.field import FieldError
+from validators.model import traits
 from validators.model.templates import SPEC
 from validators.rules import checks
 from validators.rules.base import GROUPS, About, Context, Example, Profile, Rule
@@ -45,6 +46,7 @@ RULE = Rule(
     why="A group whose parent does not exist is never scheduled: its pods wait for the root of the tree.",
     source="KEP-6012, Changes to the PodGroup API; Scheduling Queue Support for CPGs",
     check=check,
+    relevant_traits=traits.IN_TREE,
     good=(Example(_TREE),),
     bad=(
         Example(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from validators import field
 from validators.field import FieldError
+from validators.model import traits
 from validators.model.group import PodGroup
 from validators.model.templates import SPEC
 from validators.rules.base import Context, Example, Rule
@@ -25,6 +26,7 @@ RULE = Rule(
     why="A PodGroup without a Workload cannot be part of a tree: the Workload's templates define the position of each group.",
     source="KEP-6012, Standalone PodGroup objects",
     check=check,
+    relevant_traits=traits.IN_TREE,
     good=(
         Example("""\
 apiVersion: scheduling.k8s.io/v1beta1

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from validators import field
 from validators.field import FieldError, FieldPath
 from validators.lookup import parent_of
+from validators.model import traits
 from validators.model.objects import Object
 from validators.rules.base import GROUPS, PODS, About, Context, Example, Profile, Rule
 
@@ -54,6 +55,7 @@ RULE = Rule(
     why="Groups are deleted from the leaves to the root; a new member would block the deletion or lose its parent.",
     source="KEP-6012, Object ownership and garbage collection",
     check=check,
+    relevant_traits=traits.IN_TREE,
     good=(Example(_TREE),),
     bad=(
         Example(

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from validators import content, field
 from validators.field import FieldError, FieldPath
+from validators.model import traits
 from validators.model.pod import ContainerClaim
 from validators.model.workload import ResourceClaim
 from validators.rules import checks
@@ -82,6 +83,7 @@ RULE = Rule(
     why="Containers refer to a claim of their pod by name, and each claim must have one source.",
     source="Kubernetes 1.37.1, validation of Pod",
     check=check,
+    relevant_traits=traits.RESOURCE_CLAIMS,
     good=(Example(_POD),),
     bad=(
         Example(_POD.replace("claims: [{name: gpu}]", "claims: [{name: gpus}]"), at=("spec.containers[0].resources.claims[0]",)),

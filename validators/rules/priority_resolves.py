@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from validators import field
 from validators.field import FieldError
+from validators.model import traits
 from validators.model.cluster import PriorityClass
 from validators.model.templates import SPEC
 from validators.rules.base import GROUPS, PODS, About, Context, Example, Profile, Rule, Severity
@@ -50,6 +51,7 @@ RULE = Rule(
     why="The API server computes the priority from the class, and refuses an object with a different number.",
     source="KEP-6012, Spec of the CompositePodGroup; Kubernetes 1.37.1, admission plugin Priority",
     check=check,
+    relevant_traits=traits.PRIORITY,
     good=(Example(_PAIR),),
     bad=(Example(_PAIR.replace("  priority: 1000", "  priority: 2000"), at=("spec.priority",)),),
 )

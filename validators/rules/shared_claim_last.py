@@ -10,6 +10,7 @@ from validators.hierarchy import group_claims
 from validators.hierarchy.group_claims import ClaimUsers
 from validators.hierarchy.job_groups import job_groups
 from validators.lookup import Lookup
+from validators.model import traits
 from validators.model.pod import DEFAULT_SCHEDULER, PodSpec
 from validators.rules.base import POD_TEMPLATES, About, Context, Example, Profile, Rule, Severity
 
@@ -90,6 +91,7 @@ RULE = Rule(
     why="kube-scheduler 1.37.1 assigns devices in the wrong order: the shared claim can get the devices of the pod's own claim, and vice versa.",
     source="Kubernetes 1.37.1, plugin DynamicResources, Reserve",
     check=check,
+    relevant_traits=traits.RESOURCE_CLAIMS,
     good=(Example(_PODS), Example(_JOB)),
     bad=(
         Example(_PODS.replace(_GPU + _FABRIC, _FABRIC + _GPU, 1), at=("spec.resourceClaims[0]",)),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from validators import content, field
 from validators.field import FieldError, FieldPath
+from validators.model import traits
 from validators.model.group import CompositePodGroup, Condition, PodGroup
 from validators.rules import checks
 from validators.rules.base import GROUPS, UPDATE_ONLY, Context, Example, Rule
@@ -73,6 +74,7 @@ RULE = Rule(
     why="Controllers and users wait for conditions by type; a duplicate or incomplete condition misleads them.",
     source="KEP-6012, Status; Kubernetes 1.37.1, metav1 ValidateConditions",
     check=check,
+    relevant_traits=traits.STATUS,
     good=(Example(_GOOD, old=_GOOD, status=True),),
     bad=(
         Example(_GOOD.replace('"True"', '"Yes"'), old=_GOOD, at=("status.conditions[0].status",), status=True),

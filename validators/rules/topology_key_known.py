@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from validators import field
 from validators.field import FieldError, FieldPath
 from validators.lookup import Lookup
+from validators.model import traits
 from validators.model.devices import ResourceSlice
 from validators.model.pod import Job
 from validators.model.templates import SPEC
@@ -108,6 +109,7 @@ RULE = Rule(
     why="A group is placed in one domain of its topology key; without a node that has the label there is no domain.",
     source="KEP-5732, Scheduling constraints; Kubernetes 1.37.1, plugin TopologyPlacement",
     check=check,
+    relevant_traits=traits.TOPOLOGY,
     good=(Example(_GROUP), Example(_JOB), Example(_OF_DEVICES + _SLICE)),
     bad=(
         Example(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from validators import field
 from validators.field import FieldError
 from validators.lookup import Lookup
+from validators.model import traits
 from validators.model.group import Group
 from validators.model.templates import SPEC
 from validators.rules.base import GROUPS, About, Context, Example, Profile, Rule, Severity
@@ -88,6 +89,7 @@ RULE = Rule(
     "satisfied.",
     source="KEP-6012, Scheduling constraints",
     check=check,
+    relevant_traits=traits.IN_TREE,
     good=(Example(_TREE),),
     bad=(
         Example(

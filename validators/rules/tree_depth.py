@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from validators import field
 from validators.field import FieldError, FieldPath
+from validators.model import traits
 from validators.model.templates import SPEC
 from validators.model.workload import MAX_DEPTH
 from validators.rules.base import GROUPS, About, Context, Example, Profile, Rule
@@ -53,6 +54,7 @@ RULE = Rule(
     "and does not schedule it.",
     source="KEP-6012, Group hierarchy; Notes/Constraints/Caveats",
     check=check,
+    relevant_traits=traits.IN_TREE,
     good=(Example(_chain(4)),),
     bad=(Example(_chain(5), at=("spec.parentCompositePodGroupName",)),),
 )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from validators import field
 from validators.field import FieldError
+from validators.model import traits
 from validators.model.group import Group
 from validators.model.templates import SPEC
 from validators.rules.base import GROUPS, About, Context, Example, Profile, Rule
@@ -54,6 +55,7 @@ RULE = Rule(
     why="If the parent may only be disrupted as a whole, a child whose members may be disrupted one by one contradicts it.",
     source="KEP-6012, Disruption mode, priority class name and priority (applied to groups)",
     check=check,
+    relevant_traits=traits.IN_TREE,
     good=(Example(_TREE),),
     bad=(Example(_TREE.replace("{all: {}}", "{single: {}}", 1), at=("spec.disruptionMode",)),),
 )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from validators import field
 from validators.field import FieldError
 from validators.hierarchy.tree import GroupNode
+from validators.model import traits
 from validators.model.group import Group
 from validators.model.templates import SPEC
 from validators.rules.base import GROUPS, About, Context, Example, Profile, Rule
@@ -66,6 +67,7 @@ RULE = Rule(
     why="A tree is one scheduling unit and is described by one Workload.",
     source="KEP-6012, Group hierarchy",
     check=check,
+    relevant_traits=traits.IN_TREE,
     good=(Example(_TREE),),
     bad=(Example(_TREE.replace("train", "other", 1), at=("spec.workloadRef.workloadName",)),),
 )

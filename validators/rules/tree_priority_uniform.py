@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from validators import field
 from validators.field import FieldError
+from validators.model import traits
 from validators.model.templates import SPEC
 from validators.rules.base import GROUPS, About, Context, Example, Profile, Rule
 
@@ -58,6 +59,7 @@ RULE = Rule(
     why="The priority of the root decides the order of the tree in the queue and its protection from preemption.",
     source="KEP-6012, Disruption mode, priority class name and priority",
     check=check,
+    relevant_traits=traits.IN_TREE,
     good=(Example(_TREE),),
     bad=(Example(_TREE.replace("high", "low", 1), at=("spec.priorityClassName",)),),
 )

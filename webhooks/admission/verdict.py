@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec
 
-from validators import pipeline
+from validators import document_head, pipeline
 from validators.defaults import fill
 from validators.field import FieldError
 from validators.gates import COMPOSITE, GENERIC_WORKLOAD
@@ -55,7 +55,7 @@ def validate(request: AdmissionRequest, lookup: Lookup, settings: Settings, poli
     Raises:
         BadReview: an object in the request cannot be read.
     """
-    if not pipeline.has_rules(request.group, request.kind):
+    if not document_head.has_rules(request.group, request.kind):
         return _without_rules(request)
     if request.operation not in _OPERATIONS or request.new is None:
         return _ALLOWED
@@ -81,7 +81,7 @@ def mutate(
     Raises:
         BadReview: an object in the request cannot be read.
     """
-    if not pipeline.has_rules(request.group, request.kind):
+    if not document_head.has_rules(request.group, request.kind):
         return _without_rules(request)
     if request.operation not in {"CREATE", "UPDATE"} or request.new is None or request.subresource:
         return Verdict(allowed=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -147,7 +146,7 @@ def _manifests(documents: Sequence[Document]) -> tuple[Manifest, ...]:
     from validators.lint.documents import Manifest
 
     named = [(_file(each), each) for each in documents]
-    return tuple(Manifest(file, (dataclasses.replace(each, file=file),)) for file, each in sorted(named, key=lambda each: each[0]))
+    return tuple(Manifest(file, (replaced(each, file=file),)) for file, each in sorted(named, key=lambda each: each[0]))
 
 
 def _file(document: Document) -> str:
