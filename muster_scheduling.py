@@ -8,6 +8,8 @@ Muster.
 
 from __future__ import annotations
 
+import atexit
+import gc
 import importlib.util
 import os
 import sys
@@ -35,6 +37,7 @@ def kubectl_completion() -> None:
 
 def main(name: str = "muster") -> None:
     """Run the command under *name*, end the process with its exit status; 2 if a package is from another distribution."""
+    atexit.register(gc.freeze)  # at its end, Python would search all objects for cycles twice, to free memory that is freed anyway
     home = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib takes longer to import than this check takes
     for package in PACKAGES:
         if foreign := _foreign_location(package, home):
