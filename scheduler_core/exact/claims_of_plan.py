@@ -35,14 +35,13 @@ class ClaimsOfPlan:
             StepsSpentError: the budget is spent.
 
         """
-        if (volumes := self._capacity.volumes) is not None:
-            chosen = volumes.choose(_pods(planned))
-            return [(leaf, dataclasses.replace(outcome, volumes=chosen or {})) for leaf, outcome in planned]
+        volumes: dict[ClaimName, int] = {}
+        devices: dict[str, Allocation] = {}
+        if self._capacity.volumes is not None:
+            volumes = self._capacity.volumes.choose(_pods(planned)) or {}
         if self._capacity.devices is not None:
-            uncounted = [(pod, node) for pod, node in _pods(planned) if not pod.shape.counts_devices]
-            devices = self._devices(self._capacity.devices, uncounted)
-            return [(leaf, dataclasses.replace(outcome, devices=devices)) for leaf, outcome in planned]
-        return [*planned]
+            devices = self._devices(self._capacity.devices, [(pod, node) for pod, node in _pods(planned) if not pod.shape.counts_devices])
+        return [(leaf, dataclasses.replace(outcome, volumes=volumes, devices=devices)) for leaf, outcome in planned]
 
     def taken(self, request: PlacementRequest, outcome: PlacementOutcome) -> PlacementOutcome:
         """Return *outcome* with the volumes and devices that its pods, which are assumed, have taken."""

@@ -105,8 +105,9 @@ class Complete(Greedy):
             return False
         if all(run.shape.counts_devices for leaf in request.leaves() for run in leaf.runs):
             return True
-        # The search does not model volumes together with devices that requests do not count.
-        return volume_constraints(self.state, {pod.shape: pod for leaf in request.leaves() for pod in leaf.entity.waiting}.values()) is None
+        # With devices that requests do not count, the search models only volumes of claims that one pod uses.
+        volumes = volume_constraints(self.state, {pod.shape: pod for leaf in request.leaves() for pod in leaf.entity.waiting}.values())
+        return volumes is None or volumes.own_alone
 
     def _is_unmodelled(self, request: PlacementRequest) -> bool:
         """Return whether a filter refuses a pod because one of its fields is not modelled: such a refusal is no proof."""

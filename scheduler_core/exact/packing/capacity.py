@@ -13,7 +13,7 @@ from scheduler_core.exact.packing.filled_nodes import PodsWithVolumes
 from scheduler_core.exact.packing.packing import EqualPods, Packed, pack
 from scheduler_core.exact.packing.pod_search import PodSearch
 from scheduler_core.exact.step_budget import StepBudget
-from scheduler_core.exact.volumes.constraints import VolumeConstraints
+from scheduler_core.exact.volumes.constraints import VolumeConstraints, VolumeDemand
 from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.topology import Division, Placement
@@ -32,7 +32,7 @@ class Capacity:
 
     Attributes:
         volumes: constraints of volumes that requests do not count; None if there are none.
-        devices: the same of devices.  A search models only one of both.
+        devices: the same of devices.  With both, the volumes are those of own claims alone.
         rows: resources that a shape requests, as rows of the nodes' allocatable.
         free: shape (rows, nodes): allocatable minus requests, at least 0.
         nothing: shape (rows,): zeros.
@@ -244,11 +244,14 @@ class Capacity:
         others = [number for number in range(len(pods)) if number not in coupled]
         # Different demands can have the same shape.
         first = [sum(pods[each].count for each in coupled[:index]) for index in range(len(coupled))]
-        with_devices = [
-            CoupledPods(pods[number], [devices.pod(demands[number][0], start + each) for each in range(pods[number].count)])
-            for start, number in zip(first, coupled, strict=True)
-        ]
-        search = DeviceSearch(devices, self.free[:, nodes], with_devices, [pods[number] for number in others], nodes, self._budget)
+        with_devices = []
+        for start, number in zip(first, coupled, strict=True):
+            shape, equal = demands[number][0], pods[number]
+            records = [devices.pod(shape, start + each) for each in range(equal.count)] if devices.couples(shape) else ()
+            demand = VolumeDemand() if self.volumes is None else self.volumes.demand(shape)
+            with_devices.append(CoupledPods(equal, records, demand))
+        rest = [pods[number] for number in others]
+        search = DeviceSearch(devices, self.free[:, nodes], with_devices, rest, nodes, self._budget, self.volumes)
         found = search.run()
         return None if found is None else _in_order(found, coupled, others)
 

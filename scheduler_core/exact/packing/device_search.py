@@ -2,7 +2,7 @@
 
 Pods are tried in the order of their demands, on each node that differs, with each way to give them devices that uses other kinds of devices.
 Nodes with equal capacity and exchangeable devices are exchangeable while they are empty.  No state is tried again up to such exchanges.  Pods
-whose devices are counted are packed last.
+whose devices are counted are packed last.  If pods also compete for volumes, each state must leave volumes for the claims of all placed pods.
 """
 
 from __future__ import annotations
@@ -15,22 +15,26 @@ import numpy as np
 from scheduler_core.exact.devices.device_constraints import DeviceConstraints
 from scheduler_core.exact.packing.packing import EqualPods, Packed, pack
 from scheduler_core.exact.step_budget import StepBudget, StepsSpentError
+from scheduler_core.exact.volumes.constraints import VolumeConstraints, VolumeDemand
+from scheduler_core.exact.volumes.matching import suffice
 from scheduler_core.model.devices import Allocation
 from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.plugins.devices.assumed_claims import PodAllocations
 
 _NOTHING: Ints = np.zeros(0, dtype=np.int64)
+_NO_VOLUMES = VolumeDemand()
 _STATE_STEPS, _HOST_STEPS, _TRIED = 10, 4, 4
 """Steps for a state and for each node in it; devices that are tried in one more step."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CoupledPods:
-    """Equal pods whose devices depend on those of other pods."""
+    """Equal pods whose devices or volumes depend on those of other pods; without *records*, only their volumes do."""
 
     pods: EqualPods
-    records: Sequence[PodRecord]
+    records: Sequence[PodRecord] = ()
+    volumes: VolumeDemand = _NO_VOLUMES
 
 
 class DeviceSearch:
@@ -49,8 +53,11 @@ class DeviceSearch:
         others: Sequence[EqualPods],
         nodes: Nodes,
         budget: StepBudget,
+        volumes: VolumeConstraints | None = None,
     ) -> None:
+        """Prepare; *volumes* must be about own claims alone."""
         self._constraints = constraints
+        self._volumes = volumes
         # The most confined pods first: later pods get the remaining devices.
         spare = [int(each.pods.slots.sum()) - each.pods.count for each in coupled]
         self._order = sorted(range(len(coupled)), key=lambda number: (spare[number], number))
@@ -59,7 +66,9 @@ class DeviceSearch:
         self._nodes: list[int] = nodes.tolist()
         self._budget = budget
         self._free = free.copy()
-        self._pods = [(demand, pod) for demand, each in enumerate(self._coupled) for pod in each.records]
+        self._pods: list[tuple[int, PodRecord | None]] = [
+            (demand, pod) for demand, each in enumerate(self._coupled) for pod in each.records or (None,) * each.pods.count
+        ]
         self._kinds = self._node_kinds()
         self._members: dict[int, list[int]] = {}
         for node, kind in enumerate(self._kinds):
@@ -114,7 +123,24 @@ class DeviceSearch:
                 yield from self._try_node(demand, pod, node)
         self._failed.add(key)
 
-    def _try_node(self, demand: int, pod: PodRecord, node: int) -> Iterator[bool]:
+    def _try_node(self, demand: int, pod: PodRecord | None, node: int) -> Iterator[bool]:
+        self._place(demand, node, 1)
+        try:
+            if self._has_volumes():
+                yield from self._try_devices(pod, node) if pod is not None else (True,)
+        finally:
+            self._place(demand, node, -1)
+
+    def _has_volumes(self) -> bool:
+        """Return whether there are volumes for the claims of all placed pods."""
+        if (volumes := self._volumes) is None:
+            return True
+        placed = ((node, *each) for node, counts in self._contents.items() for each in zip(self._coupled, counts, strict=True))
+        return suffice(
+            [item for node, each, count in placed for item in volumes.items(each.volumes, self._nodes[node], count)], self._budget
+        )
+
+    def _try_devices(self, pod: PodRecord, node: int) -> Iterator[bool]:
         ways, finished = self._constraints.ways(pod, self._nodes[node])
         self._unfinished |= not finished
         tried = self._constraints.devices_tried
@@ -123,11 +149,9 @@ class DeviceSearch:
         for allocations in ways:
             self._constraints.assume(pod, self._nodes[node], allocations)
             self._given.append((pod, allocations))
-            self._place(demand, node, 1)
             try:
                 yield True
             finally:
-                self._place(demand, node, -1)
                 self._given.pop()
                 self._constraints.forget(pod)
 
@@ -162,7 +186,8 @@ class DeviceSearch:
     def _node_kinds(self) -> list[int]:
         """Return equal numbers for nodes that can be exchanged while they are empty."""
         slots = np.array([each.slots for each in (*(one.pods for one in self._coupled), *self._others)])
-        columns = np.concatenate((self._free, slots)).T.tolist()
+        classes = [] if self._volumes is None else [self._volumes.node_classes()[self._nodes][None, :]]
+        columns = np.concatenate((self._free, slots, *classes)).T.tolist()
         numbers: dict[Hashable, int] = {}
         keys = ((tuple(column), self._constraints.reach(node)) for column, node in zip(columns, self._nodes, strict=True))
         return [numbers.setdefault(key, len(numbers)) for key in keys]

@@ -194,12 +194,8 @@ class PodSearch:
         return items
 
     def _items_of_placed(self, node: int, counts: Counts) -> Iterator[Item]:
-        name = self._nodes[node]
         for count, each in zip(counts, self._coupled, strict=True):
-            for claim, own in each.demand.own if count else ():
-                volumes = self._constraints.claims[claim]
-                if not volumes.provisioned[name]:
-                    yield Item(count * own, ((volumes.on(name), count * own),))
+            yield from self._constraints.items(each.demand, self._nodes[node], count)
 
     def _item_of_rest(self, number: int, needed: int, claim: int, own: int, hosts: Sequence[_Host]) -> Item:
         """Return the claims of pods without a node, as far as they need volumes that several nodes reach."""

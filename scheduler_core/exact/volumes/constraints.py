@@ -8,7 +8,7 @@ the limit of a node.  Two pods on a node must not have conflicting inline disks.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -89,6 +89,18 @@ class VolumeConstraints:
     def couples(self, shape: PodShape) -> bool:
         """Return whether the volumes of a pod of *shape* depend on those of other pods."""
         return bool(self.demand(shape) or self.sums.demand(shape))
+
+    @property
+    def own_alone(self) -> bool:
+        """Return whether the volumes of claims that no other pod uses are all that pods compete for."""
+        return not self.sums and all(each == VolumeDemand(each.own) for each in self._demands.values())
+
+    def items(self, demand: VolumeDemand, node: int, count: int) -> Iterator[Item]:
+        """Yield the own claims of *count* pods with *demand* on *node* that need an existing volume."""
+        for claim, own in demand.own if count else ():
+            volumes = self.claims[claim]
+            if not volumes.provisioned[node]:
+                yield Item(count * own, ((volumes.on(node), count * own),))
 
     def rows(self) -> set[int]:
         """Return the rows of the limits of volumes that several pods use."""
