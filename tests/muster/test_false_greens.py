@@ -286,6 +286,28 @@ def test_a_cluster_that_is_not_known_or_full_is_no_success(cluster: str, want: i
     assert want == status(*FIT)
 
 
+def owned(api_version: str, kind: str, name: str) -> list[Json]:
+    """Pods that leave no capacity on the nodes, of this controller."""
+    owner = [{"apiVersion": api_version, "kind": kind, "name": name, "uid": "u", "controller": True}]
+    metadata = {"namespace": "default", "ownerReferences": owner}
+    return [{**pod(f"other-{on}", cpu="4", on=on), "metadata": {"name": f"other-{on}", **metadata}} for on in ("n1", "n2")]
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "name", "want"),
+    [
+        pytest.param("batch/v1", "Job", "train", 0, id="pods of the Job itself are replaced"),
+        pytest.param("batch.volcano.sh/v1alpha1", "Job", "train", 1, id="a Job of Volcano"),
+        pytest.param("example.com/v1", "Job", "train", 1, id="a Job of another project"),
+    ],
+)
+def test_pods_of_a_controller_with_the_same_kind_and_name_stay(api_version: str, kind: str, name: str, want: int) -> None:
+    mine = {**job(2), "metadata": {"name": "train"}}
+    Path("mine.json").write_text(written(mine), encoding="utf-8")
+    Path("cluster.json").write_text(written(*CLUSTER, *owned(api_version, kind, name)), encoding="utf-8")
+    assert want == status(*FIT)
+
+
 COMMANDS = [
     pytest.param(("fit", "job.json", "--objects", "empty"), id="fit: the cluster is an empty directory"),
     pytest.param(("fit", "job.json", "--objects", "nodes.json", "--objects", "empty"), id="fit: a part of it is"),

@@ -212,7 +212,8 @@ def _controller(content: Content) -> Controller:
     metadata = content.get("metadata")
     fields = metadata if isinstance(metadata, Mapping) else {}
     namespace, name = fields.get("namespace"), fields.get("name") or fields.get("generateName")
-    return Controller(str(content.get("kind")), str(namespace or "default"), str(name or "(without a name)"))
+    group = str(content.get("apiVersion") or "").rpartition("/")[0]
+    return Controller(str(content.get("kind")), str(namespace or "default"), str(name or "(without a name)"), group)
 
 
 def _add(

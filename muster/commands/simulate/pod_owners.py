@@ -34,6 +34,8 @@ _BETWEEN: Mapping[str, tuple[str, str]] = {
 The name of a CronJob's Job ends with its time in minutes, which is a number from 24,000,000 (2015) to 99,999,999 (2160).  A date such as
 20260131 is no such number.
 """
+_GROUPS_BETWEEN = {"ReplicaSet": "apps", "Job": "batch"}
+"""API groups of these kinds."""
 _HASH = "pod-template-hash"
 _GROUPS = frozenset({"PodGroup", "CompositePodGroup"})
 OWNED_BY_WORKLOAD = frozenset({"Workload", *_GROUPS})
@@ -42,11 +44,16 @@ OWNED_BY_WORKLOAD = frozenset({"Workload", *_GROUPS})
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Controller:
-    """Kind, namespace (never empty) and name of a controller."""
+    """Kind, namespace (never empty), name and API group of a controller.  Projects have kinds of one name, such as Volcano's Job."""
 
     kind: str
     namespace: str
     name: str
+    group: str = dataclasses.field(default="", compare=False)
+
+    def is_named_by(self, kind: str, group: str) -> bool:
+        """Return whether a reference to an object of its name means it; in a reference of older snapshots, *group* is empty."""
+        return kind == self.kind and group in ("", self.group)
 
     @property
     def label(self) -> str:
@@ -75,8 +82,11 @@ class PodOwners:
         self._controllers: dict[str, list[Controller]] = {}
         for each in controllers:
             self._controllers.setdefault(each.namespace, []).append(each)
-        self._direct = {(each.namespace, each.kind, each.name): each for listed in self._controllers.values() for each in listed}
-        self._tests = {each: _test(each) for each in self._direct.values()}
+        self._direct: dict[tuple[str, str], list[Controller]] = {}
+        for listed in self._controllers.values():
+            for each in listed:
+                self._direct.setdefault((each.namespace, each.name), []).append(each)
+        self._tests = {each: _test(each) for listed in self._controllers.values() for each in listed}
         self._workloads: dict[tuple[str, str], Controller] = {}
         self._pod_groups: dict[tuple[str, str], Controller] = {}
         if self._direct:
@@ -88,7 +98,8 @@ class PodOwners:
     def _read_groups(self, kinds: Mapping[str, Objects]) -> None:
         for each in kinds["Workload"]:
             reference = _section(_fields(each.text, "spec"), "controllerRef")
-            owner = self._direct.get((_namespace(each), str(reference.get("kind")), str(reference.get("name"))))
+            named = _namespace(each), str(reference.get("name"))
+            owner = self._named(*named, str(reference.get("kind")), str(reference.get("apiGroup") or ""))
             if owner is not None:
                 self._workloads[_namespace(each), _name(each)] = owner
         for each in kinds["PodGroup"]:
@@ -131,17 +142,23 @@ class PodOwners:
             return self._pod_groups.get((namespace, str(group)))
         return None
 
+    def _named(self, namespace: str, name: str, kind: str, group: str) -> Controller | None:
+        return next((each for each in self._direct.get((namespace, name), ()) if each.is_named_by(kind, group)), None)
+
     def _owning(self, meta: PodMeta, namespace: str) -> Controller | None:
         references = [each for each in meta.owner_references or () if each.controller]
         for each in references:
-            if (direct := self._direct.get((namespace, each.kind, each.name))) is not None:
+            if (direct := self._named(namespace, each.name, each.kind, _group(each.api_version))) is not None:
                 return direct
         labels = meta.labels or {}
         for controller in self._controllers.get(namespace, ()):
             test = self._tests[controller]
             if test.label and test.value.fullmatch(labels.get(test.label, "")) and _ALSO.get(controller.kind, test.label) in labels:
                 return controller
-            if test.kind and any(each.kind == test.kind and test.matches(each.name, labels) for each in references):
+            between = [
+                each for each in references if each.kind == test.kind and _group(each.api_version) in ("", _GROUPS_BETWEEN[test.kind])
+            ]
+            if any(test.matches(each.name, labels) for each in between):
                 return controller
         return None
 
@@ -157,6 +174,10 @@ def _test(controller: Controller) -> _Test:
     kind, name = _BETWEEN.get(controller.kind, ("", ""))
     quoted = re.escape(controller.name)
     return _Test(label, re.compile(value.format(quoted)), kind, re.compile(name.format(quoted)))
+
+
+def _group(api_version: str) -> str:
+    return api_version.rpartition("/")[0]
 
 
 def _meta(gathered: GatheredObjects) -> PodMeta | None:
