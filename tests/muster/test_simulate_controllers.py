@@ -20,6 +20,14 @@ RUN_ONCE = {**TEMPLATE, "spec": {**TEMPLATE["spec"], "restartPolicy": "Never"}}
 """Template of Jobs."""
 
 
+API_VERSIONS = {
+    **dict.fromkeys(("Job", "CronJob"), "batch/v1"),
+    **dict.fromkeys(("ReplicaSet", "Deployment", "StatefulSet", "DaemonSet"), "apps/v1"),
+    "PyTorchJob": "kubeflow.org/v1",
+}
+"""API versions of controllers of pods."""
+
+
 def manifest(kind="Deployment", version="apps/v1", name="web", metadata=None, **spec):
     return {"apiVersion": version, "kind": kind, "metadata": {"name": name, "namespace": "default", **(metadata or {})}, "spec": spec}
 
@@ -34,7 +42,8 @@ def job(pods=2, name="train", **more):
 
 def owned(name, kind, owner, on="n1", labels=None, group="", cpu="2"):
     made = pod(name, cpu=cpu, on=on, group=group)
-    made["metadata"]["ownerReferences"] = [{"apiVersion": "x/v1", "kind": kind, "name": owner, "controller": True}]
+    api_version = API_VERSIONS.get(kind, "x/v1")
+    made["metadata"]["ownerReferences"] = [{"apiVersion": api_version, "kind": kind, "name": owner, "controller": True}]
     made["metadata"]["labels"] = labels or {}
     return made
 
