@@ -83,13 +83,14 @@ class Api:
 
     Attributes:
         host: URL of the API server.
+        configuration: configuration of the client library.
 
     """
 
     def __init__(self, configuration: client.Configuration, field_manager: str = "") -> None:
         self.host: str = configuration.host
         self._field_manager = (("fieldManager", field_manager),) if field_manager else ()
-        self._configuration = configuration
+        self.configuration = configuration
         self._credentials: tuple[dict[str, str], float] = {}, float("-inf")
         manager: urllib3.PoolManager = client.ApiClient(configuration).rest_client.pool_manager
         # The pool manager spends a third of a request on finding the connection pool by URL; only a proxy needs that.
@@ -128,7 +129,7 @@ class Api:
             method,
             url,
             body=body,
-            headers={"Accept": JSON, "User-Agent": "muster", **self._authorization(), **headers},
+            headers={"Accept": JSON, "User-Agent": "muster", **self.authorization(), **headers},
             timeout=timeout,
             retries=False,
             redirect=False,
@@ -138,13 +139,14 @@ class Api:
             raise _error(response)
         return response
 
-    def _authorization(self) -> dict[str, str]:
+    def authorization(self) -> dict[str, str]:
+        """Return the header with the bearer token; empty if there is none.  Raises OSError if it cannot be read."""
         # Read again regularly: the kubelet renews a service account's token.
         headers, expires = self._credentials
         now = time.monotonic()
         if now >= expires:
             try:
-                bearer: Any = self._configuration.auth_settings().get("BearerToken")
+                bearer: Any = self.configuration.auth_settings().get("BearerToken")
             except config.ConfigException as error:
                 # The file with the token is empty while it is being written.
                 raise OSError(f"the credentials cannot be read: {error}") from None
@@ -178,15 +180,17 @@ def _error(response: urllib3.BaseHTTPResponse) -> ReplyError:
     content = response.read(65536, decode_content=False)
     # Unread bytes would be read as the start of the next response.
     (response.close if response.length_remaining else response.release_conn)()
+    return reply_error(response.status, content, _seconds(response.headers.get("Retry-After")))
+
+
+def reply_error(code: int, content: bytes, retry_after: float | None = None) -> ReplyError:
+    """Return the error of a response with the body *content*."""
     try:
         failure = FAILURE.decode(content)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         failure = Failure(message="no reason given")
     causes = (failure.details and failure.details.causes) or ()
-    retry_after = _seconds(response.headers.get("Retry-After"))
-    return ReplyError(
-        response.status, (failure.message or failure.error)[:_SHOWN], failure.reason, retry_after, [each.reason for each in causes]
-    )
+    return ReplyError(code, (failure.message or failure.error)[:_SHOWN], failure.reason, retry_after, [each.reason for each in causes])
 
 
 def _seconds(text: str | None) -> float | None:

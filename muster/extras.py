@@ -13,7 +13,7 @@ ARGUMENTS = "muster.arguments"
 LIBRARIES: dict[str, tuple[str, ...]] = {
     "simulate": ("cel_expr_python", "jinja2", "numpy", "re2"),
     "editor": ("lsprotocol", "pygls"),
-    "cluster": ("kubernetes", "urllib3"),
+    "cluster": ("kubernetes", "urllib3", "websocket"),
     "webhooks": ("cryptography", "flask", "gunicorn", "httptools", "prometheus_client", "uvicorn", "uvicorn_worker", "uvloop", "werkzeug"),
     "sidecar": ("a2wsgi", "cel_expr_python", "flask", "numpy", "prometheus_client", "re2", "uvicorn"),
 }

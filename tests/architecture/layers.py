@@ -87,7 +87,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     ),
     "apiserver": (
         frozenset({"connect", "api", "election"}),
-        frozenset({"discovery", "feature_gates", "watch", "lease"}),
+        frozenset({"discovery", "feature_gates", "port_forward", "watch", "lease"}),
     ),
     "webhooks": (
         frozenset({"enforcement", "log"}),

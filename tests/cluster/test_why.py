@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import socket
@@ -11,16 +12,24 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
+from click.testing import CliRunner
 
 from apiserver.api import Api, ReplyError
 from apiserver.connect import configuration
+from muster import cli
+from muster.commands.why import sidecar_explanation
 from scheduler_core.sidecar.settings import EXPLAIN_TOKEN_HEADER
+from tests.cluster.forwarding import forwarding_node
 from tests.cluster.installed import pod_group
-from tests.cluster.kubelet import node, pod
-from tests.cluster.sidecars import sidecar
+from tests.cluster.kubelet import node, pod, remove_pod
+from tests.cluster.sidecars import NAMESPACE, sidecar
 from tests.cluster.waiting import until
 
 ROOT = Path(__file__).parents[2]
+DEPLOYMENT = ROOT / "deploy" / "sidecar" / "deployment.yaml"
+LEADER = "muster-sidecar-a"
+RBAC = "rbac.authorization.k8s.io"
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +95,113 @@ def test_condition_decision_and_remedy_of_a_gang(plane, kubectl, gang, tmp_path)
     assert [(each["type"], each["reason"]) for each in found["conditions"]] == [("PodGroupInitiallyScheduled", "Unschedulable")]
     assert found["explain"]["status"] == found["simulation"]["decisions"][0]["status"] == "UnschedulableAndUnresolvable"
     assert {each["then"] for each in found["simulation"]["decisions"][0]["remedies"]} == {"Success"}
+
+
+def leading_pod(**spec: str):
+    """Return a pod of the sidecar as it is shipped."""
+    (shipped,) = (each for each in yaml.safe_load_all(DEPLOYMENT.read_text(encoding="utf-8")) if each["kind"] == "Deployment")
+    return {**pod(LEADER, NAMESPACE), "spec": {**shipped["spec"]["template"]["spec"], **spec}}
+
+
+@pytest.fixture
+def leader(plane, nodes, gang, tmp_path):
+    """A sidecar that leads, as a pod whose kubelet forwards its port."""
+    with sidecar(plane, tmp_path, "--mode=place", environ={"MUSTER_IDENTITY": LEADER}) as running:
+        until(lambda: "status" in running.explain(gang, "train"))
+        with forwarding_node(plane, "forwarding", {8080: int(running.probes.rpartition(":")[2])}) as own:
+            nodes({**own, "spec": {"unschedulable": True}})
+            plane.api.create(leading_pod(nodeName="forwarding"))
+            try:
+                yield running
+            finally:
+                remove_pod(plane.api, LEADER, NAMESPACE)
+
+
+def test_the_leader_is_asked_by_port_forwarding(plane, kubectl, gang, leader) -> None:
+    """In the installation as shipped there is no token, and the NetworkPolicy closes the port."""
+    answer = kubectl("muster", "why", "train", "-n", gang, "--format=json")
+    assert (answer.returncode, json.loads(answer.stdout)["problems"]) == (1, [])
+    assert json.loads(answer.stdout)["explain"]["status"] == "UnschedulableAndUnresolvable"
+
+
+@pytest.fixture
+def person(plane):
+    """Return a function that writes the kubeconfig of a person, with rules of the whole cluster and of Muster's namespace."""
+
+    def write(rules, own=()):
+        plane.grant("developer", [*own], {"kind": "User", "apiGroup": RBAC, "name": "developer"}, namespace=NAMESPACE)
+        return plane.user("developer", [*rules])
+
+    yield write
+    for kind in ("ClusterRoleBinding", "ClusterRole"):
+        plane.api.delete(kind, "developer")
+    for kind in ("RoleBinding", "Role"):
+        plane.api.delete(kind, "developer", NAMESPACE)
+
+
+def roles():
+    return [each["rules"] for each in yaml.safe_load_all((ROOT / "deploy" / "why" / "rbac.yaml").read_text(encoding="utf-8"))]
+
+
+def explained(gang, kubeconfig):
+    """Return the answer by default, without the times of the decisions."""
+    ran = CliRunner().invoke(cli.main, ["why", "train", "-n", gang, f"--kubeconfig={kubeconfig}", "--format=json"])
+    assert ran.stderr == ""
+    return json.loads(ran.stdout)
+
+
+def test_the_shipped_roles_are_enough_and_needed(plane, gang, leader, person) -> None:
+    cluster, own = roles()
+    for_all = explained(gang, plane.kubeconfig)
+    assert (for_all["problems"], for_all["simulation"]["problems"]) == ([], [])
+    assert explained(gang, person(cluster, own)) == for_all
+    for rule in own:
+        for verb in rule["verbs"]:
+            fewer = [{**each, "verbs": [other for other in each["verbs"] if (each, other) != (rule, verb)]} for each in own]
+            (problem,) = explained(gang, person(cluster, [each for each in fewer if each["verbs"]]))["problems"]
+            assert f"HTTP 403: {rule['resources'][0].partition('/')[0]}" in problem
+
+
+def test_the_token_of_the_sidecar_is_sent_through_the_proxy(plane, api, gang, person, tmp_path, monkeypatch) -> None:
+    """A person who must not forward ports reads the Secret with the token, and asks the pod that holds the Lease."""
+    folder, token = tmp_path / "logs", tmp_path / "token"
+    folder.mkdir()
+    token.write_text("secret", encoding="utf-8")
+    address = _own_address()
+    leads = ("--mode=place", "--probe-bind=0.0.0.0:0", f"--explain-token-file={token}", f"--identity={LEADER}")
+    with sidecar(plane, folder, *leads) as running:
+        port = running.probes.rpartition(":")[2]
+        running.probes = f"127.0.0.1:{port}"
+        until(lambda: "status" in running.explain(gang, "train"))
+        monkeypatch.setattr(sidecar_explanation, "PORT", int(port))
+        api.create(leading_pod())
+        data = {"token": base64.b64encode(b"secret\n").decode()}
+        api.create({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "muster-explain", "namespace": NAMESPACE}, "data": data})
+        try:
+            api.set_status("Pod", LEADER, NAMESPACE, status={"podIP": address, "podIPs": [{"ip": address}]})
+            lease = {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get"]}
+            asking = [lease, {"apiGroups": [""], "resources": ["pods/proxy"], "verbs": ["get"]}]
+            (problem,) = explained(gang, person(roles()[0], asking))["problems"]
+            assert problem.startswith("the sidecar cannot be asked: HTTP 401: the token is missing or wrong")
+            reading = {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["muster-explain"], "verbs": ["get"]}
+            answer = explained(gang, person(roles()[0], [*asking, reading]))
+        finally:
+            remove_pod(api, LEADER, NAMESPACE)
+            api.delete("Secret", "muster-explain", NAMESPACE)
+    assert (answer["problems"], answer["explain"]["status"]) == ([], "UnschedulableAndUnresolvable")
+
+
+def test_a_person_who_sees_one_namespace(plane, kubectl, gang, leader, person) -> None:
+    """The conditions and the decision of the sidecar need no permission for other namespaces."""
+    (pods, groups, *_), own = roles()
+    plane.grant("tenant", [pods, groups], {"kind": "User", "apiGroup": RBAC, "name": "developer"}, namespace=gang)
+    answer = kubectl("muster", "why", "train", "-n", gang, kubeconfig=person([], own))
+    assert (answer.returncode, answer.stderr) == (2, "")
+    first = answer.stdout.splitlines()[0]
+    assert first.startswith(f"PodGroup {gang}/train: not simulated, because the cluster could not be read: ")
+    assert first.endswith("; the ClusterRole muster-why (deploy/why/rbac.yaml) has all permissions of the simulation")
+    assert "PodGroupInitiallyScheduled=False Unschedulable" in answer.stdout
+    assert "Last decision of the sidecar:\n  UnschedulableAndUnresolvable: " in answer.stdout
 
 
 def test_a_person_without_rights_gets_a_simulation(plane, kubectl, gang) -> None:

@@ -12,6 +12,8 @@ import yaml
 
 from certs import issue, pair, store
 from muster.commands import serve
+from muster.commands.why import subject
+from scheduler_core.loading import gather
 from tests.cluster import programs
 from tests.cluster.conftest import available
 from validators import document_head
@@ -194,6 +196,15 @@ def test_the_role_grants_what_is_watched_and_no_more():
     subject = the("ClusterRoleBinding")["subjects"][0]
     assert the("ServiceAccount")["metadata"]["name"] == subject["name"]
     assert subject["name"] == the("Deployment")["spec"]["template"]["spec"]["serviceAccountName"]
+
+
+def test_the_roles_of_why_grant_what_it_reads_and_no_more():
+    cluster, own = documents("why/rbac.yaml")
+    read = {(served.resource(kind).group, served.resource(kind).resource, "list") for kind in (*gather.KINDS, *gather.ADMISSION_KINDS)}
+    named = {(served.resource(kind).group, served.resource(kind).resource, "get") for kind in subject.KINDS.values()}
+
+    assert read | named == granted(cluster["rules"])
+    assert {("coordination.k8s.io", "leases", "get"), ("", "pods/portforward", "create", "get")} == granted(own["rules"])
 
 
 def test_the_pod_can_do_little_and_stops_in_time():

@@ -26,6 +26,10 @@ class ClusterError(Exception):
     """The cluster cannot be read; the message is for users."""
 
 
+class ForbiddenError(ClusterError):
+    """The permission to list a resource is missing."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Read:
     """Lists of the API server, the resources that could not be read, and the kinds of which all objects are in the lists."""
@@ -67,7 +71,8 @@ def list_resources(api: Api, resources: Iterable[served.Resource], *, needed: Co
     """Return all lists of *resources*; those that the cluster does not serve are skipped.
 
     Raises:
-        ClusterError: there is no answer, or no permission to list a kind in *needed*.
+        ClusterError: there is no answer.
+        ForbiddenError: there is no permission to list a kind in *needed*.
 
     """
     cluster = _Cluster(api)
@@ -85,7 +90,8 @@ def list_resources(api: Api, resources: Iterable[served.Resource], *, needed: Co
                 if error.code == FORBIDDEN:
                     problems.append(Problem(each.resource, f"cannot be listed: {error}"))
     except ReplyError as error:
-        raise ClusterError(f"{api.host}: {each.resource} cannot be listed: {error}") from None
+        kind = ForbiddenError if error.code == FORBIDDEN else ClusterError
+        raise kind(f"{api.host}: {each.resource} cannot be listed: {error}") from None
     except (ValueError, *TRANSPORT) as error:
         raise ClusterError(f"{api.host} cannot be read: {_reason(error)}") from None
     return Read(tuple(lists), tuple(problems), frozenset(kinds))

@@ -22,6 +22,7 @@ FORMATS = ("text", "json")
 PLACED, PENDING, UNREAD = 0, 1, 2
 """Exit statuses."""
 AUTO, OFF = "auto", "off"
+ROLES = "deploy/why/rbac.yaml"
 
 
 @click.command(
@@ -37,7 +38,8 @@ AUTO, OFF = "auto", "off"
     default=AUTO,
     show_default=True,
     metavar="auto|off|URL",
-    help="Ask the sidecar for its last decision: through the API server, not at all, or at a forwarded port.",
+    help="Ask the sidecar for its last decision: through the API server (by port-forwarding, else by its proxy), not at all, or at a "
+    "forwarded port.",
 )
 @click.option(
     "--sidecar-namespace",
@@ -67,7 +69,8 @@ def why(
     KIND is pod, podgroup or compositepodgroup; without it, a group of that name comes before a pod. KIND NAME is also accepted. The
     answer joins three sources: the conditions of the object and of the groups above it; the last decision of the sidecar, if it can be
     asked; and a simulation on the cluster as it is now, with remedies that were verified by solving again. Without permissions in
-    Muster's namespace, the answer is the conditions and the simulation. Nothing is written to the cluster.
+    Muster's namespace, the answer is the conditions and the simulation; without the permission to list nodes, it has no simulation.
+    Nothing is written to the cluster.
 
     Exit status: 0 it has a node, nothing is pending, or it would be placed now; 1 it is pending, and stays so; 2 there is no such
     object, the cluster could not be read (the conditions are shown if they could), or the command line is wrong.
@@ -146,6 +149,8 @@ def _simulated(
     progress.show("reading the cluster")
     try:
         read = live_cluster.list_cluster(kubeconfig, context, instead="")
+    except live_cluster.ForbiddenError as error:
+        return None, None, f"{error}; the ClusterRole muster-why ({ROLES}) has all permissions of the simulation"
     except live_cluster.ClusterError as error:
         return None, None, str(error)
     own = own_objects.Own.from_names([(subjects[0].kind, subjects[0].namespace, subjects[0].name)], ())

@@ -1,6 +1,7 @@
 """The last decision of the sidecar on a root, from ``/explain``: at a given address, or of the leader through the API server.
 
-The API server removes the credentials of a request that it forwards to a pod, so the token is in a header of its own.
+The leader is asked at its loopback address by port-forwarding, which needs no token and no open port.  Without that permission it is
+asked through the API server's proxy, which removes the credentials of a request, so the token is in a header of its own.
 """
 
 from __future__ import annotations
@@ -12,13 +13,15 @@ import urllib.error
 import urllib.request
 from typing import Any
 
-from apiserver.api import TRANSPORT, Api, ReplyError
+from apiserver.api import TRANSPORT, Api, ReplyError, reply_error
+from apiserver.port_forward import read_of_pod
 from scheduler_core.sidecar.settings import EXPLAIN_SECRET, EXPLAIN_TOKEN_HEADER, LEASE_NAME, LEASE_NAMESPACE, NAMESPACE_VARIABLE
 from validators.content import subdomain
 from validators.model import decode
 
 PORT = 8080
 SECONDS = 10.0
+OK, FORBIDDEN = 200, 403
 LARGEST = 64 * 1024 * 1024
 """Limit for one answer, in bytes."""
 
@@ -54,13 +57,32 @@ def of_leader(api: Api, sidecar_namespace: str | None, namespace: str, name: str
             raise NoExplanationError("no sidecar holds the Lease")
         if subdomain(holder):
             raise NoExplanationError(f"the Lease is held by {holder!r}, which is no pod: give --explain with its address")
-        path = f"/api/v1/namespaces/{own}/pods/{holder}:{PORT}/proxy/explain/{namespace}/{name}"
-        token = _token(api, own)
-        return _parsed(api.read(path, headers={EXPLAIN_TOKEN_HEADER: token} if token else {}))
+        return _parsed(_read_of_leader(api, own, holder, f"/explain/{namespace}/{name}"))
     except ReplyError as error:
         raise NoExplanationError(f"the sidecar cannot be asked: {error}") from None
     except (ValueError, AttributeError, *TRANSPORT) as error:
         raise NoExplanationError(f"the sidecar cannot be asked: {type(error).__name__}: {error}") from None
+
+
+def _read_of_leader(api: Api, own: str, holder: str, path: str) -> bytes:
+    try:
+        status, content = read_of_pod(api, own, holder, PORT, path)
+    except (ReplyError, OSError) as error:
+        forwarded: Exception = error
+    else:
+        if status != OK:
+            raise reply_error(status, content)
+        return content
+    token = _token(api, own)
+    try:
+        proxy = f"/api/v1/namespaces/{own}/pods/{holder}:{PORT}/proxy"
+        return api.read(f"{proxy}{path}", headers={EXPLAIN_TOKEN_HEADER: token} if token else {})
+    except ReplyError as error:
+        if error.code == getattr(forwarded, "code", 0) == FORBIDDEN:
+            # Of two missing permissions, name that which needs no token and no open port.
+            reason = str(forwarded).rstrip(": ")
+            raise NoExplanationError(f"the sidecar cannot be asked: {reason}; the Role muster-why has the permissions") from None
+        raise
 
 
 def _token(api: Api, own: str) -> str:

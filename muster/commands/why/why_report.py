@@ -53,7 +53,7 @@ class Why:
         if first.node:
             return f"{first.label} is on node {first.node}"
         if self.simulated is None:
-            return f"{first.label}: the cluster could not be read: {self.unread}"
+            return f"{first.label}: not simulated, because the cluster could not be read: {self.unread}"
         if not self.simulated.decisions and not self.simulated.pending:
             return f"{first.label}: none of its pods is pending"
         if self.is_pending:

@@ -292,7 +292,8 @@ def test_a_cluster_that_cannot_be_listed_shows_conditions_with_status_2(server: 
     server.broken["/api/v1/nodes"] = 403, {"message": "no nodes"}
     answer = why("workers")
     assert answer.exit_code == 2
-    assert answer.stdout.startswith("PodGroup team/workers: the cluster could not be read: ")
+    assert answer.stdout.startswith("PodGroup team/workers: not simulated, because the cluster could not be read: ")
+    assert "; the ClusterRole muster-why (deploy/why/rbac.yaml) has all permissions of the simulation\n" in answer.stdout
     assert f"Unschedulable since 2026-07-01T00:00:00Z: {MESSAGE}" in answer.stdout
     assert json.loads(why("workers", "--format=json").stdout)["simulation"] is None
 
