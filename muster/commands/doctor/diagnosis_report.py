@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import click
 
@@ -16,6 +16,7 @@ from validators.reports.escape import printable
 from validators.rules.base import Severity
 
 VERSION = 1
+_OPERATORS = ("|", "&&")
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow"}
 
 
@@ -34,16 +35,30 @@ class DiagnosisReport:
     def reaching(self, connection: Sequence[str], replicas: Sequence[str]) -> DiagnosisReport:
         """Return the report with commands that have the options of the *connection* to the cluster; a rotation observes *replicas*."""
 
-        def reached(command: str) -> str:
-            words = shlex.split(command)
-            if words[:1] in (["kubectl"], ["cmctl"]):
-                return shlex.join([words[0], *connection, *words[1:]]) if connection else command
-            if words[:3] == ["muster", "certs", "rotate"]:
-                return shlex.join([*words, *connection, *(f"--replica={each}" for each in replicas)])
-            return command
+        def reached(words: list[str]) -> list[str]:
+            match words:
+                case ["kubectl" | "cmctl" as program, *rest]:
+                    return [program, *connection, *rest]
+                case ["helm", "upgrade", *_]:
+                    return [*words, *(each.replace("--context=", "--kube-context=") for each in connection)]
+                case ["muster", "certs", "rotate", *_]:
+                    return [*words, *connection, *(f"--replica={each}" for each in replicas)]
+            return words
 
-        defects = ((check, dataclasses.replace(each, command=reached(each.command))) for check, each in self.defects)
+        defects = ((check, dataclasses.replace(each, command=_each_program(each.command, reached))) for check, each in self.defects)
         return dataclasses.replace(self, defects=tuple(defects))
+
+
+def _each_program(command: str, change: Callable[[list[str]], list[str]]) -> str:
+    """Return a command line after a change of the words of each program, between ``|`` and ``&&``."""
+    parts, words = list[str](), list[str]()
+    for word in shlex.split(command):
+        if word in _OPERATORS:
+            parts += [shlex.join(change(words)), word]
+            words = []
+        else:
+            words.append(word)
+    return " ".join([*parts, shlex.join(change(words))])
 
 
 def report_of(results: Iterable[tuple[Check, Result]], problems: Sequence[Problem], ignored: Sequence[str]) -> DiagnosisReport:

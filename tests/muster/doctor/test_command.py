@@ -11,6 +11,10 @@ import yaml
 from click.testing import CliRunner, Result
 
 from muster import cli
+from muster.commands.doctor.diagnosis_report import report_of
+from muster.doctor.control_plane import flag_command
+from muster.doctor.finding import Check, error
+from muster.doctor.world import Item
 from tests.muster.doctor import worlds
 from tests.muster.test_snapshot_cluster import api  # noqa: F401 - a fixture
 
@@ -226,3 +230,23 @@ def test_configurations_are_needed(server) -> None:
     answer = live()
     assert (answer.exit_code, answer.stdout) == (2, "")
     assert "validatingwebhookconfigurations cannot be listed: HTTP 403: no" in answer.stderr
+
+
+COMMANDS = {
+    "kubectl -n x get pods": "kubectl --kubeconfig=c --context=k -n x get pods",
+    "cmctl check api && kubectl logs x": "cmctl --kubeconfig=c --context=k check api && kubectl --kubeconfig=c --context=k logs x",
+    "helm template a b '--set=c={d,e}' | kubectl apply -f -": "helm template a b '--set=c={d,e}' | "
+    "kubectl --kubeconfig=c --context=k apply -f -",
+    "helm upgrade a b": "helm upgrade a b --kubeconfig=c --kube-context=k",
+    "muster certs rotate --ca": "muster certs rotate --ca --kubeconfig=c --context=k --replica=h:1",
+    flag_command("kube-apiserver", "--x=true"): flag_command("kube-apiserver", "--x=true"),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_reach_the_cluster(command: str) -> None:
+    check = Check(id="x", why="", examine=lambda _: ())
+    report = report_of([(check, error(Item({}), "", "", command))], [], [])
+    ((_, unchanged),) = report.reaching([], []).defects
+    ((_, changed),) = report.reaching(["--kubeconfig=c", "--context=k"], ["h:1"]).defects
+    assert (unchanged.command, changed.command) == (command, COMMANDS[command])
