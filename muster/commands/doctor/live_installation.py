@@ -86,6 +86,7 @@ def _keep_objects(objects: LiveObjects) -> None:
         objects.keep_one(f"/api/v1/namespaces/{namespace}")
         objects.keep(f"/api/v1/namespaces/{namespace}/services")
         objects.keep(f"/apis/policy/v1/namespaces/{namespace}/poddisruptionbudgets")
+        objects.keep(f"/apis/networking.k8s.io/v1/namespaces/{namespace}/networkpolicies")
         for resource in ("deployments", "statefulsets"):
             objects.keep(f"/apis/apps/v1/namespaces/{namespace}/{resource}")
     objects.keep_one(f"/api/v1/namespaces/{SYSTEM}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from muster.doctor.components import SERVE, Component
 from muster.doctor.finding import Check, Result, Unseen, error
-from muster.doctor.leaves import USUAL
+from muster.doctor.leaves import USUAL, USUAL_SECRET
 from muster.doctor.manifests import text_at
 from muster.doctor.rights import granted_in_files, needed
 from muster.doctor.world import World
@@ -49,7 +49,8 @@ def _command(component: Component) -> str:
         return shlex.join(
             ["helm", "upgrade", release, _CHART, f"--namespace={namespace}", "--reset-then-reuse-values", "--force-conflicts"]
         )
-    if namespace != USUAL[0] or component.option("--watch-pods") == "true":
+    other_secret = component.manages_certificate and component.certificate_secret[1] != USUAL_SECRET
+    if namespace != USUAL[0] or other_secret or component.option("--watch-pods") == "true":
         words = ["helm", "template", "muster", _CHART, f"--namespace={namespace}", *_chart_options(component)]
         return f"{shlex.join(words)} | kubectl apply -f -"
     files = ["deploy/base/rbac.yaml"] if component.subcommand == SERVE else ["deploy/sidecar/rbac.yaml"]

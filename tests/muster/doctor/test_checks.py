@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import json
 import math
 import shlex
 from collections.abc import Callable
@@ -94,6 +95,17 @@ def secret(pair):
 
 def service_port(**fields):
     return lambda objects: objects["Service", SERVER]["spec"]["ports"][0].update(fields)
+
+
+def ingress(*rules, **spec):
+    """Set the rules of the server's NetworkPolicy."""
+    return lambda objects: objects["NetworkPolicy", SERVER]["spec"].update({"ingress": [*rules], **spec})
+
+
+def policy(name="default-deny", **spec):
+    """Add a NetworkPolicy for all pods of the namespace."""
+    metadata = {"name": name, "namespace": NAMESPACE}
+    return put({"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": metadata, "spec": {"podSelector": {}, **spec}})
 
 
 def second_sidecar(**metadata):
@@ -190,6 +202,17 @@ VALID: dict[str, list[Callable[[], World]]] = {
     "ca-expiry": [lambda: world(trust(CA.certificate + OLD_CA.certificate)), world],
     "leaf-stale": [lambda: world(replicas=(served(PAIR), served(PAIR, address="10.0.0.2:9443"))), lambda: world(replicas=())],
     "unreachable": [world, lambda: world(service_port(targetPort=9443)), lambda: world(service_port(targetPort="9443"))],
+    "port-closed": [
+        lambda: world(policy()),
+        lambda: world(ingress({})),
+        lambda: world(ingress({"ports": [{"port": 9443}]})),
+        lambda: world(ingress({"ports": [{"protocol": "TCP"}], "from": [{"ipBlock": {"cidr": "10.0.0.0/8"}}]})),
+        lambda: world(ingress({"ports": [{"port": 9000, "endPort": 9443}]})),
+        lambda: world(ingress(policyTypes=["Egress"])),
+        lambda: world(without("NetworkPolicy", SERVER)),
+        lambda: world(without("NetworkPolicy", SERVER), policy(podSelector={"matchLabels": {"app.kubernetes.io/name": "other"}})),
+        lambda: world(ingress({"ports": [{"port": "webhook"}]}), service_port(targetPort=9443)),
+    ],
     "api-not-served": [
         lambda: world(
             api_server=facts(resources=RESOURCES - {"scheduling.k8s.io/v1beta1/workloads"} | {"scheduling.k8s.io/v1alpha3/workloads"})
@@ -287,6 +310,19 @@ INVALID: dict[str, list[tuple[Callable[[], World], Severity, str]]] = {
             Severity.ERROR,
             "is /x: must be /mutate",
         ),
+    ],
+    "port-closed": [
+        (lambda: world(ingress()), Severity.ERROR, "no rule allows ingress to port webhook of Deployment muster-system/muster-webhook"),
+        (
+            lambda: world(ingress(), lambda objects: objects["NetworkPolicy", SERVER]["spec"].pop("policyTypes")),
+            Severity.ERROR,
+            "selected by muster-webhook",
+        ),
+        (lambda: world(ingress({"ports": [{"port": "probes"}]})), Severity.ERROR, "no rule allows ingress to port webhook"),
+        (lambda: world(ingress({"ports": [{"port": 9443, "protocol": "UDP"}]})), Severity.ERROR, "no rule allows ingress to port webhook"),
+        (lambda: world(ingress({"ports": [{"port": 9000, "endPort": 9442}]})), Severity.ERROR, "no rule allows ingress to port webhook"),
+        (lambda: world(ingress(), service_port(targetPort=9443)), Severity.ERROR, "no rule allows ingress to port 9443"),
+        (lambda: world(without("NetworkPolicy", SERVER), policy(), live=False), Severity.ERROR, "selected by default-deny"),
     ],
     "review-seconds-long": [
         (lambda: world(with_variable("MUSTER_REQUEST_SECONDS", "20")), Severity.WARNING, "is 20, and timeoutSeconds of its webhooks 3"),
@@ -568,8 +604,35 @@ def test_missing_permissions_are_granted_by_what_has_installed_the_component() -
     assert command() == {"kubectl apply -f deploy/base/rbac.yaml"}
     assert command(moved) == {template.format("team", "false") + rest}
     assert command(with_pods) == {template.format("muster-system", "true") + rest}
+    other = with_argument(SERVER, "--certificate-secret=other")
+    named = {each.command for each in defects(world(managed(*CERTIFICATE_ROLES), other, live=False), "rights-missing")}
+    shown = "--show-only=templates/webhooks/rbac.yaml --show-only=templates/webhooks/certificate-rbac.yaml"
+    values = "--set=webhooks.pods=false --set=certificate.secretName=other"
+    assert named == {f"helm template muster deploy/chart --namespace=muster-system {shown} {values} | kubectl apply -f -"}
     upgrade = "helm upgrade prod deploy/chart --namespace=muster-system --reset-then-reuse-values --force-conflicts"
     assert command(by_helm) == {upgrade}
+
+
+def test_a_closed_port_is_opened_in_the_policy_of_the_server() -> None:
+    def command(*changes):
+        (found,) = defects(world(*changes), "port-closed")
+        return found.command
+
+    def moved(objects):
+        for kind in ("Deployment", "Service"):
+            objects[kind, SERVER]["metadata"]["namespace"] = "team"
+        objects["NetworkPolicy", "default-deny"]["metadata"]["namespace"] = "team"
+        in_webhooks(lambda each: each["clientConfig"]["service"].update(namespace="team"))(objects)
+
+    probes = {"ports": [{"port": "probes"}]}
+    patch = shlex.split(command(policy(), ingress(probes)))
+    assert ["kubectl", "-n", NAMESPACE, "patch", "networkpolicy", SERVER] == patch[:6]
+    assert [probes, {"ports": [{"port": "webhook", "protocol": "TCP"}]}] == json.loads(patch[-1].removeprefix("--patch="))[0]["value"]
+    denied = without("NetworkPolicy", SERVER), policy()
+    assert command(*denied) == "kubectl apply -f deploy/base/network-policy.yaml"
+    assert "patch networkpolicy default-deny" in command(*denied, service_port(targetPort=9443))
+    shown = "--show-only=templates/webhooks/network-policy.yaml"
+    assert command(*denied, moved) == f"helm template muster deploy/chart --namespace=team {shown} | kubectl apply -f -"
 
 
 def test_fields_of_the_wrong_type_are_absent() -> None:

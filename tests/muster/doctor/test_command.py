@@ -167,6 +167,7 @@ def serve(server, objects: worlds.Objects) -> None:
         f"/apis/apps/v1/{own}/statefulsets": "StatefulSet",
         f"/api/v1/{own}/services": "Service",
         f"/apis/policy/v1/{own}/poddisruptionbudgets": "PodDisruptionBudget",
+        f"/apis/networking.k8s.io/v1/{own}/networkpolicies": "NetworkPolicy",
         f"/apis/discovery.k8s.io/v1/{own}/endpointslices": "EndpointSlice",
         "/api/v1/namespaces/kube-system/pods": "Pod",
         "/api/v1/pods": "Pod",

@@ -21,7 +21,8 @@ from muster.doctor.world import ApiServer, Item, Replica, World
 from validators.gates import NEEDS
 
 DEPLOY = Path(__file__).parents[3] / "deploy"
-FILES = ("base/namespace", "base/rbac", "base/deployment", "base/service", "base/webhooks", "sidecar/rbac", "sidecar/deployment")
+FILES = tuple(f"base/{each}" for each in ("namespace", "rbac", "deployment", "service", "webhooks", "network-policy"))
+FILES += ("sidecar/rbac", "sidecar/deployment")
 NOW = dt.datetime(2026, 7, 1, tzinfo=dt.UTC)
 NAMESPACE, SERVER = "muster-system", "muster-webhook"
 HOST, TARGET = f"{SERVER}.{NAMESPACE}.svc", f"{NAMESPACE}/{SERVER}"
