@@ -349,6 +349,16 @@ def test_the_role_of_the_page_is_enough_and_needed(examined, namespace) -> None:
         examined.api.delete(kind, "doctor")
 
 
+def test_a_policy_that_closes_the_port(examined) -> None:
+    policy = yaml.safe_load((DEPLOY / "base" / "network-policy.yaml").read_text(encoding="utf-8"))
+    examined.apply({**policy, "spec": {**policy["spec"], "ingress": []}})
+    try:
+        examined.mend(examined.provoked("port-closed"))
+        examined.well()
+    finally:
+        examined.api.delete("NetworkPolicy", policy["metadata"]["name"], NAMESPACE)
+
+
 def test_the_mode_of_the_server(examined) -> None:
     examined.plane.kubectl("-n", NAMESPACE, "set", "env", f"deployment/{ACCOUNT}", "MUSTER_ENFORCEMENT=audit", check=True)
     examined.mend(examined.provoked("fail-in-lenient-mode"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
 from muster.doctor.finding import Check, Result, Unseen, error
@@ -23,7 +24,7 @@ def check(world: World) -> Iterator[Result]:
             hosts = sorted({*report.names, *(each.host for each in leaf.entries)})
             command = renew_command(world, leaf)
             if command.startswith("muster"):
-                command = " ".join([command, *(f"--name={each}" for each in hosts)])
+                command = " ".join([command, *(shlex.quote(f"--name={each}") for each in hosts)])
             yield error(leaf.item, leaf.field, message, command)
 
 
