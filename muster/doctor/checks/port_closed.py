@@ -22,6 +22,8 @@ def check(world: World) -> Iterator[Result]:
     for entry in entries(world):
         service = world.named("Service", *entry.service) if entry.service else None
         port = next((each for each in mappings_at(service and service.content, "spec", "ports") if each.get("port") == entry.port), {})
+        if not port:
+            continue  # a finding of its own
         target = port.get("targetPort", entry.port)
         for server in servers_of(world, entry) if isinstance(target, str | int) else ():
             policies = [*_policies_of(world, server)]
