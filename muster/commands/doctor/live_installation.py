@@ -38,7 +38,7 @@ FORBIDDEN = 403
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Sources:
-    """Where to look: kubeconfig and context, and addresses and metrics that the user named."""
+    """Sources of an examination: kubeconfig and context, and addresses and metrics that the user named."""
 
     kubeconfig: str | None
     context: str | None
