@@ -37,7 +37,7 @@ class Answer:
         seconds: duration; None if not requested.
         skipped: objects at PATH that create pods, or may create pods, and were not used; they are among *problems*.
         refused: objects at PATH whose pods the API server would refuse, with the reason; they are among *notes*.
-        notes: what the groups and pods of controllers' objects cannot express, and objects that are taken to create no pods.
+        notes: what the groups and pods of controllers' objects cannot express, and objects that create no pods.
         own: the part about PATH, which sets the exit status; None if the whole answer counts.
         path_roots: roots of the objects at PATH; None if the whole answer is about PATH.
         headline: sign and text of the heading of a page; None: derived from the decisions.

@@ -226,7 +226,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"page"}),
     ),
     "muster.commands": (
-        frozenset({"device_selectors", "known_objects", "options", "page_origin", "progress", "scheduler_config"}),
+        frozenset({"device_selectors", "known_objects", "options", "page_origin", "pod_creation", "progress", "scheduler_config"}),
         frozenset({"certs", "compile", "explain", "outputs", "placement_plugins", "review", "schema", "serve"}),
         frozenset({"migrate", "sidecar", "simulate"}),
         frozenset({"demo", "snapshot"}),

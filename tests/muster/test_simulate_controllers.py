@@ -138,11 +138,6 @@ def test_skipped_objects_are_problems_with_their_reasons():
     assert (2, [want]) == (status, answer["problems"])
 
 
-def test_an_unknown_kind_without_containers_is_a_note():
-    status, answer = simulated([job(), manifest("Alert", "monitoring.example/v1", name="a")], NODES)
-    assert (0, ["Alert default/a"]) == (status, [each["object"] for each in answer["notes"]])
-
-
 @pytest.mark.parametrize(
     "other",
     [

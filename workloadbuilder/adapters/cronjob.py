@@ -9,7 +9,7 @@ from validators.field import FieldError, FieldPath
 from validators.model.decode import Json
 from workloadbuilder.adapters import job
 from workloadbuilder.adapters.shared import object_identity
-from workloadbuilder.adapters.shared.adapter_result import Loss, Reading
+from workloadbuilder.adapters.shared.adapter_result import Reading
 from workloadbuilder.adapters.shared.known_objects import Known
 
 _TEMPLATE = FieldPath("spec", "jobTemplate")
@@ -35,7 +35,7 @@ def adapt(manifest: Json, known: Known) -> Reading:
         result,
         errors=(*errors, *map(relocate, result.errors)),
         warnings=(*warnings, *map(relocate, result.warnings)),
-        losses=tuple(Loss(_below(each.path), each.detail) for each in result.losses),
+        losses=tuple(dataclasses.replace(each, path=_below(each.path)) for each in result.losses),
         origins=tuple((template, block, _below(path)) for template, block, path in result.origins),
         relocate=relocate,
     )

@@ -1,4 +1,4 @@
-"""Kinds without an adapter: those that create pods, and those that are taken to create none."""
+"""Kinds without an adapter: those that create pods, those that create none, and unknown ones."""
 
 from __future__ import annotations
 
@@ -35,11 +35,29 @@ _TEMPLATES_ONLY = frozenset(
         ("argoproj.io", "WorkflowTemplate"),
         ("serving.kserve.io", "ClusterServingRuntime"),
         ("serving.kserve.io", "ServingRuntime"),
+        ("tekton.dev", "ClusterTask"),
+        ("tekton.dev", "Pipeline"),
+        ("tekton.dev", "Task"),
         ("trainer.kubeflow.org", "ClusterTrainingRuntime"),
         ("trainer.kubeflow.org", "TrainingRuntime"),
     }
 )
-"""Kinds that have a pod template and create no pods."""
+"""Kinds that have a pod template, or its parts, and create no pods."""
+_WITHOUT_PODS = frozenset(
+    {
+        ("argoproj.io", "AppProject"),
+        ("grove.io", "ClusterTopology"),
+        ("grove.io", "ClusterTopologyBinding"),
+        ("kubeflow.org", "Profile"),
+        ("monitoring.coreos.com", "AlertmanagerConfig"),
+        ("monitoring.coreos.com", "PodMonitor"),
+        ("monitoring.coreos.com", "Probe"),
+        ("monitoring.coreos.com", "PrometheusRule"),
+        ("monitoring.coreos.com", "ScrapeConfig"),
+        ("monitoring.coreos.com", "ServiceMonitor"),
+    }
+)
+"""Kinds that create no pods, of groups in which other kinds do."""
 _POLICIES = frozenset({"constraints.gatekeeper.sh", "kyverno.io", "policies.kyverno.io", "templates.gatekeeper.sh"})
 _BUILT_IN = ".k8s.io"
 _DEEPEST = 40
@@ -65,43 +83,62 @@ _OF_PODS = frozenset(
     }
 )
 """Fields that an object of an unknown kind has if it creates pods."""
-_CREATE_NO_PODS = frozenset(
+_GROUPS_WITHOUT_PODS = frozenset(
     {
+        "acme.cert-manager.io",
+        "autoscaling.x-k8s.io",
+        "bitnami.com",
         "cert-manager.io",
         "cilium.io",
         "cluster.x-k8s.io",
+        "crd.projectcalico.org",
+        "external-secrets.io",
+        "gateway.envoyproxy.io",
+        "image.toolkit.fluxcd.io",
+        "k8s.cni.cncf.io",
+        "karpenter.azure.com",
         "karpenter.k8s.aws",
         "karpenter.sh",
         "keda.sh",
         "kueue.x-k8s.io",
         "networking.istio.io",
+        "nfd.k8s-sigs.io",
+        "notification.toolkit.fluxcd.io",
+        "projectcalico.org",
+        "projectcontour.io",
         "scheduling.run.ai",
         "scheduling.volcano.sh",
+        "secrets-store.csi.x-k8s.io",
+        "security.istio.io",
         "source.toolkit.fluxcd.io",
+        "telemetry.istio.io",
+        "topology.volcano.sh",
+        "traefik.containo.us",
+        "traefik.io",
     }
 )
-"""API groups whose objects can have such fields, and create no pods."""
+"""API groups whose objects without a pod template create no pods."""
 
 
 def skip_reason(content: Mapping[str, Any]) -> tuple[str, bool]:
-    """Return the reason why an object of a kind without an adapter is skipped, and whether it creates pods.
+    """Return the reason why an object of a kind without an adapter is skipped, and whether its kind is unknown.
 
-    The reason is empty if it is known to create none.
+    The reason is empty if the object is known to create no pods.
     """
     group, kind = group_of(str(content.get("apiVersion"))), str(content.get("kind"))
-    if (group, kind) in _TEMPLATES_ONLY or group in _POLICIES:
+    if (group, kind) in _TEMPLATES_ONLY | _WITHOUT_PODS or group in _POLICIES:
         return "", False
     groups = sorted(each for each, name in (*adapted.KINDS, *adapted.SINGLE, ("", "Pod")) if name == kind)
     if groups and (_is_built_in(group) or kind not in _AMBIGUOUS):
         expected = " or ".join(each or "v1" for each in groups)
-        return f"{kind} is served in {expected}, not in {content.get('apiVersion')}", True
+        return f"{kind} is served in {expected}, not in {content.get('apiVersion')}", False
     if (group, kind) in _WITHOUT_TEMPLATE or _has_pod_template(content, _DEEPEST):
-        return f"{kind} ({group or 'v1'}) is not supported{_similar(kind)}", True
-    if _is_built_in(group) or served.serves(group, kind):
+        return f"{kind} ({group or 'v1'}) is not supported{_similar(kind)}", False
+    if _is_built_in(group) or group in _GROUPS_WITHOUT_PODS or served.serves(group, kind):
         return "", False
-    if group not in _CREATE_NO_PODS and (fields := sorted(_fields_of_pods(content.get("spec"), _DEEPEST))):
+    if fields := sorted(_fields_of_pods(content.get("spec"), _DEEPEST)):
         return f"{kind} ({group}) is unknown, and {_SPEC}{fields[0]} suggests that it creates pods", True
-    return f"{kind} ({group}) is unknown; it is taken to create no pods", False
+    return f"{kind} ({group}) is unknown, so it may create pods", True
 
 
 _AMBIGUOUS = frozenset({"CronJob", "DaemonSet", "Deployment", "Job", "PodGroup", "StatefulSet"})

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from muster.commands import options
+from muster.commands import options, pod_creation
 from muster.commands.progress import Progress
 from validators.versions import releases, served
 
@@ -58,13 +58,7 @@ KUBERNETES = releases.names(served.served_since("Workload"))
     metavar="PATH",
     help="Further objects to look up: runtimes, topologies, pods, Workloads of parents (repeatable).",
 )
-@click.option(
-    "--level",
-    "levels",
-    multiple=True,
-    metavar="NAME=LABEL",
-    help="Node label for a topology level of another scheduler (repeatable).",
-)
+@pod_creation.levels
 def compile_(  # noqa: PLR0913 - one parameter an option
     *,
     paths: tuple[str, ...],
@@ -76,7 +70,7 @@ def compile_(  # noqa: PLR0913 - one parameter an option
     version: str,
     kubernetes: str,
     objects: tuple[str, ...],
-    levels: tuple[str, ...],
+    levels: dict[str, str],
 ) -> int:
     """Compile the objects at PATH (files, directories, - for standard input): write the Workload of each to standard output.
 
@@ -104,7 +98,7 @@ def compile_(  # noqa: PLR0913 - one parameter an option
     compile_options = CompileOptions(groups=groups, pods=pods, delegated=delegated, version=version)
     progress = Progress("compile")
     try:
-        inputs = sources.read_compile_inputs(paths, objects, _levels(levels), progress)
+        inputs = sources.read_compile_inputs(paths, objects, levels, progress)
         run = compilation.run(inputs, compile_options, progress, minor=KUBERNETES[kubernetes])
     finally:
         progress.end()
@@ -128,15 +122,3 @@ def _write(run: Run, form: str, *, explain: bool) -> None:
     sys.stdout.buffer.flush()
     for line in report.report(run):
         click.echo(line, err=True)
-
-
-def _levels(texts: tuple[str, ...]) -> dict[str, str]:
-    from validators import content
-
-    levels = {}
-    for text in texts:
-        name, equals, label = text.partition("=")
-        if not name or not equals or content.label_key(label):
-            raise click.BadParameter(f"{text!r} must be NAME=LABEL, with LABEL the key of a node label", param_hint="--level")
-        levels[name] = label
-    return levels

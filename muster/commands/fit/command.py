@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from muster import extras, standard_output
-from muster.commands import live_input, options, scheduler_config
+from muster.commands import live_input, options, pod_creation, scheduler_config
 from muster.commands.outputs import output_of, to_file
+from muster.commands.pod_creation import PodCreation
 from scheduler_core.model.options import REMEDIES_BY_DEFAULT
 
 if TYPE_CHECKING:
     from muster.commands.fit.verdict_report import Judged
+    from muster.commands.pod_creation import Gang
     from muster.commands.progress import Progress
     from muster.commands.simulate.completed_input import ClusterInput
-    from muster.commands.simulate.gangs import Gang
     from muster.commands.simulate.request import SimulationRequest
 
 FORMATS = ("text", "json", "html")
@@ -30,6 +31,8 @@ FORMATS = ("text", "json", "html")
 @live_input.options
 @click.option("--gang", is_flag=True, help="Judge the pods of an object without a gang as one gang: all of them, or none.")
 @click.option("--topology", metavar="KEY", help="With --gang: in one domain of this node label, such as topology.kubernetes.io/zone.")
+@pod_creation.levels
+@pod_creation.without_pods
 @click.option(
     "--format",
     "form",
@@ -102,10 +105,11 @@ def fit(  # noqa: PLR0913 - one parameter an option
 
     files = [output_of(each, FORMATS) for each in outputs]
     forms = {form, *(each for each, _ in files)}
+    creation = PodCreation.from_options(given, _gang(gang=gang, topology=topology))
     request, progress = dataclasses.replace(request_of(given), only_own=True), Progress("fit")
     try:
         known = live_input.read_live(kubeconfig, context, progress) if cluster else None
-        inputs = _inputs(paths, objects, known, _gang(gang=gang, topology=topology), progress)
+        inputs = _inputs(paths, objects, known, creation, progress)
         live = live_input.context_name(kubeconfig, context) if cluster else None
         origin = page_origin([*paths, *objects], live) if "html" in forms else None
         judged = _judged(inputs, request, progress, live=cluster)
@@ -145,20 +149,20 @@ def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress
 
 
 def _inputs(
-    paths: tuple[str, ...], objects: tuple[str, ...], known: ClusterInput | None, gang: Gang | None, progress: Progress
+    paths: tuple[str, ...], objects: tuple[str, ...], known: ClusterInput | None, creation: PodCreation, progress: Progress
 ) -> ClusterInput:
     from muster.commands.simulate import cluster_input
     from muster.commands.simulate.completed_input import ClusterInput
 
     cluster = known or ClusterInput()
-    inputs = cluster_input.read_cluster_input(paths, objects, progress, cluster=cluster, gang=gang, strict=True)
+    inputs = cluster_input.read_cluster_input(paths, objects, progress, cluster=cluster, creation=creation, strict=True)
     if not inputs.files:
         click.echo(f"muster fit: no .yaml, .yml, .json file in {', '.join(paths)}", err=True)
     return inputs
 
 
 def _gang(*, gang: bool, topology: str | None) -> Gang | None:
-    from muster.commands.simulate.gangs import Gang
+    from muster.commands.pod_creation import Gang
     from validators import content
 
     if topology is not None and content.label_key(topology):

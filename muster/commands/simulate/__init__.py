@@ -7,6 +7,7 @@ stored_objects      the objects of a large file, which are not kept in memory
 file_texts          texts of objects that stay in a file
 completed_input     the pods that controllers create, as admission changes them, and the rest of the cluster
 controllers         objects of controllers at PATH as the groups and pods that the controllers create
+expansion           what controllers create, and the objects that are looked up for it
 admission           new pods as the API server admits them
 simulation          one simulation: objects, snapshot, cycle
 question_batch      many small simulations in one call

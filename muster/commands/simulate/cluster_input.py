@@ -15,10 +15,10 @@ from typing import BinaryIO
 
 import click
 
+from muster.commands.pod_creation import UNCHANGED, PodCreation
 from muster.commands.progress import Progress
 from muster.commands.simulate import completed_input, file_texts, stored_objects
 from muster.commands.simulate.completed_input import ClusterInput
-from muster.commands.simulate.gangs import Gang
 from scheduler_core.loading import gathered, json_values
 from scheduler_core.model import wire
 from scheduler_core.model.problem import Problem
@@ -44,7 +44,7 @@ def read_cluster_input(
     progress: Progress,
     *,
     cluster: ClusterInput | None = None,
-    gang: Gang | None = None,
+    creation: PodCreation = UNCHANGED,
     strict: bool = False,
 ) -> ClusterInput:
     """Return the objects at *paths*, with the pods that controllers create, and those at *further* with other names.
@@ -54,7 +54,7 @@ def read_cluster_input(
         further: paths of further objects.
         progress: receives the names of large files.
         cluster: further objects that are read already.
-        gang: gang to make of controllers' objects that are none.
+        creation: how the pods of controllers' objects are created.
         strict: as for ``complete``; and refuse duplicate keys in the JSON at *paths*, also if there are no further objects.
 
     Raises:
@@ -68,7 +68,7 @@ def read_cluster_input(
     known = read_files(further, progress, leave_out=paths, into=cluster)
     known.problems += empty_directories(further)
     inputs.stored += known.stored
-    completed_input.complete(inputs, known.objects if further or cluster is not None else None, known.problems, gang, strict=strict)
+    completed_input.complete(inputs, known.objects if further or cluster is not None else None, known.problems, creation, strict=strict)
     return inputs
 
 

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from muster import extras, standard_output
-from muster.commands import options, scheduler_config
+from muster.commands import options, pod_creation, scheduler_config
+from muster.commands.pod_creation import PodCreation
 from scheduler_core.model.options import REMEDIES_BY_DEFAULT, PlacingOptions
 
 if TYPE_CHECKING:
     from muster.commands.progress import Progress
+    from muster.commands.simulate.completed_input import ClusterInput
     from muster.commands.simulate.request import SimulationRequest
 
 FORMATS = ("text", "json", "html")
@@ -66,6 +68,8 @@ _PERCENT = click.IntRange(0, 100)
     metavar="PATH",
     help="Further objects of the cluster; objects of the same name in PATH override them (repeatable).",
 )
+@pod_creation.levels
+@pod_creation.without_pods
 @click.option(
     "--certificate",
     type=click.Path(dir_okay=False),
@@ -128,14 +132,20 @@ def simulate(
         raise click.UsageError("--certificate is about one cycle: leave out --batch and --evict")
     from muster.commands.progress import Progress
 
-    request, progress = request_of(given), Progress()
+    creation, progress = PodCreation.from_options(given), Progress()
+    request = request_of(given)
     if batch:
         from muster.commands.simulate import question_batch
 
-        return question_batch.answer(paths, objects, request, progress)
+        return question_batch.answer(paths, objects, request, creation, progress)
+    from muster.commands.simulate import cluster_input
+
+    inputs = cluster_input.read_cluster_input(paths, objects, progress, creation=creation)
+    if not inputs.files:
+        click.echo(f"muster simulate: no .yaml, .yml, .json file in {', '.join(paths)}", err=True)
     return _one(
-        paths,
-        objects,
+        inputs,
+        (*paths, *objects),
         request,
         progress,
         form=form or "text",
@@ -146,8 +156,8 @@ def simulate(
 
 
 def _one(
-    paths: tuple[str, ...],
-    objects: tuple[str, ...],
+    inputs: ClusterInput,
+    sources: tuple[str, ...],
     request: SimulationRequest,
     progress: Progress,
     *,
@@ -156,14 +166,11 @@ def _one(
     verbose: bool,
     certificate: str | None,
 ) -> int:
-    from muster.commands.simulate import cluster_input, simulation
+    from muster.commands.simulate import simulation
     from muster.commands.simulate.simulation import NoProfileError
     from muster.commands.simulate.what_if import WhatIfError
     from scheduler_core.queueing.queue_order import OrderError
 
-    inputs = cluster_input.read_cluster_input(paths, objects, progress)
-    if not inputs.files:
-        click.echo(f"muster simulate: no .yaml, .yml, .json file in {', '.join(paths)}", err=True)
     try:
         answer, snapshot = simulation.run(inputs, request, progress)
     except (OrderError, WhatIfError, NoProfileError) as error:
@@ -187,7 +194,7 @@ def _one(
         from muster.commands.page_origin import page_origin
         from muster.html import page
 
-        standard_output.write(page.render(answer, snapshot, request.cycle, page_origin((*paths, *objects))))
+        standard_output.write(page.render(answer, snapshot, request.cycle, page_origin(sources)))
     else:
         from muster.render import answer_text
         from muster.render.tree_rows import Kinship

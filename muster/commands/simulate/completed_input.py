@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
+from muster.commands.pod_creation import UNCHANGED, PodCreation
 from muster.commands.simulate import controllers, generated_names
 from muster.commands.simulate.admission.path import Rest, admit_path, queue_notes
-from muster.commands.simulate.controllers import Cluster, Expansion
+from muster.commands.simulate.expansion import Cluster, Expansion
 from muster.commands.simulate.file_texts import OpenFile
-from muster.commands.simulate.gangs import Gang
 from muster.commands.simulate.own_objects import Own
 from muster.commands.simulate.places import Places
 from muster.commands.simulate.pod_owners import OWNED_BY_WORKLOAD, PodOwners
@@ -36,7 +36,7 @@ class ClusterInput:
     unread: list[Problem] = dataclasses.field(default_factory=list)
     """Inputs of the rest of the cluster that could not be read; they are in *problems* too."""
     notes: list[Problem] = dataclasses.field(default_factory=list)
-    """Losses of converted controllers' objects, and objects that are assumed to create no pods."""
+    """Losses of converted controllers' objects, and objects that create no pods."""
     stored: list[OpenFile] = dataclasses.field(default_factory=list)
     """Files in which texts of objects are."""
     texts: dict[str, bytes] = dataclasses.field(default_factory=dict)
@@ -52,7 +52,7 @@ def complete(
     inputs: ClusterInput,
     known: Sequence[Given] | None,
     known_problems: Sequence[Problem] = (),
-    gang: Gang | None = None,
+    creation: PodCreation = UNCHANGED,
     *,
     strict: bool = False,
 ) -> None:
@@ -64,7 +64,7 @@ def complete(
     """
     cluster = Cluster.from_sources(known or ())
     inputs.objects = [*generated_names.named(inputs.objects)]
-    expansion = controllers.expand(inputs.objects, cluster, gang, inputs.places if strict else None)
+    expansion = controllers.expand(inputs.objects, cluster, creation, inputs.places if strict else None)
     # Sorted once: a cluster has a great many objects.
     inputs.objects = [each for listed in expansion.kinds.values() for each in listed.given()]
     _replace(inputs, expansion.objects)

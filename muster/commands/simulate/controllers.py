@@ -6,20 +6,19 @@ skipped, with the reason; the answer is then not about all of PATH.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from muster.commands.pod_creation import Gang, PodCreation
 from muster.commands.simulate import gangs, not_judged
-from muster.commands.simulate.gangs import Gang
+from muster.commands.simulate.expansion import Cluster, Expansion, identity, with_free_name
 from muster.commands.simulate.places import Places
 from muster.commands.simulate.pod_owners import Controller, PodOwners
 from scheduler_core.loading.gather import gather, label, written_name
 from scheduler_core.loading.gathered import GatheredObjects, Given, ObjectList, Objects, Unusable
 from scheduler_core.loading.read_objects import SEVERAL
 from scheduler_core.model import wire
-from scheduler_core.model.decision import Name
 from scheduler_core.model.pod_meta import CONTROLLERS
 from scheduler_core.model.problem import Problem
 from validators.field import FieldPath
@@ -38,58 +37,11 @@ CREATES_NO_PODS = "it creates no pods now"
 HAS_ENDED = "it has ended and creates no more pods"
 
 
-@dataclasses.dataclass(slots=True)
-class Cluster:
-    """Further objects by kind, and those of other kinds."""
-
-    kinds: dict[str, ObjectList] = dataclasses.field(default_factory=dict)
-    others: ObjectList = dataclasses.field(default_factory=ObjectList)
-    problems: list[Problem] = dataclasses.field(default_factory=list)
-
-    @classmethod
-    def from_sources(cls, objects: Iterable[Given]) -> Cluster:
-        """Return *objects* by kind."""
-        others = ObjectList()
-        kinds, problems = gather(objects, others)
-        return cls(kinds, others, problems)
-
-
-@dataclasses.dataclass(slots=True)
-class Expansion:
-    """Created objects, and what was not created.
-
-    Attributes:
-        objects: the groups and pods.
-        origins: the object at PATH of each created group and pod.
-        controllers: the objects at PATH that were read.
-        manifests: the same objects.
-        kinds: the objects at PATH of the kinds that are read.
-        skipped: objects that create pods and could not be read, with the reason.
-        notes: what the created objects cannot express, and objects that are taken to create no pods.
-
-    """
-
-    objects: list[Content] = dataclasses.field(default_factory=list)
-    origins: dict[Name, str] = dataclasses.field(default_factory=dict)
-    controllers: list[Controller] = dataclasses.field(default_factory=list)
-    manifests: list[Content] = dataclasses.field(default_factory=list)
-    kinds: dict[str, ObjectList] = dataclasses.field(default_factory=dict)
-    skipped: list[Problem] = dataclasses.field(default_factory=list)
-    notes: list[Problem] = dataclasses.field(default_factory=list)
-
-    def rename(self, taken: Collection[Name]) -> None:
-        """Rename the created pods whose names are *taken* by other pods of the cluster: most controllers add random letters."""
-        for each in self.objects if taken else ():
-            if each["kind"] == "Pod" and (name := identity(each)) in taken:
-                origin = self.origins.pop(name)
-                self.origins[with_free_name(each, origin)] = origin
-
-
-def expand(objects: Iterable[Given], cluster: Cluster, gang: Gang | None = None, places: Places | None = None) -> Expansion:
+def expand(objects: Iterable[Given], cluster: Cluster, creation: PodCreation, places: Places | None = None) -> Expansion:
     """Return the objects that controllers create for those of *objects*; *cluster* has further objects to look up.
 
-    With *gang*, the pods of an object that has no gang are one; Basic PodGroups among *objects* become gangs too.  With *places*, of
-    *objects*, those with unknown fields are skipped too.
+    With a gang in *creation*, Basic PodGroups among *objects* become gangs too.  With *places*, of *objects*, those with unknown fields
+    are skipped too.
     """
     others = ObjectList()
     kinds, problems = gather(objects, others)
@@ -97,9 +49,9 @@ def expand(objects: Iterable[Given], cluster: Cluster, gang: Gang | None = None,
     result = Expansion(kinds=kinds, skipped=problems)
     manifests = [content for each in (*others, *controllers) if (content := _read(each, result)) is not None]
     if manifests:
-        _expand(manifests, kinds, _known(manifests, kinds, cluster), result, gang, places)
-    if gang is not None:
-        _request_gangs(kinds, result, gang)
+        _expand(manifests, kinds, _known(manifests, kinds, cluster, creation), result, creation, places)
+    if creation.gang is not None:
+        _request_gangs(kinds, result, creation.gang)
     return result
 
 
@@ -134,19 +86,20 @@ def _read(gathered: GatheredObjects, result: Expansion) -> Content | None:
     return content
 
 
-def _known(manifests: Sequence[Content], kinds: Gathered, cluster: Cluster) -> Known:
+def _known(manifests: Sequence[Content], kinds: Gathered, cluster: Cluster, creation: PodCreation) -> Known:
     """Return what adapters look up; of a large cluster only the kinds that the kinds of *manifests* need."""
-    wanted = {*_LOOKED_UP, *(need for each in manifests for need in _NEEDED.get(str(each["kind"]), ()))}
+    named = {name for each in manifests for name in (str(each["kind"]), group_of(str(each.get("apiVersion"))))}
+    wanted = {*_LOOKED_UP, *(need for name in named for need in _NEEDED.get(name, ()))}
     listed = [each for kind in wanted for each in (*kinds[kind], *cluster.kinds.get(kind, ()))]
-    return Known(manifests, [*_parsed(listed), *_parsed(cluster.others)])
+    return Known(manifests, [*_parsed(listed), *_parsed(cluster.others)], creation.levels)
 
 
 _NEEDED = {
     "DaemonSet": ("Node",),
-    **dict.fromkeys(("StatefulSet", "LeaderWorkerSet", "JobSet", "TrainJob"), ("PersistentVolumeClaim",)),
+    **dict.fromkeys(("StatefulSet", "LeaderWorkerSet", "JobSet", "TrainJob", "batch.volcano.sh"), ("PersistentVolumeClaim",)),
     "PodGroup": ("Pod",),
 }
-"""Kinds that an adapter looks up besides Workloads and custom kinds, by the kind that it reads."""
+"""Kinds that an adapter looks up besides Workloads and custom kinds, by the kind, or the API group, that it reads."""
 
 
 def _parsed(listed: Iterable[GatheredObjects]) -> Iterator[Content]:
@@ -158,7 +111,7 @@ def _parsed(listed: Iterable[GatheredObjects]) -> Iterator[Content]:
 
 
 def _expand(
-    manifests: Sequence[Content], kinds: Gathered, known: Known, result: Expansion, gang: Gang | None, places: Places | None
+    manifests: Sequence[Content], kinds: Gathered, known: Known, result: Expansion, creation: PodCreation, places: Places | None
 ) -> None:
     manifests = [*_once(manifests, result)]
     read = {_controller(each) for each in manifests if adapted.adapter(each["apiVersion"], each["kind"]) is not None}
@@ -170,19 +123,27 @@ def _expand(
             continue
         compiled = compile_object(content, known, _OPTIONS)
         if compiled is None:
-            reason, makes_pods = skip_reason(content)
-            if makes_pods:
-                result.skipped.append(Problem(controller.label, f"{reason}{_NOT_SIMULATED}"))
-            elif reason:
-                result.notes.append(Problem(controller.label, reason))
+            _add_unread(controller, content, result, creation)
         elif not_judged.has_ended(content):
             result.notes.append(Problem(controller.label, HAS_ENDED))
         elif reason := not_judged.managed_elsewhere(content) or (not_judged.unknown_fields(content) if places is not None else ""):
             result.skipped.append(Problem(controller.label, f"{reason}{_NOT_SIMULATED}"))
         elif controller not in present:
-            _add(controller, compiled, result, gang, functools.partial(places.place, content) if places is not None else None)
+            _add(controller, compiled, result, creation.gang, functools.partial(places.place, content) if places is not None else None)
             result.controllers.append(controller)
             result.manifests.append(content)
+
+
+def _add_unread(controller: Controller, content: Content, result: Expansion, creation: PodCreation) -> None:
+    """Report an object of a kind without an adapter, unless it is known to create no pods."""
+    reason, unknown = skip_reason(content)
+    if not reason:
+        return
+    if creation.creates_none(controller.group, controller.kind):
+        result.notes.append(Problem(controller.label, "--no-pods: it is taken to create no pods"))
+        return
+    advice = f"; if it creates none, give --no-pods {controller.kind}.{controller.group}" if unknown else ""
+    result.skipped.append(Problem(controller.label, f"{reason}{_NOT_SIMULATED}{advice}"))
 
 
 def _once(manifests: Iterable[Content], result: Expansion) -> Iterator[Content]:
@@ -228,8 +189,9 @@ def _add(
     if not compiled.owner.name:
         result.skipped.append(Problem(controller.label, f"metadata.name or metadata.generateName is required{_NOT_SIMULATED}"))
         return
-    if compiled.skipped:
-        result.skipped.append(Problem(controller.label, f"{compiled.skipped}{_NOT_SIMULATED}"))
+    constraints = () if gang is not None and gang.topology else _dropped_constraints(compiled)
+    if compiled.skipped or constraints:
+        result.skipped.append(Problem(controller.label, f"{compiled.skipped or '; '.join(constraints)}{_NOT_SIMULATED}"))
         return
     objects = [dict(each) for each in compiled.objects]
     if taken := next((each for each in objects if each["kind"] != "Pod" and identity(each) in result.origins), None):
@@ -254,16 +216,9 @@ def _add(
     result.notes += [Problem(controller.label, f"{each.path}: {each}") for each in compiled.warnings if not _is_uid(each.path)]
 
 
-def identity(content: Content) -> Name:
-    """Return the kind, namespace and name of a created object."""
-    metadata = content["metadata"]
-    return Name(content["kind"], metadata.get("namespace") or "default", metadata["name"])
-
-
-def with_free_name(pod: Content, origin: str) -> Name:
-    """Rename a *pod* that is created for the object *origin*, and whose name another pod has; return its name."""
-    pod["metadata"]["name"] += f"-of-{origin.partition(' ')[0].lower()}"
-    return identity(pod)
+def _dropped_constraints(compiled: Compiled) -> tuple[str, ...]:
+    """Return the constraints of an object that its pods would not have; a gang in one domain of a given key replaces them."""
+    return tuple(f"{each.path}: {each.detail}" for each in compiled.losses if each.required)
 
 
 def _label(content: Content) -> str:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from muster.commands.pod_creation import Content, Gang
 from validators.model.cluster import SYSTEM_CLASSES
 from validators.versions.served import hub_of
 
-Content = dict[str, Any]
 _GROUPS = frozenset({"Workload", "PodGroup", "CompositePodGroup"})
 _LEVELS = _GROUPS - {"Workload"}
 _MINIMUMS = {"PodGroup": "minCount", "CompositePodGroup": "minGroupCount"}
@@ -18,22 +17,6 @@ _SUFFIX = "-gang"
 _KEPT = "it has gangs of its own, which --gang does not change"
 _Key = tuple[str, str, str]
 """Kind, namespace and name."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Gang:
-    """Gang of all pods; *topology* is the node label of its one domain, empty for no constraint."""
-
-    topology: str = ""
-
-    def spec(self, pods: int) -> Content:
-        """Return the spec of the PodGroup of *pods* pods."""
-        spec: Content = {"schedulingPolicy": {"gang": {"minCount": pods}}}
-        return spec | self.constraints()
-
-    def constraints(self) -> Content:
-        """Return the topology constraint as a part of the spec of a group; empty if there is none."""
-        return {"schedulingConstraints": {"topology": [{"key": self.topology}]}} if self.topology else {}
 
 
 def on_request(name: str, objects: Sequence[Content], gang: Gang) -> tuple[list[Content], list[str]]:

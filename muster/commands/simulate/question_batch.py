@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 
 import click
 
+from muster.commands.pod_creation import PodCreation
 from muster.commands.progress import Progress
 from muster.commands.simulate import cluster_input, completed_input, simulation
 from muster.commands.simulate.cluster_input import LARGEST_JSON
@@ -29,7 +30,7 @@ BAD_QUESTION = 2
 _NO_QUESTION = 'must be {"id": ..., "objects": [...], "options": {...}}'
 
 
-def answer(paths: Sequence[str], further: Sequence[str], request: SimulationRequest, progress: Progress) -> int:
+def answer(paths: Sequence[str], further: Sequence[str], request: SimulationRequest, creation: PodCreation, progress: Progress) -> int:
     """Answer all requests at *paths* and return the highest exit status.
 
     Raises:
@@ -39,7 +40,7 @@ def answer(paths: Sequence[str], further: Sequence[str], request: SimulationRequ
     known = cluster_input.read_cluster_input((), further, progress)
     worst = 0
     for line in _lines(paths):
-        content, status = _answered(line, known, request, progress)
+        content, status = _answered(line, known, request, creation, progress)
         sys.stdout.buffer.write(answer_json.line(content).encode("utf-8", "backslashreplace"))
         # Some callers wait for each answer before they send the next request.
         sys.stdout.buffer.flush()
@@ -47,14 +48,16 @@ def answer(paths: Sequence[str], further: Sequence[str], request: SimulationRequ
     return worst
 
 
-def _answered(line: bytes, known: ClusterInput, request: SimulationRequest, progress: Progress) -> tuple[dict[str, object], int]:
+def _answered(
+    line: bytes, known: ClusterInput, request: SimulationRequest, creation: PodCreation, progress: Progress
+) -> tuple[dict[str, object], int]:
     head: dict[str, object] = {}
     try:
         fields = _fields(line)
         head["id"] = _value(fields.get("id"))
         line_request = with_options(request, _value(fields.get("options")))
         inputs = ClusterInput([*_objects(fields.get("objects"))], stored=known.stored)
-        completed_input.complete(inputs, known.objects if known.objects or known.problems else None, known.problems)
+        completed_input.complete(inputs, known.objects if known.objects or known.problems else None, known.problems, creation)
         result, _ = simulation.run(inputs, line_request, progress)
     except (InvalidOptions, OrderError, WhatIfError, simulation.NoProfileError) as error:
         return {**head, "error": str(error)}, BAD_QUESTION

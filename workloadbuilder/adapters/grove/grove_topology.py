@@ -43,7 +43,7 @@ class Levels:
         label = self.labels.get(domain) or scheduler_groups.label(self.known, domain)
         if not label:
             detail = f"domain {domain!r} has no known node label: add the ClusterTopology to the input, or pass --level {domain}=LABEL"
-            losses.append(Loss(constraint.path, detail))
+            losses.append(Loss(constraint.path, detail, required=True))
         return label
 
 

@@ -92,7 +92,7 @@ def _read(entry: Fields, annotations: Mapping[str, str], annotated: FieldPath, w
         exclusive_path = annotations_path / Key(jobset_labels.EXCLUSIVE)
         losses.append(Loss(exclusive_path, f"only pod anti-affinity keeps other Jobs out of the domain of {exclusive}, not the group"))
         if topology and topology != exclusive:
-            losses.append(Loss(path, f"a group has only one constraint: that of {jobset_labels.EXCLUSIVE} is used"))
+            losses.append(Loss(path, f"a group has only one constraint: that of {jobset_labels.EXCLUSIVE} is used", required=True))
         topology, path = exclusive, exclusive_path
     return ReplicatedJob(
         entry.text("name"),

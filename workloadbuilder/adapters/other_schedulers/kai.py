@@ -157,5 +157,5 @@ def _topology(holder: Fields, known: Known, losses: list[Loss]) -> str:
     label = scheduler_groups.label(known, level)
     if not label:
         path = constraint.path / "requiredTopologyLevel"
-        losses.append(Loss(path, f"level {level!r} has no known node label: pass --level {level}=LABEL"))
+        losses.append(Loss(path, f"level {level!r} has no known node label: pass --level {level}=LABEL", required=True))
     return label

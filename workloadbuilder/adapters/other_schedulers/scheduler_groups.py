@@ -11,7 +11,7 @@ from validators import content, field
 from validators.field import FieldError
 from validators.model.cluster import SYSTEM_CLASSES
 from validators.model.decode import Json
-from workloadbuilder.adapters.shared.adapter_result import PodPlan, Positions
+from workloadbuilder.adapters.shared.adapter_result import Loss, PodPlan, Positions
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.known_objects import Known
 from workloadbuilder.adapters.shared.object_identity import Subject
@@ -22,6 +22,8 @@ ROOT = "podgroup-root"
 """Name of the root template."""
 BASIC = SchedulingPolicy(PolicyKind.BASIC)
 PREFERENCE_DROPPED = "the preference is dropped: the scheduler supports only required constraints"
+HARD = "hard"
+"""Mode of Volcano's ``networkTopology`` that is required; the default."""
 Member = Callable[[Mapping[str, str], Mapping[str, str]], bool]
 """Test for membership of a pod, by its labels and annotations."""
 _SERVER_SIDE = frozenset({"nodeName", "schedulerName", "schedulingGroup"})
@@ -51,6 +53,25 @@ def label(known: Known, level: str) -> str:
     """Return the node label of another scheduler's *level*: from ``--level``, or *level* itself if it has the form of one; else empty."""
     node_label = known.levels.get(level, "")
     return node_label or (level if "/" in level and not content.label_key(level) else "")
+
+
+def highest_tier(holder: Fields, known: Known, losses: list[Loss]) -> str:
+    """Return the node label of the highest tier that Volcano's ``networkTopology`` of *holder* allows.
+
+    It is empty if no tier is required, or its label is unknown.
+    """
+    constraint = holder.mapping("networkTopology")
+    if not constraint.given:
+        return ""
+    if constraint.text("mode", HARD) != HARD:
+        losses.append(Loss(constraint.path, PREFERENCE_DROPPED))
+        return ""
+    tier = constraint.text("highestTierName") or str(constraint.count("highestTierAllowed", None) or "")
+    node_label = label(known, tier)
+    if not node_label:
+        detail = f"tier {tier!r} of HyperNodes has no known node label: pass --level {tier or 'TIER'}=LABEL"
+        losses.append(Loss(constraint.path, detail, required=True))
+    return node_label
 
 
 def members(known: Known, namespace: str, belongs: Member) -> list[Json]:

@@ -32,7 +32,7 @@ def adapt(manifest: Json, known: Known) -> Reading:
     about, top = object_identity.read_identity(manifest, errors, warnings)
     spec = top.mapping("spec")
     losses = [Loss(_SPEC / name, detail) for name, detail in _LOST.items() if name in spec]
-    topology = _topology(spec, known, losses)
+    topology = scheduler_groups.highest_tier(spec, known, losses)
     priority = scheduler_groups.priority(spec, warnings)
     children = tuple(_subgroups(spec, known, losses)) or tuple(_tasks(spec, losses))
     minimum = spec.count("minMember", None)
@@ -92,7 +92,7 @@ def _subgroups(spec: Fields, known: Known, losses: list[Loss]) -> Iterator[Workl
         losses.append(Loss(_SPEC / "minMember", "minMember is dropped: the minimum of a group of groups counts groups"))
     for each in policies:
         name, minimum = each.text("name"), each.number("minSubGroups", 0)
-        topology = _topology(each, known, losses)
+        topology = scheduler_groups.highest_tier(each, known, losses)
         detail = f"the pods' labels decide the number of subgroups and their members: {max(minimum, 1)} is assumed"
         losses.append(Loss(each.path / "matchLabelKeys", detail))
         if not name:
@@ -106,22 +106,6 @@ def _subgroups(spec: Fields, known: Known, losses: list[Loss]) -> Iterator[Workl
         )
         default = SchedulingConfig(scheduler_groups.gang(minimum))
         yield WorkloadItem(name, each.path, default=default, children=(leaf,), name_path=each.path / "name")
-
-
-def _topology(holder: Fields, known: Known, losses: list[Loss]) -> str:
-    """Return the node label of the highest allowed tier; empty if there is no tier, or the label is unknown."""
-    constraint = holder.mapping("networkTopology")
-    if not constraint.given:
-        return ""
-    if constraint.text("mode", "hard") != "hard":
-        losses.append(Loss(constraint.path, scheduler_groups.PREFERENCE_DROPPED))
-        return ""
-    tier = constraint.text("highestTierName") or str(constraint.count("highestTierAllowed", None) or "")
-    label = scheduler_groups.label(known, tier)
-    if not label:
-        detail = f"tier {tier!r} of HyperNodes has no known node label: pass --level {tier or 'TIER'}=LABEL"
-        losses.append(Loss(constraint.path, detail))
-    return label
 
 
 def _pods(about: Subject, known: Known, root: WorkloadItem) -> Iterator[PodPlan]:

@@ -16,25 +16,29 @@ from workloadbuilder.adapters.shared import object_identity, pod_sets, pod_templ
 from workloadbuilder.adapters.shared.adapter_result import Loss, Reading
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.known_objects import Known
+from workloadbuilder.adapters.shared.object_identity import Subject
 from workloadbuilder.adapters.shared.pod_sets import Gang, PodSet
+from workloadbuilder.blueprint import copied
+from workloadbuilder.workload_item import Block
 
 ROOT = "job-root"
 _INDEX = "volcano.sh/task-index"
 _SPEC = FieldPath("spec")
-_LOST = {
-    "queue": "Volcano's queues are dropped: the scheduler orders groups by priority and age",
-    "networkTopology": "tiers of HyperNodes are not node labels: the constraint is dropped",
-}
+_QUEUE_DROPPED = "Volcano's queues are dropped: the scheduler orders groups by priority and age"
+_PARTITIONS_DROPPED = "partitions are dropped: all pods are one gang"
+_CLAIM = "PersistentVolumeClaim"
 
 
-def adapt(manifest: Json, known: Known) -> Reading:  # noqa: ARG001 - signature of adapters
+def adapt(manifest: Json, known: Known) -> Reading:
     """Read a Job of Volcano; never raises, for any JSON."""
     errors: list[FieldError] = []
     warnings: list[FieldError] = []
     about, top = object_identity.read_identity(manifest, errors, warnings)
     spec = top.mapping("spec")
-    losses = [Loss(_SPEC / name, detail) for name, detail in _LOST.items() if name in spec]
-    volumes = tuple(_volumes(spec, about.owner.name, losses))
+    losses = [Loss(_SPEC / "queue", _QUEUE_DROPPED)] if "queue" in spec else []
+    topology = scheduler_groups.highest_tier(spec, known, losses)
+    volumes = tuple(_volumes(spec, about.owner.name))
+    claims = tuple(_created_claims(spec, about, known))
     sets: list[PodSet] = []
     minimums = 0
     for index, task in enumerate(spec.each_item("tasks")):
@@ -47,6 +51,10 @@ def adapt(manifest: Json, known: Known) -> Reading:  # noqa: ARG001 - signature 
         minimums += _minimum(task, replicas)
         if task.raw("dependsOn"):
             losses.append(Loss(task.path / "dependsOn", "the start order is dropped: all pods are placed together"))
+        if (partitions := task.mapping("partitionPolicy")).given:
+            confined = partitions.mapping("networkTopology")
+            required = confined.given and confined.text("mode", scheduler_groups.HARD) == scheduler_groups.HARD
+            losses.append(Loss(partitions.path, _PARTITIONS_DROPPED, required=bool(required)))
     _check_names(spec)
     total = sum(each.count for each in sets)
     if not sets:
@@ -55,9 +63,10 @@ def adapt(manifest: Json, known: Known) -> Reading:  # noqa: ARG001 - signature 
     if minimum > total:
         errors.append(field.invalid(_SPEC / "minAvailable", minimum, f"must not be greater than the number of pods ({total})"))
     if not minimum:
-        return dataclasses.replace(pod_sets.one_by_one(about, sets, errors, warnings), losses=tuple(losses))
-    wanted = Gang(ROOT, _SPEC, minimum, scheduler_groups.priority(spec, warnings) or None)
-    return pod_sets.gang(about, sets, wanted, errors, warnings, losses)
+        return dataclasses.replace(pod_sets.one_by_one(about, sets, errors, warnings), losses=tuple(losses), further=claims)
+    wanted = Gang(ROOT, _SPEC, minimum, scheduler_groups.priority(spec, warnings) or None, topology)
+    origins = ((ROOT, Block.TOPOLOGY, _SPEC / "networkTopology"),) if topology else ()
+    return dataclasses.replace(pod_sets.gang(about, sets, wanted, errors, warnings, losses), further=claims, origins=origins)
 
 
 def _minimum(task: Fields, replicas: int) -> int:
@@ -76,11 +85,22 @@ def _check_names(spec: Fields) -> None:
             spec.errors.append(field.duplicate(task.path / "name", name, f"already used at {first[name]}"))
 
 
-def _volumes(spec: Fields, job: str, losses: list[Loss]) -> Iterator[Mapping[str, Json]]:
-    """Yield the volumes of all pods: claims that exist, by name; a claim that Volcano creates is lost."""
+def _volumes(spec: Fields, job: str) -> Iterator[Mapping[str, Json]]:
+    """Yield the volumes of all pods."""
     for index, entry in enumerate(spec.each_item("volumes")):
-        claim = entry.text("volumeClaimName")
-        if "volumeClaim" in entry:
-            losses.append(Loss(entry.path / "volumeClaim", "the claim that Volcano creates is dropped: its volume does not restrict nodes"))
-        elif claim:
+        if claim := _claim_name(entry, job, index):
             yield {"name": f"{job}-volume-{index}", "persistentVolumeClaim": {"claimName": claim}}
+
+
+def _created_claims(spec: Fields, about: Subject, known: Known) -> Iterator[dict[str, Json]]:
+    """Yield the claims that Volcano creates: those with a specification, unless they exist."""
+    spaces = {about.namespace, about.namespace or "default"}
+    for index, entry in enumerate(spec.each_item("volumes")):
+        name = _claim_name(entry, about.owner.name, index)
+        if "volumeClaim" in entry and not any(known.get("", _CLAIM, space, name) for space in spaces):
+            yield {"apiVersion": "v1", "kind": _CLAIM, "metadata": {"name": name}, "spec": copied(entry.mapping("volumeClaim").given)}
+
+
+def _claim_name(entry: Fields, job: str, index: int) -> str:
+    """Return the name of the claim of a volume; Volcano ends a name that it makes with random letters."""
+    return entry.text("volumeClaimName") or (f"{job}-volume-{index}" if "volumeClaim" in entry else "")

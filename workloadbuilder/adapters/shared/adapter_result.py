@@ -25,6 +25,8 @@ class Loss:
 
     path: FieldPath
     detail: str
+    required: bool = False
+    """Whether the object requires it: the created pods can be placed where the object does not allow them."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ def queue(labels: Mapping[str, str], annotations: Mapping[str, str]) -> Iterator
 def read_overlay(template: PodTemplate, *, group_size: int, groups: int) -> Overlay:
     """Return the overlay of a pod template whose PodSet has *groups* groups of *group_size* pods each."""
     given = template.annotations
-    losses = [Loss(_path(template, key), detail) for key, detail in _LOST.items() if key in given]
+    losses = [Loss(_path(template, key), detail, required=key == SLICES) for key, detail in _LOST.items() if key in given]
     required, sliced = given.get(REQUIRED, ""), given.get(SLICE, "")
     if sliced:
         size = given.get(SLICE_SIZE, "")
@@ -60,14 +60,16 @@ def read_overlay(template: PodTemplate, *, group_size: int, groups: int) -> Over
             if required:
                 losses.append(_shared(template, REQUIRED, required, "slices"))
             return Overlay(sliced, _path(template, SLICE), given.get(GROUP, ""), tuple(losses))
-        losses.append(Loss(_path(template, SLICE), f"slices of {size} pods are dropped: the groups have {group_size} pods"))
+        detail = f"slices of {size} pods are dropped: the groups have {group_size} pods"
+        losses.append(Loss(_path(template, SLICE), detail, required=True))
     if required and groups > 1:
         losses.append(_shared(template, REQUIRED, required, f"{groups} groups"))
     return Overlay(required, _path(template, REQUIRED) if required else WHOLE, given.get(GROUP, ""), tuple(losses))
 
 
 def _shared(template: PodTemplate, key: str, level: str, parts: str) -> Loss:
-    return Loss(_path(template, key), f"the constraint of all {parts} to one domain of {level} is dropped: only groups have constraints")
+    detail = f"the constraint of all {parts} to one domain of {level} is dropped: only groups have constraints"
+    return Loss(_path(template, key), detail, required=True)
 
 
 def _path(template: PodTemplate, key: str) -> FieldPath:

@@ -77,6 +77,8 @@ class Gang:
     minimum: int
     priority: str | None = None
     """Priority class that the object sets; None: that of its pods."""
+    topology: str = ""
+    """Node label: all pods must be in one of its domains."""
 
 
 def gang(
@@ -88,7 +90,7 @@ def gang(
     root = WorkloadItem(
         wanted.name,
         wanted.path,
-        default=SchedulingConfig(SchedulingPolicy(PolicyKind.GANG, wanted.minimum)),
+        default=SchedulingConfig(SchedulingPolicy(PolicyKind.GANG, wanted.minimum), (wanted.topology,) if wanted.topology else None),
         priority_class_name=priority,
     )
     return Reading(

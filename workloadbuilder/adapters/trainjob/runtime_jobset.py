@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Iterator
 
 from validators.model.decode import Json
+from workloadbuilder.adapters.other_schedulers.scheduler_groups import HARD
 from workloadbuilder.adapters.shared.adapter_result import Loss
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.blueprint import copied
@@ -93,6 +94,7 @@ def _losses(runtime: Fields, policy: Fields) -> Iterator[Loss]:
     groups = runtime.mapping("podGroupPolicy")
     if "coscheduling" in groups:
         yield Loss(groups.path / "coscheduling", "a group waits without a time limit")
-    if groups.mapping("volcano").raw("networkTopology"):
+    if (topology := groups.mapping("volcano").mapping("networkTopology")).given:
         path = groups.path.join(("volcano", "networkTopology"))
-        yield Loss(path, "tiers of HyperNodes are not node labels: name the label in the JobSet's scheduling instead")
+        detail = "tiers of HyperNodes are not node labels: name the label in the JobSet's scheduling instead"
+        yield Loss(path, detail, required=topology.text("mode", HARD) == HARD)

@@ -59,7 +59,10 @@ def adapt(manifest: Json, known: Known) -> Reading:
         losses=(
             *kueue_annotations.queue(about.labels, about.annotations),
             *_patch_losses(spec),
-            *(Loss(_REF, f"{runtime_name} has at {each.path}: {each.detail}") for each in (*runtime_losses, *result.losses)),
+            *(
+                dataclasses.replace(each, path=_REF, detail=f"{runtime_name} has at {each.path}: {each.detail}")
+                for each in (*runtime_losses, *result.losses)
+            ),
         ),
         origins=tuple((template, block, _REF) for template, block, _ in result.origins),
         relocate=relocate,
@@ -113,4 +116,5 @@ def _patch_losses(spec: Fields) -> Iterator[Loss]:
     """Yield a loss for each field that patches the runtime."""
     for name in _PATCHES:
         if spec.raw(name):
-            yield Loss(spec.path / name, "patches of the runtime are not applied: pods may have other constraints than shown")
+            detail = "patches of the runtime are not applied: pods may have other constraints than shown"
+            yield Loss(spec.path / name, detail, required=True)

@@ -10,7 +10,7 @@ from typing import Any
 from muster.commands.simulate.admission import validation
 from muster.commands.simulate.admission.admit import Rules, namespace_of, parsed, quota_shortages
 from muster.commands.simulate.admission.limit_ranges import section
-from muster.commands.simulate.controllers import Expansion
+from muster.commands.simulate.expansion import Expansion
 from muster.commands.simulate.places import Places
 from muster.commands.simulate.what_if import whole_name
 from scheduler_core.loading.gather import label

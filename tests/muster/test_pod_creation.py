@@ -1,0 +1,159 @@
+"""Objects whose pods are not certain: constraints that no group can have without ``--level``, and unknown kinds without ``--no-pods``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from muster import cli
+from tests.muster.simulated import node
+from tests.muster.test_simulate_controllers import RUN_ONCE, TEMPLATE, job, manifest
+
+Json = dict[str, Any]
+CLUSTER = [node("n1", rack="a"), node("n2", rack="b")]
+"""Each node has room for two of the pods."""
+HARD = {"mode": "hard", "highestTierAllowed": 1}
+ROOMY = {"metadata": {"annotations": {"kueue.x-k8s.io/podset-required-topology": "rack"}}, "spec": RUN_ONCE["spec"]}
+
+
+def volcano_job(replicas: int = 2, **spec: Any) -> Json:
+    return manifest("Job", "batch.volcano.sh/v1alpha1", "vj", tasks=[{"name": "w", "replicas": replicas, "template": RUN_ONCE}], **spec)
+
+
+def clique_set(replicas: int = 2, **template: Any) -> Json:
+    clique = {"name": "w", "spec": {"roleName": "w", "replicas": replicas, "podSpec": TEMPLATE["spec"]}}
+    return manifest("PodCliqueSet", "grove.io/v1alpha1", "pcs", replicas=1, template={"cliques": [clique], **template})
+
+
+def partitioned(topology: Json) -> Json:
+    policy = {"totalPartitions": 1, "partitionSize": 2, "networkTopology": topology}
+    return manifest(
+        "Job",
+        "batch.volcano.sh/v1alpha1",
+        "vj",
+        tasks=[{"name": "w", "replicas": 2, "template": RUN_ONCE, "partitionPolicy": policy}],
+    )
+
+
+def job_set(replicas: int) -> Json:
+    entry = {"name": "w", "replicas": replicas, "template": {"spec": {"parallelism": 1, "completions": 1, "template": ROOMY}}}
+    return manifest("JobSet", "jobset.x-k8s.io/v1alpha2", "js", replicatedJobs=[entry])
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def answered(command: str, *mine: Json, more: tuple[str, ...] = ()) -> tuple[int, Json]:
+    Path("mine.json").write_text("\n".join(map(json.dumps, mine)), encoding="utf-8")
+    Path("cluster.json").write_text("\n".join(map(json.dumps, CLUSTER)), encoding="utf-8")
+    found = CliRunner().invoke(cli.main, [command, "mine.json", "--objects", "cluster.json", "--format", "json", *more])
+    return found.exit_code, json.loads(found.stdout)
+
+
+DROPPED = {
+    "a tier of Volcano": (volcano_job(networkTopology=HARD), "spec.networkTopology", ("--level", "1=rack")),
+    "a tier of Volcano's default mode": (
+        volcano_job(networkTopology={"highestTierAllowed": 1}),
+        "spec.networkTopology",
+        ("--level", "1=rack"),
+    ),
+    "a domain of Grove": (
+        clique_set(topologyConstraint={"packDomain": "rack"}),
+        "spec.template.topologyConstraint",
+        ("--level", "rack=rack"),
+    ),
+    "a partition of Volcano": (partitioned(HARD), "spec.tasks[0].partitionPolicy", ()),
+    "one domain for several groups": (
+        job_set(2),
+        "spec.replicatedJobs[0].template.spec.template.metadata.annotations[kueue.x-k8s.io/podset-required-topology]",
+        (),
+    ),
+}
+
+
+@pytest.mark.parametrize("command", ["fit", "simulate"])
+@pytest.mark.parametrize(("mine", "path", "level"), DROPPED.values(), ids=DROPPED)
+def test_an_object_without_its_required_constraint_is_skipped(command, mine, path, level):
+    status, answer = answered(command, mine)
+    skipped = answer.get("skipped") or answer["problems"]
+    assert (2, True) == (status, str(skipped[0].get("reason") or skipped[0]["message"]).startswith(f"{path}: "))
+
+
+@pytest.mark.parametrize("command", ["fit", "simulate"])
+@pytest.mark.parametrize(
+    ("mine", "path", "level"), [each for each in DROPPED.values() if each[2]], ids=[k for k, v in DROPPED.items() if v[2]]
+)
+def test_a_level_gives_the_constraint_a_node_label(command, mine, path, level):
+    status, answer = answered(command, mine, more=level)
+    groups = [group for each in answer["decisions"] for group in each["groups"] if group.get("domain")]
+    assert (0, {"rack"}) == (status, {group["domain"]["key"] for group in groups})
+
+
+def test_a_gang_that_needs_one_domain_for_all_its_pods_does_not_fit_in_two():
+    assert 0 == answered("fit", volcano_job(4))[0]
+    assert 1 == answered("fit", volcano_job(4, networkTopology=HARD), more=("--level", "1=rack"))[0]
+    assert 1 == answered("fit", clique_set(4, topologyConstraint={"packDomain": "rack"}), more=("--level", "rack=rack"))[0]
+
+
+@pytest.mark.parametrize(
+    "mine",
+    [
+        pytest.param(volcano_job(networkTopology={"mode": "soft", "highestTierAllowed": 1}), id="tier"),
+        pytest.param(clique_set(topologyConstraint={"pack": {"preferred": "rack"}}), id="domain"),
+        pytest.param(partitioned({"mode": "soft", "highestTierAllowed": 1}), id="partition"),
+        pytest.param(job_set(1), id="one group"),
+    ],
+)
+def test_a_preference_or_a_constraint_that_is_kept_is_judged(mine):
+    assert 0 == answered("fit", mine)[0]
+
+
+def test_the_domain_of_gang_replaces_a_constraint_without_a_label():
+    assert 0 == answered("fit", volcano_job(networkTopology=HARD), more=("--gang", "--topology", "rack"))[0]
+
+
+def test_a_claim_that_volcano_creates_restricts_its_pods():
+    claim = {"mountPath": "/data", "volumeClaim": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
+    status, answer = answered("fit", volcano_job(volumes=[claim]))
+    assert (1, True) == (status, "PersistentVolumeClaim" in answer["message"])
+
+
+WIDGET = manifest("Widget", "example.com/v1", "w")
+
+
+@pytest.mark.parametrize("command", ["fit", "simulate"])
+def test_an_unknown_kind_is_skipped_unless_it_creates_no_pods(command):
+    status, answer = answered(command, job(), WIDGET)
+    assert (2, True) == (status, "give --no-pods Widget.example.com" in json.dumps(answer))
+    for given in ("Widget", "Widget.example.com"):
+        status, answer = answered(command, job(), WIDGET, more=("--no-pods", given))
+        assert (0, [{"object": "Widget default/w", "message": "--no-pods: it is taken to create no pods"}]) == (status, answer["notes"])
+    assert 2 == answered(command, job(), WIDGET, more=("--no-pods", "Widget.example.org"))[0]
+
+
+def test_without_pods_there_is_nothing_to_judge():
+    status, answer = answered("fit", WIDGET, more=("--no-pods", "Widget"))
+    assert (2, "nothing-to-judge") == (status, answer["verdict"])
+
+
+@pytest.mark.parametrize(
+    ("given", "want"),
+    [
+        (["--no-pods", "Job"], "'Job' is a kind that is read"),
+        (["--no-pods", "Deployment.apps"], "is a kind that is read"),
+        (["--no-pods", "widgets"], "must be KIND or KIND.GROUP"),
+        (["--level", "rack"], "must be NAME=LABEL"),
+        (["--level", "rack=a b"], "must be NAME=LABEL"),
+    ],
+)
+def test_a_wrong_value_is_a_usage_error(given, want):
+    for command in ("fit", "simulate"):
+        found = CliRunner().invoke(cli.main, [command, "mine.json", *given])
+        assert (2, True) == (found.exit_code, want in found.stderr)
