@@ -62,7 +62,7 @@ def decision_json(decision: Decision) -> dict[str, object]:
             "explored": search.explored,
             **({"objective": search.objective} if search.objective else {}),
         },
-        "remedies": [_remedy(each) for each in decision.remedies],
+        "remedies": [remedy_as_json(each) for each in decision.remedies],
     }
     if decision.volumes:
         result["volumes"] = {claim: _volume(each) for claim, each in sorted(decision.volumes.items())}
@@ -95,7 +95,8 @@ def _ranks(ranked: RankedGroup) -> dict[str, object]:
     return {"kind": group.kind, "namespace": group.namespace, "name": group.name, "pods": ranked.pods, "levels": levels}
 
 
-def _remedy(remedy: Remedy) -> dict[str, object]:
+def remedy_as_json(remedy: Remedy) -> dict[str, object]:
+    """Return a change with its steps, and the status with it."""
     return {"change": remedy.change, "steps": [_step(each) for each in remedy.steps], "then": remedy.then.value}
 
 

@@ -1,4 +1,4 @@
-"""Labels that no node has, in topology keys of groups and node selectors of pending pods, with the similar ones that nodes have.
+"""Labels that no node has, in topology keys of groups and in what pending pods require of nodes, with the similar ones that nodes have.
 
 A label without a similar one is not reported here: the diagnosis of its group or pod names it.
 """
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from scheduler_core.loading.gather import label
 from scheduler_core.model.nodes import NodeTable
-from scheduler_core.model.pods import PodRecord
+from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.problem import Problem
 from validators.model.group import Group
 from validators.model.objects import namespace_of
@@ -24,6 +24,8 @@ _SEARCHES = 50
 """Maximum number of labels for which a similar one is searched."""
 _SIMILAR = 0.8
 """Minimum ratio of similarity."""
+_PRESENT = frozenset({"In", "Exists", "Gt", "Lt"})
+"""Operators that a node without the label does not match."""
 
 
 def problems(nodes: NodeTable, groups: Iterable[Group], pods: Iterable[PodRecord]) -> Iterator[Problem]:
@@ -37,14 +39,35 @@ def problems(nodes: NodeTable, groups: Iterable[Group], pods: Iterable[PodRecord
             if near := suggestions.key(each.key):
                 name = label(group.kind, (namespace_of(group), group.metadata.name))
                 yield Problem(name, f'no node has the topology key "{each.key}"; {DID_YOU_MEAN} "{near}"?')
-    pending = {id(pod.shape): pod for pod in reversed([*pods]) if pod.node < 0 and pod.shape.node_selector}
+    pending = {id(pod.shape): pod for pod in reversed([*pods]) if pod.node < 0}
     for pod in pending.values():
-        for key, value in pod.shape.node_selector:
-            name = label("Pod", (pod.namespace, pod.name))
+        name = label("Pod", (pod.namespace, pod.name))
+        for source, key, values in _required(pod.shape):
             if near := suggestions.key(key):
-                yield Problem(name, f'no node has the label "{key}" of its node selector; {DID_YOU_MEAN} "{near}"?')
-            elif near := suggestions.value(key, value):
-                yield Problem(name, f'no node has the label {key}={value} of its node selector; {DID_YOU_MEAN} "{near}"?')
+                yield Problem(name, f'no node has the label "{key}" of its {source}; {DID_YOU_MEAN} "{near}"?')
+            elif not any(suggestions.has(key, value) for value in values) and (near := suggestions.first_value(key, values)):
+                listed = f"{key}={values[0]}" if len(values) == 1 else f"{key} with one of the values {', '.join(values)}"
+                yield Problem(name, f'no node has the label {listed} of its {source}; {DID_YOU_MEAN} "{near}"?')
+
+
+def _required(shape: PodShape) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Yield the labels that nodes must have: where they are required, the key, and the values, of which one is enough; none for any."""
+    for key, value in shape.node_selector:
+        yield "node selector", key, (value,)
+    for constraint in shape.spread:
+        if constraint.when_unsatisfiable != "ScheduleAnyway":
+            yield "topology spread", constraint.topology_key, ()
+    if (affinity := shape.affinity) is None:
+        return
+    node_affinity = affinity.node_affinity
+    selector = node_affinity and node_affinity.required_during_scheduling_ignored_during_execution
+    for term in (selector and selector.node_selector_terms) or ():
+        for each in term.match_expressions or ():
+            if each.operator in _PRESENT:
+                yield "node affinity", each.key, tuple(each.values or ()) if each.operator == "In" else ()
+    for source, side in (("pod affinity", affinity.pod_affinity), ("pod anti-affinity", affinity.pod_anti_affinity)):
+        for pod_term in (side and side.required_during_scheduling_ignored_during_execution) or ():
+            yield source, pod_term.topology_key, ()
 
 
 class LabelSuggestions:
@@ -66,10 +89,18 @@ class LabelSuggestions:
         # Only names are compared: keys with the same long prefix are always similar, and a prefix is often forgotten.
         return _near(key, self._by_name.get(self._similar(_name(key), self._by_name), ()), 0)
 
+    def has(self, key: str, value: str) -> bool:
+        """Return whether a node has the label."""
+        return value in self._nodes.column(key).values
+
     def value(self, key: str, value: str) -> str:
         """Return a value of the label *key* that is similar to *value*; empty if a node has it, or none is similar."""
         values = self._nodes.column(key).values
         return "" if not values or value in values else self._similar(value, values)
+
+    def first_value(self, key: str, values: Iterable[str]) -> str:
+        """Return the first value of the label *key* that is similar to one of *values*; empty if there is none."""
+        return next((near for value in values if (near := self.value(key, value))), "")
 
     def _similar(self, name: str, names: Iterable[str]) -> str:
         self._left -= 1

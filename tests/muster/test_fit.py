@@ -80,8 +80,8 @@ LINES = {
         NODES,
         (
             "✗ does not fit: Job default/train: group train-job-root does not fit in any rack (3 pods with 2 cpu each): racks a and b can "
-            "hold 2 each (short of 2 cpu: 4 free, 6 needed); the smallest change that helps: topology constraint rack of PodGroup "
-            "default/train-job-root dropped"
+            "hold 2 each (short of 2 cpu: 4 free, 6 needed); the smallest change that helps: topology constraint rack of Job "
+            "default/train dropped"
         ),
     ),
     "one of two": (1, [job(1), deployment(4)], NODES, "✗ does not fit: Deployment default/web: "),
@@ -145,7 +145,7 @@ def test_pods_that_a_basic_group_left_over_evict_in_their_next_cycle():
     """The pods of a Job without a gang: two fit at once, and the others after an eviction."""
     status, text = fit([job(4)], [*NODES, pod("low", cpu="4", on="n2", **LOW)])
     assert (1, "→ fits after evicting 1 pod: Pod default/low") == (status, text.splitlines()[0])
-    assert "2 of 4 pods have no node: 0/2 nodes are available: 2 Insufficient cpu." in first_line(
+    assert "2 of 4 pods have no node: group train-job-root has its minimum, but no node for 2 more pods" in first_line(
         [job(4)], [*NODES, pod("p", cpu="4", on="n2")]
     )
 

@@ -2,5 +2,6 @@
 
 command   options and exit status
 verdict   the verdict of an answer, and its line
+change_for_all  the smallest change with which everything at PATH fits
 verdict_report  the verdict and its details as text, JSON or a page
 """

@@ -128,6 +128,8 @@ def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress
     import dataclasses
 
     from muster.commands.fit import verdict
+    from muster.commands.fit.change_for_all import change_for_all
+    from muster.commands.fit.verdict import Kind
     from muster.commands.fit.verdict_report import Judged
     from muster.commands.simulate import own_objects, simulation
     from muster.render.tree_rows import Kinship
@@ -144,8 +146,15 @@ def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress
     unread = own_objects.unread(answer, own, inputs.unread)
     own = dataclasses.replace(own, problems=tuple(dict.fromkeys((*own.problems, *own.skipped, *unread))))
     kinship = Kinship.from_snapshot(snapshot)
-    line = verdict.judge(own, inputs.own, kinship, 0 if live else len(unread))
-    return Judged(line, answer, own, snapshot, kinship, request.cycle)
+    number = 0 if live else len(unread)
+    judged, change = verdict.judge(own, inputs.own, kinship, number), None
+    if judged.kind is Kind.DOES_NOT_FIT and inputs.own is not None and not own.refused:
+        progress.show("searching for a change that helps")
+        change = change_for_all(own, inputs.own, snapshot, inputs.objects, request, kinship)
+        progress.end()
+    if change is not None:
+        judged = verdict.judge(own, inputs.own, kinship, number, verdict.clause(change))
+    return Judged(judged, answer, own, snapshot, kinship, request.cycle, change.remedy if change is not None else None)
 
 
 def _inputs(

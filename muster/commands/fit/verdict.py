@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -16,6 +17,7 @@ from scheduler_core.cycle.run_cycle import MOST_CYCLES
 from scheduler_core.diagnosis.phrases import level
 from scheduler_core.loading.label_suggestions import DID_YOU_MEAN
 from scheduler_core.model.decision import Decision, Domain, Name, Status, latest
+from scheduler_core.whatif.remedies.smallest_change import SmallestChange
 from validators.reports.counts import counted
 from validators.reports.escape import printable
 
@@ -23,6 +25,10 @@ _WIDTH = 90
 """Columns of a list of nodes."""
 _NAMED = 4
 """Maximum number of victims' groups, and of objects, that are named."""
+_LONG = 240
+"""Characters of a reason to which further clauses are added."""
+_HYPOTHETICAL = "it would fit if"
+_SOME_NODES = re.compile(r"([0-9,]+) of ([0-9,]+) nodes ")
 BUDGET = "budget"
 
 
@@ -39,6 +45,9 @@ class Kind(enum.StrEnum):
 MARKS = {Kind.FITS: "✓", Kind.AFTER_EVICTION: "→", Kind.UNDECIDED: "?", Kind.DOES_NOT_FIT: "✗", Kind.NOTHING: "○"}
 _ORDER = (Kind.FITS, Kind.AFTER_EVICTION, Kind.UNDECIDED, Kind.DOES_NOT_FIT)
 """From the best to the worst."""
+_CAPACITY = {Kind.FITS: "; the nodes have capacity", Kind.AFTER_EVICTION: "; the nodes have capacity after evictions"}
+_MINIMUMS = ("minCount of ", "minGroupCount of ")
+"""Beginnings of changes of a minimum."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -63,8 +72,11 @@ class Verdict:
         return 0 if self.kind is Kind.FITS else 1
 
 
-def judge(answer: Answer, own: Own | None, kinship: Kinship, unread: int = 0) -> Verdict:
-    """Return the verdict of *answer*, which is restricted to PATH; *unread* is the number of the cluster's inputs that were not read."""
+def judge(answer: Answer, own: Own | None, kinship: Kinship, unread: int = 0, change: str = "") -> Verdict:
+    """Return the verdict of *answer*, which is restricted to PATH.
+
+    *unread* is the number of the cluster's inputs that were not read, *change* a clause about the smallest change that helps.
+    """
     incomplete, rest = bool(answer.skipped or unread), _left_out(answer, unread)
     last = latest(answer.decisions)
     rootless = [(pod, why) for pod, why in answer.pending if not any(pod in each.pending for each in last.values())]
@@ -74,7 +86,7 @@ def judge(answer: Answer, own: Own | None, kinship: Kinship, unread: int = 0) ->
     kinds = {root: case.kind(decision) for root, decision in last.items()}
     worst = max((*kinds.values(), *((Kind.DOES_NOT_FIT,) if rootless else ())), key=_ORDER.index)
     if answer.refused:
-        return Verdict(Kind.DOES_NOT_FIT, f"does not fit: {_refusal(answer, worst)}{rest}", incomplete)
+        return Verdict(Kind.DOES_NOT_FIT, f"does not fit: {case.refusal(worst)}{rest}", incomplete)
     concerned = [decision for root, decision in last.items() if kinds[root] is worst]
     match worst:
         case Kind.FITS:
@@ -84,16 +96,13 @@ def judge(answer: Answer, own: Own | None, kinship: Kinship, unread: int = 0) ->
         case Kind.UNDECIDED:
             line = f"undecided: the search for {case.named(concerned)} spent its budget of {case.budget(concerned)}"
         case _:
-            line = f"does not fit: {case.reason(concerned, rootless)}"
+            line = f"does not fit: {case.reason(concerned, rootless)}{change or case.change(concerned)}"
     return Verdict(worst, f"{line}{rest}", incomplete)
 
 
-def _refusal(answer: Answer, otherwise: Kind) -> str:
-    """Return the first reason why the API server would refuse pods, and the verdict without it if that is better."""
-    first = answer.refused[0]
-    more = f" (and {counted(len(answer.refused) - 1, 'more reason')})" if len(answer.refused) > 1 else ""
-    capacity = {Kind.FITS: "; the nodes have capacity", Kind.AFTER_EVICTION: "; the nodes have capacity after evictions"}
-    return f"{printable(first.object)}: {printable(first.message)}{more}{capacity.get(otherwise, '')}"
+def subject(origins: Mapping[Name, str], root: Name) -> str:
+    """Return the object at PATH to which a root belongs."""
+    return origins.get(root) or f"{root.kind} {root.namespace}/{root.name}"
 
 
 def _left_out(answer: Answer, unread: int) -> str:
@@ -126,6 +135,32 @@ class _Case:
         unsure = decision.status in {Status.UNSCHEDULABLE, Status.UNRESOLVABLE} and decision.search.outcome == BUDGET
         return Kind.UNDECIDED if unsure else Kind.DOES_NOT_FIT
 
+    def refusal(self, otherwise: Kind) -> str:
+        """Return the first reason why the API server would refuse pods, and the verdict without it if that is better."""
+        refused = self.answer.refused
+        first, number = refused[0], len(refused) - 1
+        placed = {f"Pod {pod}" for each in self.answer.decisions for pod in each.assignments}
+        judged = {self._subject(root) for root in latest(self.answer.decisions)} | placed
+        capacity = _CAPACITY.get(otherwise, "") if first.object in judged else ""
+        more = f" (and {counted(number, 'more reason')})" if number else ""
+        return f"{printable(first.object)}: {printable(first.message)}{more}{capacity}"
+
+    def change(self, decisions: Sequence[Decision]) -> str:
+        """Return a clause with the smallest change that helps, if one root does not fit; that of a minimum only if there is no other.
+
+        A user cannot change the minimum of a group that was created for an object.
+        """
+        if len(decisions) != 1 or not decisions[0].remedies:
+            return ""
+        created = {f"{name.kind} {name.namespace}/{name.name}": each for name, each in self.origins.items() if name.kind != "Pod"}
+        changes = [each.change for each in decisions[0].remedies]
+        others = [each for each in changes if not (each.startswith(_MINIMUMS) and any(name in each for name in created))]
+        text = (others or changes)[0]
+        # "PodGroup ml/train-job-root" is not known to users, but the Job for which it is created.
+        for name, origin in sorted(created.items(), reverse=True) if others else ():
+            text = text.replace(name, origin)
+        return f"; the smallest change that helps: {printable(text)}"
+
     def _evicts(self, root: Name) -> bool:
         return any(each.victims for each in self.answer.decisions if each.root == root)
 
@@ -136,13 +171,12 @@ class _Case:
         left = sum(len(each.pending) for each in decisions)
         return f"{MOST_CYCLES} cycles; {counted(left, 'pod')} {'has' if left == 1 else 'have'} no node yet"
 
-    def subject(self, root: Name) -> str:
-        """Return the object at PATH to which a root belongs."""
-        return self.origins.get(root) or f"{root.kind} {root.namespace}/{root.name}"
+    def _subject(self, root: Name) -> str:
+        return subject(self.origins, root)
 
     def named(self, decisions: Sequence[Decision]) -> str:
         """Return the objects of *decisions*."""
-        subjects = list(dict.fromkeys(self.subject(each.root) for each in decisions))
+        subjects = list(dict.fromkeys(self._subject(each.root) for each in decisions))
         more = len(subjects) - _NAMED
         return printable(", ".join(subjects[:_NAMED])) + (f" and {counted(more, 'more object')}" if more > 0 else "")
 
@@ -162,13 +196,13 @@ class _Case:
         return f"{counted(len(pods), 'pod')}: {', '.join(parts[:_NAMED])}{f' and {more:,} more' if more > 0 else ''}"
 
     def _why(self, decision: Decision) -> str:
-        """Return the first clause of the reason; if some pods of the root are placed, that of the others."""
+        """Return the beginning of the reason; if some pods of the root are placed, that of the others."""
         placed = {pod for each in self.answer.decisions if each.root == decision.root for pod in each.assignments}
         left = len(decision.pending)
+        why = _main_clauses(decision.message or next(iter(decision.pending.values()), decision.status.value))
         if placed and left:
-            pods = counted(left + len(placed), "pod")
-            return f"{left:,} of {pods} {'has' if left == 1 else 'have'} no node: {_first_clause(next(iter(decision.pending.values())))}"
-        return _first_clause(decision.message or next(iter(decision.pending.values()), decision.status.value))
+            return f"{left:,} of {counted(left + len(placed), 'pod')} {'has' if left == 1 else 'have'} no node: {why}"
+        return why
 
     def reason(self, decisions: Sequence[Decision], rootless: Sequence[tuple[str, str]]) -> str:
         """Return the reason of the first object that does not fit, and the smallest change that helps."""
@@ -177,14 +211,14 @@ class _Case:
             more = f" (and {counted(len(rootless) - 1, 'more pod')})" if len(rootless) > 1 else ""
             return f"Pod {printable(pod)}{more}: {printable(why)}"
         first = decisions[0]
-        subject = self.subject(first.root)
-        subjects = len({self.subject(each.root) for each in decisions})
+        mine = self._subject(first.root)
+        subjects = len({self._subject(each.root) for each in decisions})
         more = f" (and {counted(subjects - 1, 'more object')})" if subjects > 1 else ""
-        alike = [root for root in latest(self.answer.decisions) if self.subject(root) == subject]
-        failed = sum(self.subject(each.root) == subject for each in decisions)
+        alike = [root for root in latest(self.answer.decisions) if self._subject(root) == mine]
+        failed = sum(self._subject(each.root) == mine for each in decisions)
         noun = "pod" if first.root.kind == "Pod" else "group"
         number = f"{failed:,} of {counted(len(alike), noun)} {'does' if failed == 1 else 'do'} not fit: " if len(alike) > 1 else ""
-        return f"{printable(subject)}{more}: {number}{printable(self._why(first))}{self._suggestion(first)}{_change(decisions)}"
+        return f"{printable(mine)}{more}: {number}{printable(self._why(first))}{self._suggestion(first)}"
 
     def _suggestion(self, decision: Decision) -> str:
         """Return the problem of a misspelt key or label of a tree, with a similar one that nodes have; empty if there is none."""
@@ -216,11 +250,25 @@ def _unit(leaf: Name, number: int) -> str:
     return name if leaf.kind == "Pod" else f"{name} ({counted(number, 'pod')})"
 
 
-def _first_clause(text: str) -> str:
-    return text.partition("; ")[0].partition(". ")[0]
+def _main_clauses(text: str) -> str:
+    """Return the clauses of the first sentence that have room in the line, without those about a part of the nodes.
+
+    If all of them are about parts of the nodes, that of the largest part is kept.
+    """
+    head, colon, sentence = text.partition(". ")[0].rstrip(".").partition(": ")
+    clauses = sentence.split("; ")
+    main = max([each for each in clauses if not each.startswith(_HYPOTHETICAL)] or clauses, key=_part_of_nodes)
+    for each in clauses:
+        if each != main and _part_of_nodes(each) == 1 and len(main) + len(each) <= _LONG:
+            main = f"{main}; {each}"
+    return f"{head}{colon}{main}"
 
 
-def _change(decisions: Sequence[Decision]) -> str:
-    if len(decisions) == 1 and decisions[0].remedies:
-        return f"; the smallest change that helps: {printable(decisions[0].remedies[0].change)}"
-    return ""
+def _part_of_nodes(clause: str) -> float:
+    found = _SOME_NODES.match(clause)
+    return int(found[1].replace(",", "")) / int(found[2].replace(",", "")) if found else 1
+
+
+def clause(change: SmallestChange) -> str:
+    """Return the clause about a change with which everything fits."""
+    return f"; {'the smallest' if change.proven else 'a'} change that helps: {printable(change.remedy.change)}"

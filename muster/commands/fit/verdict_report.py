@@ -11,7 +11,7 @@ from muster.render import answer_json, answer_text
 from muster.render.answer import Answer
 from muster.render.root_text import Paint
 from muster.render.tree_rows import Kinship
-from scheduler_core.model.decision import Status
+from scheduler_core.model.decision import Remedy, Status
 
 if TYPE_CHECKING:
     from muster.html.page_content import Origin
@@ -31,11 +31,13 @@ class Judged:
     snapshot: ClusterSnapshot
     kinship: Kinship
     options: CycleOptions
+    change: Remedy | None = None
+    """Change with which everything at PATH fits, if it is not the remedy of one root."""
 
     def rendered(self, form: str, origin: Origin | None, *, every: bool, everything: bool, colour: bool = False) -> str:
         """Return the result in the format *form*: with *everything* about the rest of the cluster too, with *every* pod."""
         if form == "json":
-            return as_json(self.verdict, self.own)
+            return as_json(self.verdict, self.own, self.change)
         if form == "html":
             from muster.html import page
 
@@ -56,7 +58,7 @@ def as_text(verdict: Verdict, shown: Answer, kinship: Kinship, *, colour: bool, 
     return f"{line}\n\n{answer_text.render(shown, kinship, colour=colour, every=every)}"
 
 
-def as_json(verdict: Verdict, own: Answer) -> str:
+def as_json(verdict: Verdict, own: Answer, change: Remedy | None = None) -> str:
     """Return one JSON document about PATH."""
     content = answer_json.as_json(own)
     content["version"] = VERSION
@@ -64,12 +66,9 @@ def as_json(verdict: Verdict, own: Answer) -> str:
     skipped = [{"object": each.object, "reason": each.message} for each in own.skipped]
     refused = [{"object": each.object, "reason": each.message} for each in own.refused]
     rest = {key: value for key, value in content.items() if key not in head}
-    return (
-        json.dumps(
-            {**head, "decisions": rest.pop("decisions"), "skipped": skipped, "refused": refused, **rest}, ensure_ascii=False, indent=2
-        )
-        + "\n"
-    )
+    helps = {"change": answer_json.remedy_as_json(change)} if change is not None else {}
+    document = {**head, "decisions": rest.pop("decisions"), "skipped": skipped, "refused": refused, **helps, **rest}
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
 def with_headline(verdict: Verdict, answer: Answer) -> Answer:

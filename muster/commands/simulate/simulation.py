@@ -62,7 +62,7 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
     gc.freeze()
     cycle = dataclasses.replace(request.cycle, progress=progress.roots)
     own = inputs.own if request.only_own else None
-    result = run_cycle(snapshot, cycle) if own is None else run_cycles(snapshot, cycle, _unsettled(own))
+    result = run_cycle(snapshot, cycle) if own is None else run_cycles(snapshot, cycle, unsettled(own))
     only = None if own is None else own_objects.roots(result.decisions, own) - _partly_placed(result.decisions)
     decisions = with_remedies(result.decisions, objects, snapshot, request.cycle, request.remedies, only)
     for each in inputs.stored:
@@ -84,7 +84,7 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
     return answer, snapshot
 
 
-def _unsettled(own: Own) -> Callable[[Sequence[Decision]], bool]:
+def unsettled(own: Own) -> Callable[[Sequence[Decision]], bool]:
     """Return a test whether the next cycle can place more pods of *own*: after evictions, or pods that a Basic group left over."""
 
     def more(decisions: Sequence[Decision]) -> bool:

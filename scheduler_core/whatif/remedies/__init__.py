@@ -1,6 +1,7 @@
 """Verified changes, and conflicting constraints.
 
 remedies          remedies for a root
+smallest_change   the smallest change that places several roots, or the rest of one
 for_decisions     remedies for some decisions of a simulation
 candidates        edits that may help, small ones first
 verified          tries edits, and keeps those that work

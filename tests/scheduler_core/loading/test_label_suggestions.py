@@ -18,6 +18,22 @@ def group(key):
     return {**made, "spec": {**made["spec"], "schedulingConstraints": {"topology": [{"key": key}]}}}
 
 
+def spreading(key, when="DoNotSchedule"):
+    constraint = {"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": when, "labelSelector": {"matchLabels": {"app": "x"}}}
+    return pod("p", topologySpreadConstraints=[constraint])
+
+
+def near(side, key):
+    term = {"topologyKey": key, "labelSelector": {"matchLabels": {"app": "x"}}}
+    return pod("p", affinity={side: {"requiredDuringSchedulingIgnoredDuringExecution": [term]}})
+
+
+def expecting(key, operator, *values):
+    expression = {"key": key, "operator": operator, **({"values": [*values]} if values else {})}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}}
+    return pod("p", affinity={"nodeAffinity": required})
+
+
 def selecting(key, value, **more):
     return pod("p", nodeSelector={key: value}, **more)
 
@@ -44,6 +60,35 @@ def selecting(key, value, **more):
         pytest.param(selecting("topology.kubernetes.io/zone", "us-east-1b"), None, id="a value that a node has"),
         pytest.param(selecting("topology.kubernetes.io/zone", "mars"), None, id="a value that is not similar"),
         pytest.param(selecting("topology.kubernetes.io/zone", "us-est-1b", on="n1"), None, id="a running pod"),
+        pytest.param(
+            spreading("topology.kubernetes.io/zne"),
+            'no node has the label "topology.kubernetes.io/zne" of its topology spread; did you mean "topology.kubernetes.io/zone"?',
+            id="spread",
+        ),
+        pytest.param(spreading("topology.kubernetes.io/zne", "ScheduleAnyway"), None, id="a preference"),
+        pytest.param(
+            near("podAffinity", "rack"),
+            'no node has the label "rack" of its pod affinity; did you mean "example.com/rack"?',
+            id="pod affinity",
+        ),
+        pytest.param(
+            near("podAntiAffinity", "example.com/rck"),
+            'no node has the label "example.com/rck" of its pod anti-affinity; did you mean "example.com/rack"?',
+            id="pod anti-affinity",
+        ),
+        pytest.param(
+            expecting("topology.kubernetes.io/zne", "Exists"),
+            'no node has the label "topology.kubernetes.io/zne" of its node affinity; did you mean "topology.kubernetes.io/zone"?',
+            id="key of node affinity",
+        ),
+        pytest.param(
+            expecting("topology.kubernetes.io/zone", "In", "mars", "us-est-1b"),
+            "no node has the label topology.kubernetes.io/zone with one of the values mars, us-est-1b of its node affinity; "
+            'did you mean "us-east-1b"?',
+            id="values of node affinity",
+        ),
+        pytest.param(expecting("topology.kubernetes.io/zone", "In", "us-est-1b", "us-east-1a"), None, id="one value that a node has"),
+        pytest.param(expecting("topology.kubernetes.io/zne", "NotIn", "us-east-1a"), None, id="excluded"),
     ],
 )
 def test_similar_labels_are_named(object_, want):

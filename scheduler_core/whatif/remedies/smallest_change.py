@@ -1,0 +1,160 @@
+"""The smallest change with which all pods of several roots, or of one that is placed in part, get a node.
+
+Unlike the remedies of one root, a change is verified by the cycles of the whole cluster, as a caller judges them.  Relaxations are tried
+on all the pods, as of one pod template; then the fewest nodes of a kind, on the assumption that more nodes never harm.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Collection, Iterable, Iterator
+
+from scheduler_core.model.decision import Name, Remedy
+from scheduler_core.model.pods import PodRecord
+from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.whatif.edits.apply_edits import applied
+from scheduler_core.whatif.edits.edits import Edit
+from scheduler_core.whatif.edits.raw_objects import Book, merged
+from scheduler_core.whatif.remedies import candidates
+from scheduler_core.whatif.remedies.bisection import least
+from scheduler_core.whatif.remedies.node_kinds import NodeKind, kinds
+from scheduler_core.whatif.trial.present_capacity import PresentCapacity
+from scheduler_core.whatif.trial.subject import Subject
+
+MOST_TRIES = 40
+_EFFORT = 6_000_000
+"""Maximum number of nodes and pods examined in all tries."""
+_AREAS = 1
+MOST_NODES = 4_096
+"""Maximum number of nodes that are added."""
+
+Works = Callable[[ClusterSnapshot], bool]
+"""Whether all pods get a node in a changed cluster."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SmallestChange:
+    """A change that works.
+
+    Attributes:
+        remedy: the change.
+        proven: whether smaller ones were tried and do not work; False if the limit of tries ended the search.
+
+    """
+
+    remedy: Remedy
+    proven: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class UnplacedRoots:
+    """Roots that are to be placed together.
+
+    Attributes:
+        title: the object that created them, for the texts.
+        root: the first that is not placed, or in part: nodes are added in its topology domains.
+        pods: keys of the pods that a relaxation changes; empty for no relaxation.
+        left: keys of the pods without a node.
+
+    """
+
+    title: Name
+    root: Name
+    pods: Collection[str]
+    left: Collection[str]
+
+
+class _TriesSpentError(Exception):
+    """The limit of tries is reached."""
+
+
+def smallest_change(book: Book, snapshot: ClusterSnapshot, roots: UnplacedRoots, works: Works) -> SmallestChange | None:
+    """Return the smallest change that *works*, and of equal ones the first by its text; None if none is found.
+
+    Args:
+        book: the raw objects that *snapshot* was loaded from.
+        snapshot: the cluster.
+        roots: the roots to help.
+        works: judges a changed cluster.
+
+    """
+    if (subject := _subject(snapshot, roots)) is None:
+        return None
+    trials = _Trials(book, snapshot, works)
+    relaxed = dataclasses.replace(subject, waiting=_pods(snapshot, roots.pods))
+    edits = candidates.relaxations(snapshot, relaxed) if relaxed.waiting else []
+    for edit in sorted(edits, key=lambda each: (each.weight, each.words)):
+        try:
+            if trials.works(edit):
+                return trials.as_change(edit, proven=True)
+        except _TriesSpentError:
+            return None
+    return _fewest_nodes(trials, PresentCapacity(snapshot, subject, book), len(subject.waiting))
+
+
+def _fewest_nodes(trials: _Trials, capacity: PresentCapacity, pods: int) -> SmallestChange | None:
+    """Return the fewest nodes of a kind that work for *pods* pods without a node."""
+    best: SmallestChange | None = None
+    # Pods that are ahead in the queue, or that are placed only after evictions, can take added nodes.
+    fewest = min(sum(pod.node < 0 for pod in capacity.snapshot.pods), MOST_NODES)
+    for kind in _kinds(capacity):
+        proven, good = True, 0
+
+        def works(count: int, kind: NodeKind = kind) -> bool:
+            nonlocal good
+            if not trials.works(kind.more(count)):
+                return False
+            good = count
+            return True
+
+        try:
+            least(-(-pods // kind.slots), fewest, works)
+        except _TriesSpentError:
+            proven = False
+        if good:
+            best, fewest = trials.as_change(kind.more(good), proven=proven), good - 1
+    return best
+
+
+def _kinds(capacity: PresentCapacity) -> Iterator[NodeKind]:
+    """Yield the kinds of nodes of the domains with the most capacity, each once."""
+    seen = set()
+    for area in capacity.areas(_AREAS):
+        for kind in kinds(capacity, area):
+            if (name := kind.more(1).words) not in seen:
+                seen.add(name)
+                yield kind
+
+
+class _Trials:
+    """Tries edits of a cluster, each once."""
+
+    def __init__(self, book: Book, snapshot: ClusterSnapshot, works: Works) -> None:
+        self._book = book
+        self._snapshot = snapshot
+        self._works = works
+        self._left = min(MOST_TRIES, _EFFORT // max(1, len(snapshot.nodes) + len(snapshot.pods)))
+
+    def works(self, edit: Edit) -> bool:
+        """Return whether *edit* works.  Raises _TriesSpentError."""
+        if not (steps := edit.steps(self._book)):
+            return False
+        if not self._left:
+            raise _TriesSpentError
+        self._left -= 1
+        return self._works(applied(self._snapshot, merged(steps)))
+
+    def as_change(self, edit: Edit, *, proven: bool) -> SmallestChange:
+        """Return *edit*, which works."""
+        return SmallestChange(Remedy(edit.words, merged(edit.steps(self._book) or ())), proven)
+
+
+def _subject(snapshot: ClusterSnapshot, roots: UnplacedRoots) -> Subject | None:
+    """Return the first root of *roots*, with all pods that have no node; None if there are none."""
+    subject, waiting = Subject.from_snapshot(snapshot, roots.root), _pods(snapshot, roots.left)
+    return None if subject is None or not waiting else dataclasses.replace(subject, root=roots.title, waiting=waiting)
+
+
+def _pods(snapshot: ClusterSnapshot, keys: Iterable[str]) -> tuple[PodRecord, ...]:
+    wanted = {*keys}
+    return tuple(pod for pod in snapshot.pods if pod.key in wanted)

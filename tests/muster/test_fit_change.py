@@ -1,0 +1,135 @@
+"""The smallest change with which everything at PATH fits: verified by applying its steps, and the next smaller one does not work."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from muster import cli
+from tests.muster.simulated import node, pod
+from tests.muster.test_simulate_controllers import RUN_ONCE, TEMPLATE, deployment, job, manifest
+
+Json = dict[str, Any]
+NODES = [node("n1", rack="a"), node("n2", rack="b")]
+"""Each node has room for two of the pods."""
+LOW = {"priority": -10}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def fit(mine: list[Json], cluster: list[Json], *options: str) -> Json:
+    for name, objects in (("mine.json", mine), ("cluster.json", cluster)):
+        with open(name, "w", encoding="utf-8") as file:  # noqa: PTH123 - in the folder of the test
+            file.write("\n".join(map(json.dumps, objects)))
+    found = CliRunner().invoke(cli.main, ["fit", "mine.json", "--objects", "cluster.json", "--format", "json", *options])
+    assert found.exception is None or isinstance(found.exception, SystemExit), found.exception
+    return json.loads(found.stdout)
+
+
+def change(mine: list[Json], cluster: list[Json], *options: str) -> str:
+    answer = fit(mine, cluster, *options)
+    return answer["change"]["change"] if "change" in answer else ""
+
+
+def with_pod(made: Json, **spec: Any) -> Json:
+    """Return a controller's object whose pods have further fields."""
+    template = made["spec"]["template"]
+    return {**made, "spec": {**made["spec"], "template": {**template, "spec": {**template["spec"], **spec}}}}
+
+
+APART = {"labelSelector": {"matchLabels": {"app": "x"}}, "topologyKey": "rack"}
+SPREAD = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [APART]}}
+TAINTED = [{**each, "spec": {"taints": [{"key": "gpu", "value": "a", "effect": "NoSchedule"}]}} for each in NODES]
+CASES = {
+    "a Job without a gang": ([job(7)], NODES, "2 more nodes like n1"),
+    "a Deployment": ([deployment(5)], NODES, "1 more node like n1"),
+    "two objects": ([deployment(3), job(4)], NODES, "2 more nodes like n1"),
+    "pods that would need evictions": ([job(5)], [*NODES, pod("low", cpu="4", on="n2", **LOW)], "2 more nodes like n1"),
+    "pods ahead in the queue": ([deployment(4)], [*NODES, pod("ahead", cpu="4", priority=10)], "1 more node like n1"),
+    "a selector that no node matches": (
+        [with_pod(deployment(3), nodeSelector={"disk": "ssd"})],
+        NODES,
+        "node selector and affinity of the pods of Deployment default/web dropped",
+    ),
+    "a taint": ([deployment(3)], TAINTED, "taint gpu=a:NoSchedule tolerated by the pods of Deployment default/web"),
+    "pods that keep apart": (
+        [with_pod(deployment(3), affinity=SPREAD)],
+        NODES,
+        "pod affinity, anti-affinity and spread of the pods of Deployment default/web dropped",
+    ),
+    "larger than any node": (
+        [with_pod(deployment(2), containers=[{"name": "m", "image": "i", "resources": {"requests": {"cpu": "9"}}}])],
+        NODES,
+        "2 more nodes like n1, but with 9 cpu",
+    ),
+}
+
+
+@pytest.mark.parametrize(("mine", "cluster", "want"), CASES.values(), ids=CASES)
+def test_the_change_is_in_the_first_line_and_works(mine, cluster, want):
+    answer = fit(mine, cluster)
+    assert "does-not-fit" == answer["verdict"]
+    assert answer["message"].endswith(f"; the smallest change that helps: {want}")
+    steps = [each["apply"] for each in answer["change"]["steps"]]
+    pods = [each for each in steps if each["kind"] == "Pod"]
+    # A relaxation is one of all pods of the template, so it is applied to the template.
+    changed = [with_pod(each, **relaxed(pods[0]["spec"])) if pods else each for each in mine]
+    assert "fits" == fit(changed, [*cluster, *(each for each in steps if each["kind"] == "Node")])["verdict"]
+
+
+def relaxed(spec: Json) -> Json:
+    return {name: spec.get(name) for name in ("nodeSelector", "affinity", "tolerations")}
+
+
+def test_fewer_nodes_do_not_help():
+    one = {**NODES[0], "metadata": {**NODES[0]["metadata"], "name": "n3"}}
+    assert "does-not-fit" == fit([job(7)], [*NODES, one])["verdict"]
+
+
+def test_pods_that_are_confined_with_their_group_get_nodes_in_its_domain():
+    confined = {**job(3)["spec"], "scheduling": {"schedulingConstraints": {"topology": [{"key": "rack"}]}}}
+    assert "1 more node in rack a like n1" == change([{**job(3), "spec": confined}], NODES)
+
+
+def test_one_root_that_is_not_placed_at_all_has_its_own_remedies():
+    answer = fit([job(5)], NODES, "--gang")
+    assert ("does-not-fit", False) == (answer["verdict"], "change" in answer)
+    assert answer["message"].endswith("; the smallest change that helps: 1 more node like n1")
+
+
+def test_the_minimum_of_a_created_group_is_no_change_that_a_user_can_make():
+    answer = fit([job(5)], NODES, "--gang")
+    assert any("minCount" in each["change"] for decision in answer["decisions"] for each in decision["remedies"])
+    assert "minCount" not in answer["message"]
+
+
+@pytest.mark.parametrize("options", [("--remedies", "0"), ("--strategy", "greedy")], ids=["no remedies", "greedy"])
+def test_without_remedies_no_change_is_searched(options):
+    assert "" == change([deployment(5)], NODES, *options)
+
+
+def test_no_change_is_named_if_none_helps():
+    gone = manifest("StatefulSet", name="db", replicas=2, serviceName="db", selector={"matchLabels": {"app": "x"}}, template=TEMPLATE)
+    claim = {"metadata": {"name": "data"}, "spec": {"storageClassName": "gone", "accessModes": ["ReadWriteOnce"]}}
+    gone["spec"]["volumeClaimTemplates"] = [{**claim, "spec": {**claim["spec"], "resources": {"requests": {"storage": "1Gi"}}}}]
+    answer = fit([gone], NODES)
+    assert ("does-not-fit", False) == (answer["verdict"], "the smallest change" in answer["message"])
+
+
+def test_the_order_of_the_input_does_not_change_the_change():
+    mine, cluster = [deployment(3), job(4)], [*NODES, node("n0", cpu="2", rack="a")]
+    assert change(mine, cluster) == change(mine[::-1], cluster[::-1])
+
+
+@pytest.mark.parametrize(("tries", "want"), [(1, "; a change"), (2, "; the smallest change")])
+def test_a_change_is_the_smallest_only_if_smaller_ones_were_tried(tries, want, monkeypatch):
+    monkeypatch.setattr("scheduler_core.whatif.remedies.smallest_change.MOST_TRIES", tries)
+    answer = fit([manifest("Job", "batch/v1", "train", parallelism=40, completions=40, template=RUN_ONCE)], NODES)
+    assert answer["message"].endswith(f"{want} that helps: 18 more nodes like n1")
