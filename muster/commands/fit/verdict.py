@@ -79,11 +79,13 @@ def judge(answer: Answer, own: Own | None, kinship: Kinship, unread: int = 0, ch
     """
     incomplete, rest = bool(answer.skipped or unread), _left_out(answer, unread)
     last = latest(answer.decisions)
-    rootless = [(pod, why) for pod, why in answer.pending if not any(pod in each.pending for each in last.values())]
+    decided = {pod for each in last.values() for pod in each.pending}
+    rootless = [(pod, why) for pod, why in answer.pending if pod not in decided]
     if not last and not rootless:
         return Verdict(Kind.NOTHING, f"nothing to judge: {_nothing(answer, own)}", incomplete)
     case = _Case(answer, own.origins if own is not None else {}, kinship)
-    kinds = {root: case.kind(decision) for root, decision in last.items()}
+    evicting = {each.root for each in answer.decisions if each.victims}
+    kinds = {root: _kind(decision, evicts=root in evicting) for root, decision in last.items()}
     worst = max((*kinds.values(), *((Kind.DOES_NOT_FIT,) if rootless else ())), key=_ORDER.index)
     if answer.refused:
         return Verdict(Kind.DOES_NOT_FIT, f"does not fit: {case.refusal(worst)}{rest}", incomplete)
@@ -126,15 +128,6 @@ class _Case:
     origins: Mapping[Name, str]
     kinship: Kinship
 
-    def kind(self, decision: Decision) -> Kind:
-        """Return the result of one root."""
-        if decision.status is Status.SUCCESS and not decision.pending:
-            return Kind.AFTER_EVICTION if self._evicts(decision.root) else Kind.FITS
-        if _unsettled(decision):
-            return Kind.UNDECIDED
-        unsure = decision.status in {Status.UNSCHEDULABLE, Status.UNRESOLVABLE} and decision.search.outcome == BUDGET
-        return Kind.UNDECIDED if unsure else Kind.DOES_NOT_FIT
-
     def refusal(self, otherwise: Kind) -> str:
         """Return the first reason why the API server would refuse pods, and the verdict without it if that is better."""
         refused = self.answer.refused
@@ -160,9 +153,6 @@ class _Case:
         for name, origin in sorted(created.items(), reverse=True) if others else ():
             text = text.replace(name, origin)
         return f"; the smallest change that helps: {printable(text)}"
-
-    def _evicts(self, root: Name) -> bool:
-        return any(each.victims for each in self.answer.decisions if each.root == root)
 
     def budget(self, decisions: Sequence[Decision]) -> str:
         """Return which budget of the search was spent: that of a cycle's steps, or that of cycles."""
@@ -226,6 +216,16 @@ class _Case:
         names = {*(f"{each.kind} {each.namespace}/{each.name}" for each in groups), *(f"Pod {pod}" for pod in decision.pending)}
         mine = (each.message for each in self.answer.problems if each.object in names and DID_YOU_MEAN in each.message)
         return "".join(f"; {printable(each)}" for each in [*mine][:1])
+
+
+def _kind(decision: Decision, *, evicts: bool) -> Kind:
+    """Return the result of one root by its last decision; *evicts*: whether any decision on it has victims."""
+    if decision.status is Status.SUCCESS and not decision.pending:
+        return Kind.AFTER_EVICTION if evicts else Kind.FITS
+    if _unsettled(decision):
+        return Kind.UNDECIDED
+    unsure = decision.status in {Status.UNSCHEDULABLE, Status.UNRESOLVABLE} and decision.search.outcome == BUDGET
+    return Kind.UNDECIDED if unsure else Kind.DOES_NOT_FIT
 
 
 def _unsettled(decision: Decision) -> bool:
