@@ -18,8 +18,8 @@ from muster.commands.progress import Progress
 from muster.commands.simulate import simulation
 from muster.commands.simulate.completed_input import ClusterInput
 from muster.commands.simulate.request import SimulationRequest
-from muster.commands.snapshot import fields
-from muster.commands.snapshot.fields import FIELDS
+from muster.commands.snapshot import fields, lookup_fields
+from muster.commands.snapshot.fields_by_kind import FIELDS
 from muster.commands.snapshot.shapes import Each, Entries, IfPresent, OrScalar, ScalarShape
 from muster.commands.snapshot.snapshot_document import keep_simulated_fields
 from muster.render import answer_json
@@ -59,7 +59,7 @@ def replayed(objects):
 
 
 def test_all_kinds_that_are_read_are_kept():
-    assert {*KINDS, *ADMISSION_KINDS, CONFIGURATION} == set(FIELDS)
+    assert {*KINDS, *ADMISSION_KINDS, CONFIGURATION, *(each.kind for each in lookup_fields.RESOURCES)} == set(FIELDS)
 
 
 def structs(hint):

@@ -27,6 +27,8 @@ class ClusterInput:
     objects: list[Given] = dataclasses.field(default_factory=list)
     problems: list[Problem] = dataclasses.field(default_factory=list)
     files: int = 0
+    others: list[Given] = dataclasses.field(default_factory=list)
+    """Objects at PATH of kinds that placement does not read."""
     own: Own | None = None
     """The objects that the answer is about, if further objects were added."""
     skipped: list[Problem] = dataclasses.field(default_factory=list)
@@ -67,6 +69,7 @@ def complete(
     expansion = controllers.expand(inputs.objects, cluster, creation, inputs.places if strict else None)
     # Sorted once: a cluster has a great many objects.
     inputs.objects = [each for listed in expansion.kinds.values() for each in listed.given()]
+    inputs.others += expansion.others
     _replace(inputs, expansion.objects)
     inputs.skipped += expansion.skipped
     inputs.notes += expansion.notes

@@ -46,7 +46,7 @@ def expand(objects: Iterable[Given], cluster: Cluster, creation: PodCreation, pl
     others = ObjectList()
     kinds, problems = gather(objects, others)
     controllers = [each for kind in CONTROLLERS for each in kinds[kind] if _is_manifest(bytes(each.text))]
-    result = Expansion(kinds=kinds, skipped=problems)
+    result = Expansion(kinds=kinds, skipped=problems, others=others)
     manifests = [content for each in (*others, *controllers) if (content := _read(each, result)) is not None]
     if manifests:
         _expand(manifests, kinds, _known(manifests, kinds, cluster, creation), result, creation, places)

@@ -42,6 +42,7 @@ class Expansion:
         manifests: the same objects.
         kinds: the objects at PATH of the kinds that are read.
         skipped: objects that create pods and could not be read, with the reason.
+        others: the objects at PATH of other kinds.
         notes: what the created objects cannot express, and objects that create no pods.
 
     """
@@ -53,6 +54,7 @@ class Expansion:
     kinds: dict[str, ObjectList] = dataclasses.field(default_factory=dict)
     skipped: list[Problem] = dataclasses.field(default_factory=list)
     notes: list[Problem] = dataclasses.field(default_factory=list)
+    others: ObjectList = dataclasses.field(default_factory=ObjectList)
 
     def rename(self, taken: Collection[Name]) -> None:
         """Rename the created pods whose names are *taken* by other pods of the cluster: most controllers add random letters."""

@@ -6,8 +6,6 @@ about volumes and extended resources.  Field names are those of the JSON, includ
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from muster.commands.snapshot import device_fields
 from muster.commands.snapshot.selector_fields import (
     AFFINITY,
@@ -66,7 +64,7 @@ _CLAIM_ANNOTATIONS: Fields = {
     "volume.beta.kubernetes.io/storage-class": NAME,
     "volume.kubernetes.io/selected-node": NAME,
 }
-_CLAIM_TEMPLATE: Fields = {"metadata": {"annotations": _CLAIM_ANNOTATIONS}, "spec": _CLAIM_SPEC}
+CLAIM_TEMPLATE: Fields = {"metadata": {"annotations": _CLAIM_ANNOTATIONS}, "spec": _CLAIM_SPEC}
 _VOLUME: Fields = {
     "name": UNREAD,
     # Of all others only the presence is read.
@@ -78,7 +76,7 @@ _VOLUME: Fields = {
     "rbd": {"monitors": NAMES, "pool": NAME, "image": NAME, "readOnly": KEPT},
     "image": {"reference": ScalarShape.POD_IMAGE},
 }
-EPHEMERAL: Fields = {"volumeClaimTemplate": _CLAIM_TEMPLATE}
+EPHEMERAL: Fields = {"volumeClaimTemplate": CLAIM_TEMPLATE}
 # The name of an ephemeral volume is part of the name of its claim.
 _ANY_VOLUME = IfPresent("ephemeral", {**_VOLUME, "name": NAME, "ephemeral": EPHEMERAL}, _VOLUME)
 POD: Fields = {
@@ -223,6 +221,8 @@ GROUP: Fields = {
         "resourceClaimStatuses": device_fields.CREATED,
     },
 }
+SCHEDULING: Fields = _LEVEL
+"""Scheduling in a Job template or a JobSet."""
 _TEMPLATE: dict[str, Shape] = {**_LEVEL, "name": NAME}
 _TEMPLATE["podGroupTemplates"] = _TEMPLATE["compositePodGroupTemplates"] = Each(_TEMPLATE)
 WORKLOAD: Fields = {
@@ -256,34 +256,3 @@ RUNTIME_CLASS: Fields = {
     "overhead": {"podFixed": AMOUNTS},
     "scheduling": {"nodeSelector": LABELS, "tolerations": TOLERATIONS},
 }
-
-FIELDS: Mapping[str, Fields] = {
-    kind: {"apiVersion": KEPT, "kind": KEPT, **fields}
-    for kind, fields in (
-        ("KubeSchedulerConfiguration", CONFIGURATION),
-        ("Node", NODE),
-        ("PriorityClass", PRIORITY_CLASS),
-        ("Workload", WORKLOAD),
-        ("CompositePodGroup", GROUP),
-        ("PodGroup", GROUP),
-        ("PodDisruptionBudget", BUDGET),
-        ("Namespace", {"metadata": METADATA}),
-        ("LimitRange", LIMIT_RANGE),
-        ("ResourceQuota", QUOTA),
-        ("RuntimeClass", RUNTIME_CLASS),
-        ("CSIDriver", CSI_DRIVER),
-        ("CSINode", CSI_NODE),
-        ("CSIStorageCapacity", STORAGE_CAPACITY),
-        ("VolumeAttachment", ATTACHMENT),
-        ("StorageClass", STORAGE_CLASS),
-        ("PersistentVolume", VOLUME),
-        ("PersistentVolumeClaim", CLAIM),
-        *device_fields.KINDS,
-        ("Service", SERVICE),
-        ("ReplicationController", SERVICE),
-        ("ReplicaSet", CONTROLLER),
-        ("StatefulSet", CONTROLLER),
-        ("Pod", POD),
-    )
-}
-"""The fields of each kind, in the order in which a snapshot has the kinds."""

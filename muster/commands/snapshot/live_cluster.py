@@ -55,8 +55,8 @@ def connect(kubeconfig: str | None, context: str | None, *, instead: str) -> Api
         ) from None
 
 
-def list_cluster(kubeconfig: str | None, context: str | None, *, instead: str = "a PATH") -> Read:
-    """Return all lists that ``simulate`` reads; kinds that the cluster does not serve are skipped.
+def list_cluster(kubeconfig: str | None, context: str | None, *, further: Iterable[served.Resource] = (), instead: str = "a PATH") -> Read:
+    """Return all lists that ``simulate`` reads, and *further* ones; kinds that the cluster does not serve are skipped.
 
     An error names *instead* as another source of objects, unless it is empty.
 
@@ -64,7 +64,8 @@ def list_cluster(kubeconfig: str | None, context: str | None, *, instead: str = 
         ClusterError: there is no usable kubeconfig, no answer, or no permission to list nodes or pods.
 
     """
-    return list_resources(connect(kubeconfig, context, instead=instead), map(served.resource, (*KINDS, *ADMISSION_KINDS)))
+    resources = (*map(served.resource, (*KINDS, *ADMISSION_KINDS)), *further)
+    return list_resources(connect(kubeconfig, context, instead=instead), resources)
 
 
 def list_resources(api: Api, resources: Iterable[served.Resource], *, needed: Container[str] = NEEDED) -> Read:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from muster.commands.snapshot import selector_texts
-from muster.commands.snapshot.fields import FIELDS
+from muster.commands.snapshot.fields_by_kind import FIELDS
 from muster.commands.snapshot.selector_fields import EXPRESSIONS, TOLERATIONS
 from muster.commands.snapshot.shapes import Each, Entries, IfPresent, OrScalar, ScalarShape, Shape
 from scheduler_core.loading.gather import DEVICE_KINDS

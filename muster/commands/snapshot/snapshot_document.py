@@ -9,13 +9,14 @@ from typing import Any
 
 from muster.commands.progress import Progress
 from muster.commands.simulate.what_if import whole_name
-from muster.commands.snapshot.fields import FIELDS
+from muster.commands.snapshot import lookup_fields
+from muster.commands.snapshot.fields_by_kind import FIELDS
 from muster.commands.snapshot.prune import pruned
 from muster.commands.snapshot.redact import redacted
 from muster.commands.snapshot.shapes import Shape
 from scheduler_core.loading.configuration.scheduler_configuration import read_configuration
 from scheduler_core.loading.gather import CONFIGURATION, Name, gather, label
-from scheduler_core.loading.gathered import DEEP, GatheredObjects, Given, Objects, Unusable
+from scheduler_core.loading.gathered import DEEP, GatheredObjects, Given, ObjectList, Objects, Unusable
 from scheduler_core.model import wire
 from scheduler_core.model.problem import Problem
 from validators.model.decode import Source
@@ -51,8 +52,9 @@ def keep_simulated_fields(sources: Iterable[Given], configuration: Source | None
 
     A scheduler *configuration* replaces those among *sources*.
     """
-    gathered, problems = gather(sources)
-    kinds: dict[str, Objects] = {**gathered}
+    others = ObjectList()
+    gathered, problems = gather(sources, others)
+    kinds: dict[str, Objects] = {**gathered, **_looked_up(others)}
     if configuration is not None:
         kinds[CONFIGURATION] = gather((configuration,))[0][CONFIGURATION]
     kinds[CONFIGURATION] = [each for each in kinds[CONFIGURATION] if _is_valid(each, problems)]
@@ -61,6 +63,16 @@ def keep_simulated_fields(sources: Iterable[Given], configuration: Source | None
     kept = (each for kind, fields in FIELDS.items() for each in _of_kind(kinds[kind], fields, problems))
     objects = [*progress.over(kept, total, "selecting fields")]
     return Kept(tuple(objects), tuple(problems))
+
+
+def _looked_up(others: Iterable[GatheredObjects]) -> dict[str, Objects]:
+    """Return the objects of the kinds that adapters look up."""
+    wanted: dict[str, list[GatheredObjects]] = {each.kind: [] for each in lookup_fields.RESOURCES}
+    groups = {(each.group, each.kind) for each in lookup_fields.RESOURCES}
+    for each in others:
+        if (each.api_version.rpartition("/")[0], each.kind) in groups:
+            wanted[each.kind].append(each)
+    return {**wanted}
 
 
 def _is_valid(gathered: GatheredObjects, problems: list[Problem]) -> bool:

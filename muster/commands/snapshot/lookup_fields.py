@@ -1,0 +1,74 @@
+"""Fields of the objects of other projects that controllers' objects name, and of queues, which a note of ``muster fit`` names."""
+
+from __future__ import annotations
+
+from muster.commands.snapshot.fields import CLAIM_TEMPLATE, POD, SCHEDULING
+from muster.commands.snapshot.selector_fields import KEPT, LABELS, NAME
+from muster.commands.snapshot.shapes import Each, Entries, Fields
+from validators.versions.served import Resource
+
+_NAMED: Fields = {"name": NAME, "namespace": NAME}
+_EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
+_KUEUE = "kueue.x-k8s.io/podset-"
+_ANNOTATIONS: Fields = dict.fromkeys(
+    (
+        _EXCLUSIVE,
+        "alpha.jobset.sigs.k8s.io/node-selector",
+        *(f"{_KUEUE}{each}" for each in ("required-topology", "preferred-topology", "unconstrained-topology", "group-name")),
+        *(f"{_KUEUE}slice-{each}" for each in ("required-topology", "required-topology-constraints", "size")),
+    ),
+    KEPT,
+)
+_METADATA: Fields = {"labels": LABELS, "annotations": _ANNOTATIONS}
+_JOB: Fields = {
+    **dict.fromkeys(("parallelism", "completions", "completionMode", "suspend"), KEPT),
+    "scheduling": SCHEDULING,
+    "template": {"metadata": _METADATA, "spec": POD["spec"]},
+}
+# The names of replicated jobs and the labels of their Jobs say which of them a TrainJob changes.
+_REPLICATED_JOB: Fields = {
+    "name": KEPT,
+    "replicas": KEPT,
+    "dependsOn": Each({"name": KEPT, "status": KEPT}),
+    "template": {"metadata": {"labels": Entries(), "annotations": _ANNOTATIONS}, "spec": _JOB},
+}
+_JOB_SET: Fields = {
+    "replicatedJobs": Each(_REPLICATED_JOB),
+    "scheduling": SCHEDULING,
+    "startupPolicy": {"startupPolicyOrder": KEPT},
+    "suspend": KEPT,
+    "volumeClaimPolicies": Each({"templates": Each({**CLAIM_TEMPLATE, "metadata": {"name": NAME}})}),
+}
+RUNTIME: Fields = {
+    "metadata": _NAMED,
+    "spec": {
+        "mlPolicy": {
+            "numNodes": KEPT,
+            "torch": {"numProcPerNode": KEPT, "elasticPolicy": {"minNodes": KEPT, "maxNodes": KEPT}},
+            "mpi": {"numProcPerNode": KEPT, "runLauncherAsNode": KEPT},
+        },
+        "podGroupPolicy": {
+            "coscheduling": {"scheduleTimeoutSeconds": KEPT},
+            "volcano": {"networkTopology": dict.fromkeys(("mode", "highestTierAllowed", "highestTierName"), KEPT)},
+        },
+        "template": {"metadata": {"annotations": _ANNOTATIONS}, "spec": _JOB_SET},
+    },
+}
+TOPOLOGY: Fields = {"metadata": _NAMED, "spec": {"levels": Each({"domain": KEPT, "key": KEPT})}}
+KINDS: tuple[tuple[str, Fields], ...] = (
+    ("ClusterTrainingRuntime", RUNTIME),
+    ("TrainingRuntime", RUNTIME),
+    ("ClusterTopology", TOPOLOGY),
+    ("ClusterTopologyBinding", TOPOLOGY),
+    ("ClusterQueue", {"metadata": _NAMED}),
+)
+"""The fields of each kind, in the order in which a snapshot has the kinds."""
+_TRAINER, _GROVE, _QUEUES = "trainer.kubeflow.org", "grove.io", "kueue.x-k8s.io"
+RESOURCES = (
+    Resource("ClusterTrainingRuntime", _TRAINER, "clustertrainingruntimes", ()),
+    Resource("TrainingRuntime", _TRAINER, "trainingruntimes", ()),
+    Resource("ClusterTopology", _GROVE, "clustertopologies", ()),
+    Resource("ClusterTopologyBinding", _GROVE, "clustertopologybindings", ()),
+    Resource("ClusterQueue", _QUEUES, "clusterqueues", ()),
+)
+"""The resources of these kinds, in any version of their groups."""
