@@ -24,3 +24,8 @@ def test_every_kind_has_a_case():
     documents = [each for path in CASES for each in yaml.safe_load_all(path.read_text(encoding="utf-8"))]
     shown = {(each["apiVersion"].rpartition("/")[0], each["kind"]) for each in documents}
     assert set() == {*kinds.KINDS, *kinds.SINGLE} - shown - OF_MEMBERS - ALIKE
+
+
+def test_both_versions_of_mpi_jobs_have_a_case():
+    documents = [each for path in CASES for each in yaml.safe_load_all(path.read_text(encoding="utf-8"))]
+    assert {"kubeflow.org/v1", "kubeflow.org/v2beta1"} == {each["apiVersion"] for each in documents if each["kind"] == "MPIJob"}
