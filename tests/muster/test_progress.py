@@ -17,6 +17,7 @@ import pytest
 from muster.commands import progress
 from tests.forked import ForkedProcess
 from tests.muster.simulated import node, pod
+from tests.muster.test_snapshot_cluster import api  # noqa: F401 - a fixture
 
 CODE = "import sys; from muster.commands import progress; progress._FIRST_SECONDS = progress._PERIOD_SECONDS = 0.0; from muster.cli import main; main()"
 JOB = """apiVersion: batch/v1
@@ -29,10 +30,24 @@ spec:
       restartPolicy: Never
       containers: [{name: main, image: train, resources: {requests: {cpu: "1"}}}]
 """
+WIDE = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "web"},
+    "spec": {
+        "replicas": 9,
+        "selector": {"matchLabels": {"app": "x"}},
+        "template": {
+            "metadata": {"labels": {"app": "x"}},
+            "spec": {"containers": [{"name": "main", "image": "web", "resources": {"requests": {"cpu": "1"}}}]},
+        },
+    },
+}
 REVIEW = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "u", "operation": "DELETE", "kind": {}}}
 COMMANDS = {
     "simulate": (["simulate", "cluster.json", "job.yaml"], "root decided"),
     "fit": (["fit", "job.yaml", "--objects", "cluster.json"], "root decided"),
+    "fit, with a change": (["fit", "wide.json", "--objects", "cluster.json"], "searching for a change that helps"),
     "topology": (["topology", "--objects", "cluster.json"], "reading nodes and pods"),
     "snapshot": (["snapshot", "cluster.json"], "selecting fields"),
     "lint": (["lint", "job.yaml"], "reading files"),
@@ -49,6 +64,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "cluster.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [node("n1"), pod("p", on="n1")]}))
     (tmp_path / "job.yaml").write_text(JOB)
+    (tmp_path / "wide.json").write_text(json.dumps(WIDE))
     (tmp_path / "reviews.jsonl").write_text(json.dumps(REVIEW) + "\n")
 
 
@@ -92,6 +108,32 @@ def test_progress_is_printed_on_a_terminal_and_removed(name):
     assert f"muster {arguments[0]}: " in written
     assert text in written
     assert not any(text in line and "muster" in line for line in screen(written))
+
+
+LIVE = ("--kubeconfig", "config")
+LIVE_COMMANDS = {
+    "snapshot": ["snapshot", *LIVE],
+    "fit": ["fit", "job.yaml", "--cluster", *LIVE],
+    "topology": ["topology", "--cluster", *LIVE],
+    "why": ["why", "pod/p", "-n", "default", *LIVE],
+    "lint": ["lint", "--cluster", *LIVE],
+    "doctor": ["doctor", "--cluster", *LIVE],
+}
+
+
+@pytest.mark.parametrize("name", LIVE_COMMANDS)
+def test_reading_a_live_cluster_is_shown_and_removed(name, api):  # noqa: F811 - the fixture
+    api.answers["/api/v1/namespaces/default/pods/p"] = pod("p")
+    _, written = run(LIVE_COMMANDS[name])
+    assert f"muster {name}: " in written
+    assert "reading the cluster" in written
+    assert not any("reading the cluster" in line for line in screen(written))
+
+
+def test_progress_of_the_demo_is_removed():
+    _, written = run(["demo"])
+    assert "muster simulate: " in written
+    assert not any("decided" in line for line in screen(written))
 
 
 def test_bar_shows_the_share_that_is_done(monkeypatch, capsys):
