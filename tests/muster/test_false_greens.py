@@ -75,6 +75,7 @@ def of_group(**gang: Any) -> Json:
 
 
 REFUSED = {
+    "a RuntimeClass that does not exist": (written(with_spec(runtimeClassName="kata")), 1),
     "a key twice in JSON": (TWICE % json.dumps(TEMPLATE), 2),
     "no containers": (written({**with_container(), "spec": {}}), 1),
     "a misspelt list of containers": (written({**with_container(), "spec": {"conatiners": [{"name": "c"}]}}), 1),

@@ -154,7 +154,7 @@ def test_the_overhead_of_a_runtime_counts():
     runtime = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "kata"}, "handler": "kata"}
     mine = {**job(2), "spec": {**job(2)["spec"], "template": {"spec": {**RUN_ONCE["spec"], "runtimeClassName": "kata"}}}}
     heavy = {**runtime, "overhead": {"podFixed": {"cpu": "7"}}}
-    assert [0, 0, 1] == [fit([mine], [*NODES, *more])[0] for more in ([], [runtime], [heavy])]
+    assert [1, 0, 1] == [fit([mine], [*NODES, *more])[0] for more in ([], [runtime], [heavy])]
     _, answer = fit([mine], [*NODES, {**runtime, "metadata": {"name": "other"}}])
     assert ['pod rejected: RuntimeClass "kata" not found'] == [each["reason"] for each in answer["refused"]]
 

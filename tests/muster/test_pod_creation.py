@@ -157,3 +157,38 @@ def test_a_wrong_value_is_a_usage_error(given, want):
     for command in ("fit", "simulate"):
         found = CliRunner().invoke(cli.main, [command, "mine.json", *given])
         assert (2, True) == (found.exit_code, want in found.stderr)
+
+
+def test_a_job_on_an_existing_ray_cluster_says_that_its_needs_there_are_not_known():
+    ray_job = manifest("RayJob", "ray.io/v1", "rj", entrypoint="x", clusterSelector={"ray.io/cluster": "c"})
+    note = "spec.clusterSelector: the job runs on a RayCluster that exists: what it needs there is not known"
+    status, answer = answered("fit", ray_job)
+    assert (0, [note]) == (status, [each["message"] for each in answer["notes"]])
+    status, answer = answered("fit", {**ray_job, "spec": {**ray_job["spec"], "submissionMode": "HTTPMode"}})
+    assert (2, ["it creates no pods now", note]) == (status, [each["message"] for each in answer["notes"]])
+
+
+def test_a_version_that_is_not_served_is_the_reason_and_not_its_fields():
+    old = manifest("JobSet", "jobset.x-k8s.io/v1alpha1", "js", jobs=[{"name": "w"}])
+    status, answer = answered("fit", old)
+    want = 'no matches for kind "JobSet" in version "jobset.x-k8s.io/v1alpha1": the version must be v1alpha2; its pods are not simulated'
+    assert (2, [want]) == (status, [each["reason"] for each in answer["skipped"]])
+
+
+def test_notes_about_valid_fields_do_not_call_them_invalid():
+    status, answer = answered("fit", {**job(), "spec": {**job()["spec"], "suspend": True}})
+    assert (0, ["spec.suspend: the Job is suspended: its pods are created when it is resumed"]) == (
+        status,
+        [each["message"] for each in answer["notes"]],
+    )
+
+
+def test_standard_output_is_written_once():
+    Path("mine.json").write_text(json.dumps(job()), encoding="utf-8")
+    Path("cluster.json").write_text("\n".join(map(json.dumps, CLUSTER)), encoding="utf-8")
+    arguments = ["fit", "mine.json", "--objects", "cluster.json"]
+    once = CliRunner().invoke(cli.main, arguments).stdout
+    assert once == CliRunner().invoke(cli.main, [*arguments, "-o", "text=-"]).stdout
+    assert once + once == CliRunner().invoke(cli.main, [*arguments, "--format", "text", "-o", "text=-"]).stdout
+    both = CliRunner().invoke(cli.main, [*arguments, "-o", "json=mine-answer.json"]).stdout
+    assert (once, "fits") == (both, json.loads(Path("mine-answer.json").read_text(encoding="utf-8"))["verdict"])

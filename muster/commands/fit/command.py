@@ -37,9 +37,7 @@ FORMATS = ("text", "json", "html")
     "--format",
     "form",
     type=click.Choice(FORMATS),
-    default="text",
-    show_default=True,
-    help="Format of standard output; html is one self-contained page.",
+    help="Format of standard output; html is one self-contained page.  [default: text, unless --output has FILE -]",
 )
 @options.outputs(FORMATS, "Write the result to a file as well (repeatable); FILE - is standard output.")
 @click.option("--all", "everything", is_flag=True, help="Also show the other pending groups and pods of the cluster.")
@@ -68,7 +66,7 @@ def fit(  # noqa: PLR0913 - one parameter an option
     context: str | None,
     gang: bool,
     topology: str | None,
-    form: str,
+    form: str | None,
     outputs: tuple[str, ...],
     everything: bool,
     verbose: bool,
@@ -104,7 +102,9 @@ def fit(  # noqa: PLR0913 - one parameter an option
     from muster.commands.simulate.command import request_of
 
     files = [output_of(each, FORMATS) for each in outputs]
-    forms = {form, *(each for each, _ in files)}
+    if form is not None or all(file != options.STDOUT for _, file in files):
+        files = [(form or "text", options.STDOUT), *files]
+    forms = {each for each, _ in files}
     creation = PodCreation.from_options(given, _gang(gang=gang, topology=topology))
     request, progress = dataclasses.replace(request_of(given), only_own=True), Progress("fit")
     try:
@@ -114,9 +114,9 @@ def fit(  # noqa: PLR0913 - one parameter an option
         origin = page_origin([*paths, *objects], live) if "html" in forms else None
         judged = _judged(inputs, request, progress, live=cluster)
         on_terminal = not no_color and standard_output.is_colourful()
-        standard_output.write(judged.rendered(form, origin, every=verbose, everything=everything, colour=on_terminal))
         for name, file in files:
-            to_file(file, judged.rendered(name, origin, every=verbose, everything=everything))
+            coloured = on_terminal and file == options.STDOUT
+            to_file(file, judged.rendered(name, origin, every=verbose, everything=everything, colour=coloured))
     finally:
         progress.end()
     if judged.answer.decisions and not len(judged.snapshot.nodes):

@@ -26,6 +26,7 @@ from validators.reports.counts import counted
 from workloadbuilder.adapters import kinds as adapted
 from workloadbuilder.adapters.compiled import Compiled, CompileOptions, compile_object
 from workloadbuilder.adapters.shared.known_objects import Known, group_of
+from workloadbuilder.adapters.shared.pod_sets import ONE_BY_ONE
 from workloadbuilder.adapters.skipped_kinds import skip_reason
 
 Content = dict[str, Any]
@@ -126,12 +127,21 @@ def _expand(
             _add_unread(controller, content, result, creation)
         elif not_judged.has_ended(content):
             result.notes.append(Problem(controller.label, HAS_ENDED))
-        elif reason := not_judged.managed_elsewhere(content) or (not_judged.unknown_fields(content) if places is not None else ""):
+        elif reason := _why_not_judged(content, compiled, strict=places is not None):
             result.skipped.append(Problem(controller.label, f"{reason}{_NOT_SIMULATED}"))
         elif controller not in present:
             _add(controller, compiled, result, creation.gang, functools.partial(places.place, content) if places is not None else None)
             result.controllers.append(controller)
             result.manifests.append(content)
+
+
+def _why_not_judged(content: Content, compiled: Compiled, *, strict: bool) -> str:
+    """Return the reason why an object is skipped that an adapter has read; empty if it is not.
+
+    The fields of a version that is not served cannot be read, so their errors say nothing.
+    """
+    unserved = not_judged.unserved_version(content) if strict and compiled.errors else ""
+    return not_judged.managed_elsewhere(content) or unserved or (not_judged.unknown_fields(content) if strict else "")
 
 
 def _add_unread(controller: Controller, content: Content, result: Expansion, creation: PodCreation) -> None:
@@ -180,27 +190,9 @@ def _controller(content: Content) -> Controller:
 def _add(
     controller: Controller, compiled: Compiled, result: Expansion, gang: Gang | None, place: Callable[[FieldPath], str] | None
 ) -> None:
-    if compiled.errors:
-        texts = [f"{each.path}: {each}" if each.path.parts else str(each) for each in compiled.errors]
-        if place is not None and (at := place(compiled.errors[0].path)):
-            texts[-1] += f" ({at})"
-        result.skipped.append(Problem(controller.label, f"{'; '.join(texts)}{_NOT_SIMULATED}"))
-        return
-    if not compiled.owner.name:
-        result.skipped.append(Problem(controller.label, f"metadata.name or metadata.generateName is required{_NOT_SIMULATED}"))
-        return
-    constraints = () if gang is not None and gang.topology else _dropped_constraints(compiled)
-    if compiled.skipped or constraints:
-        result.skipped.append(Problem(controller.label, f"{compiled.skipped or '; '.join(constraints)}{_NOT_SIMULATED}"))
-        return
     objects = [dict(each) for each in compiled.objects]
-    if taken := next((each for each in objects if each["kind"] != "Pod" and identity(each) in result.origins), None):
-        name = identity(taken)
-        reason = f"{name.kind} {name.namespace}/{name.name} is also created for {result.origins[name]}: set the metadata.uid of both, or rename one"
-        result.skipped.append(Problem(controller.label, f"{reason}{_NOT_SIMULATED}"))
-        return
-    if any(not _has_containers(each) for each in objects if each["kind"] == "Pod"):
-        reason = "a pod template has no containers, so the API server refuses its pods"
+    without_pods = not compiled.errors and compiled.skipped == ONE_BY_ONE and not objects
+    if not without_pods and (reason := _why_skipped(compiled, objects, result, gang, place)):
         result.skipped.append(Problem(controller.label, f"{reason}{_NOT_SIMULATED}"))
         return
     if controller.kind != "PodGroup" and all(each["kind"] != "Pod" for each in objects):
@@ -213,7 +205,32 @@ def _add(
         result.origins[with_free_name(each, controller.label) if name in result.origins else name] = controller.label
     result.objects += objects
     result.notes += [Problem(controller.label, f"{each.path}: {each.detail}") for each in compiled.losses]
-    result.notes += [Problem(controller.label, f"{each.path}: {each}") for each in compiled.warnings if not _is_uid(each.path)]
+    result.notes += [
+        Problem(controller.label, f"{each.path}: {each.detail or each}") for each in compiled.warnings if not _is_uid(each.path)
+    ]
+
+
+def _why_skipped(
+    compiled: Compiled, objects: Sequence[Content], result: Expansion, gang: Gang | None, place: Callable[[FieldPath], str] | None
+) -> str:
+    """Return the reason why the *objects* of an object are not added; empty if they are."""
+    if compiled.errors:
+        texts = [f"{each.path}: {each}" if each.path.parts else str(each) for each in compiled.errors]
+        if place is not None and (at := place(compiled.errors[0].path)):
+            texts[-1] += f" ({at})"
+        return "; ".join(texts)
+    if not compiled.owner.name:
+        return "metadata.name or metadata.generateName is required"
+    constraints = () if gang is not None and gang.topology else _dropped_constraints(compiled)
+    if compiled.skipped or constraints:
+        return compiled.skipped or "; ".join(constraints)
+    if taken := next((each for each in objects if each["kind"] != "Pod" and identity(each) in result.origins), None):
+        name = identity(taken)
+        origin = result.origins[name]
+        return f"{name.kind} {name.namespace}/{name.name} is also created for {origin}: set the metadata.uid of both, or rename one"
+    if any(not _has_containers(each) for each in objects if each["kind"] == "Pod"):
+        return "a pod template has no containers, so the API server refuses its pods"
+    return ""
 
 
 def _dropped_constraints(compiled: Compiled) -> tuple[str, ...]:

@@ -47,6 +47,12 @@ def unknown_fields(manifest: Mapping[str, Any]) -> str:
     )
 
 
+def unserved_version(manifest: Mapping[str, Any]) -> str:
+    """Return the reason if an object has a version that its project does not serve; empty if it does."""
+    error = validation.version_error(manifest)
+    return "" if error is None else validation.described(error)
+
+
 def has_ended(content: Mapping[str, Any]) -> bool:
     """Return whether an object has run to its end and has no pods any more."""
     status = content.get("status")

@@ -9,7 +9,7 @@ from validators.field import FieldError
 from validators.model.decode import Json
 from workloadbuilder.adapters.ray import raycluster
 from workloadbuilder.adapters.shared import object_identity, pod_template
-from workloadbuilder.adapters.shared.adapter_result import Reading
+from workloadbuilder.adapters.shared.adapter_result import Loss, Reading
 from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.known_objects import Known
 from workloadbuilder.adapters.shared.pod_sets import PodSet
@@ -39,7 +39,9 @@ def adapt(manifest: Json, known: Known) -> Reading:  # noqa: ARG001 - signature 
     if spec.mapping("clusterSelector").given:
         ray = raycluster.Ray((), 0, scaled=False)
         selected = dataclasses.replace(about, labels={})
-        return raycluster.reading(selected, tuple(submitter), ray, cluster.path, errors, warnings)
+        loss = Loss(spec.path / "clusterSelector", "the job runs on a RayCluster that exists: what it needs there is not known")
+        reading = raycluster.reading(selected, tuple(submitter), ray, cluster.path, errors, warnings)
+        return dataclasses.replace(reading, losses=(*reading.losses, loss))
     ray = raycluster.read_ray(cluster, about.owner.name)
     everything = (*ray.sets, *submitter)
     with_submitter = dataclasses.replace(ray, sets=everything)

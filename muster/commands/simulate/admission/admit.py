@@ -28,7 +28,7 @@ class Rules:
     runtimes: Mapping[str, Content]
     default_class: str
     strict: bool = False
-    """True if pods are validated too, and the classes and namespaces below are all that exist."""
+    """True if pods are validated too, and the classes, those of runtimes too, and the namespaces below are all that exist."""
     classes: Mapping[str, Content] | None = None
     """Priority classes by name; None if they are not known."""
     namespaces: frozenset[str] | None = None
@@ -75,7 +75,7 @@ class Rules:
         limit_ranges.set_requests(pod)
         limit_ranges.set_defaults(pod, ranges)
         pod_defaults.set_class(pod, self.default_class)
-        refusals += pod_defaults.set_runtime(pod, self.runtimes)
+        refusals += pod_defaults.set_runtime(pod, self.runtimes, known=bool(self.runtimes) or self.classes is not None)
         if not refusals and self.strict:
             refusals = [*map(validation.described, validation.errors_of_pod(pod))] or [*pod_defaults.unfounded_overhead(pod, self.runtimes)]
         return refusals or [*limit_ranges.violations(pod, ranges)]

@@ -62,14 +62,14 @@ def unfounded_overhead(pod: Content, classes: Mapping[str, Content]) -> Iterator
         yield "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
 
 
-def set_runtime(pod: Content, classes: Mapping[str, Content]) -> Iterator[str]:
+def set_runtime(pod: Content, classes: Mapping[str, Content], *, known: bool) -> Iterator[str]:
     """Set what the pod's RuntimeClass says; yield the reasons why the pod would be refused, in the words of the API server.
 
-    Without any RuntimeClass in *classes*, those of the cluster are not known.
+    *known*: whether *classes* has all RuntimeClasses of the cluster.
     """
     spec = pod["spec"]
     name = spec.get("runtimeClassName")
-    if not isinstance(name, str) or not name or not classes:
+    if not isinstance(name, str) or not name or not known:
         return
     if name not in classes:
         yield f'pod rejected: RuntimeClass "{name}" not found'

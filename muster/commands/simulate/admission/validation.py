@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from muster.commands.simulate.admission.limit_ranges import Content, section
 from scheduler_core.model import wire
@@ -25,12 +26,17 @@ _BUILT_IN = frozenset({"", "apps", "batch"})
 
 def errors_of_controller(manifest: Content) -> list[FieldError]:
     """Return the errors of a controller's object; the versions of a kind that nobody serves are one."""
+    if (unserved := version_error(manifest)) is not None:
+        return [unserved]
+    found = whole_objects.errors(manifest)
+    return found or (errors_of_scheduling(manifest) if manifest.get("kind") in _WITH_RULES else [])
+
+
+def version_error(manifest: Mapping[str, Any]) -> FieldError | None:
+    """Return the error of a controller's object in a version that is not served; None if it is served."""
     api_version, kind = str(manifest.get("apiVersion")), str(manifest.get("kind"))
     versions = shapes.versions_of(group_of(api_version), kind)
-    if versions and api_version.rpartition("/")[2] not in versions:
-        return [_unserved(api_version, kind, versions)]
-    found = whole_objects.errors(manifest)
-    return found or (errors_of_scheduling(manifest) if kind in _WITH_RULES else [])
+    return _unserved(api_version, kind, versions) if versions and api_version.rpartition("/")[2] not in versions else None
 
 
 def errors_of_scheduling(manifest: Content) -> list[FieldError]:
