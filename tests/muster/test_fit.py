@@ -318,7 +318,8 @@ def test_a_mistake_is_one_line_and_exit_2(arguments, want):
 def test_without_nodes_the_message_names_the_missing_objects():
     saved("mine.json", [job(1)])
     answer = CliRunner().invoke(cli.main, ["fit", "mine.json"])
-    assert (1, "muster fit: there is no Node among the inputs: give --objects or --cluster\n") == (answer.exit_code, answer.stderr)
+    want = "○ nothing to judge: there is no Node among the inputs: give --objects or --cluster"
+    assert (2, "", want) == (answer.exit_code, answer.stderr, answer.stdout.splitlines()[0])
 
 
 def test_an_empty_directory_is_nothing_to_judge(folder):

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from muster import cli
-from tests.muster.simulated import node
+from tests.muster.simulated import node, pod
 from tests.muster.test_simulate_controllers import RUN_ONCE, TEMPLATE, job, manifest
 
 Json = dict[str, Any]
@@ -192,3 +192,11 @@ def test_standard_output_is_written_once():
     assert once + once == CliRunner().invoke(cli.main, [*arguments, "--format", "text", "-o", "text=-"]).stdout
     both = CliRunner().invoke(cli.main, [*arguments, "-o", "json=mine-answer.json"]).stdout
     assert (once, "fits") == (both, json.loads(Path("mine-answer.json").read_text(encoding="utf-8"))["verdict"])
+
+
+def test_pods_of_a_pod_group_of_kueue_are_noted_unless_they_are_judged_as_a_gang():
+    labels = {"kueue.x-k8s.io/pod-group-name": "g"}
+    pods = [{**pod(name), "metadata": {**pod(name)["metadata"], "labels": labels}} for name in "ab"]
+    notes = [each["message"] for each in answered("fit", *pods)[1]["notes"]]
+    assert ["Kueue admits the pods of its pod groups together; here they are placed one by one: --gang judges them as one gang"] == notes
+    assert not any("Kueue" in each["message"] for each in answered("fit", *pods, more=("--gang",))[1]["notes"])

@@ -60,6 +60,10 @@ _WITHOUT_PODS = frozenset(
 """Kinds that create no pods, of groups in which other kinds do."""
 _POLICIES = frozenset({"constraints.gatekeeper.sh", "kyverno.io", "policies.kyverno.io", "templates.gatekeeper.sh"})
 _BUILT_IN = ".k8s.io"
+_WITH_READ_KINDS = frozenset({"", "apps", "batch"})
+"""Built-in API groups with kinds that create pods."""
+_LIKE_READ_KINDS = frozenset({"PodTemplate"})
+"""Kinds of these groups whose names are similar to such kinds."""
 _DEEPEST = 40
 """Levels of nesting that are searched for a pod template."""
 _OF_PODS = frozenset(
@@ -128,10 +132,8 @@ def skip_reason(content: Mapping[str, Any]) -> tuple[str, bool]:
     group, kind = group_of(str(content.get("apiVersion"))), str(content.get("kind"))
     if (group, kind) in _TEMPLATES_ONLY | _WITHOUT_PODS or group in _POLICIES:
         return "", False
-    groups = sorted(each for each, name in (*adapted.KINDS, *adapted.SINGLE, ("", "Pod")) if name == kind)
-    if groups and (_is_built_in(group) or kind not in _AMBIGUOUS):
-        expected = " or ".join(each or "v1" for each in groups)
-        return f"{kind} is served in {expected}, not in {content.get('apiVersion')}", False
+    if wrong := _wrong_type(content, group, kind):
+        return wrong, False
     if (group, kind) in _WITHOUT_TEMPLATE or _has_pod_template(content, _DEEPEST):
         return f"{kind} ({group or 'v1'}) is not supported{_similar(kind)}", False
     if _is_built_in(group) or group in _GROUPS_WITHOUT_PODS or served.serves(group, kind):
@@ -139,6 +141,17 @@ def skip_reason(content: Mapping[str, Any]) -> tuple[str, bool]:
     if fields := sorted(_fields_of_pods(content.get("spec"), _DEEPEST)):
         return f"{kind} ({group}) is unknown, and {_SPEC}{fields[0]} suggests that it creates pods", True
     return f"{kind} ({group}) is unknown, so it may create pods", True
+
+
+def _wrong_type(content: Mapping[str, Any], group: str, kind: str) -> str:
+    """Return the reason if a kind is not served in the group of the object, or is misspelt in a built-in group; empty if not."""
+    groups = sorted(each for each, name in (*adapted.KINDS, *adapted.SINGLE, ("", "Pod")) if name == kind)
+    if groups and (_is_built_in(group) or kind not in _AMBIGUOUS):
+        expected = " or ".join(each or "v1" for each in groups)
+        return f"{kind} is served in {expected}, not in {content.get('apiVersion')}"
+    if group in _WITH_READ_KINDS and kind not in _LIKE_READ_KINDS and (similar := _similar(kind, group)):
+        return f"{kind} is no kind of {group or 'v1'}{similar}"
+    return ""
 
 
 _AMBIGUOUS = frozenset({"CronJob", "DaemonSet", "Deployment", "Job", "PodGroup", "StatefulSet"})
@@ -163,9 +176,10 @@ _SPEC = "spec."
 _SIMILAR = 0.75
 
 
-def _similar(kind: str) -> str:
-    """Return a question with the known kind that is similar to *kind*; empty if there is none."""
-    known = {name.lower(): name for name in ("Pod", *(name for _, name in (*adapted.KINDS, *adapted.SINGLE))) if name != kind}
+def _similar(kind: str, group: str | None = None) -> str:
+    """Return a question with the known kind, of *group* if given, that is similar to *kind*; empty if there is none."""
+    listed = (("", "Pod"), *adapted.KINDS, *adapted.SINGLE)
+    known = {name.lower(): name for each, name in listed if name != kind and group in (None, each)}
     near = difflib.get_close_matches(kind.lower(), sorted(known), n=1, cutoff=_SIMILAR)
     return f'; did you mean "{known[near[0]]}"?' if near else ""
 

@@ -119,8 +119,6 @@ def fit(  # noqa: PLR0913 - one parameter an option
             to_file(file, judged.rendered(name, origin, every=verbose, everything=everything, colour=coloured))
     finally:
         progress.end()
-    if judged.answer.decisions and not len(judged.snapshot.nodes):
-        click.echo("muster fit: there is no Node among the inputs: give --objects or --cluster", err=True)
     return judged.verdict.exit_status
 
 
@@ -147,6 +145,8 @@ def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress
     own = dataclasses.replace(own, problems=tuple(dict.fromkeys((*own.problems, *own.skipped, *unread))))
     kinship = Kinship.from_snapshot(snapshot)
     number = 0 if live else len(unread)
+    if not live and own.decisions and not len(snapshot.nodes):
+        return Judged(verdict.without_nodes(number), answer, own, snapshot, kinship, request.cycle)
     judged, change = verdict.judge(own, inputs.own, kinship, number), None
     if judged.kind is Kind.DOES_NOT_FIT and inputs.own is not None and not own.refused:
         progress.show("searching for a change that helps")

@@ -102,6 +102,12 @@ def judge(answer: Answer, own: Own | None, kinship: Kinship, unread: int = 0, ch
     return Verdict(worst, f"{line}{rest}", incomplete)
 
 
+def without_nodes(unread: int) -> Verdict:
+    """Return the verdict if no node is known; *unread* as in ``judge``."""
+    text = f"nothing to judge: there is no Node among the inputs: give --objects or --cluster{_unread(unread)}"
+    return Verdict(Kind.NOTHING, text, bool(unread))
+
+
 def subject(origins: Mapping[Name, str], root: Name) -> str:
     """Return the object at PATH to which a root belongs."""
     return origins.get(root) or f"{root.kind} {root.namespace}/{root.name}"
@@ -110,7 +116,11 @@ def subject(origins: Mapping[Name, str], root: Name) -> str:
 def _left_out(answer: Answer, unread: int) -> str:
     number = len(answer.skipped)
     skipped = f"; {counted(number, 'object')} at PATH {'was' if number == 1 else 'were'} skipped and not judged" if number else ""
-    return skipped + (f"; {counted(unread, 'input')} of the cluster could not be read" if unread else "")
+    return skipped + _unread(unread)
+
+
+def _unread(number: int) -> str:
+    return f"; {counted(number, 'input')} of the cluster could not be read" if number else ""
 
 
 def _nothing(answer: Answer, own: Own | None) -> str:

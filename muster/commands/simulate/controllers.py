@@ -53,6 +53,8 @@ def expand(objects: Iterable[Given], cluster: Cluster, creation: PodCreation, pl
         _expand(manifests, kinds, _known(manifests, kinds, cluster, creation), result, creation, places)
     if creation.gang is not None:
         _request_gangs(kinds, result, creation.gang)
+    elif places is not None and (of_kueue := [each for each in _parsed(kinds["Pod"]) if gangs.is_of_kueue(each)]):
+        result.notes.append(Problem(_label(of_kueue[0]), gangs.OF_KUEUE))
     return result
 
 

@@ -14,9 +14,17 @@ _GROUPS = frozenset({"Workload", "PodGroup", "CompositePodGroup"})
 _LEVELS = _GROUPS - {"Workload"}
 _MINIMUMS = {"PodGroup": "minCount", "CompositePodGroup": "minGroupCount"}
 _SUFFIX = "-gang"
+_KUEUE_GROUP = "kueue.x-k8s.io/pod-group-name"
+OF_KUEUE = "Kueue admits the pods of its pod groups together; here they are placed one by one: --gang judges them as one gang"
 _KEPT = "it has gangs of its own, which --gang does not change"
 _Key = tuple[str, str, str]
 """Kind, namespace and name."""
+
+
+def is_of_kueue(pod: Mapping[str, Any]) -> bool:
+    """Return whether a pod is in a pod group of Kueue, and not in one of Kubernetes."""
+    labels = pod["metadata"].get("labels")
+    return is_alone(pod) and isinstance(labels, Mapping) and _KUEUE_GROUP in labels
 
 
 def on_request(name: str, objects: Sequence[Content], gang: Gang) -> tuple[list[Content], list[str]]:

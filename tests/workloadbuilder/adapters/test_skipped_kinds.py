@@ -56,6 +56,16 @@ CASES = [
     ),
     pytest.param("kyverno.io/v1", "ClusterPolicy", {"rules": [TEMPLATE]}, "", False, id="pattern of a policy"),
     pytest.param("v1", "ConfigMap", {}, "", False, id="built-in"),
+    pytest.param("batch/v1", "job", {}, 'job is no kind of batch; did you mean "Job"?', False, id="misspelt built-in"),
+    pytest.param(
+        "apps/v1",
+        "Deploymnet",
+        {"template": TEMPLATE},
+        'Deploymnet is no kind of apps; did you mean "Deployment"?',
+        False,
+        id="misspelt with a template",
+    ),
+    pytest.param("v1", "PodTemplate", {}, "", False, id="similar to a kind that is read"),
 ]
 
 
