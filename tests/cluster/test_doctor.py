@@ -6,45 +6,27 @@ their server is a process, whose address is given.
 
 from __future__ import annotations
 
-import base64
 import contextlib
-import datetime as dt
-import functools
 import json
-import os
-import re
 import shlex
 import socketserver
 import ssl
-import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
 import yaml
-from click.testing import CliRunner
 
 from certs import issue
 from certs.pair import Pair, names_of
-from muster import cli
 from muster.doctor.checks import discover
 from tests.cluster.api import ApiError
-from tests.cluster.control_plane import ControlPlane
-from tests.cluster.installed import ACCOUNT, CONFIGURATIONS, DEPLOY, NAMESPACE, Installed
+from tests.cluster.examined import DAY, NOW, PROVOKED_ELSEWHERE, demand_provoked, examination
+from tests.cluster.installed import ACCOUNT, DEPLOY, NAMESPACE
 from tests.cluster.kubelet import node, pod
-from tests.cluster.options import ALL_GATES, NO_GATES, Options
-from tests.cluster.resources import Manifest
-from tests.cluster.take_effect import await_rights
 from tests.cluster.waiting import until
 
-PAGE = DEPLOY.parent / "docs" / "operate" / "doctor.md"
-SECRET, SIDECAR = "muster-webhook-tls", "muster-sidecar"
-NOW = dt.datetime.now(dt.UTC)
-DAY = dt.timedelta(days=1)
-HOST = f"{ACCOUNT}.{NAMESPACE}.svc"
-SCHEDULER_GATES = ",".join(f"{name}=true" for name in ALL_GATES)
 SELECT_ALL = {
     "namespaceSelector": {},
     "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods", "configmaps"]}],
@@ -52,76 +34,6 @@ SELECT_ALL = {
 
 
 CONFIG_MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": NAMESPACE}}
-
-
-class Examined:
-    """Muster on a control plane, and the results of ``muster doctor``."""
-
-    seen: ClassVar[set[str]] = set()
-    """Checks with findings so far."""
-
-    def __init__(self, plane: ControlPlane, webhooks: Installed) -> None:
-        self.plane, self.api, self.webhooks = plane, plane.api, webhooks
-        self.address = f"127.0.0.1:{webhooks.port}"
-
-    def doctor(self, *options: str, kubeconfig: Path | None = None, replica: str = ""):
-        where = ["doctor", "--cluster", f"--kubeconfig={kubeconfig or self.plane.kubeconfig}", "--format=json"]
-        return CliRunner().invoke(cli.main, [*where, f"--replica={replica or self.address}", *options])
-
-    def findings(self, *options: str, replica: str = "") -> dict[str, list[dict[str, str]]]:
-        answer = self.doctor(*options, replica=replica)
-        assert answer.stderr == "", answer.stderr
-        found = json.loads(answer.stdout)["findings"]
-        self.seen.update(each["id"] for each in found)
-        assert answer.exit_code == (1 if found else 0)
-        return {check: [each for each in found if each["id"] == check] for check in {each["id"] for each in found}}
-
-    def provoked(self, check: str, *options: str, replica: str = "") -> str:
-        """Return the command of the finding, once there is one; nothing else is wrong."""
-        found: dict[str, list[dict[str, str]]] = {}
-
-        def is_found() -> bool:
-            nonlocal found
-            found = self.findings(*options, replica=replica)
-            return check in found
-
-        until(is_found, told=lambda: f"{check}: {found}")
-        assert set(found) == {check}
-        return found[check][0]["command"]
-
-    def mend(self, command: str) -> None:
-        """Run a command of kubectl as the administrator, in the root of the checkout."""
-        environ = {
-            **os.environ,
-            "KUBECONFIG": str(self.plane.kubeconfig),
-            "PATH": f"{self.plane.programs.path('kubectl').parent}:{os.environ['PATH']}",
-        }
-        assert shlex.split(command)[0] == "kubectl"
-        done = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=DEPLOY.parent, env=environ, check=False)
-        assert done.returncode == 0, done.stderr
-
-    def well(self) -> None:
-        until(lambda: not self.findings(), told=lambda: str(self.findings()))
-
-    def apply(self, *manifests) -> None:
-        for each in manifests:
-            place = each["kind"], each["metadata"]["name"], each["metadata"].get("namespace", "")
-            self.api.patch(*place, body=each, how="apply", version=each["apiVersion"], fieldManager="kubectl", force="true")
-
-    def set_webhook(self, number: int, **fields) -> None:
-        operations = [{"op": "add", "path": f"/webhooks/{number}/{name}", "value": value} for name, value in fields.items()]
-        self.api.patch("ValidatingWebhookConfiguration", "muster", body=operations, how="json")
-
-    def set_bundles(self, ca: bytes) -> None:
-        for kind in CONFIGURATIONS:
-            value = base64.b64encode(ca).decode()
-            count = len(self.api.get(kind, "muster")["webhooks"])
-            operations = [{"op": "add", "path": f"/webhooks/{number}/clientConfig/caBundle", "value": value} for number in range(count)]
-            self.api.patch(kind, "muster", body=operations, how="json")
-
-    def set_secret(self, **files: bytes) -> None:
-        data = {name.replace("_", "."): base64.b64encode(content).decode() for name, content in files.items()}
-        self.api.patch("Secret", SECRET, NAMESPACE, body={"data": data})
 
 
 def _is_created(api) -> bool:
@@ -132,64 +44,17 @@ def _is_created(api) -> bool:
     return True
 
 
-def scheduler(version: str = "v1.37.1", gates: str = SCHEDULER_GATES):
-    container = {
-        "name": "s",
-        "image": f"registry.k8s.io/kube-scheduler:{version}",
-        "command": ["kube-scheduler", f"--feature-gates={gates}"],
-    }
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": f"kube-scheduler-{version}", "namespace": "kube-system"},
-        "spec": {"containers": [container]},
-    }
-
-
-@functools.cache
-def _deployments() -> tuple[Manifest, ...]:
-    """Return those of the sidecar and of the webhooks as they are shipped."""
-    every = (yaml.safe_load_all((DEPLOY / folder / "deployment.yaml").read_text(encoding="utf-8")) for folder in ("sidecar", "base"))
-    return tuple(each for manifests in every for each in manifests if each["kind"] == "Deployment")
-
-
 @pytest.fixture(scope="module")
 def examined(plane, tmp_path_factory):
-    webhooks = Installed(plane, tmp_path_factory.mktemp("installed"))
-    sidecar = [each for name in ("rbac", "deployment") for each in yaml.safe_load_all((DEPLOY / "sidecar" / f"{name}.yaml").read_text())]
-    result = Examined(plane, webhooks)
-    others = [*sidecar, scheduler()]
-    try:
-        webhooks.apply()
-        webhooks.start()
-        # The configurations as shipped: by Service.
-        webhooks.withdraw()
-        result.apply(*others, *(each for each in webhooks.objects if each["kind"] in CONFIGURATIONS))
-        subject = {"kind": "ServiceAccount", "name": SIDECAR, "namespace": NAMESPACE}
-        for each in sidecar:
-            if each["kind"] == "ClusterRole" and not each["metadata"]["name"].endswith("-ungate"):
-                await_rights(plane.api, subject, each["rules"])
-        plane.api.set_status("Deployment", ACCOUNT, NAMESPACE, status={"replicas": 3, "readyReplicas": 3})
+    with examination(plane, tmp_path_factory.mktemp("installed")) as result:
         yield result
-    finally:
-        webhooks.remove()
-        plane.companions.remove(webhooks.server)
-        for each in reversed(others):
-            plane.api.delete(each["kind"], each["metadata"]["name"], each["metadata"].get("namespace", ""), gracePeriodSeconds=0)
 
 
 @pytest.fixture(autouse=True)
 def restored(examined):
     """Put the objects back after each test."""
     yield
-    examined.api.delete("Service", ACCOUNT, NAMESPACE)
-    for kind in CONFIGURATIONS:
-        examined.api.delete(kind, "muster")
-    for name in (SIDECAR, ACCOUNT):
-        examined.api.delete("Deployment", name, NAMESPACE)
-    kept = ("Namespace", "ServiceAccount", "ClusterRole", "Deployment")
-    examined.apply(*(each for each in examined.webhooks.objects if each["kind"] not in kept), *_deployments())
-    examined.api.set_status("Deployment", ACCOUNT, NAMESPACE, status={"replicas": 3, "readyReplicas": 3})
+    examined.restore()
 
 
 def test_the_shipped_installation_is_well(examined) -> None:
@@ -250,28 +115,6 @@ def test_metrics_of_the_server(examined) -> None:
         assert "has no muster_review_duration_seconds" in answer.stderr
 
 
-def test_trust(examined) -> None:
-    examined.set_bundles(issue.authority(NOW).certificate)
-    examined.provoked("leaf-untrusted")
-    examined.set_bundles(b"")
-    examined.provoked("ca-bundle-missing")
-
-
-def test_certificates(examined) -> None:
-    ca = issue.authority(NOW - 4000 * DAY, 6000)
-    trusted = (examined.webhooks.certificates / "ca.crt").read_bytes()
-    examined.set_bundles(trusted + ca.certificate)
-    for check, pair in (
-        ("leaf-names", issue.leaf(ca, names_of(("elsewhere.example.com",)), NOW)),
-        ("leaf-expiry", issue.leaf(ca, names_of((HOST,)), NOW - 366 * DAY)),
-        ("leaf-expiry", issue.leaf(ca, names_of((HOST,)), NOW - 300 * DAY)),
-    ):
-        examined.set_secret(tls_crt=pair.certificate)
-        found = examined.findings()
-        # The replica serves its own certificate, and the CA is old.
-        assert set(found) == {check, "leaf-stale", "ca-expiry"}
-
-
 def test_reach(examined) -> None:
     examined.provoked("unreachable", replica="127.0.0.1:1")
     examined.api.patch("Service", ACCOUNT, NAMESPACE, body=[{"op": "replace", "path": "/spec/ports/0/port", "value": 8443}], how="json")
@@ -284,30 +127,26 @@ def test_reach(examined) -> None:
     assert "there is no Service" not in str(examined.findings())
 
 
-def test_options_that_differ_from_the_api_server(examined) -> None:
-    for kind, env in (
-        ("gates-differ", "MUSTER_GATES=WorkloadWithJob=false"),
-        ("kubernetes-differs", "MUSTER_KUBERNETES=1.36"),
-        ("review-seconds-long", "MUSTER_REQUEST_SECONDS=20"),
-    ):
-        examined.plane.kubectl("-n", NAMESPACE, "set", "env", f"deployment/{ACCOUNT}", env, check=True)
-        examined.mend(examined.provoked(kind))
-        examined.well()
-
-
-def test_an_old_scheduler(examined) -> None:
-    old = scheduler("v1.36.2")
-    examined.api.create(old)
-    try:
-        assert "kubeadm upgrade" in examined.provoked("scheduler-too-old")
-    finally:
-        examined.api.delete("Pod", old["metadata"]["name"], "kube-system", gracePeriodSeconds=0)
-
-
 def test_a_missing_role(examined) -> None:
     examined.api.delete("ClusterRoleBinding", "muster-sidecar-place")
     examined.mend(examined.provoked("rights-missing"))
     examined.well()
+
+
+def test_a_certificate_in_another_secret(examined) -> None:
+    """The replicas manage it, and the shipped roles name another Secret."""
+    granted = [*yaml.safe_load_all((DEPLOY / "components" / "managed-certificate" / "rbac.yaml").read_text(encoding="utf-8"))]
+    examined.apply(*granted)
+    names = ("MUSTER_CERTIFICATES=managed", "MUSTER_CERTIFICATE_SECRET=other")
+    examined.plane.kubectl("-n", NAMESPACE, "set", "env", f"deployment/{ACCOUNT}", *names, check=True)
+    try:
+        command = examined.provoked("rights-missing")
+        assert command.startswith("helm template")
+        examined.mend(command)
+        examined.well()
+    finally:
+        for each in granted:
+            examined.api.delete(each["kind"], each["metadata"]["name"], each["metadata"].get("namespace", ""))
 
 
 def test_two_schedulers_on_one_node(examined, nodes, namespace) -> None:
@@ -320,33 +159,6 @@ def test_two_schedulers_on_one_node(examined, nodes, namespace) -> None:
     examined.mend(examined.provoked("two-schedulers"))
     # The permissions of the new mode are not bound.
     assert set(examined.findings()) <= {"rights-missing"}
-
-
-def test_a_control_plane_without_the_kinds(examined, programs) -> None:
-    with ControlPlane(Options(gates=NO_GATES, served=()), programs) as bare:
-        bare.api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
-        shipped = Examined(bare, examined.webhooks)
-        shipped.apply(*(each for each in examined.webhooks.objects if each["kind"] not in ("Namespace", "Secret")), scheduler())
-        bare.api.set_status("Deployment", ACCOUNT, NAMESPACE, status={"replicas": 3, "readyReplicas": 3})
-        found = shipped.findings()
-    assert {"api-not-served", "gate-off", "gates-differ"} == found.keys() - {"rights-missing"}
-    missing = {each["message"].split()[6] for each in found["api-not-served"]}
-    assert missing == {"compositepodgroups", "podgroups", "workloads"}
-
-
-def test_the_role_of_the_page_is_enough_and_needed(examined, namespace) -> None:
-    (block,) = (
-        each for each in re.findall(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL) if "kind: ClusterRole\n" in each
-    )
-    (role,) = yaml.safe_load_all(block)
-    allowed = examined.plane.user("doctor", role["rules"])
-    assert json.loads(examined.doctor(kubeconfig=allowed).stdout) == json.loads(examined.doctor().stdout)
-    nobody = examined.plane.write_kubeconfig("nobody")
-    answer = examined.doctor(kubeconfig=nobody)
-    assert (answer.exit_code, answer.stdout) == (2, "")
-    assert "cannot list resource" in answer.stderr
-    for kind in ("ClusterRoleBinding", "ClusterRole"):
-        examined.api.delete(kind, "doctor")
 
 
 def test_a_policy_that_closes_the_port(examined) -> None:
@@ -408,7 +220,4 @@ def tls_server(pair: Pair, folder: Path) -> Iterator[str]:
 
 
 def test_every_check_is_provoked(examined, request) -> None:
-    chosen = {each.originalname for each in request.session.items if each.path == request.path}
-    if missing := {name for name in globals() if name.startswith("test_")} - chosen:
-        pytest.skip(f"not all tests of this file run: {', '.join(sorted(missing))}")
-    assert set(discover()) - examined.seen == set()
+    demand_provoked(request, {*discover()}.difference(*PROVOKED_ELSEWHERE.values()))

@@ -1,0 +1,100 @@
+"""Certificates as ``muster doctor --cluster`` sees them: each defect is mended by the command of its finding."""
+
+from __future__ import annotations
+
+import pytest
+
+from certs import issue
+from certs.pair import Pair, names_of
+from tests.cluster.examined import DAY, HOST, NOW, PROVOKED_ELSEWHERE, SECRET, demand_provoked, examination
+from tests.cluster.installed import ACCOUNT, NAMESPACE
+from tests.cluster.test_certificate_rotation import Background, copied
+
+LATE = 300
+"""Age in days of a leaf in the last third of its life."""
+
+
+@pytest.fixture(scope="module")
+def examined(plane, tmp_path_factory):
+    with examination(plane, tmp_path_factory.mktemp("installed")) as result:
+        yield result
+
+
+@pytest.fixture(autouse=True)
+def restored(examined):
+    """Put the objects back after each test."""
+    yield
+    examined.restore()
+
+
+@pytest.fixture
+def kubelet(examined):
+    """Return a context in which the files of the replica are those of the Secret, as the kubelet copies them."""
+    certificates = examined.webhooks.certificates
+    before = Pair(*((certificates / name).read_bytes() for name in ("ca.crt", "tls.crt", "tls.key")))
+    copy = copied(examined.webhooks, examined.api)
+    yield lambda: Background(copy)
+    examined.api.patch("Secret", SECRET, NAMESPACE, body={"data": dict.fromkeys(("ca.key", "next-tls.crt", "next-tls.key"))})
+    examined.serve(before)
+    copy()
+    examined.well()
+
+
+@pytest.mark.parametrize(("bundle", "check"), [(issue.authority(NOW).certificate, "leaf-untrusted"), (b"", "ca-bundle-missing")])
+def test_trust(examined, kubelet, bundle, check) -> None:
+    with kubelet():
+        examined.set_bundles(bundle)
+        examined.mend(examined.provoked(check))
+        examined.well()
+
+
+CERTIFICATES = {
+    "names": ("leaf-names", ("*.example.com",), 0, 0),
+    "expired": ("leaf-expiry", (HOST,), 366, 366),
+    "late": ("leaf-expiry", (HOST,), LATE, LATE),
+    "authority": ("ca-expiry", (HOST,), 2500, 0),
+}
+"""By case: the check, names of the leaf, and the ages of CA and leaf in days."""
+
+
+@pytest.mark.parametrize("case", CERTIFICATES)
+def test_certificates(examined, kubelet, case) -> None:
+    check, names, age_of_ca, age = CERTIFICATES[case]
+    with kubelet():
+        examined.serve(issue.leaf(issue.authority(NOW - age_of_ca * DAY), names_of(names), NOW - age * DAY))
+        examined.mend(examined.provoked(check))
+        examined.well()
+
+
+def test_a_certificate_of_the_secret_that_is_not_served_yet(examined) -> None:
+    """The replica has its own certificate, and the leaf of the Secret is due for renewal."""
+    examined.set_bundles((examined.webhooks.certificates / "ca.crt").read_bytes() + (ca := issue.authority(NOW)).certificate)
+    examined.set_secret(tls_crt=issue.leaf(ca, names_of((HOST,)), NOW - LATE * DAY).certificate)
+    assert examined.findings().keys() == {"leaf-expiry", "leaf-stale"}
+
+
+def test_a_replica_with_an_older_certificate(examined, kubelet) -> None:
+    """No kubelet starts the pods of the Deployment: the process is started again with the files of the Secret, as they would be."""
+    ca = issue.authority(NOW)
+    with kubelet():
+        examined.serve(issue.leaf(ca, names_of((HOST,)), NOW))
+        examined.well()
+    examined.serve(issue.leaf(ca, names_of((HOST,)), NOW))
+    command = examined.provoked("leaf-stale")
+    assert "rollout restart" in command
+    before = template(examined)
+    examined.mend(command)
+    assert before != template(examined)
+    copied(examined.webhooks, examined.api)()
+    examined.webhooks.server.stop()
+    examined.webhooks.start()
+    examined.well()
+
+
+def template(examined):
+    """Return the template of the pods of the webhooks."""
+    return examined.api.get("Deployment", ACCOUNT, NAMESPACE)["spec"]["template"]
+
+
+def test_every_check_is_provoked(examined, request) -> None:
+    demand_provoked(request, PROVOKED_ELSEWHERE["certificates"])

@@ -1,0 +1,91 @@
+"""The control plane and the options of components as ``muster doctor --cluster`` sees them; commands for flags are run on an API server."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.examined import PROVOKED_ELSEWHERE, Examined, demand_provoked, examination, scheduler
+from tests.cluster.installed import ACCOUNT, NAMESPACE
+from tests.cluster.options import NO_GATES, Options
+
+MANIFEST = "/etc/kubernetes/manifests/kube-apiserver.yaml"
+
+
+@pytest.fixture(scope="module")
+def examined(plane, tmp_path_factory):
+    with examination(plane, tmp_path_factory.mktemp("installed")) as result:
+        yield result
+
+
+@pytest.fixture(autouse=True)
+def restored(examined):
+    """Put the objects back after each test."""
+    yield
+    examined.restore()
+
+
+def test_options_that_differ_from_the_api_server(examined) -> None:
+    for kind, env in (
+        ("gates-differ", "MUSTER_GATES=WorkloadWithJob=false"),
+        ("kubernetes-differs", "MUSTER_KUBERNETES=1.36"),
+        ("review-seconds-long", "MUSTER_REQUEST_SECONDS=20"),
+    ):
+        examined.plane.kubectl("-n", NAMESPACE, "set", "env", f"deployment/{ACCOUNT}", env, check=True)
+        examined.mend(examined.provoked(kind))
+        examined.well()
+
+
+def test_an_old_scheduler(examined) -> None:
+    old = scheduler("v1.36.2")
+    examined.api.create(old)
+    try:
+        assert "kubeadm upgrade" in examined.provoked("scheduler-too-old")
+    finally:
+        examined.api.delete("Pod", old["metadata"]["name"], "kube-system", gracePeriodSeconds=0)
+
+
+def test_a_control_plane_without_the_kinds(examined, programs) -> None:
+    with ControlPlane(Options(gates=NO_GATES, served=()), programs) as bare:
+        bare.api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+        shipped = Examined(bare, examined.webhooks, examined.programs)
+        shipped.apply(*(each for each in examined.webhooks.objects if each["kind"] not in ("Namespace", "Secret")), scheduler())
+        bare.api.set_status("Deployment", ACCOUNT, NAMESPACE, status={"replicas": 3, "readyReplicas": 3})
+        found = shipped.findings()
+        assert {"api-not-served", "gate-off", "gates-differ"} == found.keys() - {"rights-missing"}
+        missing = {each["message"].split()[6] for each in found["api-not-served"]}
+        assert missing == {"compositepodgroups", "podgroups", "workloads"}
+
+        commands = [each["command"] for check in ("api-not-served", "gate-off") for each in found[check]]
+        bare.options = dataclasses.replace(bare.options, apiserver_flags=flags_after(commands, bare.folder))
+        bare.restart_apiserver()
+        # Muster assumes gates that are off by default, and that it does not need.
+        for each in shipped.findings()["gates-differ"]:
+            shipped.mend(each["command"])
+        shipped.well()
+
+
+def flags_after(commands: list[str], folder: Path) -> tuple[str, ...]:
+    """Run the commands on a manifest of kube-apiserver, as kubeadm writes it; return the flags that they add."""
+    manifest = folder / "kube-apiserver.yaml"
+    container = {"command": ["kube-apiserver", "--secure-port=6443"], "image": "registry.k8s.io/kube-apiserver:v1.37.1"}
+    content = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "kube-apiserver"}, "spec": {"containers": [container]}}
+    manifest.write_text(yaml.safe_dump(content), encoding="utf-8")
+    for each in commands:
+        sudo, _, command = each.partition(" ")
+        assert (sudo, command.count(MANIFEST)) == ("sudo", 1)
+        subprocess.run(command.replace(MANIFEST, str(manifest)), shell=True, check=True)
+    (changed,) = yaml.safe_load(manifest.read_text(encoding="utf-8"))["spec"]["containers"]
+    program, *flags, port = changed["command"]
+    assert [program, port] == container["command"]
+    assert container["image"] == changed["image"]
+    return tuple(flags)
+
+
+def test_every_check_is_provoked(examined, request) -> None:
+    demand_provoked(request, PROVOKED_ELSEWHERE["control plane"])
