@@ -103,6 +103,7 @@ class World:
     Attributes:
         items: all objects that were read.
         live: True if they are those of a cluster, and not of files, which can be a part of an installation.
+        unread: resources of which objects could not be read, such as ``services``.
         api_server: facts of the API server; None if it was not observed.
         replicas: observed addresses of the webhook server.
         latencies: measured durations of reviews.
@@ -114,6 +115,7 @@ class World:
     now: dt.datetime
     items: tuple[Item, ...]
     live: bool = False
+    unread: frozenset[str] = frozenset()
     api_server: ApiServer | None = None
     replicas: tuple[Replica, ...] = ()
     latencies: tuple[Latency, ...] = ()

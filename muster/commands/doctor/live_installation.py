@@ -57,7 +57,7 @@ def read_installation(sources: Sources, now: dt.datetime) -> tuple[World, list[P
     objects = LiveObjects(connect(sources.kubeconfig, sources.context, instead="PATH"))
     try:
         _keep_objects(objects)
-        world = World(now=now, items=objects.items, live=True)
+        world = World(now=now, items=objects.items, live=True, unread=frozenset(objects.unread))
         _keep_secrets(objects, world)
         world = dataclasses.replace(world, items=objects.items, api_server=_api_server(objects))
         called = [*entries(world)]

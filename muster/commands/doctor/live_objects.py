@@ -15,11 +15,12 @@ Query = Sequence[tuple[str, str]]
 
 
 class LiveObjects:
-    """Reader of objects; ``problems`` has what could not be read."""
+    """Reader of objects; ``problems`` has what could not be read, and ``unread`` the resources concerned, such as ``services``."""
 
     def __init__(self, api: Api) -> None:
         self.api = api
         self.problems: list[Problem] = []
+        self.unread: set[str] = set()
         self._items: dict[tuple[str, str, str], Item] = {}
 
     @property
@@ -39,6 +40,7 @@ class LiveObjects:
         except ReplyError as error:
             if error.code != NOT_FOUND:
                 self.problems.append(Problem(path, f"cannot be read: {error}"))
+                self.unread.add(path.split("/")[-2])
 
     def add(self, item: Item) -> None:
         """Keep an object."""
@@ -58,6 +60,7 @@ class LiveObjects:
                 yield from (Item({**head, **each}) for each in mappings_at(content, "items"))
         except ReplyError as error:
             self.problems.append(Problem(path, f"cannot be listed: {error}"))
+            self.unread.add(path.rpartition("/")[2])
         except (ValueError, *TRANSPORT) as error:
             raise ClusterError(f"{self.api.host} cannot be read: {' '.join(str(error).split())[:300]}") from None
 

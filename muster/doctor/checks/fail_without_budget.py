@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from muster.doctor.budgets import allowed_disruptions, budgets_of
 from muster.doctor.components import replicas_of, template_labels
 from muster.doctor.entries import by_server
-from muster.doctor.finding import Check, Result, warning
+from muster.doctor.finding import Check, Result, Unseen, warning
 from muster.doctor.manifests import kubectl
 from muster.doctor.world import Item, World
 
@@ -19,7 +19,9 @@ def check(world: World) -> Iterator[Result]:
         if not failing or wanted < 2:
             continue
         budgets = budgets_of(world, server)
-        if not budgets:
+        if not budgets and "poddisruptionbudgets" in world.unread:
+            yield Unseen(f"the PodDisruptionBudgets of {server.namespace} cannot be read")
+        elif not budgets:
             yield warning(
                 server, "", "no PodDisruptionBudget selects its pods, and the failurePolicy of its webhooks is Fail", _create(server)
             )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from muster.doctor.components import template_labels
-from muster.doctor.entries import Entry, Target, entries, namespace_labels, servers_of
-from muster.doctor.finding import Check, Result, error, warning
+from muster.doctor.entries import NAMESPACE_NAME, Entry, Target, entries, namespace_labels, servers_of
+from muster.doctor.finding import Check, Result, Unseen, error, warning
 from muster.doctor.manifests import mapping_at, mappings_at, text_at
 from muster.doctor.world import World
 from validators.versions import served
@@ -49,7 +49,9 @@ def check(world: World) -> Iterator[Result]:
             continue
         own = entry.service[0] if entry.service else ""
         for namespace in dict.fromkeys(each for each in (own, SYSTEM) if each):
-            if caught := _caught_in(world, entry, namespace, _START if namespace == own else _SYSTEM_START):
+            if _needs_labels(entry) and "namespaces" in world.unread and world.named("Namespace", "", namespace) is None:
+                yield Unseen(f"the labels of namespace {namespace}, which {entry.name} selects by, cannot be read")
+            elif caught := _caught_in(world, entry, namespace, _START if namespace == own else _SYSTEM_START):
                 yield _result(entry, namespace, caught)
             elif namespace == own and _caught_in(world, entry, own, _GROUPS):
                 message = f"{entry.name} also reviews groups in {own}, its own namespace, and refuses them while the server is down"
@@ -57,6 +59,13 @@ def check(world: World) -> Iterator[Result]:
         if caught := [each for each in _CLUSTER if entry.matches(each)]:
             message = f"{entry.name} refuses {_listed(caught)} of the whole cluster while the server is down"
             yield error(entry.item, entry.field("failurePolicy"), message, entry.set_command({"failurePolicy": "Ignore"}))
+
+
+def _needs_labels(entry: Entry) -> bool:
+    """Return whether the namespaceSelector has labels that namespaces do not have by themselves."""
+    selector = mapping_at(entry.content, "namespaceSelector")
+    keys = {*mapping_at(selector, "matchLabels"), *(text_at(each, "key") for each in mappings_at(selector, "matchExpressions"))}
+    return bool(keys - {NAMESPACE_NAME})
 
 
 def _caught_in(world: World, entry: Entry, namespace: str, targets: tuple[Target, ...]) -> list[Target]:
@@ -86,7 +95,7 @@ def _result(entry: Entry, namespace: str, caught: list[Target]) -> Result:
 def _exempt(entry: Entry, namespace: str) -> str:
     """Return the command that exempts a namespace."""
     selector = dict(mapping_at(entry.content, "namespaceSelector"))
-    expression = {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": [namespace]}
+    expression = {"key": NAMESPACE_NAME, "operator": "NotIn", "values": [namespace]}
     selector["matchExpressions"] = [*mappings_at(selector, "matchExpressions"), expression]
     return entry.set_command({"namespaceSelector": selector})
 

@@ -39,7 +39,9 @@ def _service(world: World, same: list[Entry]) -> Iterator[Result]:
     field = fields_of(same, "clientConfig.service")
     namespace, name = entry.service
     if service is None:
-        if world.live:
+        if "services" in world.unread:
+            yield Unseen(f"the Services of {namespace} cannot be read")
+        elif world.live:
             command = kubectl(namespace, "expose", "deployment", "muster-webhook", f"--name={name}", "--port=443", "--target-port=webhook")
             yield error(entry.item, field, f"there is no Service {namespace}/{name}", command)
         else:
@@ -56,7 +58,9 @@ def _service(world: World, same: list[Entry]) -> Iterator[Result]:
 
 def _servers(world: World, entry: Entry, service: Item, target_port: str) -> Iterator[Result]:
     servers = servers_of(world, entry)
-    if not servers and (world.live or any(each.namespace == service.namespace for each in world.of_kind("Deployment"))):
+    if not servers and world.unread & {"deployments", "statefulsets"}:
+        yield Unseen(f"the Deployments and StatefulSets of {service.namespace} cannot be read")
+    elif not servers and (world.live or any(each.namespace == service.namespace for each in world.of_kind("Deployment"))):
         command = kubectl(service.namespace, "get", "deployments", "--show-labels")
         yield error(service, "spec.selector", "selects the pods of no Deployment", command)
     for server in servers:

@@ -528,6 +528,32 @@ def test_in_files_only_what_files_show_is_judged() -> None:
     assert {check.id for check, each in results if isinstance(each, Unseen)} == {"api-not-served", "gate-off", "timeout-exceeded"}
 
 
+def by_label(webhook):
+    webhook["namespaceSelector"] = {"matchExpressions": [{"key": "team", "operator": "NotIn", "values": ["a"]}]}
+
+
+UNREAD = {
+    "services": ("unreachable", without("Service", SERVER)),
+    "deployments": ("unreachable", without("Deployment", SERVER)),
+    "statefulsets": ("unreachable", without("Deployment", SERVER)),
+    "poddisruptionbudgets": ("fail-without-budget", without("PodDisruptionBudget", SERVER)),
+    "namespaces": (
+        "self-lock",
+        lambda objects: (without("Namespace", NAMESPACE)(objects), catching(PODS)(objects), in_webhooks(by_label)(objects)),
+    ),
+}
+"""By resource: the check that needs its objects, and an installation without them."""
+
+
+@pytest.mark.parametrize("resource", UNREAD)
+def test_objects_that_cannot_be_read_are_not_missing(resource: str) -> None:
+    check, change = UNREAD[resource]
+    assert defects(world(change), check)
+    known = world(change, unread=frozenset({resource}))
+    assert defects(known, check) == []
+    assert any(found.id == check and isinstance(each, Unseen) for found, each in examine(known))
+
+
 def test_every_check_has_examples() -> None:
     assert set(discover()) == set(VALID) == set(INVALID)
 
