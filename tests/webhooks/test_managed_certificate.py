@@ -17,6 +17,8 @@ import pytest
 import yaml
 
 from certs import inspection, issue
+from certs.controller import FAILURES
+from certs.rotation_steps import Step
 from tests.apiserver.fake import serving
 from tests.apiserver.rights import Right, right_of, target_of
 from tests.certs.installation import new_secret
@@ -140,6 +142,11 @@ def test_until_the_cluster_answers_it_is_not_ready_but_alive(tmp_path):
         assert until(lambda: server.figure("muster_certificate_failures_total") >= 2)
         assert until(lambda: server.figure("muster_certificate_failing") == 1.0)
         assert 1 == sum(line.get("failure") == "request" for line in server.lines)
+        # Prometheus does not see the first increase of a counter that begins with 1.
+        samples = server.probe("/metrics")[1].decode().splitlines()
+        assert not {f'muster_certificate_rotation_steps_total{{step="{step}"}} 0.0' for step in Step} - {*samples}
+        others = {*FAILURES} - {"request"}
+        assert not {f'muster_certificate_failures_total{{reason="{reason}"}} 0.0' for reason in others} - {*samples}
 
         objects.broken = False
         assert until(lambda: server.probe("/readyz")[0] == 200)

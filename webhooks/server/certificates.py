@@ -125,6 +125,7 @@ class Report:
         self._telemetry = telemetry
         self._logged: dict[str, str] = {}
         self._failing: set[str] = set()
+        telemetry.rotations_begin(Step, FAILURES)
 
     def step(self, step: str, text: str) -> None:
         """Log a report of the rotation, and count it if it is a step."""

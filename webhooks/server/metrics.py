@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -216,6 +216,13 @@ class Telemetry:
         """Set the validity of a certificate, the leaf or the ca, in seconds since the epoch."""
         self._begin.labels(kind).set(begins)
         self._expiry.labels(kind).set(expires)
+
+    def rotations_begin(self, steps: Iterable[str], reasons: Iterable[str]) -> None:
+        """Start the counters of steps and failures at zero: Prometheus sees an increase only from a value before it."""
+        for step in steps:
+            self._steps.labels(step)
+        for reason in reasons:
+            self._failures.labels(reason)
 
     def rotation_step(self, step: str) -> None:
         """Count a step of a rotation."""
