@@ -44,7 +44,7 @@ LONG = tuple(
     f"{CLUSTER}test_{name}.py"
     for name in (
         *("webhooks_down", "sidecar_bad_days", "sidecar_preempt_bad", "soak", "bench", "snapshot", "demo_cluster", "control_plane"),
-        *("doctor", "install_by_docs", "managed_certificate"),
+        *("doctor", "doctor_certificates", "install_by_docs", "managed_certificate", "upgrade_by_docs", "upgrade_certificate"),
     )
 )
 """Files that take longest: another worker that starts one of them last keeps the rest waiting."""

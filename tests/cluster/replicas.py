@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
+import dataclasses
 import http.client
 import itertools
 import json
@@ -17,7 +18,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -93,19 +94,28 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 class Replica:
-    """One process of the Deployment."""
+    """One process of the Deployment; of another version if there is an *environ* of that."""
 
-    def __init__(self, name: str, folder: Path, container: Manifest, kubeconfig: Path, knobs: dict[str, str]) -> None:
+    def __init__(
+        self,
+        name: str,
+        folder: Path,
+        container: Manifest,
+        kubeconfig: Path,
+        knobs: dict[str, str],
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
         self.port, self.probe_port = free_port(), free_port()
         self.process = Process(name, folder / f"{name}.log")
-        self._container, self._kubeconfig, self._knobs = container, kubeconfig, knobs
+        self._container, self._kubeconfig, self._knobs, self._environ = container, kubeconfig, knobs, environ
 
     def start(self) -> None:
         here = {"--bind": f"127.0.0.1:{self.port}", "--probe-bind": f"127.0.0.1:{self.probe_port}"}
         given = [f"{name}={here[name]}" if (name := each.partition("=")[0]) in here else each for each in self._container["args"]]
-        environ = {**os.environ, **{each["name"]: each["value"] for each in self._container["env"]}, **KNOBS, **self._knobs}
+        inherited = os.environ if self._environ is None else self._environ
+        environ = {**inherited, **{each["name"]: each["value"] for each in self._container["env"]}, **KNOBS, **self._knobs}
         arguments = [*given, f"--kubeconfig={self._kubeconfig}"]
-        if WHOLE:
+        if WHOLE or self._environ is not None:
             self.process.start([sys.executable, "-m", "muster", *arguments], environ)
         else:
             self.process.fork(arguments, environ, Path.cwd())
@@ -135,20 +145,29 @@ class Replica:
         return [each for each in entries if each.get("event") == event]
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Version:
+    """Version of Muster: its manifests, and its environ if it is another one than this."""
+
+    overlay: Path = DEPLOY / "overlays/managed"
+    environ: Mapping[str, str] | None = None
+
+
 class Managed:
     """The webhooks of ``overlays/managed`` on one control plane; a context manager by ``managed``."""
 
-    def __init__(self, plane: ControlPlane, folder: Path, service: Service, overlay: Path = DEPLOY / "overlays/managed") -> None:
+    def __init__(self, plane: ControlPlane, folder: Path, service: Service) -> None:
         self.plane, self.api, self.folder, self.service = plane, plane.api, folder, service
-        text = plane.kubectl("kustomize", str(overlay), check=True).stdout
-        self.objects: list[Manifest] = list(filter(None, yaml.safe_load_all(text)))
-        (deployment,) = (each for each in self.objects if each["kind"] == "Deployment")
-        (self._container,) = deployment["spec"]["template"]["spec"]["containers"]
+        self.objects: list[Manifest] = []
         self.replicas: list[Replica] = []
         self._account = Path()
 
-    def apply(self) -> None:
-        """Apply all manifests; the configurations have the address of the Service."""
+    def apply(self, version: Version) -> None:
+        """Apply all manifests of *version*, of which replicas are from now on; the configurations have the address of the Service."""
+        text = self.plane.kubectl("kustomize", str(version.overlay), check=True).stdout
+        self.objects, self._environ = list(filter(None, yaml.safe_load_all(text))), version.environ
+        (deployment,) = (each for each in self.objects if each["kind"] == "Deployment")
+        (self._container,) = deployment["spec"]["template"]["spec"]["containers"]
         self._apply([each for each in self.objects if each["kind"] not in CONFIGURATIONS])
         roles = {(each["kind"], each["metadata"]["name"]): each["rules"] for each in self.objects if "rules" in each}
         for each in (each for each in self.objects if "roleRef" in each):
@@ -180,9 +199,8 @@ class Managed:
 
     def start(self, count: int = 1) -> list[Replica]:
         """Start further replicas, which observe each other; they are not in the Service yet."""
-        new = [
-            Replica(f"replica-{len(self.replicas) + number}", self.folder, self._container, self._account, {}) for number in range(count)
-        ]
+        names = [f"replica-{len(self.replicas) + number}" for number in range(count)]
+        new = [Replica(each, self.folder, self._container, self._account, {}, self._environ) for each in names]
         addresses = ",".join(f"127.0.0.1:{each.port}" for each in new)
         for each in new:
             each._knobs["MUSTER_CERTIFICATE_REPLICAS"] = addresses
@@ -234,12 +252,12 @@ class Managed:
 
 
 @contextlib.contextmanager
-def managed(plane: ControlPlane, folder: Path) -> Iterator[Managed]:
+def managed(plane: ControlPlane, folder: Path, version: Version = Version()) -> Iterator[Managed]:
     """Install the webhooks without a replica."""
     with Service() as service:
         created = Managed(plane, folder, service)
         try:
-            created.apply()
+            created.apply(version)
             yield created
         finally:
             created.remove()

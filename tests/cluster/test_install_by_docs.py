@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 
 import pytest
 import yaml
 
-from tests.cluster import go_tools
-from tests.cluster.conftest import available
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.deployed import ROUTING, Deployed, node_address
 from tests.cluster.installed import eventually
 from tests.cluster.options import Options
+from tests.cluster.page_shell import Shell, section
 from tests.docs import pages
 
 PAGE, EMERGENCY, WEBHOOKS, SIDECAR = (pages.DOCS / "operate" / f"{name}.md" for name in ("helm", "emergency", "webhooks", "sidecar"))
 NAMESPACE, NAME = "muster-system", "muster-webhook"
-
-
-def section(name, page=PAGE):
-    """Return the fenced blocks of a section of a page."""
-    text = page.read_text(encoding="utf-8").partition(f"\n## {name}\n")[2].partition("\n## ")[0]
-    return pages.blocks(text)
 
 
 @pytest.fixture(scope="module")
@@ -37,23 +28,12 @@ def plane(programs):
 
 @pytest.fixture
 def shell(plane, tmp_path):
-    """Return a function that runs a line in a checkout, with the programs of the page; there is no container engine."""
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    for name, path in (("helm", available(lambda: go_tools.find("helm"))), ("kubectl", plane.programs.path("kubectl"))):
-        (programs / name).symlink_to(path)
-    (programs / "podman").write_text('#!/bin/sh\ntest "$1" != build || test -f "$3"\n')
-    (programs / "podman").chmod(0o755)
-    environ = {"PATH": f"{programs}:{os.environ['PATH']}", "KUBECONFIG": str(plane.kubeconfig), "HOME": str(tmp_path)}
-
-    def run(line, folder=pages.ROOT):
-        return subprocess.run(["bash", "-euc", line], cwd=folder, env=environ, capture_output=True, text=True, check=False, timeout=300)
-
-    return run
+    """Return a function that runs a line in a checkout, with the programs of the page."""
+    return Shell(plane, tmp_path)
 
 
 def test_the_page_leads_from_nothing_to_a_refusal(plane, shell, tmp_path):
-    install, bad, apply, refusal = section("Install")[:4]
+    install, bad, apply, refusal = section("Install", PAGE)[:4]
     (tmp_path / bad.title).write_text(bad.text, encoding="utf-8")
     with Deployed(plane, NAME, NAMESPACE, tmp_path):
         done = shell(install.text)
@@ -77,7 +57,7 @@ def test_a_trial_depends_on_no_server_and_refusing_does(shell, tmp_path):
     """No replica runs here."""
     apply, label, later = (line.partition("#")[0] for line in section("Try it without refusing anything", WEBHOOKS)[0].text.splitlines())
     group = "kubectl -n {} create --dry-run=server -f bad.yaml"
-    (tmp_path / "bad.yaml").write_text(section("Install")[1].text, encoding="utf-8")
+    (tmp_path / "bad.yaml").write_text(section("Install", PAGE)[1].text, encoding="utf-8")
     try:
         done = shell(f"kubectl create namespace research && kubectl create namespace other && {apply} && {label}")
         assert 0 == done.returncode, done.stderr

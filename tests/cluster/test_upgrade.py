@@ -5,15 +5,13 @@ The other version is a commit of this repository, with the libraries of this ver
 
 from __future__ import annotations
 
-import io
 import os
-import subprocess
-import tarfile
 
 import pytest
 
 from tests.cluster.groups import LABEL, composite, condition_of, pod_group
-from tests.cluster.sidecars import NAMESPACE, ROOT, sidecar
+from tests.cluster.other_version import environ_of, extracted
+from tests.cluster.sidecars import NAMESPACE, sidecar
 from tests.cluster.take_effect import priority_classes
 from tests.cluster.test_sidecar_place import bound, ours, places, racks, scheduled
 from tests.cluster.test_sidecar_preempt import evicted, gang
@@ -29,13 +27,7 @@ ORDERS = {"upgrade": ("before", "now"), "rollback": ("now", "before")}
 @pytest.fixture(scope="module")
 def environments(tmp_path_factory):
     """Return the environment of each version."""
-    archive = subprocess.run(["git", "archive", BEFORE], cwd=ROOT, capture_output=True, check=False)
-    if archive.returncode:
-        pytest.skip("this is no clone with the history of the project")
-    folder = tmp_path_factory.mktemp("before")
-    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as file:
-        file.extractall(folder, filter="data")
-    return {"now": {}, "before": {"PYTHONPATH": str(folder), "PYTHONSAFEPATH": "1"}}
+    return {"now": {**os.environ}, "before": environ_of(extracted(BEFORE, tmp_path_factory.mktemp("before")))}
 
 
 @pytest.fixture(autouse=True)
@@ -66,7 +58,7 @@ def observed(api, namespace):
 def test_another_version_continues(plane, api, namespace, nodes, kubelet, tmp_path, environments, order):
     first, second = (environments[each] for each in ORDERS[order])
     nodes(*racks(2))
-    with sidecar(plane, tmp_path, environ={**os.environ, **first}) as running:
+    with sidecar(plane, tmp_path, environ=first) as running:
         leads(api, running)
         gang(api, namespace, "low", "low", mode="all")
         bound(api, namespace, 2)
@@ -87,7 +79,7 @@ def test_another_version_continues(plane, api, namespace, nodes, kubelet, tmp_pa
     before, transitions = observed(api, namespace), lease(api)["leaseTransitions"]
     assert not lease(api).get("holderIdentity")
 
-    with sidecar(plane, tmp_path, environ={**os.environ, **second}) as running:
+    with sidecar(plane, tmp_path, environ=second) as running:
         leads(api, running)
         assert transitions + 1 >= lease(api)["leaseTransitions"]
         until(lambda: running.explain(namespace, "high").get("status", "Success") != "Success")

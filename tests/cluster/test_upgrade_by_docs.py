@@ -1,0 +1,160 @@
+"""Upgrade and rollback by the commands of docs/operate/upgrade.md, between an earlier version of ``deploy/`` and this one."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+from tests.cluster.api import ApiError
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.deployed import ROUTING, Deployed, node_address
+from tests.cluster.installed import CONFIGURATIONS, NAMESPACE, eventually, unfit_group
+from tests.cluster.kubelet import Kubelet, node
+from tests.cluster.options import Options
+from tests.cluster.other_version import MANAGED, extracted
+from tests.cluster.page_shell import Shell, section
+from tests.cluster.waiting import until
+from tests.docs import pages
+
+PAGE, HELM = (pages.DOCS / "operate" / f"{name}.md" for name in ("upgrade", "helm"))
+WEBHOOK, SIDECAR = "muster-webhook", "muster-sidecar"
+OVERLAYS = ("deploy/overlays/managed", "deploy/sidecar")
+CONTROLLERS = ("deployment-controller", "replicaset-controller")
+KINDS = "serviceaccounts,roles,rolebindings,services,deployments,poddisruptionbudgets,networkpolicies"
+CLUSTER_KINDS = "clusterroles,clusterrolebindings,validatingwebhookconfigurations,mutatingwebhookconfigurations"
+OTHER = (
+    ("base/rbac.yaml", "[list, watch]", "[get, list, watch]"),
+    ("chart/templates/webhooks/rbac.yaml", "[list, watch]", "[get, list, watch]"),
+    ("base/webhooks.yaml", "timeoutSeconds: 3", "timeoutSeconds: 5"),
+    ("chart/values.yaml", "timeoutSeconds: 3", "timeoutSeconds: 5"),
+)
+"""By file, texts of the version before and what they are replaced with."""
+CHANGED = {("ClusterRole", WEBHOOK), ("Deployment", WEBHOOK), ("Deployment", SIDECAR), *((kind, "muster") for kind in CONFIGURATIONS)}
+WRITTEN = ("managedFields", "resourceVersion", "generation", "uid", "creationTimestamp")
+
+
+@pytest.fixture(scope="module")
+def before(tmp_path_factory):
+    """Return a checkout of the version before; its role and its configurations are made to differ too."""
+    folder = extracted(MANAGED, tmp_path_factory.mktemp("before"))
+    for name, old, new in OTHER:
+        file = folder / "deploy" / name
+        text = file.read_text(encoding="utf-8")
+        assert old in text
+        file.write_text(text.replace(old, new), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def plane(programs):
+    if not node_address():
+        pytest.skip("this machine has no address but the loopback")
+    with ControlPlane(Options(apiserver_flags=(ROUTING,)), programs) as started:
+        yield started
+
+
+@pytest.fixture
+def shell(plane, tmp_path):
+    return Shell(plane, tmp_path)
+
+
+def objects(shell):
+    """Return the objects of Muster without what the API server and controllers write."""
+    listed = [
+        f"kubectl get {KINDS} -n {NAMESPACE} -l app.kubernetes.io/part-of=muster -o json",
+        f"kubectl get {CLUSTER_KINDS} -l app.kubernetes.io/part-of=muster -o json",
+    ]
+    result = {}
+    for each in (each for line in listed for each in json.loads(shell.run(line))["items"]):
+        metadata = {key: value for key, value in each["metadata"].items() if key not in (*WRITTEN, "annotations")}
+        content = {key: value for key, value in each.items() if key != "status"}
+        result[each["kind"], metadata["name"]] = {**content, "metadata": metadata}
+    return result
+
+
+def images(content):
+    return {content["Deployment", name]["spec"]["template"]["spec"]["containers"][0]["image"] for name in (WEBHOOK, SIDECAR)}
+
+
+def bundles(content):
+    return {each["clientConfig"].get("caBundle", "") for kind in CONFIGURATIONS for each in content[kind, "muster"]["webhooks"]}
+
+
+def refuses(plane):
+    """Return true if the API server refuses a group that only the webhooks refuse."""
+    try:
+        plane.api.create(unfit_group("probe", "default"), dryRun="All")
+    except ApiError as error:
+        return "[muster: all-needs-gang]" in str(error.status)
+    return False
+
+
+def test_helm(plane, shell, before, tmp_path):
+    upgrade, rollback = (each.text for each in section("With Helm", PAGE))
+    install = next(line for line in section("Install", HELM)[0].text.splitlines() if line.startswith("helm "))
+    with Deployed(plane, WEBHOOK, NAMESPACE, tmp_path):
+        shell.run(f"{install} --set sidecar.enabled=true", before)
+        assert eventually(lambda: refuses(plane))
+        old = objects(shell)
+        shell.run(upgrade)
+        new = objects(shell)
+        assert {"REGISTRY/muster:NEW"} == images(new)
+        assert CHANGED == {key for key in old if old[key] != new[key]}
+        manifests = f"helm get manifest muster --namespace {NAMESPACE}"
+        shell.run(f"{manifests} | kubectl diff --server-side --force-conflicts -f -")
+        assert bundles(old) == bundles(new) != {""}
+        assert refuses(plane)
+        shell.run(rollback)
+        assert old == objects(shell)
+        assert refuses(plane)
+
+
+@pytest.fixture
+def controllers(plane):
+    """Run the controllers of Deployments, kube-scheduler and kubelets."""
+    plane.start_controllers(CONTROLLERS)
+    plane.start_scheduler()
+    plane.api.create_all([node(f"n{number}") for number in range(3)])
+    with Kubelet(plane.api):
+        yield
+
+
+def running_images(plane):
+    """Return the images of all pods that are not deleted."""
+    pods = [each for each in plane.api.objects("Pod", NAMESPACE) if not each["metadata"].get("deletionTimestamp")]
+    return {each["spec"]["containers"][0]["image"] for each in pods}
+
+
+@pytest.mark.usefixtures("controllers")
+def test_kustomize(plane, shell, before, tmp_path):
+    """No replica of the webhooks runs here: pods of the Deployments are those of stand-ins for kubelets."""
+    checkout = tmp_path / "checkout"
+    webhooks, sidecar = (section(name, PAGE)[0].text for name in ("Webhooks", "Sidecar"))
+    undo, again = (each.text for each in section("Roll back", PAGE))
+
+    def check_out(version):
+        shutil.rmtree(checkout, ignore_errors=True)
+        shutil.copytree(version / "deploy", checkout / "deploy")
+
+    check_out(before)
+    for block in (webhooks, sidecar):
+        shell.run(block.replace(":NEW", ":OLD"), checkout)
+    old = objects(shell)
+    assert {"REGISTRY/muster:OLD"} == images(old) == running_images(plane)
+    check_out(pages.ROOT)
+    for block in (webhooks, sidecar):
+        shell.run(block, checkout)
+    new = objects(shell)
+    assert {"REGISTRY/muster:NEW"} == images(new) == running_images(plane)
+    assert CHANGED == {key for key in old if old[key] != new[key]}
+    for overlay in OVERLAYS:
+        shell.run(f"kubectl diff -k {overlay}", checkout)
+    shell.run(undo, checkout)
+    until(lambda: running_images(plane) == {"REGISTRY/muster:OLD"}, told=lambda: str(running_images(plane)))
+    check_out(before)
+    shell.run(again, checkout)
+    kept = objects(shell)
+    assert old == {key: kept[key] for key in old}
+    assert kept.keys() == old.keys() | new.keys()
