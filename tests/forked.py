@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import multiprocessing
+import multiprocessing.process
 import os
 import signal
 import subprocess
@@ -45,6 +46,13 @@ _CONTEXT.set_forkserver_preload(list(MODULES))
 
 
 MAIN = "from muster import cli; cli.main()"
+LOST = 255
+"""Status by which multiprocessing says that it could not read the status; muster has no such status."""
+_STARTS = threading.Lock()
+
+
+class LostStatusError(Exception):
+    """The exit status of a process is not known."""
 
 
 class HasFileno(Protocol):
@@ -76,14 +84,20 @@ class ForkedProcess:
     def _start(self, program: str, arguments: Sequence[str], streams: list[_Stream], environ: Mapping[str, str], folder: Path) -> None:
         self._process = _CONTEXT.Process(target=_run, args=(program, arguments, streams, dict(environ), folder), daemon=True)
         self._lock = threading.Lock()
-        self._process.start()
+        with _STARTS:
+            self._process.start()
+            # Each start reads the status of all processes in this set, whatever thread waits for one of them; a status can be read once.
+            multiprocessing.process._children.discard(self._process)
         self.pid = self._process.pid
 
     def poll(self) -> int | None:
         """Return the exit code, or minus the number of the signal; None while it runs."""
         # The code can be read once: of two threads, the second would get another.
         with self._lock:
-            return self._process.exitcode
+            code = self._process.exitcode
+        if code == LOST:
+            raise LostStatusError(f"the exit status of process {self.pid} is lost: the server that forked it has ended")
+        return code
 
     def wait(self, timeout: float | None = None) -> int:
         """Return the exit code once it has ended.  Raises TimeoutExpired after *timeout* seconds."""

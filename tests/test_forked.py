@@ -7,13 +7,16 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import forkserver
 from pathlib import Path
 
 import pytest
 
 from tests import forked as forks
 from tests.cluster.waiting import WAIT_SECONDS, until
-from tests.forked import ForkedProcess
+from tests.forked import ForkedProcess, LostStatusError
+from tests.sampling import sampled
 
 ROOT = Path(__file__).parent.parent
 NOWHERE = {
@@ -78,12 +81,40 @@ def test_one_is_killed_and_the_other_continues_in_a_session_of_its_own(tmp_path,
     assert 0 == other.wait(WAIT_SECONDS)
 
 
+def test_processes_of_several_threads_keep_their_statuses(tmp_path):
+    """Without care, a start in one thread takes the status of a process for which another thread waits."""
+
+    def statuses():
+        with (tmp_path / "log").open("wb") as log:
+            return [
+                ForkedProcess([], log, log, os.environ, ROOT, "import sys; sys.exit(7)").wait(WAIT_SECONDS) for _ in range(sampled(250, 50))
+            ]
+
+    with ThreadPoolExecutor(4) as threads:
+        listed = [each.result() for each in [threads.submit(statuses) for _ in range(4)]]
+    assert {7} == {status for each in listed for status in each}
+
+
+def test_a_status_that_is_lost_is_an_error(tmp_path, endless, monkeypatch):
+    """The server that forks processes ends, and with it they do."""
+    monkeypatch.setattr(forks.forkserver, "_forkserver", server := forkserver.ForkServer())
+    for name in ("connect_to_new_process", "get_inherited_fds", "ensure_running"):
+        monkeypatch.setattr(forkserver, name, getattr(server, name))
+    running = forked(endless, tmp_path / "log")
+    os.kill(server._forkserver_pid, signal.SIGKILL)
+    with pytest.raises(LostStatusError):
+        running.wait(WAIT_SECONDS)
+    os.waitpid(server._forkserver_pid, 0)
+    os.close(server._forkserver_alive_fd)
+
+
 def test_it_ends_with_the_tests_that_are_killed(tmp_path, endless):
     log = tmp_path / "log"
     script = f"""
 import os, signal, time
 from pathlib import Path
-from tests.forked import ForkedProcess
+from tests.forked import ForkedProcess, LostStatusError
+from tests.sampling import sampled
 log = Path({str(log)!r})
 with log.open("wb") as out:
     print(ForkedProcess({endless!r}, out, out, os.environ, Path.cwd()).pid, flush=True)
