@@ -1,9 +1,10 @@
-"""The role of docs/operate/doctor.md on a real API server: its grants are enough, and each is needed."""
+"""The roles of people who run ``muster doctor`` on a real API server: they are enough, and each of their grants is needed."""
 
 from __future__ import annotations
 
 import contextlib
 import http.server
+import itertools
 import json
 import re
 import threading
@@ -14,6 +15,8 @@ import yaml
 from tests.cluster.deployed import node_address
 from tests.cluster.examined import examination
 from tests.cluster.installed import ACCOUNT, DEPLOY, NAMESPACE
+from tests.cluster.page_shell import section
+from tests.cluster.waiting import until
 
 PAGE = DEPLOY.parent / "docs" / "operate" / "doctor.md"
 UNCHECKED = {
@@ -23,6 +26,7 @@ UNCHECKED = {
     "/metrics": "gate-off",
 }
 """By grant that is not necessary: the check that is not made without it."""
+NUMBERS = itertools.count()
 METRICS = b"".join(b'muster_review_duration_seconds_bucket{le="%s",path="/validate"} 500\n' % le for le in (b"0.1", b"+Inf"))
 
 
@@ -65,24 +69,24 @@ def metrics_server():
 
 
 @pytest.fixture(scope="module")
-def rules():
-    """Return the rules of the page."""
-    (block,) = (
-        each for each in re.findall(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL) if "kind: ClusterRole\n" in each
-    )
-    (role,) = yaml.safe_load_all(block)
-    return role["rules"]
+def roles():
+    """Return the rules of the roles by their kind."""
+    return {each["kind"]: each["rules"] for each in yaml.safe_load_all((DEPLOY / "doctor" / "rbac.yaml").read_text(encoding="utf-8"))}
 
 
 @contextlib.contextmanager
-def person(examined, rules):
+def person(examined, roles):
     """Yield the kubeconfig of a user with these rules only."""
-    name = f"doctor{hash(json.dumps(rules)) % 10**9}"
+    name = f"doctor{next(NUMBERS)}"
+    kubeconfig = examined.plane.user(name, roles["ClusterRole"])
+    subject = {"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": name}
+    examined.plane.grant(name, roles["Role"], subject, namespace=NAMESPACE)
     try:
-        yield examined.plane.user(name, rules)
+        yield kubeconfig
     finally:
-        for kind in ("ClusterRoleBinding", "ClusterRole"):
-            examined.api.delete(kind, name)
+        for kind, namespace in (("ClusterRole", ""), ("Role", NAMESPACE)):
+            for each in (f"{kind}Binding", kind):
+                examined.api.delete(each, name, namespace)
 
 
 def not_seen(answer):
@@ -91,25 +95,37 @@ def not_seen(answer):
     return {*answer.stderr.splitlines(), *(f"{each['id']}: {each['reason']}" for each in unchecked)}
 
 
-def without_each(rules):
-    """Yield each resource or path of the rules, and the rules without it."""
-    for number, rule in enumerate(rules):
-        field = "resources" if "resources" in rule else "nonResourceURLs"
-        for value in rule[field]:
-            rest = [each for each in rule[field] if each != value]
-            yield value, [*rules[:number], *([{**rule, field: rest}] if rest else []), *rules[number + 1 :]]
+def without_each(roles):
+    """Yield each resource or path, and the roles without it or, one by one, without the names of its objects."""
+    for kind, rules in roles.items():
+        for number, rule in enumerate(rules):
+            for field in {"resources", "nonResourceURLs", "resourceNames"} & {*rule}:
+                for value in rule[field]:
+                    rest = [each for each in rule[field] if each != value]
+                    fewer = [*rules[:number], *([{**rule, field: rest}] if rest else []), *rules[number + 1 :]]
+                    yield rule["resources"][0] if field == "resourceNames" else value, {**roles, kind: fewer}
 
 
-def test_the_role_of_the_page_is_enough(examined, rules) -> None:
-    with person(examined, rules) as kubeconfig:
+def test_the_roles_are_enough(examined) -> None:
+    """They are bound by the commands of the page."""
+    (block,) = (each.text for each in section("On a cluster", PAGE) if "create clusterrolebinding" in each.text)
+    try:
+        for command in block.splitlines():
+            examined.mend(command)
+        kubeconfig = examined.plane.write_kubeconfig("someone", groups=("operators",))
+        complete = examined.doctor(replica="endpoints").stdout
+        until(lambda: examined.doctor(kubeconfig=kubeconfig, replica="endpoints").stdout == complete, told=lambda: complete)
         answer = examined.doctor(kubeconfig=kubeconfig, replica="endpoints")
-    assert answer.stdout == examined.doctor(replica="endpoints").stdout
-    assert (answer.exit_code, not_seen(answer)) == (0, set())
+        assert (answer.exit_code, not_seen(answer)) == (0, set())
+    finally:
+        for kind, namespace in (("ClusterRole", ""), ("Role", NAMESPACE)):
+            for each in (f"{kind}Binding", kind):
+                examined.api.delete(each, "muster-doctor", namespace)
 
 
-def test_each_grant_is_needed(examined, rules) -> None:
+def test_each_grant_is_needed(examined, roles) -> None:
     """Without it doctor reports what it could not read or check, and takes nothing for missing."""
-    for missing, fewer in without_each(rules):
+    for missing, fewer in without_each(roles):
         with person(examined, fewer) as kubeconfig:
             answer = examined.doctor(kubeconfig=kubeconfig, replica="endpoints")
         if missing in UNCHECKED:

@@ -27,6 +27,7 @@ EVERYTHING = (
     "prometheus.monitors=true",
     "prometheus.alerts=true",
     rendered.MONITORING,
+    "doctor.roles=true",
     "why.roles=true",
 )
 
