@@ -7,6 +7,7 @@ connect    client configuration from a kubeconfig or a pod's service account
 discovery  discovery: which resources the API server has, and under which path
 election   leader election: who holds a Lease, as values
 feature_gates  feature gates of the API server, from its metrics
+pages      lists that are read in pages
 port_forward  requests to a port of a pod on its loopback address
 lease      thread that acquires and renews a Lease; callers check ``leading`` before every write
 watch      list and watch of one resource, with resumption and backoff

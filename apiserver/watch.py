@@ -17,8 +17,8 @@ from typing import Protocol
 import msgspec
 
 from apiserver.api import FAILURE, TRANSPORT, Api, ReplyError, lines
+from apiserver.pages import PAGE, PageMetadata, pages
 
-PAGE = 500
 WATCH_SECONDS = 240
 FIRST_WAIT, LONGEST_WAIT, UNSERVED_WAIT = 0.5, 30.0, 60.0
 SHORTEST_WATCH = 1.0
@@ -48,26 +48,15 @@ class Sink(Protocol):
         """Record the status of the resource; *reason* is empty unless it is FAILED or FORBIDDEN."""
 
 
-class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
-    resource_version: str = ""
-    continue_: str = msgspec.field(default="", name="continue")
-
-
-class _Page(msgspec.Struct, frozen=True):
-    items: tuple[msgspec.Raw, ...] | None = None
-    metadata: _Metadata = _Metadata()
-
-
 class _Event(msgspec.Struct, frozen=True):
     type: str
     object: msgspec.Raw = msgspec.Raw(b"{}")
 
 
 class _Object(msgspec.Struct, frozen=True):
-    metadata: _Metadata = _Metadata()
+    metadata: PageMetadata = PageMetadata()
 
 
-_PAGE = msgspec.json.Decoder(_Page)
 _EVENT = msgspec.json.Decoder(_Event)
 _OBJECT = msgspec.json.Decoder(_Object)
 
@@ -146,25 +135,23 @@ class Watcher:
 
     def _list(self) -> None:
         try:
-            objects, version = self._read_pages([("limit", str(PAGE))])
+            objects, version = self._read_pages(PAGE)
         except ReplyError as error:
             if error.code != GONE:
                 raise
             # The continue token expired between two pages: list without pages.
-            objects, version = self._read_pages([])
+            objects, version = self._read_pages(None)
         self._sink.replace(objects)
         self._version = version
         self._active()
 
-    def _read_pages(self, query: list[tuple[str, str]]) -> tuple[list[msgspec.Raw], str]:
+    def _read_pages(self, limit: int | None) -> tuple[list[msgspec.Raw], str]:
         objects: list[msgspec.Raw] = []
-        page_query = query
-        while True:
-            page = _PAGE.decode(self._api.read(self._path, page_query))
+        version = ""
+        for page in pages(self._api, self._path, limit):
             objects.extend(page.items or ())
-            if not page.metadata.continue_:
-                return objects, page.metadata.resource_version
-            page_query = [*query, ("continue", page.metadata.continue_)]
+            version = page.metadata.resource_version
+        return objects, version
 
     def _watch(self) -> None:
         """Apply events until the server ends the watch, which it does after some minutes."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from apiserver.watch import FIRST_WAIT, PAGE, UNSERVED_WAIT, WATCH_SECONDS, WatchStatus
+from apiserver.pages import PAGE
+from apiserver.watch import FIRST_WAIT, UNSERVED_WAIT, WATCH_SECONDS, WatchStatus
 from tests.apiserver.scripted_watch import (
     ADDED,
     BOOKMARK,

@@ -87,7 +87,8 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     ),
     "apiserver": (
         frozenset({"connect", "api", "election"}),
-        frozenset({"discovery", "feature_gates", "port_forward", "watch", "lease"}),
+        frozenset({"discovery", "feature_gates", "pages", "port_forward", "lease"}),
+        frozenset({"watch"}),
     ),
     "webhooks": (
         frozenset({"enforcement", "log"}),
@@ -206,7 +207,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"dispatcher"}),
     ),
     "scheduler_core.sidecar.process": (
-        frozenset({"mailbox", "metrics", "permissions", "write_failures"}),
+        frozenset({"left_over_claims", "mailbox", "metrics", "permissions", "write_failures"}),
         frozenset({"enabled_controllers", "http", "loop"}),
         frozenset({"main"}),
     ),

@@ -93,6 +93,7 @@ IMPURE: dict[str, str] = {
     "scheduler_core/sidecar/process/loop.py": "a thread",
     "scheduler_core/sidecar/writer/dispatcher.py": "threads",
     "scheduler_core/sidecar/process/main.py": "a process",
+    "scheduler_core/sidecar/process/left_over_claims.py": "a thread",
     "scheduler_core/sidecar/process/permissions.py": "a thread",
     "scheduler_core/sidecar/process/metrics.py": "metrics",
     "muster/*": "the command line",

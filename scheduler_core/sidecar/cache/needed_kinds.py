@@ -141,6 +141,18 @@ class NeededKinds:
         if "PriorityClass" in kinds:
             self._add_user("PriorityClass", _of_group(key))
 
+    def add_claims(self) -> None:
+        """Add the kinds that show which claims are annotated and have no volume."""
+        self._needed |= self._volume_kinds & {"PersistentVolumeClaim", "PersistentVolume"}
+
+    def is_watched(self, kind: str) -> bool:
+        """Return whether *kind* is listed, or will be."""
+        return kind in self._watched
+
+    def is_listed(self, kind: str) -> bool:
+        """Return whether the objects of *kind* are listed."""
+        return kind in self._listed
+
     def newly_needed(self) -> frozenset[str]:
         """Return the kinds that must be listed since the last call."""
         self._add_later_kinds()

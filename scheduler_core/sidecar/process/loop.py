@@ -41,7 +41,8 @@ class Parts:
     """Components of the loop.
 
     *scheduler* is None if no mode places pods; *term* returns the number of the term as leader, from 1; 0 while not leading; *watch*
-    starts to watch kinds.
+    starts to watch kinds; *find_left_over* starts to look for claims that an earlier process has left annotated, None: no mode annotates
+    claims.
     """
 
     cache: Cache
@@ -53,6 +54,7 @@ class Parts:
     term: Callable[[], int]
     log: Log
     watch: Callable[[Iterable[str]], None]
+    find_left_over: Callable[[], None] | None = None
 
 
 class Loop:
@@ -67,6 +69,8 @@ class Loop:
         self._freeze = False
         self._term = parts.term()
         self._leading_since = float("-inf")
+        self._searched_term = 0
+        """Term at whose start claims were looked for that an earlier process has left annotated."""
         self._write_failures = WriteFailures()
         self._preempts = parts.scheduler is not None and parts.scheduler.preempts
 
@@ -120,6 +124,7 @@ class Loop:
             return IDLE_SECONDS
         if now - self._leading_since < SETTLE_SECONDS:
             return SETTLE_SECONDS
+        self._find_left_over()
         # Scheduling comes before the controllers.
         self._place(now)
         self._submit(parts.controllers.wanted(time.monotonic()))
@@ -136,6 +141,13 @@ class Loop:
         self._term = term
         self._parts.metrics.leads(leading=term > 0)
         return term > 0
+
+    def _find_left_over(self) -> None:
+        """Start the search for claims of an earlier process once in a term, unless all claims are watched."""
+        find, searched = self._parts.find_left_over, self._searched_term
+        self._searched_term = self._term
+        if find is not None and searched != self._term and not self._parts.cache.needed.is_watched("PersistentVolumeClaim"):
+            find()
 
     def _handle(self, message: Message) -> DryRunDone | None:
         cache = self._parts.cache

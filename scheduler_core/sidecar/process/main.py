@@ -12,6 +12,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from types import FrameType
 from typing import Any
 
@@ -34,8 +35,9 @@ from scheduler_core.sidecar.client.requests import Paths, field_manager
 from scheduler_core.sidecar.controllers.runner import ControllerRunner
 from scheduler_core.sidecar.process.enabled_controllers import enabled_controllers
 from scheduler_core.sidecar.process.http import Answers, Server, create_app, unreached_answers
+from scheduler_core.sidecar.process.left_over_claims import LeftOverClaims
 from scheduler_core.sidecar.process.loop import Log, Loop, Parts
-from scheduler_core.sidecar.process.mailbox import Done, Mailbox, Retried, Returned
+from scheduler_core.sidecar.process.mailbox import Done, LoopCall, Mailbox, Retried, Returned
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from scheduler_core.sidecar.process.permissions import PermissionCheck, needed_permissions
 from scheduler_core.sidecar.scheduling.scheduler import Scheduler, SchedulerOptions
@@ -61,7 +63,7 @@ class Sidecar:
         configuration.connection_pool_maxsize = settings.writers + 12
         self._settings, self._log = settings, log
         self._mailbox = Mailbox()
-        api = Api(configuration, field_manager(settings.scheduler_name))
+        api = Api(configuration, manager := field_manager(settings.scheduler_name))
         self._informers = Informers(
             api,
             self._mailbox,
@@ -76,23 +78,15 @@ class Sidecar:
             lambda: needed_permissions(settings, self._informers.served(), paths.api_group),
             lambda level, message: log(level, "permissions", {"message": message}),
         )
-        self._dispatcher = Dispatcher(
-            api,
-            paths,
-            lambda *result: self._mailbox.enqueue(Done(*result)),
-            remaining=self._remaining,
-            term=self._term,
-            recorder=EventRecorder(CONTROLLER, settings.identity),
-            on_retry=lambda *retried: self._mailbox.enqueue(Retried(*retried)),
-            on_forbidden=self._permissions.recheck,
-            on_object=lambda kind, text: self._mailbox.enqueue(Returned(kind, msgspec.Raw(text))),
-        )
+        self._dispatcher = self._new_dispatcher(api, paths)
         scheduling = options(settings)
         cache = Cache(LABELS if settings.by_label else (), reads=reads_of(settings, scheduling.our_pods.places))
-        self._scheduler = Scheduler(cache, scheduling) if settings.places else None
+        self._scheduler = scheduler = Scheduler(cache, scheduling) if settings.places else None
         controllers = ControllerRunner(tuple(enabled_controllers(settings, cache, self._metrics, minor)))
-        watch = self._informers.watch
-        self.loop = Loop(Parts(cache, self._scheduler, controllers, self._dispatcher, self._mailbox, self._metrics, self._term, log, watch))
+        self._left_over = self._search(api, manager, cache)
+        # Other modes than place do not select nodes for claims.
+        watch, find = self._informers.watch, self._left_over.start if Mode.PLACE in settings.modes else None
+        self.loop = Loop(Parts(cache, scheduler, controllers, self._dispatcher, self._mailbox, self._metrics, self._term, log, watch, find))
 
     def start(self) -> None:
         """Start the watches, the writers and the leader election."""
@@ -105,6 +99,7 @@ class Sidecar:
     def stop(self) -> None:
         """Finish the writes in flight, then release the lease."""
         self._informers.stop()
+        self._left_over.stop()
         self._permissions.stop()
         self._dispatcher.stop()
         if self._lease is not None:
@@ -113,6 +108,27 @@ class Sidecar:
     def answers(self, as_json: Callable[[Decision], Any]) -> Answers:
         """Return the data for the HTTP endpoints; *as_json* encodes a decision."""
         return Answers(self.loop.dead, self._unready, lambda namespace, name: self._explain(namespace, name, as_json), self._metrics.text)
+
+    def _new_dispatcher(self, api: Api, paths: Paths) -> Dispatcher:
+        return Dispatcher(
+            api,
+            paths,
+            lambda *result: self._mailbox.enqueue(Done(*result)),
+            remaining=self._remaining,
+            term=self._term,
+            recorder=EventRecorder(CONTROLLER, self._settings.identity),
+            on_retry=lambda *retried: self._mailbox.enqueue(Retried(*retried)),
+            on_forbidden=self._permissions.recheck,
+            on_object=lambda kind, text: self._mailbox.enqueue(Returned(kind, msgspec.Raw(text))),
+        )
+
+    def _search(self, api: Api, manager: str, cache: Cache) -> LeftOverClaims:
+        return LeftOverClaims(
+            api,
+            manager,
+            lambda: self._mailbox.enqueue(LoopCall(cache.needed.add_claims, Future())),
+            lambda reason: self._log("warning", "left-over-claims", {"reason": reason}),
+        )
 
     def _candidate(self, api: Api) -> Lease | None:
         if self._settings.lease is None:

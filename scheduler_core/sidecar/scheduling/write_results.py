@@ -116,6 +116,10 @@ class WriteResults:
         """Return the writes that take back what was written for pods that no longer exist, or whose PodGroup no longer exists."""
         queue, cache = self._queue, self._queue.cache
         claims, groups = queue.pre_binds.pop_abandoned()
+        if claims and not cache.needed.is_listed("PersistentVolume"):
+            # A volume can be reserved for such a claim.
+            queue.pre_binds.abandoned(claims, ())
+            claims = []
         attempts = [Attempt(Root("PersistentVolumeClaim", *name), None, self._pre_binder.unused(name)) for name in claims]
         for name in groups:
             pods = [pod for pod in cache.members(*name) if queue.our_pods.has(pod) and cache.reporter.root(pod) is None]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from scheduler_core.sidecar.cache.cache import Cache
+from scheduler_core.sidecar.cache.cache import KINDS, Cache
 from scheduler_core.sidecar.scheduling.scheduler import Scheduler
 from scheduler_core.sidecar.writes import AllocateClaim, ClearSelectedNode, ReleaseClaim, SelectNode, WriteOutcome
 from tests.sampling import every
@@ -27,6 +27,7 @@ from tests.scheduler_core.sidecar.volume_world import (
     CLAIM,
     DYNAMIC,
     STATIC,
+    VOLUME,
     VolumeWorld,
     claim,
     selected_by,
@@ -205,6 +206,30 @@ def test_selected_node_of_a_claim_stays_while_its_volume_is_reserved():
     world.run(1000)
     assert ["c"] == annotated(world)
     assert ClearSelectedNode not in {type(each) for each in world.written}
+
+
+@pytest.mark.parametrize("reserved", [True, False])
+def test_selected_node_is_taken_back_only_once_volumes_are_listed(reserved):
+    """Claims and volumes are listed by different requests."""
+    world = waiting_world(one_pod())
+    for each in (GROUP, POD):
+        world.server.delete(each)
+    if reserved:
+        made = volume("made", DYNAMIC, "n")
+        made["spec"]["claimRef"] = {"namespace": "default", "name": "c", "uid": "another"}
+        world.server.put(made)
+    world.start()
+    world.store = Cache()
+    world.scheduler = Scheduler(world.store, world.options)
+    for kind in KINDS:
+        if kind != VOLUME:
+            world.store.replace(kind, world.server.listed(kind), str(world.server.version))
+    world.luck.chance = random.Random(1)
+    world.run(10)
+    assert ["c"] == annotated(world)
+    world.store.replace(VOLUME, world.server.listed(VOLUME), str(world.server.version))
+    world.run(10)
+    assert (["c"] if reserved else []) == annotated(world)
 
 
 def test_selected_node_is_taken_back_again_after_the_write_failed():

@@ -13,7 +13,7 @@ import pytest
 from scheduler_core.model.decision import Decision, Name, Status
 from scheduler_core.sidecar.cache.cache import KINDS, Cache
 from scheduler_core.sidecar.cache.informers import Changed, Listed, Unserved
-from scheduler_core.sidecar.cache.needed_kinds import NOTHING, ON_DEMAND
+from scheduler_core.sidecar.cache.needed_kinds import NOTHING, ON_DEMAND, Reads
 from scheduler_core.sidecar.process.loop import IDLE_SECONDS, SETTLE_SECONDS, STUCK_SECONDS, Loop, Parts
 from scheduler_core.sidecar.process.mailbox import Done, DryRunDone, Mailbox, Retried
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
@@ -124,7 +124,7 @@ class Turning:
 
     def __init__(self, *, leads=True, scheduler=None, keeping=None, synced=True, real=False, reads=NOTHING):
         self.store = Cache(reads=reads)
-        self.leading, self.logged, self.watched = leads, [], []
+        self.leading, self.logged, self.watched, self.searched = leads, [], [], []
         self.scheduler = (
             Scheduler(self.store, SchedulerOptions(scheduler_name="default-scheduler", settle_seconds=0.0)) if real else scheduler
         )
@@ -143,6 +143,7 @@ class Turning:
                 lambda: int(self.leading),
                 lambda *told: self.logged.append(told),
                 lambda kinds: self.watched.append(sorted(kinds)),
+                lambda: self.searched.append(int(self.leading)),
             )
         )
         if synced:
@@ -237,6 +238,23 @@ def test_who_leads_from_the_start_waits_for_nobody():
     turning.turn()
 
     assert ([BIND], []) == (turning.publisher.written, turning.scheduler.calls)
+
+
+def test_new_leader_looks_once_for_claims_of_an_earlier_process_unless_all_are_watched(clock):
+    turning = Turning(leads=False, scheduler=Planner(), synced=False, reads=Reads(schedules=True))
+    for kind in KINDS:
+        if kind not in ON_DEMAND:
+            turning.turn(Listed(kind, []))
+    for term in (0, 1, 1, 2, 3):
+        turning.leading = term
+        if term == 3:
+            turning.store.needed.add_claims()
+            turning.turn()
+        for _ in range(2):
+            turning.turn()
+            clock.now += SETTLE_SECONDS
+
+    assert ([1, 2], [["PersistentVolume", "PersistentVolumeClaim"]]) == (turning.searched, turning.watched)
 
 
 def test_who_leads_another_time_judges_all_anew_though_it_never_saw_another_lead(clock):
