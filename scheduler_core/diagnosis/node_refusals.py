@@ -16,7 +16,7 @@ import numpy as np
 from scheduler_core.diagnosis import phrases
 from scheduler_core.model.device_claims import DeviceShortage
 from scheduler_core.model.device_rows import CountedRequest
-from scheduler_core.model.devices import CANNOT_ALLOCATE, AttributeConstraint
+from scheduler_core.model.devices import CANNOT_ALLOCATE, INVALID_POOLS, AttributeConstraint
 from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.placement.state import PlacementState
@@ -110,12 +110,26 @@ def examine_nodes(state: PlacementState, pod: PodRecord, nodes: Nodes) -> NodeRe
     stateful = [*without, *(state.stateful.filters_by_plugin(pod, nodes) if related else ())]
     if counted.any():
         stateful.append((DeviceAllocation.name, CANNOT_ALLOCATE, enough[counted].all(axis=0)))
+    stateful = list(_with_invalid_pools(state, stateful, nodes))
     last = [(plugin, reason, mask[nodes]) for plugin, reason, mask in state.profile.filters_by_plugin(pod.shape, last=True)]
     others |= _first_rejections([*stateful, *last], remaining)
     pre_filter = state.profile.pre_filter(pod.shape)
     filters = (*first, *ledger, *_row_filters(state, rows[~counted], enough[~counted]), *stateful, *last)
     refusals = NodeRefusals(pod, nodes, static, others, usable, compared, free, short, int(remaining.sum()), pre_filter, filters)
     return _with_shortage(state, refusals, nodes[others[CANNOT_ALLOCATE]]) if CANNOT_ALLOCATE in others else refusals
+
+
+def _with_invalid_pools(state: PlacementState, filters: Iterable[NamedFilter], nodes: Nodes) -> Iterator[NamedFilter]:
+    """Yield *filters*; where *nodes* without devices reach an invalid pool, that is the reason."""
+    plugin = device_plugin(state)
+    for name, reason, passing in filters:
+        if plugin is not None and reason == CANNOT_ALLOCATE:
+            invalid = ~passing
+            invalid[invalid] = plugin.reach_invalid_pools(nodes[invalid])
+            yield name, INVALID_POOLS, ~invalid
+            yield name, reason, passing | invalid
+        else:
+            yield name, reason, passing
 
 
 def _with_shortage(state: PlacementState, refusals: NodeRefusals, without: Nodes) -> NodeRefusals:

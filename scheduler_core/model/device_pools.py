@@ -11,9 +11,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
+import numpy as np
+
 from scheduler_core.model import selectors
 from scheduler_core.model.devices import DeviceId, DeviceSlice
-from scheduler_core.model.nodes import Bools, NodeTable
+from scheduler_core.model.nodes import Bools, Nodes, NodeTable
 from scheduler_core.model.wire import NodeSelector
 from scheduler_core.model.wire_devices import CounterSet, DeviceContent
 from validators.model import quantity
@@ -106,6 +108,21 @@ class DevicePools:
         if any(not each.node for each in slices):
             return None
         return [self._nodes.index[each.node] for each in slices if each.node in self._nodes.index]
+
+    def reach_invalid(self, nodes: Nodes) -> Bools:
+        """Return which of *nodes* reach an invalid pool; shape of *nodes*."""
+        if not self._may_be_invalid:
+            return np.zeros(len(nodes), dtype=bool)
+        return np.array([any(pool.invalid for pool in self.on(node)) for node in nodes.tolist()], dtype=bool)
+
+    @functools.cached_property
+    def _may_be_invalid(self) -> bool:
+        """Whether a pool can be invalid: it has counters, or several devices of one name."""
+        for numbers in self._of_pool.values():
+            devices = [device for each in numbers for device in self.slices[each].devices]
+            if len({each.name for each in devices}) < len(devices) or any(each.content.consumes_counters for each in devices):
+                return True
+        return any(each.counters for each in self.slices)
 
     def is_local(self, pool: PoolName, node: int) -> bool:
         """Return whether all slices of *pool* are those of *node*."""

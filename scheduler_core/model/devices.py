@@ -23,6 +23,7 @@ Amounts = Mapping[str, decimal.Decimal]
 UNAVAILABLE = "resourceclaim not available on the node"
 """Reason of kube-scheduler for a node that cannot use the devices of an allocated claim."""
 CANNOT_ALLOCATE = "cannot allocate all claims"
+INVALID_POOLS = "invalid resource pools were encountered"
 """Reason of kube-scheduler for a node without devices for the claims of a pod."""
 MOST_DEVICES = 32
 """Maximum number of devices of one claim."""

@@ -203,6 +203,10 @@ class DeviceAllocation(StatefulPlugin):
                 self.claims.assume(pod, node)
         self._postponed.clear()
 
+    def reach_invalid_pools(self, nodes: Nodes) -> Bools:
+        """Return which of *nodes* reach an invalid pool: then that is kube-scheduler's reason why they have no devices."""
+        return self.claims.found.pools.reach_invalid(nodes) if self.claims is not None else np.zeros(len(nodes), dtype=bool)
+
     def shortage(self, pod: PodRecord, nodes: Nodes) -> DeviceShortage | None:
         """Return a request of *pod* for which *nodes* have too few free devices; None if there is none."""
         self._allocate_postponed()

@@ -11,11 +11,10 @@ from collections.abc import Callable, Container, Hashable, Iterator, Sequence
 
 from scheduler_core.model.device_pools import DevicePools, NodePool, PoolDevice
 from scheduler_core.model.device_usage import DeviceUsage
-from scheduler_core.model.devices import CANNOT_ALLOCATE, MOST_DEVICES, Alternative
+from scheduler_core.model.devices import CANNOT_ALLOCATE, INVALID_POOLS, MOST_DEVICES, Alternative
 from scheduler_core.plugins.devices.chosen_devices import Choice, ChosenDevices, NamedSpec, Wanted
 from scheduler_core.plugins.devices.selection import AllocationError, Selection, SelectionError
 
-INVALID_POOLS = "invalid resource pools were encountered"
 _POOL = "let the driver publish all slices of the pool, each device once, or request a number of devices instead of all"
 Solution = tuple[tuple[Choice, ...], ...]
 """Choices for each claim."""

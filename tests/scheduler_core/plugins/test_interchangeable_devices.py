@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
 from scheduler_core.loading.load import load
@@ -221,6 +223,43 @@ def test_greedy_decides_the_same_with_and_without_rows(any_cluster: Cluster, cou
             patch.setattr(interchangeable, "count_devices", lambda *_: None)
             (without,) = run_cycle(load(objects)).decisions
         assert as_values(with_rows) == as_values(without)
+
+
+TWICE = [device_slice("n1", "x", pool="bad", name=f"bad-{number}", count=2) for number in range(2)]
+"""A pool with two devices of one name."""
+UNCOUNTED = {"consumesCounters": [{"counterSet": "none", "counters": {"memory": {"value": "1"}}}]}
+COUNTERLESS = [device_slice("n1", device("x", **UNCOUNTED), pool="bad", name="bad")]
+NONE = request(selectors=[{"cel": {"expression": "device.driver == 'none'"}}])
+
+
+@pytest.mark.parametrize(
+    "objects",
+    [
+        pytest.param([*TWICE, device_slice("n1", "a"), wanting("o"), wanting()], id="the last device is taken"),
+        pytest.param([*TWICE, device_slice("n1", "a"), template("two", request(count=2)), wanting("p", "g:two")], id="too few devices"),
+        pytest.param([*TWICE, template("none", NONE), wanting("p", "g:none")], id="no device, and a device twice"),
+        pytest.param([*COUNTERLESS, template("none", NONE), wanting("p", "g:none")], id="no device, and a missing counter"),
+    ],
+)
+def test_node_without_enough_counted_devices_and_with_an_invalid_pool_has_that_reason(objects):
+    (why,) = (why for each in run_cycle(load([*BASE, *objects])).decisions for why in each.pending.values())
+    assert why == "0/2 nodes are available: 1 cannot allocate all claims, 1 invalid resource pools were encountered."
+
+
+def of_nodes(decision: Decision) -> dict[str, list[str]]:
+    """Return the reasons of nodes, by pod."""
+    return {pod: re.findall(r"nodes are available: [^.]*", why) for pod, why in decision.pending.items()}
+
+
+@RANDOM
+@given(clusters(counted=True, running=2), st.sampled_from((TWICE, COUNTERLESS)))
+def test_greedy_gives_the_same_reasons_with_and_without_rows(cluster: Cluster, bad: list[Json]):
+    objects = [*manifests(cluster), *bad]
+    (with_rows,) = run_cycle(load(objects)).decisions
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(interchangeable, "count_devices", lambda *_: None)
+        (without,) = run_cycle(load(objects)).decisions
+    assert (of_nodes(with_rows), as_values(with_rows)) == (of_nodes(without), as_values(without))
 
 
 @pytest.mark.parametrize(("entries", "counted"), [(("s=shared", "g:one"), False), (("g:one", "s=shared"), True)])
