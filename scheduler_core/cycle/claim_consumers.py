@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from scheduler_core.model.decision import Decision
+from scheduler_core.model.device_claims import Consumer
 from scheduler_core.model.devices import MOST_CONSUMERS
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.pods import PodRecord
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
 _FEW = MOST_CONSUMERS // 2
 """Number of consumers up to which pods that run without a reservation do not matter."""
-_Consumer = tuple[str, str]
-"""Resource and name."""
 
 
 class ClaimConsumers:
@@ -26,7 +25,7 @@ class ClaimConsumers:
 
     def __init__(self, snapshot: ClusterSnapshot) -> None:
         self._snapshot = snapshot
-        self._of_claim: dict[str, set[_Consumer]] | None = None
+        self._of_claim: dict[str, set[Consumer]] | None = None
 
     def within_limit(self, entity: Entity) -> tuple[Entity, dict[str, str]]:
         """Return *entity* without the pods for which a claim has no place, and their reasons.
@@ -58,16 +57,16 @@ class ClaimConsumers:
                     self._consumers.setdefault(key, set()).add(consumer)
 
     @property
-    def _consumers(self) -> dict[str, set[_Consumer]]:
+    def _consumers(self) -> dict[str, set[Consumer]]:
         if self._of_claim is None:
             devices = self._snapshot.devices
             claims = {} if devices is None else devices.claims
             self._of_claim = {"/".join(name): {*each.consumers} for name, each in claims.items() if each.consumers}
         return self._of_claim
 
-    def _crowded(self, groups: Iterable[Iterable[PodRecord]]) -> dict[str, set[_Consumer]]:
+    def _crowded(self, groups: Iterable[Iterable[PodRecord]]) -> dict[str, set[Consumer]]:
         """Return the consumers of the claims that would have too many with the pods in *groups*."""
-        wanted: dict[str, set[_Consumer]] = {}
+        wanted: dict[str, set[Consumer]] = {}
         for pods in groups:
             for pod in pods:
                 for key, consumer in _uses(pod):
@@ -111,21 +110,21 @@ def with_refused(decision: Decision, reasons: Mapping[str, str]) -> Decision:
     return dataclasses.replace(decision, message=message, pending={**decision.pending, **reasons})
 
 
-def _uses(pod: PodRecord) -> Iterator[tuple[str, _Consumer]]:
+def _uses(pod: PodRecord) -> Iterator[tuple[str, Consumer]]:
     """Yield the claims of *pod* that exist, each with the consumer that they are reserved for."""
     for claim in pod.device_claims:
-        if ":" not in claim.key:
-            yield claim.key, ("podgroups", pod.group) if claim.of_group else ("pods", pod.key.partition("/")[2])
+        if claim.exists:
+            yield claim.key, claim.consumer(pod.name, pod.group)
 
 
-def _full(pod: PodRecord, used: Mapping[str, set[_Consumer]]) -> Iterator[str]:
+def _full(pod: PodRecord, used: Mapping[str, set[Consumer]]) -> Iterator[str]:
     """Yield the claims that have no place for *pod*."""
     for key, consumer in _uses(pod):
         if key in used and consumer not in used[key] and len(used[key]) >= MOST_CONSUMERS:
             yield key
 
 
-def _reserve(pod: PodRecord, used: Mapping[str, set[_Consumer]]) -> bool:
+def _reserve(pod: PodRecord, used: Mapping[str, set[Consumer]]) -> bool:
     """Reserve the claims of *pod*, and return whether each has a place for it."""
     if any(_full(pod, used)):
         return False
@@ -135,7 +134,7 @@ def _reserve(pod: PodRecord, used: Mapping[str, set[_Consumer]]) -> bool:
     return True
 
 
-def _minimum(leaf: Entity, used: dict[str, set[_Consumer]]) -> list[PodRecord]:
+def _minimum(leaf: Entity, used: dict[str, set[Consumer]]) -> list[PodRecord]:
     """Reserve claims for as many pods as *leaf* lacks, and return them; none if there are too few places."""
     needed = leaf.minimum - len(leaf.running)
     kept = [pod for pod in leaf.waiting if not any(key in used for key, _ in _uses(pod))]
@@ -149,7 +148,7 @@ def _minimum(leaf: Entity, used: dict[str, set[_Consumer]]) -> list[PodRecord]:
     return kept
 
 
-def _reason(pod: PodRecord, used: Mapping[str, set[_Consumer]]) -> str:
+def _reason(pod: PodRecord, used: Mapping[str, set[Consumer]]) -> str:
     key = next(_full(pod, used), "")
     change = f"; list it in spec.resourceClaims of PodGroup {pod.group}, which is then its only consumer" if pod.group else ""
     return f"claim {key} can have at most {MOST_CONSUMERS} consumers in status.reservedFor{change}"

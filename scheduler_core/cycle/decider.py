@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from scheduler_core import diagnosis
 from scheduler_core.cycle.claim_consumers import ClaimConsumers, are_alike, with_refused
 from scheduler_core.cycle.device_decisions import devices_beyond_requests, error_explained, with_devices
-from scheduler_core.cycle.device_holders import DeviceHolders
+from scheduler_core.cycle.device_holders import DeviceHolders, keep_claims, named_claims
 from scheduler_core.cycle.effects import Effects, keeps_nominations
 from scheduler_core.cycle.preemptor import Preemptor, Proposal, Proving, eviction_quality
 from scheduler_core.cycle.verdicts import STATE_NOT_FOUND, lacks_state, search_verdict, verdicts
@@ -72,6 +72,8 @@ class Decider:
         self._holders = DeviceHolders(freed=options.sparing)
         self._consumers = ClaimConsumers(snapshot)
         self._chosen = False
+        self._used_claims = frozenset[str]()
+        """Claims to devices of the pods that were placed or nominated."""
 
     def decide(self, entity: Entity) -> Decision:
         """Return the decision on *entity*.  If a plugin fails, its status is Error, as in kube-scheduler."""
@@ -167,6 +169,7 @@ class Decider:
         decision = with_devices(decision, request.entity, pods, self._greedy.state.stateful.plugins, self._options, self._consumers)
         decision = self._settled(decision)
         self._consumers.record(decision, (pod for pod, _ in pods))
+        self._used_claims |= named_claims(pod for pod, _ in pods)
         if self._options.sparing and decision.devices:
             self._ledger.take_beyond(devices_beyond_requests(decision, pods, self._greedy.state.nodes))
         return decision
@@ -209,6 +212,7 @@ class Decider:
         for pod in (pod for leaf in request.entity.leaves() for pod in leaf.waiting):
             if pod.key in nominations:
                 self._nominations.nominate(pod, nominations[pod.key])
+                self._used_claims |= named_claims((pod,))
             elif not kept:
                 self._nominations.withdraw(pod)
         return self._settled(decision)
@@ -222,6 +226,8 @@ class Decider:
 
     def _preempt(self, entity: Entity, *, fewest: bool) -> Preemption[Proposal] | Preemption[None]:
         mark = self._ledger.mark()
+        named = named_claims(pod for leaf in entity.leaves() for pod in leaf.waiting)
+        keep_claims(self._greedy.state.stateful.plugins, self._used_claims | named)
         self._nominations.hold_own(entity, -1)
         if isinstance(self._greedy, Complete) and fewest:
             preemption = self._fewest(entity, self._greedy)

@@ -5,20 +5,35 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections import Counter
+from collections.abc import Iterable
 
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.plugins.base import StatefulPlugin
+from scheduler_core.plugins.dynamic_resources import DeviceAllocation
 from validators.model.meta import replaced
 
 _FIRST_SERIAL = 2**41
 """Above the serials of all shapes of pods."""
 
 
+def named_claims(pods: Iterable[PodRecord]) -> frozenset[str]:
+    """Return the keys of the claims of *pods* that exist."""
+    return frozenset(claim.key for pod in pods for claim in pod.device_claims if claim.exists)
+
+
+def keep_claims(plugins: Iterable[StatefulPlugin], claims: frozenset[str]) -> None:
+    """Let *claims*, by key, keep their devices when their users are evicted, because pods that stay are to use them."""
+    for plugin in plugins:
+        if isinstance(plugin, DeviceAllocation):
+            plugin.keep_claims(claims)
+
+
 class DeviceHolders:
     """Shapes of running pods that request the counted devices which their eviction frees.
 
     kube-scheduler frees no device when it tries an eviction (*freed* False).  Otherwise a claim that is reserved for one pod alone is free
-    when the pod is evicted.  Devices of claims with several users are not counted in rows.
+    when the pod is evicted, unless pods without a node name it.  Devices of claims with several users are not counted in rows.
     """
 
     def __init__(self, *, freed: bool) -> None:
@@ -44,7 +59,10 @@ class DeviceHolders:
         found: dict[str, Counter[tuple[str, str]]] = {}
         if devices is None or rows is None:
             return found
+        named = named_claims(pod for pod in snapshot.pods if pod.node < 0)
         for (namespace, name), claim in devices.claims.items():
+            if f"{namespace}/{name}" in named:
+                continue
             allocation = devices.allocated.get(f"{namespace}/{name}")
             if allocation is not None and len(claim.consumers) == 1 and claim.consumers[0][0] == "pods":
                 pod = f"{namespace}/{claim.consumers[0][1]}"

@@ -10,7 +10,9 @@ import collections
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from scheduler_core.loading.released_claims import with_released_claims
 from scheduler_core.model.decision import Decision, Name, Status
+from scheduler_core.model.device_claims import Consumer
 from scheduler_core.model.devices import Allocation
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord
@@ -67,11 +69,20 @@ class Effects:
         if not (self.placed or self.nominated or self.victims or self._pending):
             return snapshot
         pods = tuple(self._pods(snapshot.pods, evict=evict, drop_pending=drop_pending))
-        devices = snapshot.devices
-        if devices is not None:
-            released = devices.released(self.victims) if evict else frozenset()
-            devices = devices.with_allocations(self._devices, released)
-        return dataclasses.replace(snapshot, pods=pods, devices=devices)
+        if snapshot.devices is None:
+            return dataclasses.replace(snapshot, pods=pods)
+        evicted = self.victims if evict else set()
+        deleted = {claim.key for pod in snapshot.pods if pod.key in evicted for claim in pod.device_claims if claim.is_of_pod}
+        devices, released = snapshot.devices.after(self._devices, self._reserved(pods), evicted, deleted)
+        return with_released_claims(dataclasses.replace(snapshot, pods=pods, devices=devices), released)
+
+    def _reserved(self, pods: Iterable[PodRecord]) -> dict[str, list[Consumer]]:
+        """Return the consumers of the claims of those of *pods* that get a node, by key of the claim."""
+        reserved: dict[str, list[Consumer]] = {}
+        for pod in pods:
+            for claim in pod.device_claims if pod.key in self.placed else ():
+                reserved.setdefault(claim.key, []).append(claim.consumer(pod.name, pod.group))
+        return reserved
 
     def _pods(self, before: Iterable[PodRecord], *, evict: bool, drop_pending: bool) -> Iterator[PodRecord]:
         for pod in before:

@@ -20,6 +20,7 @@ read_devices   devices, classes and taints, claims to devices and their template
 device_amounts  amounts of slices and claims that are no quantities
 claim_specs    specifications of claims to devices
 pod_devices    claims of pods to devices
+released_claims  claims to devices that are deallocated when their users are evicted
 unusable_pools  pools of devices that are incomplete or invalid
 device_levels  topology levels by attributes of devices
 device_gates   claims to devices that are ignored, or whose feature gate is off

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection
 
-from scheduler_core.loading.pod_shapes import counts_devices, picks_devices
+from scheduler_core.loading.pod_shapes import with_needs
 from scheduler_core.model.device_claims import DeviceClaim, DeviceNeed
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.options import is_ignored
@@ -60,18 +60,5 @@ def _changed(
     if claims == pod.device_claims and needs == pod.shape.devices:
         return pod
     if (shape := shapes.get(pod.shape)) is None:
-        shape = shapes[pod.shape] = _with_needs(pod.shape, needs, nodes)
+        shape = shapes[pod.shape] = with_needs(pod.shape, needs, nodes)
     return replaced(pod, shape=shape, device_claims=claims)
-
-
-def _with_needs(shape: PodShape, needs: tuple[DeviceNeed, ...], nodes: NodeTable) -> PodShape:
-    requests = dict(each for each in shape.requests if each[0] not in nodes.counted)
-    for name, number in nodes.device_rows.requests(needs).items() if nodes.device_rows is not None else ():
-        requests[nodes.row[name]] = number
-    return dataclasses.replace(
-        shape,
-        requests=tuple(sorted(requests.items())),
-        devices=needs,
-        picks_devices=picks_devices(needs, nodes),
-        counts_devices=counts_devices(needs, nodes),
-    )

@@ -100,12 +100,14 @@ def _node_table(
     table.report_images(images_among(each.node.status.images, images) for each in nodes.values())
     free = report_storage(table, volumes)
     if devices is not None:
+        from scheduler_core.loading.released_claims import releasable
         from scheduler_core.loading.unusable_pools import unusable_pools
         from scheduler_core.plugins.devices.interchangeable import count_devices
 
         table.back_by_devices(devices.resources)
         wanted = [draft.form.devices for draft in drafts if draft.form.devices]
-        count_devices(table, devices, wanted)
+        later = releasable(drafts, devices)
+        count_devices(table, devices, [*wanted, *((need,) for need in later.values())], later)
         if any(need.allocates for needs in wanted for need in needs):
             problems += unusable_pools(devices.slices)
     demand = ClaimDemand.of_pods(draft.form.requests() for draft in drafts if draft.form.volumes)

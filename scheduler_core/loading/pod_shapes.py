@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 from scheduler_core.loading.pod_forms import Images, PodForm
@@ -75,4 +76,18 @@ def shape_of(form: PodForm, images: Images, serial: int, nodes: NodeTable, profi
         counts_devices=counts_devices(devices, nodes),
         unchecked=tuple(sorted(unchecked.items())),
         profile=profile,
+    )
+
+
+def with_needs(shape: PodShape, needs: tuple[DeviceNeed, ...], nodes: NodeTable) -> PodShape:
+    """Return *shape* with other claims to devices."""
+    requests = dict(each for each in shape.requests if each[0] not in nodes.counted)
+    for name, number in nodes.device_rows.requests(needs).items() if nodes.device_rows is not None else ():
+        requests[nodes.row[name]] = number
+    return dataclasses.replace(
+        shape,
+        requests=tuple(sorted(requests.items())),
+        devices=needs,
+        picks_devices=picks_devices(needs, nodes),
+        counts_devices=counts_devices(needs, nodes),
     )

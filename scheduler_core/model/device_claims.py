@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from scheduler_core.model.device_usage import DeviceUsage
 from scheduler_core.model.devices import Allocation, ClaimSpec, DeviceSlice, ExtendedSpec
 
 ClaimName = tuple[str, str]
 """Namespace and name."""
+Consumer = tuple[str, str]
+"""Resource and name of a pod or PodGroup that a claim is reserved for."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -60,6 +62,20 @@ class DeviceClaim:
     of_group: bool = dataclasses.field(default=False, compare=False)
     is_extended: bool = dataclasses.field(default=False, compare=False)
 
+    @property
+    def exists(self) -> bool:
+        """Return whether there is an object for it."""
+        return ":" not in self.key
+
+    @property
+    def is_of_pod(self) -> bool:
+        """Return whether it is created for one pod, and deleted with it."""
+        return not self.exists and self.label.startswith("pod/")
+
+    def consumer(self, pod: str, group: str) -> Consumer:
+        """Return the consumer that it is reserved for: the pod of that name, or its PodGroup."""
+        return ("podgroups", group) if self.of_group else ("pods", pod)
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodEntry:
@@ -101,7 +117,7 @@ class KnownClaim:
     failed: bool = False
     timed: bool = True
     """True if the allocation has a timestamp."""
-    consumers: tuple[tuple[str, str], ...] = ()
+    consumers: tuple[Consumer, ...] = ()
     extended: bool = False
     """True if it was created for extended resources of a pod."""
     uid: str = ""
@@ -169,20 +185,36 @@ class DeviceObjects:
         """Return the use of devices by ``allocated``, to which the caller can add allocations."""
         return DeviceUsage(self.allocated.values()) if self.usage is None else DeviceUsage(base=self.usage)
 
-    def with_allocations(self, allocations: Mapping[str, Allocation], released: frozenset[str] = frozenset()) -> DeviceObjects:
-        """Return the same after *allocations* by key, without those of the claims in *released*."""
-        allocated = {key: each for key, each in {**self.allocated, **allocations}.items() if key not in released}
-        return dataclasses.replace(self, allocated=allocated, usage=None)
+    def after(
+        self,
+        allocations: Mapping[str, Allocation],
+        reserved: Mapping[str, Sequence[Consumer]],
+        evicted: Collection[str] = (),
+        deleted: Collection[str] = (),
+    ) -> tuple[DeviceObjects, frozenset[str]]:
+        """Return the objects after *allocations* and reservations by key of the claim, and the keys of claims that are free again.
 
-    def released(self, pods: Iterable[str]) -> frozenset[str]:
-        """Return the keys of allocated claims that are reserved for some of *pods* (``namespace/name``) and for no other consumer."""
-        gone = set(pods)
-        found = set()
-        for (namespace, name), claim in self.claims.items():
-            users = {f"{namespace}/{consumer}" if kind == "pods" else "" for kind, consumer in claim.consumers}
-            if users and users <= gone:
-                found.add(f"{namespace}/{name}")
-        return frozenset(found)
+        These are the claims that were reserved for some of the pods *evicted* (``namespace/name``) and for no other consumer.  The claims
+        *deleted* do not exist any more.
+        """
+        claims = dict(self.claims)
+        released = set()
+        for name in [*claims] if evicted else [name for name in map(name_of, reserved) if name in claims]:
+            known, key = claims[name], "/".join(name)
+            users = tuple(dict.fromkeys((*known.consumers, *reserved.get(key, ()))))
+            left = tuple(each for each in users if each[0] != "pods" or f"{name[0]}/{each[1]}" not in evicted)
+            if users and not left:
+                released.add(key)
+            if left != known.consumers:
+                claims[name] = dataclasses.replace(known, consumers=left, allocation=known.allocation if left else None)
+        allocated = {key: each for key, each in {**self.allocated, **allocations}.items() if key not in released and key not in deleted}
+        return dataclasses.replace(self, claims=claims, allocated=allocated, usage=None), frozenset(released)
+
+
+def name_of(key: str) -> ClaimName:
+    """Return the name of the claim with *key*, which exists."""
+    namespace, _, name = key.partition("/")
+    return namespace, name
 
 
 def spec_of(specs: ClaimSpec | str) -> tuple[ClaimSpec | None, str]:

@@ -48,13 +48,15 @@ class Ledger:
         held: shape (resources, nodes) int64: requests of nominated pods, which take capacity but count in no score.
         ports: host ports in use or held, by node.
         versions: shape (placements,) int64.
+        unheld: rows that nominated pods do not take.
         beyond: numbers in ``used`` that no pod requests, by row and node: volumes and devices that other claims alone request by this row.
 
     """
 
-    def __init__(self, topology: Topology) -> None:
+    def __init__(self, topology: Topology, *, unheld: Iterable[int] = ()) -> None:
         self.topology = topology
         nodes = topology.nodes
+        self.unheld = sorted(unheld)
         # Both are views of one array, so that a load is added in one operation.
         self._taken: Ints = np.zeros((len(nodes.resources) + 2, len(nodes)), dtype=np.int64)
         self.used: Ints = self._taken[:-2]
@@ -181,7 +183,11 @@ class Ledger:
 
     def _hold(self, loads: tuple[PodLoad, ...], sign: int) -> None:
         for load in loads:
-            _add(self.held, load.nodes, self._amounts(load.shape)[:-2], sign)
+            amounts = self._amounts(load.shape)[:-2]
+            if self.unheld:
+                amounts = amounts.copy()
+                amounts[self.unheld] = 0
+            _add(self.held, load.nodes, amounts, sign)
             self._take_ports(load, sign)
 
     def _amounts(self, shape: PodShape) -> Ints:

@@ -58,7 +58,7 @@ class PlacementState:
     ) -> PlacementState:
         """Return the state of *snapshot* with its bound pods; fields in *ignore* do not refuse a pod although they are not modelled."""
         topology = Topology(snapshot.nodes)
-        ledger = Ledger(topology)
+        ledger = new_ledger(topology, options)
         ledger.bind(pod for pod in snapshot.pods if pod.node >= 0)
         if snapshot.devices is not None:
             # Running pods have their devices by their claims.
@@ -75,6 +75,15 @@ class PlacementState:
         return cls(
             snapshot.nodes, topology, ledger, profile, stateful, capacity, whole, options, nominations, plugins, provisioned=provisioned
         )
+
+
+def new_ledger(topology: Topology, options: PlacingOptions) -> Ledger:
+    """Return an empty ledger for *topology*.
+
+    kube-scheduler 1.37.1 adds nominated pods to the resources of nodes, but not to the devices and volumes in use.
+    """
+    nodes = topology.nodes
+    return Ledger(topology, unheld=() if options.sparing else nodes.counted | nodes.volume_rows)
 
 
 def _claims_taken(snapshot: ClusterSnapshot) -> Iterator[tuple[DeviceNeed, Allocation]]:

@@ -197,6 +197,11 @@ class DeviceAllocation(StatefulPlugin):
         elif pod.node >= 0 and self.sparing:
             self.claims.evict(pod)
 
+    def keep_claims(self, claims: frozenset[str]) -> None:
+        """Let *claims*, by key, keep their devices when their users are evicted."""
+        if self.claims is not None:
+            self.claims.keep(claims)
+
     def _allocate_postponed(self) -> None:
         for pod, node in self._postponed.values():
             if self.claims is not None:

@@ -179,7 +179,11 @@ class AssumedClaims:
     def _taken_in_this_cycle(self, pod: PodRecord) -> Iterator[HeldClaim]:
         for position, allocation in self._of_pod.get(pod.key, ()):
             key = pod.device_claims[position].key
-            yield HeldClaim(allocation, frozenset(self._users.get(key, ())))
+            yield HeldClaim(key, allocation, frozenset(self._users.get(key, ())))
+
+    def keep(self, claims: frozenset[str]) -> None:
+        """Let *claims*, by key, keep their devices when their users are evicted."""
+        self._evicted.kept = claims
 
     def settle(self) -> None:
         """Treat all claims of assumed pods as allocated: from now on every pod can use them."""

@@ -14,8 +14,9 @@ from scheduler_core.model.pods import PodRecord
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class HeldClaim:
-    """Allocated claim of a running pod, and all pods that use it (``namespace/name``)."""
+    """Allocated claim of a running pod, with its key, and all pods that use it (``namespace/name``)."""
 
+    key: str
     allocation: Allocation
     users: frozenset[str]
 
@@ -24,12 +25,17 @@ class EvictedUsers:
     """Evicted pods, whose claims are released in *usage* with their last user.
 
     A claim that is reserved for anything but pods keeps its devices.
+
+    Attributes:
+        kept: keys of claims that keep their devices, because pods without a node are to use them.
+
     """
 
     def __init__(self, objects: DeviceObjects, usage: DeviceUsage) -> None:
         self._objects = objects
         self._usage = usage
         self._evicted: set[str] = set()
+        self.kept: frozenset[str] = frozenset()
 
     @functools.cached_property
     def _known(self) -> dict[str, list[HeldClaim]]:
@@ -49,29 +55,30 @@ class EvictedUsers:
         if pod.key not in self._evicted:
             self._evicted.add(pod.key)
             for held in (*self._claims_of(pod), *more):
-                if held.users <= self._evicted:
+                if held.users <= self._evicted and held.key not in self.kept:
                     self._usage.remove_allocation(held.allocation)
 
     def restore(self, pod: PodRecord, more: Iterable[HeldClaim] = ()) -> None:
         """Undo ``evict``."""
         if pod.key in self._evicted:
             for held in (*self._claims_of(pod), *more):
-                if held.users <= self._evicted:
+                if held.users <= self._evicted and held.key not in self.kept:
                     self._usage.add_allocation(held.allocation)
             self._evicted.discard(pod.key)
 
     def _claims_of(self, pod: PodRecord) -> Iterator[HeldClaim]:
         yield from self._known.get(pod.key, ())
-        # Claims of pods that an earlier cycle has placed are reserved in no object yet.
+        # There are no objects yet for claims that an earlier cycle has created for pods.
         for claim, need in zip(pod.device_claims, pod.shape.devices, strict=False):
             allocation = self._objects.allocated.get(claim.key)
-            if need.allocates and not need.shared and allocation is not None:
-                yield HeldClaim(allocation, frozenset({pod.key}))
+            if claim.is_of_pod and need.allocates and allocation is not None:
+                yield HeldClaim(claim.key, allocation, frozenset({pod.key}))
 
 
 def _held_claims(objects: DeviceObjects) -> Iterator[HeldClaim]:
     """Yield the allocated claims that are reserved for pods only."""
     for (namespace, name), claim in objects.claims.items():
-        allocation = objects.allocated.get(f"{namespace}/{name}")
+        key = f"{namespace}/{name}"
+        allocation = objects.allocated.get(key)
         if allocation is not None and claim.consumers and all(kind == "pods" for kind, _ in claim.consumers):
-            yield HeldClaim(allocation, frozenset(f"{namespace}/{pod}" for _, pod in claim.consumers))
+            yield HeldClaim(key, allocation, frozenset(f"{namespace}/{pod}" for _, pod in claim.consumers))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -31,13 +31,18 @@ Wish = tuple[_Spec, bool]
 """Specification of a claim to allocate, and whether it can be counted."""
 
 
-def count_devices(table: NodeTable, objects: DeviceObjects, pods: Iterable[Sequence[DeviceNeed]]) -> None:
-    """Add a row to *table* for each set of interchangeable devices that the claims in *pods*, not allocated yet, can use."""
+def count_devices(
+    table: NodeTable, objects: DeviceObjects, pods: Iterable[Sequence[DeviceNeed]], reused: Container[str] = frozenset()
+) -> None:
+    """Add a row to *table* for each set of interchangeable devices that the claims in *pods*, not allocated yet, can use.
+
+    *reused* are the keys of allocated claims that more pods can use than they are reserved for.
+    """
     wishes = {each for pod in pods for each in wishes_of(pod)}
     if not wishes:
         return
     kinds = DeviceKinds.of_slices(objects.slices, AttributesRead.of_objects(objects))
-    contended = frozenset(found[1] for each in _contended(objects) if (found := kinds.local(each)) is not None)
+    contended = frozenset(found[1] for each in _contended(objects, reused) if (found := kinds.local(each)) is not None)
 
     def amounts(own: _Set) -> Ints:
         found: Ints = np.zeros(len(table), dtype=np.int64)
@@ -233,11 +238,12 @@ class _Devices:
                 yield device, found
 
 
-def _contended(objects: DeviceObjects) -> Iterator[DeviceId]:
+def _contended(objects: DeviceObjects, reused: Container[str]) -> Iterator[DeviceId]:
     """Yield the devices that are free only when several pods are gone, or that several claims have."""
     usage = objects.new_usage()
     for (namespace, name), claim in objects.claims.items():
-        if len(claim.consumers) > 1 and (allocation := objects.allocated.get(f"{namespace}/{name}")) is not None:
+        key = f"{namespace}/{name}"
+        if (len(claim.consumers) > 1 or key in reused) and (allocation := objects.allocated.get(key)) is not None:
             yield from (each.id for each in allocation.devices)
     for allocation in objects.allocated.values():
         yield from (each.id for each in allocation.devices if usage.users(each.id) > 1)

@@ -18,7 +18,7 @@ from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.pods import PodRecord, PodShape, Port
 from scheduler_core.model.topology import Topology
 from scheduler_core.placement.extension_points import Plugins
-from scheduler_core.placement.state import NO_PLUGINS, PlacementState
+from scheduler_core.placement.state import NO_PLUGINS, PlacementState, new_ledger
 from scheduler_core.plugins.base import Floats
 from scheduler_core.plugins.profile import Profile
 from scheduler_core.plugins.stateful_plugins import StatefulPlugins
@@ -147,7 +147,7 @@ class LivePlacementState:
 
         *assumed* are the assumed pods with claims that waited for their first consumer.
         """
-        ledger = Ledger(self.topology)
+        ledger = new_ledger(self.topology, options)
         self.requested.fill(ledger)
         nominations = Nominations(ledger, nominated)
         ledger.forget()

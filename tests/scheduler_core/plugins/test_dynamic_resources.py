@@ -614,5 +614,9 @@ def test_a_pool_with_a_newer_generation_elsewhere_does_not_exist_for_the_node():
 
 def test_a_claim_of_several_pods_is_released_with_the_last():
     objects = load([*BASE, resource_claim("c", devices=["gpu=n1/a"], users=["p", "q"])]).devices
-    assert frozenset() == objects.released(["default/p"])
-    assert {"default/c"} == objects.released(["default/p", "default/q"])
+    left, released = objects.after({}, {}, ["default/p"])
+    assert ((("pods", "q"),), frozenset()) == (left.claims["default", "c"].consumers, released)
+    none, released = objects.after({}, {}, ["default/p", "default/q"])
+    assert ((), {"default/c"}, {}) == (none.claims["default", "c"].consumers, released, none.allocated)
+    # A pod that was placed meanwhile keeps it.
+    assert frozenset() == objects.after({}, {"default/c": [("pods", "r")]}, ["default/p", "default/q"])[1]

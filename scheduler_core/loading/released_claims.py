@@ -1,0 +1,66 @@
+"""Claims to devices that are allocated, and that can be deallocated when their users are evicted, although pods without a node name them."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+
+from scheduler_core.loading.pod_drafts import Draft
+from scheduler_core.loading.pod_shapes import with_needs
+from scheduler_core.model.device_claims import DeviceNeed, DeviceObjects, name_of, spec_of
+from scheduler_core.model.devices import ClaimSpec
+from scheduler_core.model.pods import PodRecord, PodShape
+from scheduler_core.model.snapshot import ClusterSnapshot
+from validators.model.meta import replaced
+
+
+def releasable(drafts: Sequence[Draft], devices: DeviceObjects) -> dict[str, DeviceNeed]:
+    """Return by key the claims that only running pods have reserved and that others of *drafts* name, with what these need later."""
+    users: dict[str, list[DeviceNeed]] = {}
+    for draft in drafts:
+        for claim, need in zip(draft.device_claims, draft.form.devices, strict=False):
+            if need.allocated is not None and claim.exists:
+                users.setdefault(claim.key, []).append(need)
+    known = {key: devices.claims[name_of(key)] for key in users}
+    reserved = {f"{key.partition('/')[0]}/{user}" for key, each in known.items() for _, user in each.consumers}
+    running = {draft.key for draft in drafts if draft.node and draft.key in reserved} if reserved else set()
+    found: dict[str, DeviceNeed] = {}
+    for key, each in known.items():
+        namespace, needs = key.partition("/")[0], users[key]
+        if each.consumers and all(kind == "pods" and f"{namespace}/{user}" in running for kind, user in each.consumers):
+            found[key] = _released(needs[0], each.spec, key if len(needs) > 1 else "")
+    return found
+
+
+def with_released_claims(snapshot: ClusterSnapshot, released: Collection[str]) -> ClusterSnapshot:
+    """Return *snapshot* with pods that need devices for the claims *released*, which were allocated before."""
+    waiting = [pod for pod in snapshot.pods if pod.node < 0 and any(claim.key in released for claim in pod.device_claims)]
+    if not released or not waiting or snapshot.devices is None:
+        return snapshot
+    users = Counter(claim.key for pod in waiting for claim in pod.device_claims)
+    serials = itertools.count(1 + max(pod.shape.serial for pod in snapshot.pods))
+    shapes: dict[tuple[PodShape, tuple[DeviceNeed, ...]], PodShape] = {}
+    changed: dict[str, PodRecord] = {}
+    for pod in waiting:
+        needs = tuple(_needs(pod, snapshot.devices, {key for key in released if users[key] > 1}, released))
+        if (shape := shapes.get((pod.shape, needs))) is None:
+            shape = dataclasses.replace(with_needs(pod.shape, needs, snapshot.nodes), serial=next(serials))
+            shapes[pod.shape, needs] = shape
+        changed[pod.key] = replaced(pod, shape=shape)
+    return dataclasses.replace(snapshot, pods=tuple(changed.get(pod.key, pod) for pod in snapshot.pods))
+
+
+def _needs(pod: PodRecord, devices: DeviceObjects, shared: Collection[str], released: Collection[str]) -> Iterator[DeviceNeed]:
+    for claim, need in zip(pod.device_claims, pod.shape.devices, strict=True):
+        if claim.key in released:
+            yield _released(need, devices.claims[name_of(claim.key)].spec, claim.key if claim.key in shared else "")
+        else:
+            yield need
+
+
+def _released(need: DeviceNeed, specs: ClaimSpec | str, shared: str) -> DeviceNeed:
+    """Return what a pod with *need* needs once the claim is not allocated; *shared* is the claim if several pods use it."""
+    spec, refusal = spec_of(specs)
+    return DeviceNeed(need.field, spec, refusal=refusal, shared=shared)

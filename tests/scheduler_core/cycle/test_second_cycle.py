@@ -1,0 +1,189 @@
+"""The second cycle of a simulation decides as a simulation of the cluster that the API server has after the first."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
+from scheduler_core.loading.load import load
+from scheduler_core.model.decision import Decision, Status
+from scheduler_core.model.devices import MOST_CONSUMERS, Allocation
+from scheduler_core.model.wire import ENCODER
+from tests.sampling import sampled
+from tests.scheduler_core.builders import Json, node
+from tests.scheduler_core.plugins.device_objects import device_class, device_slice, request, resource_claim, template, wanting
+
+RANDOM = settings(
+    max_examples=sampled(3000, share=10), deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
+)
+Name = tuple[str, str]
+"""Kind and name of an object in the namespace ``default``, or of no namespace."""
+
+
+def after(objects: Iterable[Json], decisions: Iterable[Decision]) -> list[Json]:
+    """Return *objects* as they are after *decisions*: pods are bound, claims allocated and reserved, and victims are gone with their claims."""
+    found = {(each["kind"], each["metadata"]["name"]): copy.deepcopy(each) for each in objects}
+    for decision in decisions:
+        for pod, on in decision.assignments.items():
+            bound = found["Pod", _name(pod)]
+            bound["spec"]["nodeName"], bound["status"] = on, {"phase": "Running"}
+            for entry in bound["spec"].get("resourceClaims") or ():
+                _reserve(found, bound, entry, decision)
+        for pod, on in decision.nominations.items():
+            found["Pod", _name(pod)].setdefault("status", {})["nominatedNodeName"] = on
+    for victim in (victim for decision in decisions for victim in decision.victims):
+        del found["Pod", _name(victim)]
+        _release(found, _name(victim))
+    return [*found.values()]
+
+
+def _reserve(found: dict[Name, Json], pod: Json, entry: Json, decision: Decision) -> None:
+    """Allocate the claim of an entry of *pod*, unless it is, and reserve it for the pod."""
+    name = pod["metadata"]["name"]
+    label = f"pod/{name}/{entry['name']}" if "resourceClaimTemplateName" in entry else f"default/{entry['resourceClaimName']}"
+    claim = entry.get("resourceClaimName") or f"{name}-{entry['name']}"
+    if "resourceClaimTemplateName" in entry:
+        owner = {"apiVersion": "v1", "kind": "Pod", "name": name, "uid": name, "controller": True}
+        made = resource_claim(claim, ownerReferences=[owner])
+        found["ResourceClaim", claim] = made | {"spec": found["ResourceClaimTemplate", entry["resourceClaimTemplateName"]]["spec"]["spec"]}
+    status = found["ResourceClaim", claim]["status"]
+    if "allocation" not in status:
+        status |= {"allocation": _written(next(each for one, each in decision.devices.items() if one.label == label))}
+    status.setdefault("reservedFor", []).append({"resource": "pods", "name": name, "uid": name})
+
+
+def _release(found: dict[Name, Json], pod: str) -> None:
+    """Remove the reservations for a deleted pod, and claims that nothing uses any more from their devices."""
+    for name, each in [*found.items()]:
+        if name[0] != "ResourceClaim":
+            continue
+        if any(owner["name"] == pod for owner in each["metadata"].get("ownerReferences") or ()):
+            del found[name]
+        elif any(user["name"] == pod for user in each["status"].get("reservedFor") or ()):
+            users = [user for user in each["status"]["reservedFor"] if user["name"] != pod]
+            each["status"] = {**each["status"], "reservedFor": users} if users else {}
+
+
+def _written(allocation: Allocation) -> Json:
+    results = [dict(zip(("request", "driver", "pool", "device"), (each.request, *each.id), strict=True)) for each in allocation.devices]
+    selector = {} if allocation.nodes is None else {"nodeSelector": json.loads(ENCODER.encode(allocation.nodes))}
+    return {"devices": {"results": results}, "allocationTimestamp": "2026-08-01T00:00:00Z", **selector}
+
+
+def _name(key: str) -> str:
+    return key.rpartition("/")[2]
+
+
+def summary(decision: Decision) -> tuple[Any, ...]:
+    """Return what both simulations must agree on."""
+    devices = {claim.label: [str(each) for each in allocation.devices] for claim, allocation in decision.devices.items()}
+    # Facts of the first cycle can be missing in a proof that no eviction helps.
+    status = Status.UNSCHEDULABLE if decision.status is Status.UNRESOLVABLE else decision.status
+    return decision.root.name, status, dict(decision.assignments), decision.victims, dict(decision.nominations), devices
+
+
+@st.composite
+def clusters(draw: st.DrawFn) -> list[Json]:
+    """Draw two nodes with devices, claims that running and pending pods share, and pods of several priorities."""
+    objects = [device_class(), template()]
+    names = ["n0", "n1"]
+    sizes = {name: draw(st.integers(1, 2)) for name in names}
+    for name in names:
+        objects += [node(name, cpu=str(draw(st.integers(1, 3)))), device_slice(name, *(f"d{number}" for number in range(sizes[name])))]
+    free = [(name, number) for name in names for number in range(sizes[name])]
+    claims: list[str] = []
+    for number in range(draw(st.integers(0, 3))):
+        name = draw(st.sampled_from(names))
+        used = [each for each in free if each[0] == name]
+        entries = []
+        if draw(st.booleans()) and used:
+            free.remove(used[0])
+            claims.append(f"used-{number}")
+            entries = [f"x=used-{number}"]
+            on = {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [name]}]}]}
+            objects.append(resource_claim(claims[-1], request(), devices=[f"gpu={name}/d{used[0][1]}"], users=[f"low-{number}"], nodes=on))
+        written = wanting(f"low-{number}", *(entries or ["g=no"]), on=name, priority=draw(st.integers(0, 3)))
+        if not entries:
+            del written["spec"]["resourceClaims"]
+        objects.append(written)
+    for number in range(draw(st.integers(0, 2))):
+        claims.append(f"new-{number}")
+        objects.append(resource_claim(claims[-1], request(count=draw(st.integers(1, 2)))))
+    for number in range(draw(st.integers(1, 4))):
+        entries = [f"c{at}={each}" for at, each in enumerate(claims) if draw(st.integers(0, 2)) == 0]
+        entries += ["g:one"] if draw(st.booleans()) else []
+        written = wanting(f"p{number}", *(entries or ["g=no"]), priority=draw(st.integers(1, 5)), cpu=str(draw(st.integers(0, 2))))
+        if not entries:
+            del written["spec"]["resourceClaims"]
+        objects.append(written)
+    return objects
+
+
+@pytest.mark.parametrize("strategy", ["greedy", "complete"])
+@RANDOM
+@given(clusters())
+def test_second_cycle_counts_reservations_and_evictions_of_the_first(strategy: str, objects: list[Json]):
+    options = CycleOptions(strategy=strategy, evict=True)
+    decisions = run_cycle(load(objects), options).decisions
+    first = run_cycle(load(objects), dataclasses.replace(options, evict=False)).decisions
+    assert [*map(summary, first)] == [*map(summary, decisions[: len(first)])]
+    if second := decisions[len(first) :]:
+        afresh = run_cycle(load(after(objects, first)), dataclasses.replace(options, evict=False)).decisions
+        assert sorted(map(str, map(summary, afresh))) == sorted(map(str, map(summary, second)))
+
+
+def run(objects: list[Json], strategy: str = "greedy") -> dict[str, Decision]:
+    """Return the last decision on each root after two cycles."""
+    return {each.root.name: each for each in run_cycle(load(objects), CycleOptions(strategy=strategy, evict=True)).decisions}
+
+
+ONE_DEVICE = [device_class(), template(), device_slice("n", "a")]
+USED = resource_claim("used", request(), devices=["gpu=n/a"], users=["low"])
+"""A claim that a running pod uses."""
+LOW = wanting("low", "x=used", on="n", priority=0, cpu="2")
+
+
+def other(name: str, cpu: str, priority: int) -> Json:
+    written = wanting(name, cpu=cpu, priority=priority)
+    del written["spec"]["resourceClaims"]
+    return written
+
+
+def test_claim_of_a_victim_that_a_placed_pod_shares_keeps_its_devices():
+    shared = wanting("p", "x=used", priority=9, cpu="1")
+    last = run([*ONE_DEVICE, node("n", cpu="3"), USED, LOW, shared, other("high", "2", 8), wanting("later", priority=1, cpu="0")])
+    assert (Status.SUCCESS, Status.SUCCESS) == (last["p"].status, last["high"].status)
+    assert "cannot allocate all claims" in last["later"].pending["default/later"]
+
+
+def test_pods_placed_in_the_first_cycle_count_for_the_limit_of_consumers():
+    fabric = [device_class(), device_slice(None, "f", pool="x", allNodes=True), resource_claim("c", request())]
+    placed = [wanting(f"p{number}", "x=c", priority=9, cpu="0") for number in range(MOST_CONSUMERS)]
+    low = other("low", "2", 0)
+    low["spec"]["nodeName"] = "n"
+    late = wanting("late", "x=c", priority=8, cpu="1")
+    last = run([*fabric, node("n", cpu="2", pods="300"), low, *placed, late])
+    assert "must have at most 256 items" in last["late"].pending["default/late"]
+
+
+def test_devices_of_a_claim_that_the_pod_itself_names_are_not_freed_for_it():
+    """Its claims need two devices together, also after an eviction."""
+    decision = run([*ONE_DEVICE, node("n", cpu="3"), USED, LOW, wanting("p", "x=used", "g:one", cpu="1", priority=9)], "complete")["p"]
+    assert ((), False) == (decision.victims, bool(decision.assignments))
+
+
+@pytest.mark.parametrize(("strategy", "status"), [("greedy", Status.SUCCESS), ("complete", Status.UNSCHEDULABLE)])
+def test_nominated_pod_holds_devices_only_with_a_search(strategy: str, status: Status):
+    """kube-scheduler counts nominated pods for the resources of nodes only."""
+    nominated = wanting("p", priority=9, schedulerName="other") | {"status": {"nominatedNodeName": "n"}}
+    objects = [*ONE_DEVICE, node("n", cpu="3"), nominated, wanting("q", priority=1)]
+    (decision,) = run_cycle(load(objects), CycleOptions(strategy=strategy, scheduler_name="default-scheduler")).decisions
+    assert status is decision.status
