@@ -304,3 +304,27 @@ def test_a_further_share_of_a_device_consumes_no_counters():
     slices = [device_slice("n1", shared, count=2), device_slice("n1", name="counters", count=2, sharedCounters=COUNTERS)]
     members = [wanting(f"p{index}", "g:t", group="g") for index in range(2)]
     assert {"p0": "n1", "p1": "n1"} == placed(greedy([*BASE, *slices, part("40Gi"), leaf("g", 2), *members]))
+
+
+EVERY = {"allocationMode": "All"}
+
+
+def test_a_device_whose_capacity_is_used_is_one_of_all():
+    """A request for all devices fails with it: the other device alone is not all."""
+    first = template("t", request(capacity={"requests": {"memory": "80Gi"}}))
+    rest = template("rest", request(**EVERY, capacity={"requests": {"memory": "80Gi"}}))
+    shares = device_slice("n1", shareable("a"), shareable("b"))
+    objects = [*BASE, shares, first, rest, wanting("p", "g:t", priority=9), wanting("q", "g:rest", priority=1)]
+    decisions = run_cycle(load(objects), CycleOptions(strategy="greedy")).decisions
+    assert [Status.SUCCESS, Status.UNSCHEDULABLE] == [each.status for each in decisions]
+
+
+def test_a_claim_with_too_many_devices_of_one_node_ends_the_attempt_though_the_node_lacks_others():
+    """kube-scheduler adds up the numbers of devices of all requests before it searches for them."""
+    few = device_class("few", selectors=[{"cel": {"expression": "device.driver == 'few'"}}])
+    many = device_class("many", selectors=[{"cel": {"expression": "device.driver == 'many'"}}])
+    wanted = template("t", request("x", "few"), request("y", "many", **EVERY))
+    n1 = [device_slice("n1", "a", driver="few"), device_slice("n1", "a", name="s-many", driver="many")]
+    n2 = device_slice("n2", *(f"d{number}" for number in range(32)), driver="many")
+    decision = greedy([node("n1"), node("n2"), few, many, *n1, n2, wanted, wanting("p", "g:t")])
+    assert (Status.ERROR, True) == (decision.status, "adding 32 devices exceeds the claim limit of 32" in decision.message)

@@ -99,7 +99,8 @@ def _claims(
         return
     (name, spec, nodes), rest = claims[0], claims[1:]
     reached = [each for each in cluster.reached(nodes[0]) if all(each in cluster.reached(node) for node in nodes)]
-    for pairs in _requests([*spec.requests], reached, [], use):
+    whole = not any(pool.incomplete for node in nodes for pool in cluster.pools_of(node))
+    for pairs in _requests([*spec.requests], reached, [], use, whole=whole):
         if _agrees(spec, [device for _, _, device in pairs]):
             chosen = [(request, f"{pool.name}/{device.name}") for request, pool, device in pairs]
             yield from _claims(cluster, rest, use, {**given, name: chosen})
@@ -108,8 +109,11 @@ def _claims(
 Pairs = list[tuple[str, Pool, Device]]
 
 
-def _requests(requests: list[Request], reached: list[tuple[Pool, Device]], pairs: Pairs, use: _Use) -> Iterator[Pairs]:
-    """Yield all devices for *requests*; *use* includes them while the caller continues."""
+def _requests(requests: list[Request], reached: list[tuple[Pool, Device]], pairs: Pairs, use: _Use, *, whole: bool) -> Iterator[Pairs]:
+    """Yield all devices for *requests*; *use* includes them while the caller continues.
+
+    Unless the pools are *whole*, nobody knows which are all devices.
+    """
     if not requests:
         yield pairs
         return
@@ -119,12 +123,14 @@ def _requests(requests: list[Request], reached: list[tuple[Pool, Device]], pairs
     for number, name in enumerate(request.classes):
         written = request.name if len(request.classes) == 1 else f"{request.name}/a{number}"
         able = [each for each in reached if _selects(name, request, each[1])]
+        if not request.count and not whole:
+            continue
         if not request.count and any(_selects(name, request, each[1]) and not _tolerated(request, each[1]) for each in reached):
             continue
         able = [each for each in able if _tolerated(request, each[1])] if request.count else able
         for chosen in itertools.combinations(able, request.count or max(len(able), 1)):
             if (undo := _take(chosen, request, use)) is not None:
-                yield from _requests(rest, reached, [*pairs, *((written, *each) for each in chosen)], use)
+                yield from _requests(rest, reached, [*pairs, *((written, *each) for each in chosen)], use, whole=whole)
                 use.taken, use.shares, use.memory = undo
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 from hypothesis import strategies as st
@@ -33,13 +34,14 @@ class Device:
 
 @dataclasses.dataclass(frozen=True)
 class Pool:
-    """Pool of the nodes with one label: ``rack`` or ``kubernetes.io/hostname``; *memory* is its counter."""
+    """Pool of the nodes with one label: ``rack`` or ``kubernetes.io/hostname``; *memory* is its counter; a slice can be missing."""
 
     name: str
     key: str
     value: str
     devices: tuple[Device, ...]
     memory: int = 0
+    incomplete: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,18 +97,23 @@ class Cluster:
     minimum: dict[str, int]
     by_rack: list[str]
 
+    def pools_of(self, node: str) -> list[Pool]:
+        """Return the pools that *node* reaches."""
+        return [pool for pool in self.pools if pool.value in (node, self.rack[node])]
+
     def reached(self, node: str) -> list[tuple[Pool, Device]]:
-        """Return the devices that *node* reaches."""
-        return [(pool, each) for pool in self.pools if pool.value in (node, self.rack[node]) for each in pool.devices]
+        """Return the devices that *node* reaches; none of an incomplete pool."""
+        return [(pool, each) for pool in self.pools_of(node) if not pool.incomplete for each in pool.devices]
 
 
 @st.composite
 def clusters(draw: st.DrawFn, *, counted: bool = False, running: int = 1, priority: int = 10) -> Cluster:
     """Draw a cluster; if *counted*, devices are interchangeable in nested sets.  Up to *running* pods run, with this *priority*."""
     rack = {f"n{number}": f"r{number % 2}" for number in range(draw(st.integers(2, 3)))}
-    pools = [_pool(draw, f"pool-{name}", "kubernetes.io/hostname", name, counted=counted) for name in rack]
+    kinds = ("plain",) if counted else ("plain", "plain", "counters", "shares")
+    pools = [_pool(draw, f"pool-{name}", "kubernetes.io/hostname", name, kinds) for name in rack]
     if not counted and draw(st.booleans()):
-        pools.append(_pool(draw, "fabric", "rack", "r0", counted=counted))
+        pools.append(_pool(draw, "fabric", "rack", "r0", kinds))
     tree = draw(st.booleans())
     templates = [_spec(draw, counted=counted) for _ in range(draw(st.integers(1, 2)))]
     shared = {"common": _spec(draw, counted=counted, every=False)} if not counted and draw(st.integers(0, 2)) == 0 else {}
@@ -130,8 +137,8 @@ def clusters(draw: st.DrawFn, *, counted: bool = False, running: int = 1, priori
     return Cluster(rack, pools, pods, shared, held, minimum, by_rack)
 
 
-def _pool(draw: st.DrawFn, name: str, key: str, value: str, *, counted: bool) -> Pool:
-    kind = "plain" if counted else draw(st.sampled_from(("plain", "plain", "counters", "shares")))
+def _pool(draw: st.DrawFn, name: str, key: str, value: str, kinds: Sequence[str]) -> Pool:
+    kind, counted = draw(st.sampled_from(kinds)), len(kinds) == 1
     devices = []
     for number in range(draw(st.integers(0, 3))):
         model, numa, tainted = draw(st.sampled_from("xy")), draw(st.sampled_from((None, 0, 0, 1))), draw(st.integers(0, 5)) == 0
@@ -148,6 +155,40 @@ def _spec(draw: st.DrawFn, *, counted: bool, every: bool = True) -> Spec:
         amount = 0 if counted else draw(st.sampled_from((0, 0, 1, 2)))
         requests.append(Request(f"r{number}", classes, count, draw(st.booleans()), amount))
     return Spec(tuple(requests), "" if counted else draw(st.sampled_from(("", "", "matchAttribute", "distinctAttribute"))))
+
+
+@st.composite
+def clusters_with_all(draw: st.DrawFn) -> Cluster:
+    """Draw two nodes with few devices, and pods of which most request all devices; slices of pools can be missing."""
+    rack = {"n0": "r0", "n1": "r1"}
+    pools = []
+    for name in rack:
+        shares = draw(st.integers(0, 2)) == 0
+        devices = [
+            Device(
+                f"d{number}",
+                draw(st.sampled_from("xy")),
+                draw(st.sampled_from((0, 0, None))),
+                tainted=draw(st.integers(0, 5)) == 0,
+                capacity=4 if shares else 0,
+            )
+            for number in range(draw(st.sampled_from((1, 2, 2, 3))))
+        ]
+        pools.append(Pool(f"pool-{name}", "kubernetes.io/hostname", name, tuple(devices)))
+        if draw(st.integers(0, 2)) == 0:
+            pools.append(Pool(f"more-{name}", "kubernetes.io/hostname", name, (Device("d0", "x", 0),), incomplete=draw(st.booleans())))
+    pods = []
+    for number in range(draw(st.integers(1, 2))):
+        classes = draw(st.sampled_from([("gpu",), ("x",), ("x", "gpu"), ("numa0", "gpu")]))
+        count, amount = draw(st.sampled_from((0, 0, 0, 1))), draw(st.sampled_from((0, 4, 2))) if any(map(_is_shared, pools)) else 0
+        pods.append(Pod(f"p{number}", "g0", [Spec((Request("r0", classes, count, draw(st.booleans()), amount),))], []))
+    taken = [(pool, each) for pool in pools for each in pool.devices if not each.capacity and draw(st.integers(0, 2)) == 0]
+    held: list[tuple[str, tuple[str, ...]]] = [(f"{pool.name}/{each.name}", ()) for pool, each in taken]
+    return Cluster(rack, pools, pods, {}, held, {"g0": draw(st.integers(1, len(pods)))}, [])
+
+
+def _is_shared(pool: Pool) -> bool:
+    return any(each.capacity for each in pool.devices)
 
 
 def _has(pods: list[Pod], group: str) -> bool:
@@ -192,7 +233,7 @@ def _node(name: str, rack: str) -> Json:
 def _slices(pool: Pool) -> list[Json]:
     terms = [{"matchExpressions": [{"key": pool.key, "operator": "In", "values": [pool.value]}]}]
     reach = {"nodeName": pool.value} if pool.key != "rack" else {"nodeSelector": {"nodeSelectorTerms": terms}}
-    described = {"name": pool.name, "generation": 1, "resourceSliceCount": 2 if pool.memory else 1}
+    described = {"name": pool.name, "generation": 1, "resourceSliceCount": 1 + bool(pool.memory) + pool.incomplete}
     body = {"driver": DRIVER, "pool": described, **reach}
     found = [_object("ResourceSlice", pool.name, API, spec={**body, "devices": [_device(each) for each in pool.devices]})]
     if pool.memory:

@@ -10,7 +10,7 @@ from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Decision, Status
 from tests.sampling import sampled
 from tests.scheduler_core.exact.devices import brute
-from tests.scheduler_core.exact.devices.small_clusters import Cluster, clusters, manifests
+from tests.scheduler_core.exact.devices.small_clusters import Cluster, clusters, clusters_with_all, manifests
 
 RANDOM = settings(
     max_examples=sampled(400), deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
@@ -70,6 +70,17 @@ def test_a_root_with_any_devices_is_placed_if_and_only_if_that_is_possible(clust
 @pytest.mark.usefixtures("without_greedy")
 def test_the_search_of_any_devices_needs_no_result_of_greedy():
     RANDOM(given(clusters())(check))()
+
+
+@RANDOM
+@given(clusters_with_all())
+def test_a_root_with_requests_for_all_devices_is_placed_if_and_only_if_that_is_possible(cluster):
+    check(cluster)
+
+
+@pytest.mark.usefixtures("without_greedy")
+def test_the_search_of_requests_for_all_devices_needs_no_result_of_greedy():
+    RANDOM(given(clusters_with_all())(check))()
 
 
 @RANDOM

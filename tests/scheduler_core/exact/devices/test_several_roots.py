@@ -13,7 +13,7 @@ from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Decision, Status
 from tests.sampling import sampled
 from tests.scheduler_core.exact.devices import brute
-from tests.scheduler_core.exact.devices.small_clusters import Cluster, clusters, manifests
+from tests.scheduler_core.exact.devices.small_clusters import Cluster, clusters, clusters_with_all, manifests
 
 RANDOM = settings(
     max_examples=sampled(600, share=10), deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
@@ -42,7 +42,7 @@ def ways(cluster: Cluster, assignment: dict[str, str]) -> list[Chosen]:
     return [{claim: sorted(each) for claim, each in one.items()} for one in brute.devices(cluster, assignment)]
 
 
-@pytest.mark.parametrize("several", [clusters(counted=True), clusters()], ids=["counted", "any"])
+@pytest.mark.parametrize("several", [clusters(counted=True), clusters(), clusters_with_all()], ids=["counted", "any", "all"])
 @RANDOM
 @given(st.data())
 def test_each_pod_gets_what_earlier_pods_leave(several, data):
