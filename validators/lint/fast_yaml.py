@@ -2,27 +2,46 @@
 
 A document has this layout if each of its lines has one of the forms of ``usual_lines``: then only the indents decide which
 mapping or list a line belongs to.  Both functions return None for all other documents, and for errors; the caller then calls
-``yaml_text``, whose results are equal.  Lines repeat within and between documents: a line is read once.
+``yaml_text``, whose results are equal.  Lines repeat within and between documents: a line is read once.  Many documents differ only in
+values: for these, a function is compiled that makes the document from the values of its lines.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from validators.lint import usual_lines
 from validators.lint.limits import MOST_NODES
 from validators.lint.places import Entry, Place
-from validators.lint.usual_lines import LineColumns, LineForm
+from validators.lint.usual_lines import Fields, LineForm
 
-Line = tuple[int, int, int, str, Any, LineColumns]
-"""``usual_lines.Line`` as a plain tuple, which is faster to unpack."""
+
+class LineShape:
+    """Line without its value.  Lines with equal fields have the same shape, so shapes are compared by identity, which is faster."""
+
+    __slots__ = ("fields",)
+
+    def __init__(self, fields: Fields) -> None:
+        self.fields = fields
+
+
+Line = tuple[LineShape, Any]
+Plan = Callable[[Sequence[Any]], dict[str, object]]
+"""Function from the values of all lines to the document."""
 _MOST_KNOWN = 20_000
+_MOST_PLANS = 500
+_MOST_LINES = 500
+"""Lines of a document for which a plan is compiled."""
+_REPEATED = 30
+"""Documents with the same shapes after which a plan saves more time than its compilation takes."""
 
 
 class _Known(dict[str, Line]):
     """Lines that were read, by their text; a line without a usual form is missing."""
+
+    def __init__(self) -> None:
+        self._shapes: dict[Fields, LineShape] = {}
 
     def __missing__(self, text: str) -> Line:
         line = usual_lines.read(text)
@@ -30,11 +49,18 @@ class _Known(dict[str, Line]):
             raise KeyError(text)
         if len(self) >= _MOST_KNOWN:
             self.clear()
-        self[text] = known = (*line,)
+            self._shapes.clear()
+        fields, value = line
+        shape = self._shapes.get(fields)
+        if shape is None:
+            shape = self._shapes[fields] = LineShape(fields)
+        self[text] = known = (shape, value)
         return known
 
 
 _known = _Known()
+_plans: dict[tuple[LineShape, ...], Plan | int] = {}
+"""Plans by the shapes of all lines; until there is one, the number of documents so far."""
 _OPEN, _FLOW_ENTRY, _ITEM = LineForm.OPEN, LineForm.FLOW_ENTRY, LineForm.ITEM
 _FLOW = {LineForm.FLOW_ENTRY, LineForm.FLOW_ITEM}
 NEXT_LIST, NEXT_MAPPING = 4, 3
@@ -44,7 +70,20 @@ NEXT_LIST, NEXT_MAPPING = 4, 3
 def mapping(text: str) -> dict[str, object] | None:
     """Return the document in *text* if it is a mapping in the usual layout; its value equals that of ``yaml_text.values``.  Else None."""
     listed = lines(text)
-    return None if listed is None else _built(listed)
+    if listed is None:
+        return None
+    if len(listed) > _MOST_LINES:
+        return _built(listed)
+    shapes, values = zip(*listed, strict=True)
+    plan = _plans.get(shapes, 0)
+    if not isinstance(plan, int):
+        return plan(values)
+    content = _built(listed)
+    if content is not None:
+        if len(_plans) >= _MOST_PLANS:
+            _plans.clear()
+        _plans[shapes] = plan + 1 if plan < _REPEATED else _compiled(shapes)
+    return content
 
 
 def lines(text: str) -> list[Line] | None:
@@ -59,16 +98,17 @@ def lines(text: str) -> list[Line] | None:
         return None
 
 
-def _built(lines: list[Line]) -> dict[str, object] | None:  # noqa: C901, PLR0912 - without calls: all lines of all files go through it
+def _built(lines: Sequence[Line]) -> dict[str, object] | None:  # noqa: C901, PLR0912 - without calls: all lines of all files go through it
     """Return the value of a document; None if it is no mapping, a line belongs to no mapping or list, or a key occurs twice."""
     root: dict[str, object] = {}
     current: Any = root
-    at = next((line[0] for line in lines if line[0] >= 0), 1)
+    at = next((shape.fields[0] for shape, _ in lines if shape.fields[0] >= 0), 1)
     if at % 2:  # a list, or nothing
         return None
     outer: list[tuple[Any, int]] = [(None, -1)]
     opened = None
-    for level, dashes, form, key, value, _ in lines:
+    for shape, value in lines:
+        level, dashes, form, key = shape.fields
         if level != at:
             if level < 0:
                 continue
@@ -97,8 +137,7 @@ def _built(lines: list[Line]) -> dict[str, object] | None:  # noqa: C901, PLR091
             at += NEXT_MAPPING
         if key in current:
             return None
-        if form == _OPEN:
-            opened = key
+        opened = key if form == _OPEN else None
         current[key] = _copy(value) if form == _FLOW_ENTRY else value
     return root
 
@@ -109,18 +148,42 @@ def _copy(value: object) -> object:
     return [_copy(each) for each in value] if isinstance(value, list) else value
 
 
+class _Code(str):
+    """Part of an expression, which is the ``repr`` of the values around it."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _compiled(shapes: Sequence[LineShape]) -> Plan:
+    """Return the plan of a document that ``_built`` accepts: an expression of mappings, lists, keys, and values by number of line."""
+    codes: list[Line] = []
+    for number, shape in enumerate(shapes):
+        form = shape.fields[2]
+        codes.append((shape, None if form == _OPEN else _Code(f"copy(values[{number}])" if form in _FLOW else f"values[{number}]")))
+    plan: Plan = eval(f"lambda values: {_built(codes)!r}", {"copy": _copy})  # noqa: S307 - all but the keys, which are literals, is from here
+    return plan
+
+
 def survey(text: str) -> Place | None:
     """Return the places of the document in *text*, equal to those of ``yaml_text.survey``; None if ``mapping`` returns None.
 
     It is also None if the document has a list or mapping in flow style that is not empty.
     """
     listed = lines(text)
-    if listed is None or _built(listed) is None or any(form in _FLOW and value for _, _, form, _, value, _ in listed):
+    if listed is None or _built(listed) is None or any(shape.fields[2] in _FLOW and value for shape, value in listed):
         return None
-    offsets = itertools.accumulate((len(each) + 1 for each in text.split("\n")), initial=0)
-    if text.startswith("---"):
-        next(offsets)
-    return _Survey(len(text)).run(listed, offsets)
+    texts = text.split("\n")
+    offset = 0
+    if len(texts) > len(listed):  # a marker
+        offset = len(texts.pop(0)) + 1
+    places = _Survey(len(text))
+    for line, each in zip(listed, texts, strict=True):
+        places.add(line, each.removesuffix("\r"), offset)
+        offset += len(each) + 1
+    return places.root()
 
 
 class _Open:
@@ -169,16 +232,18 @@ class _Survey:
         self._end = end
         self._stack: list[_Open] = []
 
-    def run(self, lines: Iterable[Line], offsets: Iterable[int]) -> Place:
-        for line, offset in zip(lines, offsets, strict=False):
-            if line[0] >= 0:
-                self._add(line, offset)
+    def root(self) -> Place:
+        """Return the place of the document, after all lines were added."""
         while len(self._stack) > 1:
             self._close(self._end)
         return self._stack[0].place(self._end)
 
-    def _add(self, line: Line, offset: int) -> None:
-        level, dashes, form, key, value, columns = line
+    def add(self, line: Line, text: str, offset: int) -> None:
+        """Add the next line, whose *text* begins at *offset*."""
+        level, dashes, form, key = line[0].fields
+        if level < 0:
+            return
+        columns = usual_lines.columns(text)
         start, stack = offset + level // 2, self._stack
         while stack and stack[-1].level > level:
             self._close(start)
@@ -195,8 +260,8 @@ class _Survey:
             stack[-1].open_entry(key, start, offset + columns.key_end)
         if form != _OPEN:
             start, end = offset + columns.value, offset + columns.value_end
-            inside: dict[str, Entry] | tuple[Place, ...] | None = () if isinstance(value, list) else None
-            stack[-1].add(Place(start, end, start, end, {} if isinstance(value, dict) else inside))
+            inside: dict[str, Entry] | tuple[Place, ...] | None = () if isinstance(line[1], list) else None
+            stack[-1].add(Place(start, end, start, end, {} if isinstance(line[1], dict) else inside))
 
     def _close(self, end: int) -> None:
         place = self._stack.pop().place(end)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from validators.field import Part
-from validators.lint import fast_yaml
+from validators.lint import fast_yaml, usual_lines
 from validators.lint.fast_yaml import Line
 from validators.lint.usual_lines import LineForm
 
@@ -21,47 +21,55 @@ def extent(text: str, parts: Sequence[Part]) -> tuple[int, int] | None:
     A list or mapping that is an item ends with its first line here.  The result is None for fields in flow style.
     """
     lines = fast_yaml.lines(text)
-    found = None if lines is None else _field_columns(lines, parts)
-    if lines is None or found is None:
+    if lines is None:
+        return None
+    texts = text.split("\n")
+    marker = len(texts) - len(lines)
+    found = _field_columns(lines, [each.removesuffix("\r") for each in texts[marker:]], parts)
+    if found is None:
         return None
     number, start, end = found
-    texts = text.split("\n")
-    number += len(texts) - len(lines)  # a marker
+    number += marker
     offset = sum(map(len, texts[:number])) + number
     return offset + start, offset + (len(texts[number]) if end is None else end)
 
 
-def _field_columns(lines: Sequence[Line], parts: Sequence[Part]) -> tuple[int, int, int | None] | None:
+def _field_columns(lines: Sequence[Line], texts: Sequence[str], parts: Sequence[Part]) -> tuple[int, int, int | None] | None:
     """Return the number of the line of a field with its columns; the last one is None for the end of the line."""
     at = _next(lines, 0)
-    level = lines[at][0]
-    found: tuple[int, int, int | None] = (at, level // 2, lines[at][-1].key_end)
+    level = _level(lines[at])
+    found: tuple[int, int, int | None] = (at, level // 2, usual_lines.columns(texts[at]).key_end)
     for number, part in enumerate(parts):
         at = _child(lines, at, level, part)
         if at < 0:
             break
-        outer, dashes, form, _, value, columns = lines[at]
+        (outer, dashes, form, _), value = lines[at][0].fields, lines[at][1]
         depth = (level - outer) // 4 + 1
         if level % 2 and (form < LineForm.ITEM or depth < dashes):
             found = at, outer // 2 + 2 * depth, None
             level += fast_yaml.NEXT_LIST if depth < dashes else fast_yaml.NEXT_MAPPING
             continue
+        columns = usual_lines.columns(texts[at])
         if level % 2:
             found = at, columns.value, columns.value_end
         else:
             below = _next(lines, at + 1) if form == LineForm.OPEN else -1
-            is_parent = below >= 0 and lines[below][0] > level
+            is_parent = below >= 0 and _level(lines[below]) > level
             found = at, level // 2, columns.key_end if is_parent or form in _FLOW else columns.value_end
             if is_parent:
-                at, level = below, lines[below][0]
+                at, level = below, _level(lines[below])
                 continue
         return None if form in _FLOW and value and number < len(parts) - 1 else found
     return found
 
 
+def _level(line: Line) -> int:
+    return line[0].fields[0]
+
+
 def _next(lines: Sequence[Line], start: int) -> int:
     """Return the number of the first line from *start* on that has a key or a value; -1 if there is none."""
-    return next((number for number in range(start, len(lines)) if lines[number][0] >= 0), -1)
+    return next((number for number in range(start, len(lines)) if _level(lines[number]) >= 0), -1)
 
 
 def _child(lines: Sequence[Line], first: int, level: int, part: Part) -> int:
@@ -71,7 +79,7 @@ def _child(lines: Sequence[Line], first: int, level: int, part: Part) -> int:
         return -1
     before = part
     for number in range(first, len(lines)):
-        each = lines[number]
+        each = lines[number][0].fields
         if number > first and each[0] != level:
             if 0 <= each[0] < level:
                 break

@@ -6,6 +6,7 @@ that mean the same in all of them, whatever the lines around them, if these are 
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Sequence
@@ -67,53 +68,39 @@ _SCALAR, _FLOW_STYLE = (LineForm.ITEM, LineForm.ENTRY), (LineForm.FLOW_ITEM, Lin
 
 
 class LineColumns(NamedTuple):
-    """Columns of a line, from 0: ends of the key, with its quotes, and of the value, and the start of the value."""
+    """Columns of a line, from 0: ends of the key, with its quotes, and of the value, and the start of the value.
+
+    Without a value, it is empty after the colon.
+    """
 
     key_end: int
     value: int
     value_end: int
 
 
-class Line(NamedTuple):
-    """Line in the usual layout.
+Fields = tuple[int, int, int, str]
+"""Line without its value.
 
-    Attributes:
-        level: that of the mapping or list that the line belongs to: twice the indent; one more with dashes, because the items
-            of a list can have the indent of its key; negative for a line with a comment or nothing.
-        dashes: number of dashes, each with a space after it.
-        form: what follows them.
-        key: the key; empty without one.
-        value: the value; an example of it if it is in flow style, because each use needs its own.
+The level is that of the mapping or list that the line belongs to: twice the indent; one more with dashes, because the items of a list can have
+the indent of its key; negative for a line with a comment or nothing.  Then the number of dashes, each with a space after it; the
+``LineForm`` of what follows them; and the key, empty without one.
+"""
+Line = tuple[Fields, object]
+"""Line in the usual layout, with its value: an example of it if it is in flow style, because each use needs its own."""
 
-    """
-
-    level: int
-    dashes: int
-    form: int
-    key: str
-    value: object
-    columns: LineColumns
-
-
-_EMPTY = Line(-1, 0, LineForm.OPEN, "", None, LineColumns(0, 0, 0))
+_EMPTY: Line = ((-1, 0, LineForm.OPEN, ""), None)
 
 
 def read(text: str) -> Line | None:
     """Return a line of a document, with plain scalars that have one meaning; None if it has no usual form."""
     frequent = _FREQUENT.fullmatch(text) if len(text) <= _LONGEST_LINE else None
-    return (_entry(frequent) if frequent else None) or _read(text)
-
-
-def _entry(match: re.Match[str]) -> Line | None:
-    """Return a line that ``_FREQUENT`` matches; None if it has one of ``_WORDS``."""
-    indent, dashes, key, value = match.groups()
+    if frequent is None:
+        return _read(text)
+    indent, dashes, key, value = frequent.groups()
     if key.lower() in _WORDS or (value and value.lower() in _WORDS):
-        return None
+        return _read(text)
     level = 2 * len(indent) + (1 if dashes else 0)
-    key_end = match.end(3)
-    if value is None:
-        return Line(level, len(dashes) // 2, LineForm.OPEN, key, None, LineColumns(key_end, key_end + 1, key_end + 1))
-    return Line(level, len(dashes) // 2, LineForm.ENTRY, key, value, LineColumns(key_end, key_end + 2, match.end(4)))
+    return (level, len(dashes) // 2, LineForm.OPEN if value is None else LineForm.ENTRY, key), value
 
 
 def _read(text: str) -> Line | None:
@@ -130,21 +117,29 @@ def _read(text: str) -> Line | None:
     if (key and not _has_one_meaning(key)) or (plain and plain not in _BOOLEANS and not _has_one_meaning(plain)):
         return None
     has_key = bool(key or quoted_key)
+    form = LineForm.OPEN
     value: object = None
-    key_end = match.end(2 if key else 3)
-    start, end = match.span(4)
     if plain:
         form, value = _SCALAR[has_key], scalars.plain(plain)
     elif quoted:
         form, value = _SCALAR[has_key], quoted[1:-1]
     elif flow:
         form, value = _FLOW_STYLE[has_key], _flow_value(flow)
-    else:
-        form, start, end = LineForm.OPEN, key_end + 1, key_end + 1  # after the colon
     if (flow and value is None) or (form == LineForm.OPEN and not has_key):
         return None
     level = 2 * match.start(1) + (1 if dashes else 0)
-    return Line(level, dashes, form, key or (quoted_key or "")[1:-1], value, LineColumns(key_end, start, end))
+    return (level, dashes, form, key or (quoted_key or "")[1:-1]), value
+
+
+@functools.lru_cache(maxsize=4096)
+def columns(text: str) -> LineColumns:
+    """Return the columns of a line that ``read`` accepts and that has a key or a value."""
+    match = _matched(text)
+    if match is None:
+        raise ValueError(f"{text!r} is not in the usual layout")
+    key_end = max(match.end("key"), match.end("quoted_key"))
+    start, end = match.span("value")
+    return LineColumns(key_end, start, end) if start >= 0 else LineColumns(key_end, key_end + 1, key_end + 1)
 
 
 def _matched(text: str) -> re.Match[str] | None:

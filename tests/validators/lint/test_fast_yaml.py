@@ -92,6 +92,8 @@ def check(text: str) -> bool:
         raise AssertionError(f"{text!r} has an error: {fault.message}") from None
     # Types and order are compared too: repr distinguishes 1, 1.0 and True.
     assert repr(slow) == repr([fast]), text
+    shapes, values = zip(*fast_yaml.lines(text) or (), strict=True)
+    assert repr(fast_yaml._compiled(shapes)(values)) == repr(fast), text
     places = fast_yaml.survey(text)
     assert places is None or repr(places) == repr(yaml_text.survey(text)), text
     check_fields(text, fast)
@@ -240,3 +242,41 @@ def test_the_known_lines_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(50):
         fast_yaml.mapping(f"a{number}: {number}")
     assert len(fast_yaml._known) <= 12
+
+
+def test_documents_of_one_shape_have_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    built = []
+    monkeypatch.setattr(fast_yaml, "_plans", {})
+    monkeypatch.setattr(fast_yaml, "_built", lambda lines, made=fast_yaml._built: built.append(lines) or made(lines))
+    number = fast_yaml._REPEATED + 5
+    texts = [f"---\na: {{}}\n# {each}\nb:\n- c: {each}\n  d: [u, w]\n- e\nf: v{each}\n" for each in range(number)]
+    read = [fast_yaml.mapping(text) for text in texts]
+    assert read == [{"a": {}, "b": [{"c": each, "d": ["u", "w"]}, "e"], "f": f"v{each}"} for each in range(number)]
+    assert len(built) == fast_yaml._REPEATED + 2  # and once for the plan
+    one, other = read[-2:]
+    assert one["a"] is not other["a"]
+    assert one["b"][0]["d"] is not other["b"][0]["d"]
+
+
+def test_no_plan_for_long_documents_and_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fast_yaml, "_plans", {})
+    for text in ("\n".join(f"a{each}: b" for each in range(fast_yaml._MOST_LINES + 1)), "a: b\na: b", "a: b\n  c: d"):
+        for _ in range(fast_yaml._REPEATED + 2):
+            fast_yaml.mapping(text)
+    assert not fast_yaml._plans
+
+
+def test_the_number_of_plans_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fast_yaml, "_MOST_PLANS", 10)
+    for number in range(50):
+        fast_yaml.mapping(f"a{number}: b")
+    assert len(fast_yaml._plans) <= 10
+
+
+def test_deep_documents_have_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fast_yaml, "_plans", {})
+    text = "\n".join([*(" " * each + f"k{each}:" for each in range(60)), " " * 60 + "- - - - - a: b"])
+    read = [fast_yaml.mapping(text) for _ in range(fast_yaml._REPEATED + 3)]
+    assert read[0] is not None
+    assert all(each == read[0] for each in read)
+    assert callable(*fast_yaml._plans.values())
