@@ -186,7 +186,7 @@ class Gathered:
         for number, listed in self._violations(numbers, settings):
             if listed:
                 violations.setdefault(self._columns.segment[number], []).append((number, listed))
-        return [finding for segment in violations for finding in self._findings(segment, violations[segment])]
+        return [finding for segment in violations for finding in self._findings(segment, violations[segment], with_fixes=settings.fixes)]
 
     def _settle(self, known_objects: int) -> array[int]:
         """Take over the findings that hold; return the numbers of the other objects.  The first objects are *known_objects*."""
@@ -221,7 +221,9 @@ class Gathered:
             self._related.tree.widths = self._widths  # they depend on nodes only
         return self._related
 
-    def _findings(self, segment: int, violations: Sequence[tuple[int, Sequence[pipeline.Violation]]]) -> Iterator[Finding]:
+    def _findings(
+        self, segment: int, violations: Sequence[tuple[int, Sequence[pipeline.Violation]]], *, with_fixes: bool
+    ) -> Iterator[Finding]:
         number, part = self._segments[segment]
         columns = self._columns
         documents = self._files.documents(number, part, {columns.part[each]: columns.first[each] for each, _ in violations})
@@ -229,7 +231,7 @@ class Gathered:
             index = columns.index[each]
             if index not in documents:
                 raise ChangedError(f"{self._files.names[number]} changed while it was read; lint it again")
-            yield from examination.findings_of(documents[index], listed)
+            yield from examination.findings_of(documents[index], listed, with_fixes=with_fixes)
 
     def _add(self, batch: Batch) -> None:
         self.examination.add(batch.examination)

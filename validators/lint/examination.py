@@ -77,7 +77,7 @@ class FirstPass:
         if self._list_objects:
             results.checked.append(Checked(document.file, document.index, subject_of(document.content)))
         if examined.violations:
-            results.findings += findings_of(document, examined.violations)
+            results.findings += findings_of(document, examined.violations, with_fixes=self._settings.fixes)
             results.objects_skipped.append((document.file, document.index))
             results.documents_skipped.append((document.file, document.chunk.base))
         if examined.object is not None:
@@ -110,8 +110,11 @@ def annotations_of(document: Document) -> Iterator[suppress.Annotation]:
         yield suppress.Annotation(document.file, document.index, subject, value, span, document.source(span.line))
 
 
-def findings_of(document: Document, violations: Iterable[pipeline.Violation]) -> list[Finding]:
-    """Return the findings for the violations of a document, with their positions in the file."""
+def findings_of(document: Document, violations: Iterable[pipeline.Violation], *, with_fixes: bool) -> list[Finding]:
+    """Return the findings for the violations of a document, with their positions in the file.
+
+    The edits of fixes need the places of all fields; without *with_fixes*, no finding has one.
+    """
     findings: list[Finding] = []
     for each in violations:
         span = document.span(each.error.path)
@@ -127,7 +130,7 @@ def findings_of(document: Document, violations: Iterable[pipeline.Violation]) ->
                 document=subject_of(document.content),
                 index=document.index,
                 source=document.source(span.line),
-                fix=fixes.text_fix(document, each.error),
+                fix=fixes.text_fix(document, each.error) if with_fixes else None,
             )
         )
     return findings

@@ -144,7 +144,7 @@ def _built(lines: Sequence[Line]) -> dict[str, object] | None:  # noqa: C901, PL
 
 def _copy(value: object) -> object:
     if isinstance(value, dict):
-        return {key: _copy(each) for key, each in value.items()}
+        return {key: _copy(each) for key, each in value.items()} if value else {}
     return [_copy(each) for each in value] if isinstance(value, list) else value
 
 

@@ -106,7 +106,7 @@ class _SecondPass:
             if old is not None:
                 changes = pipeline.validate_change(each.object, old, self._settings, lookup=self._lookup, tree=self._tree, form=each.form)
                 violations += tuple(change for change in changes if change not in violations)
-            findings += findings_of(each.document, violations)
+            findings += findings_of(each.document, violations, with_fixes=self._settings.fixes)
         return findings
 
 

@@ -58,7 +58,7 @@ class Neighbours:
                     continue
                 self._columns.add_reads(members, [coded(key) for key in _without_known(lookup.reads, self._index)])
                 for each, listed in violations.items():
-                    yield from ((each, finding) for finding in examination.findings_of(self._pending[each][0], listed))
+                    yield from ((each, finding) for finding in examination.findings_of(self._pending[each][0], listed, with_fixes=False))
         self._index, self._pending = ObjectIndex(), {}
         self._unit += 1
 

@@ -94,7 +94,9 @@ class Workspace:
         findings: list[Finding] = []
         annotations: list[suppress.Annotation] = []
         for entry in current.entries:
-            findings += examination.findings_of(entry.document, (*entry.examined.violations, *entry.violations))
+            findings += examination.findings_of(
+                entry.document, (*entry.examined.violations, *entry.violations), with_fixes=self._settings.fixes
+            )
             if not entry.examined.foreign:
                 annotations += examination.annotations_of(entry.document)
         findings += [examination.finding_of_file(part) for part in current.manifest.parts if not isinstance(part, Document)]

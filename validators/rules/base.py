@@ -147,7 +147,7 @@ class Settings:
     by_file: Callable[[str, str], Severity | None] | None = None
     """Severity of a rule in a file, by file and rule id; None if it is that of all files."""
     fixes: bool = False
-    """True if errors about references have fixes: names of other objects that are similar."""
+    """True if findings have fixes; those of errors about references are names of other objects that are similar."""
     linting: bool = False
     """True if files are validated, where all objects are known.  At admission, missing objects can be created later."""
     selectors: DeviceSelectors | None = None

@@ -13,11 +13,12 @@ import pytest
 from tests.sampling import sampled
 from tests.validators.lint.test_cases import CASES
 from validators import rules
-from validators.lint import batch, examination, files, lint_files, object_store, segments
+from validators.lint import batch, examination, files, lint_files, object_store, segments, yaml_values
 from validators.lint.batch import Batch, ChangedError, Gathered, Task
 from validators.lint.byte_store import MemoryByteStore
 from validators.lint.finding import Report
 from validators.lookup import KnownObjects
+from validators.model.meta import replaced
 from validators.rules.base import Settings
 
 SETTINGS = Settings(linting=True, fixes=True)
@@ -248,3 +249,12 @@ def test_many_groups_of_one_name_are_not_decoded_again_for_each_task(tmp_path: P
     for first in range(0, count, of_task):
         both.validate(both.remaining[first : first + of_task], SETTINGS)
     assert len(decoded) <= 8 * count
+
+
+def test_without_fixes_the_places_of_all_fields_are_not_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "g.yaml").write_text(GROUP.format(1, 1).replace("minCount", "minCuont"))
+    (finding,) = (each for each in linted([str(tmp_path)]).findings if each.rule == "schema-unknown-field")
+    assert finding.fix is not None
+    monkeypatch.setattr(yaml_values, "survey", lambda *_, **__: pytest.fail("the places of all fields are not needed"))
+    without = linted([str(tmp_path)], settings=dataclasses.replace(SETTINGS, fixes=False)).findings
+    assert replaced(finding, fix=None) in without
