@@ -26,8 +26,9 @@ class LineShape:
         self.fields = fields
 
 
-Line = tuple[LineShape, Any]
-Plan = Callable[[Sequence[Any]], dict[str, object]]
+Lines = tuple[tuple[LineShape, ...], list[Any]]
+"""Shapes and values of the lines of a document."""
+Plan = Callable[..., dict[str, object]]
 """Function from the values of all lines to the document."""
 _MOST_KNOWN = 20_000
 _MOST_PLANS = 500
@@ -37,28 +38,37 @@ _REPEATED = 30
 """Documents with the same shapes after which a plan saves more time than its compilation takes."""
 
 
-class _Known(dict[str, Line]):
-    """Lines that were read, by their text; a line without a usual form is missing."""
+class _Shapes(dict[str, LineShape]):
+    """Shapes of lines that were read, by their text; a line without a usual form is missing."""
 
     def __init__(self) -> None:
-        self._shapes: dict[Fields, LineShape] = {}
+        self._by_fields: dict[Fields, LineShape] = {}
 
-    def __missing__(self, text: str) -> Line:
+    def __missing__(self, text: str) -> LineShape:
         line = usual_lines.read(text)
         if line is None:
             raise KeyError(text)
         if len(self) >= _MOST_KNOWN:
-            self.clear()
-            self._shapes.clear()
-        fields, value = line
-        shape = self._shapes.get(fields)
+            for known in (self, self._by_fields, _values):
+                known.clear()
+        fields, _values[text] = line
+        shape = self._by_fields.get(fields)
         if shape is None:
-            shape = self._shapes[fields] = LineShape(fields)
-        self[text] = known = (shape, value)
-        return known
+            shape = self._by_fields[fields] = LineShape(fields)
+        self[text] = shape
+        return shape
 
 
-_known = _Known()
+class _Values(dict[str, Any]):
+    """Values of the same lines."""
+
+    def __missing__(self, text: str) -> Any:
+        """Return the value of a line that was forgotten while its document was read."""
+        line = usual_lines.read(text)
+        return line and line[1]
+
+
+_shapes, _values = _Shapes(), _Values()
 _plans: dict[tuple[LineShape, ...], Plan | int] = {}
 """Plans by the shapes of all lines; until there is one, the number of documents so far."""
 _OPEN, _FLOW_ENTRY, _ITEM = LineForm.OPEN, LineForm.FLOW_ENTRY, LineForm.ITEM
@@ -72,13 +82,13 @@ def mapping(text: str) -> dict[str, object] | None:
     listed = lines(text)
     if listed is None:
         return None
-    if len(listed) > _MOST_LINES:
-        return _built(listed)
-    shapes, values = zip(*listed, strict=True)
+    shapes, values = listed
+    if len(shapes) > _MOST_LINES:
+        return _built(shapes, values)
     plan = _plans.get(shapes, 0)
     if not isinstance(plan, int):
-        return plan(values)
-    content = _built(listed)
+        return plan(*values)
+    content = _built(shapes, values)
     if content is not None:
         if len(_plans) >= _MOST_PLANS:
             _plans.clear()
@@ -86,28 +96,29 @@ def mapping(text: str) -> dict[str, object] | None:
     return content
 
 
-def lines(text: str) -> list[Line] | None:
+def lines(text: str) -> Lines | None:
     """Return the lines of a document; None if one of them has no usual form."""
     if len(text) > MOST_NODES:
         return None
     if "\r" in text:
         text = text.replace("\r\n", "\n")
+    texts = text.removeprefix("---\n").split("\n")
     try:
-        return list(map(_known.__getitem__, text.removeprefix("---\n").split("\n")))
+        return tuple(map(_shapes.__getitem__, texts)), list(map(_values.__getitem__, texts))
     except KeyError:
         return None
 
 
-def _built(lines: Sequence[Line]) -> dict[str, object] | None:  # noqa: C901, PLR0912 - without calls: all lines of all files go through it
+def _built(shapes: Sequence[LineShape], values: Sequence[Any]) -> dict[str, object] | None:  # noqa: C901, PLR0912 - without calls: all lines of all files go through it
     """Return the value of a document; None if it is no mapping, a line belongs to no mapping or list, or a key occurs twice."""
     root: dict[str, object] = {}
     current: Any = root
-    at = next((shape.fields[0] for shape, _ in lines if shape.fields[0] >= 0), 1)
+    at = next((shape.fields[0] for shape in shapes if shape.fields[0] >= 0), 1)
     if at % 2:  # a list, or nothing
         return None
     outer: list[tuple[Any, int]] = [(None, -1)]
     opened = None
-    for shape, value in lines:
+    for shape, value in zip(shapes, values, strict=True):
         level, dashes, form, key = shape.fields
         if level != at:
             if level < 0:
@@ -158,12 +169,12 @@ class _Code(str):
 
 
 def _compiled(shapes: Sequence[LineShape]) -> Plan:
-    """Return the plan of a document that ``_built`` accepts: an expression of mappings, lists, keys, and values by number of line."""
-    codes: list[Line] = []
-    for number, shape in enumerate(shapes):
-        form = shape.fields[2]
-        codes.append((shape, None if form == _OPEN else _Code(f"copy(values[{number}])" if form in _FLOW else f"values[{number}]")))
-    plan: Plan = eval(f"lambda values: {_built(codes)!r}", {"copy": _copy})  # noqa: S307 - all but the keys, which are literals, is from here
+    """Return the plan of a document that ``_built`` accepts: an expression of mappings, lists, keys, and values."""
+    forms = [shape.fields[2] for shape in shapes]
+    codes = [None if form == _OPEN else _Code(f"copy(v{at})" if form in _FLOW else f"v{at}") for at, form in enumerate(forms)]
+    parameters = ", ".join(f"v{number}" for number in range(len(shapes)))
+    # Keys are written as literals, and all else is from here.
+    plan: Plan = eval(f"lambda {parameters}: {_built(shapes, codes)!r}", {"copy": _copy})  # noqa: S307
     return plan
 
 
@@ -173,15 +184,18 @@ def survey(text: str) -> Place | None:
     It is also None if the document has a list or mapping in flow style that is not empty.
     """
     listed = lines(text)
-    if listed is None or _built(listed) is None or any(shape.fields[2] in _FLOW and value for shape, value in listed):
+    if listed is None or _built(*listed) is None:
+        return None
+    shapes, values = listed
+    if any(shape.fields[2] in _FLOW and value for shape, value in zip(shapes, values, strict=True)):
         return None
     texts = text.split("\n")
     offset = 0
-    if len(texts) > len(listed):  # a marker
+    if len(texts) > len(shapes):  # a marker
         offset = len(texts.pop(0)) + 1
     places = _Survey(len(text))
-    for line, each in zip(listed, texts, strict=True):
-        places.add(line, each.removesuffix("\r"), offset)
+    for shape, value, each in zip(shapes, values, texts, strict=True):
+        places.add(shape.fields, value, each.removesuffix("\r"), offset)
         offset += len(each) + 1
     return places.root()
 
@@ -238,9 +252,9 @@ class _Survey:
             self._close(self._end)
         return self._stack[0].place(self._end)
 
-    def add(self, line: Line, text: str, offset: int) -> None:
+    def add(self, fields: Fields, value: object, text: str, offset: int) -> None:
         """Add the next line, whose *text* begins at *offset*."""
-        level, dashes, form, key = line[0].fields
+        level, dashes, form, key = fields
         if level < 0:
             return
         columns = usual_lines.columns(text)
@@ -260,8 +274,8 @@ class _Survey:
             stack[-1].open_entry(key, start, offset + columns.key_end)
         if form != _OPEN:
             start, end = offset + columns.value, offset + columns.value_end
-            inside: dict[str, Entry] | tuple[Place, ...] | None = () if isinstance(line[1], list) else None
-            stack[-1].add(Place(start, end, start, end, {} if isinstance(line[1], dict) else inside))
+            inside: dict[str, Entry] | tuple[Place, ...] | None = () if isinstance(value, list) else None
+            stack[-1].add(Place(start, end, start, end, {} if isinstance(value, dict) else inside))
 
     def _close(self, end: int) -> None:
         place = self._stack.pop().place(end)

@@ -92,8 +92,8 @@ def check(text: str) -> bool:
         raise AssertionError(f"{text!r} has an error: {fault.message}") from None
     # Types and order are compared too: repr distinguishes 1, 1.0 and True.
     assert repr(slow) == repr([fast]), text
-    shapes, values = zip(*fast_yaml.lines(text) or (), strict=True)
-    assert repr(fast_yaml._compiled(shapes)(values)) == repr(fast), text
+    shapes, values = fast_yaml.lines(text) or ((), [])
+    assert repr(fast_yaml._compiled(shapes)(*values)) == repr(fast), text
     places = fast_yaml.survey(text)
     assert places is None or repr(places) == repr(yaml_text.survey(text)), text
     check_fields(text, fast)
@@ -241,13 +241,15 @@ def test_the_known_lines_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fast_yaml, "_MOST_KNOWN", 10)
     for number in range(50):
         fast_yaml.mapping(f"a{number}: {number}")
-    assert len(fast_yaml._known) <= 12
+        assert fast_yaml.mapping("\n".join(f"b{each}: {number}" for each in range(15))) == {f"b{each}": number for each in range(15)}
+    assert len(fast_yaml._shapes) <= 12
+    assert len(fast_yaml._values) <= 12
 
 
 def test_documents_of_one_shape_have_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     built = []
     monkeypatch.setattr(fast_yaml, "_plans", {})
-    monkeypatch.setattr(fast_yaml, "_built", lambda lines, made=fast_yaml._built: built.append(lines) or made(lines))
+    monkeypatch.setattr(fast_yaml, "_built", lambda *lines, made=fast_yaml._built: built.append(lines) or made(*lines))
     number = fast_yaml._REPEATED + 5
     texts = [f"---\na: {{}}\n# {each}\nb:\n- c: {each}\n  d: [u, w]\n- e\nf: v{each}\n" for each in range(number)]
     read = [fast_yaml.mapping(text) for text in texts]
