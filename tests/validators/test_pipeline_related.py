@@ -10,8 +10,11 @@ import pytest
 from tests.validators.judging import composite, manifest, pod_group, reported_errors
 from validators import pipeline
 from validators.gates import Gates
-from validators.lookup import KnownObjects
+from validators.hierarchy import group_pods
+from validators.hierarchy.group_pods import GroupPods
+from validators.lookup import NOTHING, KnownObjects, Lookup
 from validators.model.objects import Object
+from validators.rules import base, gang_enough_pods, gang_waits_for_later
 from validators.rules.base import Operation, Profile, Settings
 
 
@@ -196,3 +199,19 @@ def test_a_similar_name_is_searched_among_500_and_no_more_are_read(count: int, s
     assert violation.error.origin == "scheduling-group-exists"
     assert (violation.error.fix and violation.error.fix.value) == similar
     assert lookup.read == read
+
+
+def test_the_pods_of_a_gang_are_counted_once_for_all_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[str] = []
+    function = group_pods.group_pods
+
+    def count(lookup: Lookup, namespace: str, group: str) -> GroupPods | None:
+        counted.append(group)
+        return function(lookup, namespace, group)
+
+    for module in (base, gang_enough_pods, gang_waits_for_later):
+        monkeypatch.setattr(module, "group_pods", count, raising=False)
+    group = pipeline.examine(pod_group("g"), Settings(linting=True)).object
+    assert group is not None
+    pipeline.validate_document(group, Settings(linting=True), lookup=NOTHING)
+    assert counted == ["g"]

@@ -63,9 +63,12 @@ class ClaimUsers(Record, frozen=True):
 
     def unallocated(self, lookup: Lookup) -> dict[SharedClaim, tuple[ResourceClaim, int]]:
         """Return the claims that pods can share and that are not known to be allocated: an entry, and the number of pods."""
+        uses = [*self._uses()]
+        if not uses:  # as of most groups
+            return {}
         counts: Counter[SharedClaim] = Counter()
         entries: dict[SharedClaim, ResourceClaim] = {}
-        for claim, entry, count in self._uses():
+        for claim, entry, count in uses:
             counts[claim] += count
             entries.setdefault(claim, entry)
         return {each: (entries[each], counts[each]) for each in sorted(+counts) if not self._is_allocated(each, lookup)}

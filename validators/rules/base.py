@@ -14,19 +14,9 @@ from validators import lookup as lookups
 from validators.cached_attribute import Once
 from validators.field import FieldError, FieldPath
 from validators.gates import COMPOSITE, Gates
+from validators.hierarchy.group_pods import GroupPods, group_pods
 from validators.hierarchy.tree import GroupNode, GroupTree
-from validators.model import controllers, traits
-from validators.model.devices import (
-    MAX_ALTERNATIVES,
-    MAX_IN_CLAIM,
-    DeviceClaim,
-    DeviceClass,
-    DeviceResourceClaim,
-    DeviceSelector,
-    DeviceSelectors,
-    DeviceSubRequest,
-    ResourceClaimTemplate,
-)
+from validators.model import controllers, devices, traits
 from validators.model.group import CompositePodGroup, Group, PodGroup
 from validators.model.objects import Object, namespace_of
 from validators.model.pod import Job, Pod, PodSpec
@@ -150,7 +140,7 @@ class Settings:
     """True if findings have fixes; those of errors about references are names of other objects that are similar."""
     linting: bool = False
     """True if files are validated, where all objects are known.  At admission, missing objects can be created later."""
-    selectors: DeviceSelectors | None = None
+    selectors: devices.DeviceSelectors | None = None
     """Compiler of selectors of devices; None: they are not compiled."""
 
     def __hash__(self) -> int:
@@ -241,6 +231,12 @@ class Context:
         """The node of the group in its tree."""
         return self.tree.node(self.group)
 
+    @Once
+    def group_pods(self) -> GroupPods | None:
+        """The pods of the group; None if it has no name, or if the number of its pods is not known."""
+        name = self.new.metadata.name
+        return group_pods(self.lookup, self.namespace, name) if name else None
+
     @property
     def pod_spec(self) -> PodSpec:
         """The spec of the Pod, or of the Job's pod template.
@@ -266,27 +262,27 @@ class Context:
         return tuple((FieldPath(*path), spec) for path, spec in specs.items())
 
     @property
-    def device_claim(self) -> tuple[FieldPath, DeviceClaim]:
+    def device_claim(self) -> tuple[FieldPath, devices.DeviceClaim]:
         """The requested devices of a claim or of a template of claims, with their path.  Raises TypeError for another object."""
-        if isinstance(self.new, DeviceResourceClaim):
+        if isinstance(self.new, devices.DeviceResourceClaim):
             return FieldPath("spec", "devices"), self.new.spec.devices
-        if isinstance(self.new, ResourceClaimTemplate):
+        if isinstance(self.new, devices.ResourceClaimTemplate):
             return FieldPath("spec", "spec", "devices"), self.new.spec.spec.devices
         raise TypeError(f"a {self.new.kind} is no claim")
 
     @property
-    def device_requests(self) -> Iterator[tuple[FieldPath, DeviceSubRequest]]:
+    def device_requests(self) -> Iterator[tuple[FieldPath, devices.DeviceSubRequest]]:
         """The exact requests and alternatives of a claim or of a template of claims, each with its path; none of a list that is too long."""
-        path, devices = self.device_claim
-        requests = devices.requests or ()
-        for index, each in enumerate(requests if len(requests) <= MAX_IN_CLAIM else ()):
-            if len(each.first_available or ()) <= MAX_ALTERNATIVES:
+        path, claim = self.device_claim
+        requests = claim.requests or ()
+        for index, each in enumerate(requests if len(requests) <= devices.MAX_IN_CLAIM else ()):
+            if len(each.first_available or ()) <= devices.MAX_ALTERNATIVES:
                 yield from each.alternatives(path.join(("requests", index)))
 
     @property
-    def device_selectors(self) -> Iterator[tuple[FieldPath, tuple[DeviceSelector, ...]]]:
+    def device_selectors(self) -> Iterator[tuple[FieldPath, tuple[devices.DeviceSelector, ...]]]:
         """The lists of selectors of a claim, of a template of claims or of a DeviceClass, each with its path."""
-        if isinstance(self.new, DeviceClass):
+        if isinstance(self.new, devices.DeviceClass):
             owners = [(FieldPath("spec"), self.new.spec.selectors)]
         else:
             owners = [(path, each.selectors) for path, each in self.device_requests]

@@ -26,7 +26,7 @@ def check(context: Context) -> Iterator[FieldError]:
             return
         pods = [*group_claims.members(item.metadata.name, context.namespace, context.lookup)]
         listed = item.spec.resource_claims or ()
-        for claim, count in sorted(_consumers(pods, listed).items()):
+        for claim, count in sorted(_consumers(pods, listed).items()) if pods else ():
             if count > _MOST and all((each.count or 0) <= _MOST for each in pods):
                 yield field.invalid(FieldPath("metadata", "name"), item.metadata.name, _detail(claim, count))
         return

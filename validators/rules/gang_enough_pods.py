@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from validators import field
 from validators.field import FieldError
-from validators.hierarchy.group_pods import group_pods
 from validators.model.group import PodGroup
 from validators.model.templates import SPEC
 from validators.rules.base import About, Context, Example, Profile, Rule, Severity
@@ -18,7 +17,7 @@ def check(context: Context) -> Iterator[FieldError]:
     if not isinstance(group, PodGroup) or group.spec.scheduling_policy.gang is None:
         return
     minimum = group.spec.scheduling_policy.gang.min_count
-    pods = group_pods(context.lookup, context.namespace, group.metadata.name) if group.metadata.name else None
+    pods = context.group_pods
     if pods is not None and pods.total < minimum:
         detail = f"must be at most {pods.total}, the number of pods of {', '.join(pods.controllers)}, unless other pods join the group"
         yield field.invalid(SPEC.join(("schedulingPolicy", "gang", "minCount")), minimum, detail)

@@ -23,7 +23,7 @@ def check(context: Context) -> Iterator[FieldError]:
             yield from _children(context, group.spec.scheduling_policy.gang.min_group_count)
     elif group.spec.scheduling_policy.gang is not None:
         minimum = group.spec.scheduling_policy.gang.min_count
-        pods = group_pods(context.lookup, context.namespace, group.metadata.name)
+        pods = context.group_pods
         if pods is not None and pods.first < minimum <= pods.total:
             detail = f"must be at most {pods.first}, the number of pods that are created first: {pods.awaited}, and that waits for the gang"
             yield field.invalid(SPEC.join(("schedulingPolicy", "gang", "minCount")), minimum, detail)
