@@ -28,9 +28,15 @@ class GroupNode:
     children: list[GroupNode] = dataclasses.field(default_factory=list)
     depth: int = 0
     """Level in the tree: 1 for the root; 0 on a cycle and below one."""
-    root: GroupNode | None = None
-    """The topmost ancestor; None on a cycle and below one."""
+    topmost: GroupNode | None = None
+    """The topmost ancestor; None for a root, and on a cycle and below one."""
     on_cycle: bool = False
+
+    @property
+    def root(self) -> GroupNode | None:
+        """The topmost ancestor, or the node itself if it has no parent; None on a cycle and below one."""
+        # A node that had itself as an attribute would only be freed by the garbage collector.
+        return self if self.depth == 1 else self.topmost
 
     @property
     def orphan(self) -> bool:
@@ -121,12 +127,12 @@ def _order(node: GroupNode) -> tuple[str, str, str]:
 
 def _set_depths(roots: list[GroupNode]) -> None:
     for root in roots:
-        root.depth, root.root = 1, root
+        root.depth = 1
         stack = [root]
         while stack:
             node = stack.pop()
             for child in node.children:
-                child.depth, child.root = node.depth + 1, root
+                child.depth, child.topmost = node.depth + 1, root
                 stack.append(child)
 
 

@@ -7,6 +7,7 @@ the keys that its rules looked up: then the lookup of all objects gives the same
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterator, Sequence
 
 from validators import pipeline
@@ -27,7 +28,7 @@ class Neighbours:
 
     def __init__(self, columns: Columns, settings: Settings) -> None:
         self._columns = columns
-        self._settings = dataclasses.replace(settings, fixes=False)
+        self._settings = _without_fixes(settings)
         self._with_fixes = settings.fixes
         self._unit = 0
         self._index = ObjectIndex()
@@ -72,6 +73,12 @@ class Neighbours:
     def _violations_of(self, number: int, lookup: RecordingLookup, tree: GroupTree | None) -> Sequence[pipeline.Violation]:
         _, item, examined = self._pending[number]
         return pipeline.validate_document(item, self._settings, lookup=lookup, tree=tree, form=examined.form, templates=examined.templates)
+
+
+@functools.lru_cache(maxsize=8)
+def _without_fixes(settings: Settings) -> Settings:
+    """Return one object for all units: caches of rules compare settings that are not the same object field by field."""
+    return dataclasses.replace(settings, fixes=False) if settings.fixes else settings
 
 
 def _without_known(reads: set[Key], index: ObjectIndex) -> Iterator[Key]:

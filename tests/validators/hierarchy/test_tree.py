@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import random
+import sys
 
 import pytest
 
@@ -32,6 +34,19 @@ def on_cycle(groups: list[Group]) -> set[str]:
 
 def test_a_root_alone_has_depth_one() -> None:
     assert depths([leaf("a")]) == {"a": 1}
+
+
+def test_the_tree_of_one_group_is_freed_without_the_garbage_collector() -> None:
+    group = leaf("a")
+    before = sys.getrefcount(group)
+    gc.disable()
+    try:
+        node = GroupTree.build([group]).nodes[0]
+        assert node.root is node
+        del node
+        assert sys.getrefcount(group) == before
+    finally:
+        gc.enable()
 
 
 def test_depth_counts_levels_from_the_root() -> None:

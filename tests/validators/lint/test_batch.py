@@ -13,10 +13,11 @@ import pytest
 from tests.sampling import sampled
 from tests.validators.lint.test_cases import CASES
 from validators import rules
-from validators.lint import batch, examination, files, lint_files, object_store, segments, yaml_values
+from validators.lint import batch, examination, files, lint_files, neighbours, object_store, segments, yaml_values
 from validators.lint.batch import Batch, ChangedError, Gathered, Task
 from validators.lint.byte_store import MemoryByteStore
 from validators.lint.finding import Report
+from validators.lint.object_columns import Columns
 from validators.lookup import KnownObjects
 from validators.model.meta import replaced
 from validators.rules.base import Settings
@@ -258,3 +259,11 @@ def test_without_fixes_the_places_of_all_fields_are_not_needed(tmp_path: Path, m
     monkeypatch.setattr(yaml_values, "survey", lambda *_, **__: pytest.fail("the places of all fields are not needed"))
     without = linted([str(tmp_path)], settings=dataclasses.replace(SETTINGS, fixes=False)).findings
     assert replaced(finding, fix=None) in without
+
+
+def test_units_of_neighbours_have_the_same_settings() -> None:
+    """Settings that are not the same object are compared field by field, for each document."""
+    for settings in (SETTINGS, dataclasses.replace(SETTINGS, fixes=False)):
+        first, second = (neighbours.Neighbours(Columns(), settings)._settings for _ in range(2))
+        assert first is second
+        assert first == dataclasses.replace(settings, fixes=False)
