@@ -9,7 +9,6 @@ import datetime as dt
 import difflib
 import functools
 import re
-import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -61,6 +60,8 @@ def has_table(text: str) -> bool:
     """Return whether a ``pyproject.toml`` has the table ``tool.muster``, or if it is not TOML a line that seems to begin it."""
     if "muster" not in text:
         return False
+    import tomllib  # imported on demand: most repositories have no such table, and start-up must be fast
+
     try:
         return _table(tomllib.loads(text)) is not None
     except (tomllib.TOMLDecodeError, RecursionError):
@@ -74,6 +75,8 @@ def from_toml(file: str, text: str, rules: Collection[str]) -> Configuration:
         ConfigurationError: the text is not TOML, or a value is not valid.
 
     """
+    import tomllib  # as above
+
     try:
         table = _table(tomllib.loads(text))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
