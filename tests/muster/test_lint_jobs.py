@@ -92,6 +92,26 @@ def test_findings_of_both_passes(reports: list[dict[str, str | int]]) -> None:
     assert report["summary"]["errors"] == missing + len(range(5, FILES * OBJECTS, 1000))
 
 
+def test_nothing_is_collected_after_the_files_are_read(corpus: Path) -> None:
+    code = """\
+import gc, sys
+from muster import cli
+from muster.commands.lint import batches
+made = batches._Run.report
+def report(run, known):
+    result = made(run, known)
+    gc.callbacks.append(lambda phase, details: sys.stderr.write(f"{phase} {details}"))
+    return result
+batches._Run.report = report
+try:
+    cli.main()
+finally:
+    gc.callbacks.clear()
+"""
+    ran = subprocess.run([sys.executable, "-c", code, "lint", str(corpus)], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (1, "")
+
+
 def test_progress_is_shown_on_a_terminal_and_removed(corpus: Path) -> None:
     status, text = on_a_terminal(corpus)
     assert status == 1

@@ -34,7 +34,7 @@ _LARGE = 1_000_000
 _MOST_TASKS = 2000
 _OBJECTS_OF_A_TASK = 250
 _THRESHOLDS = (100_000, 50, 100)
-"""Thresholds of the garbage collector: documents have no cycles, so there is little to collect."""
+"""Thresholds of the garbage collector: documents have no cycles, so there is little to collect.  They stay until the command ends."""
 
 
 def report_on(found: Discovered, objects: Sequence[str], settings: Settings, *, jobs: int | None, list_objects: bool) -> Report:
@@ -50,7 +50,6 @@ def report_on(found: Discovered, objects: Sequence[str], settings: Settings, *, 
     inputs.warn_without_files(found, len(read.names))
     further = files.manifests(objects, stdin, leave_out=map(files.identity, found.files if objects else ()))
     known = progress.over(further, len(objects), "reading --objects")
-    thresholds = gc.get_threshold()
     gc.set_threshold(*_THRESHOLDS)
     try:
         with contextlib.closing(_Run(read, settings, jobs, progress, list_objects=list_objects)) as run:
@@ -58,7 +57,6 @@ def report_on(found: Discovered, objects: Sequence[str], settings: Settings, *, 
     except batch.ChangedError as error:
         raise click.ClickException(str(error)) from None
     finally:
-        gc.set_threshold(*thresholds)
         progress.end()
     return replaced(report, skipped=found.skipped)
 
