@@ -6,6 +6,7 @@ the keys that its rules looked up: then the lookup of all objects gives the same
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
 import functools
 from collections.abc import Iterator, Sequence
@@ -89,13 +90,18 @@ def _without_known(reads: set[Key], index: ObjectIndex) -> Iterator[Key]:
 def settled(columns: Columns, objects: StoredObjects) -> Iterator[bool]:
     """Yield for each object whether the findings of ``Neighbours`` hold for it."""
     unit, beyond = columns.unit, set[int]()
-    known: dict[int, bool] = {}
-    last = -1
-    for read, reader in zip(columns.read, columns.reader, strict=True):
-        if unit[reader] != last:
-            known, last = {}, unit[reader]
-        if read not in known:
-            known[read] = read != AGAIN and all(unit[number] == last for number in objects.extent(read) or ())
-        if not known[read]:
-            beyond.add(reader)
+    spread = objects.codes_of_several_units()
+    start, end = 0, len(columns.read)
+    while start < end:
+        current = unit[columns.reader[start]]
+        part = slice(start, bisect.bisect_right(columns.reader, current, start, key=unit.__getitem__))
+        reads = columns.read[part]
+        looked_up = set(reads)
+        # Nearly all keys are of objects of the unit alone: these are found without a search.
+        elsewhere = looked_up - columns.codes(bisect.bisect_left(unit, current), bisect.bisect_right(unit, current))
+        left = {each for each in elsewhere if each == AGAIN or any(unit[number] != current for number in objects.extent(each) or ())}
+        left |= looked_up & spread
+        if left:
+            beyond.update(reader for read, reader in zip(reads, columns.reader[part], strict=True) if read in left)
+        start = part.stop
     return (leader not in beyond for leader in columns.leader)

@@ -149,6 +149,11 @@ class Columns(Record, frozen=True):
         self.read.extend(other.read)
         self.reader.extend(each + length for each in other.reader)
 
+    def codes(self, first: int, end: int) -> set[int]:
+        """Return the codes of the keys ``name`` and ``children`` of the objects from number *first* up to *end*."""
+        groups = self.group[bisect.bisect_left(self.member, first) : bisect.bisect_left(self.member, end)]
+        return {*self.name[first:end], *(OF_CHILDREN | each for each in groups)}
+
     def to_bytes(self) -> list[bytes]:
         """Return all columns as bytes."""
         return [column.tobytes() for column in self._all()]

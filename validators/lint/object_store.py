@@ -23,6 +23,7 @@ from validators.lint.object_columns import (
     NO_KIND,
     OF_CHILDREN,
     OF_KIND,
+    OF_NAME,
     Columns,
     hashed,
 )
@@ -120,6 +121,21 @@ class StoredObjects:
             return None
         places = index[first] & (MOST_OBJECTS - 1), index[end - 1] & (MOST_OBJECTS - 1)
         return (self._columns.member[places[0]], self._columns.member[places[1]]) if sort == OF_CHILDREN else places
+
+    def codes_of_several_units(self) -> set[int]:
+        """Return the codes of the keys ``name`` and ``children`` that objects of more than one unit have."""
+        unit, member = self._columns.unit, self._columns.member
+        codes: set[int] = set()
+        for sort, index in ((OF_NAME, self._names), (OF_CHILDREN, self._groups)):
+            last = -1
+            for each in index:
+                if each >> _NUMBER_BITS == last >> _NUMBER_BITS:
+                    pair = each & (MOST_OBJECTS - 1), last & (MOST_OBJECTS - 1)
+                    one, other = (member[place] for place in pair) if sort == OF_CHILDREN else pair
+                    if unit[one] != unit[other]:
+                        codes.add(sort | each >> _NUMBER_BITS)
+                last = each
+        return codes
 
     def read(self, key: known_index.Key) -> list[tuple[int, Object]]:
         """Return the objects of a key ``name`` or ``children`` of ``known_index`` with their numbers, in order."""

@@ -17,7 +17,7 @@ from validators.lint import batch, examination, files, lint_files, neighbours, o
 from validators.lint.batch import Batch, ChangedError, Gathered, Task
 from validators.lint.byte_store import MemoryByteStore
 from validators.lint.finding import Report
-from validators.lint.object_columns import Columns
+from validators.lint.object_columns import OF_KIND, Columns
 from validators.lookup import KnownObjects
 from validators.model.meta import replaced
 from validators.rules.base import Settings
@@ -267,3 +267,17 @@ def test_units_of_neighbours_have_the_same_settings() -> None:
         first, second = (neighbours.Neighbours(Columns(), settings)._settings for _ in range(2))
         assert first is second
         assert first == dataclasses.replace(settings, fixes=False)
+
+
+def test_keys_of_one_unit_are_not_searched_among_all_objects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pod = "---\napiVersion: v1\nkind: Pod\nmetadata:\n  name: p{0}\nspec:\n  schedulingGroup:\n    podGroupName: g{1}\n"
+    for number in range(8):
+        (tmp_path / f"{number}.yaml").write_text(GROUP.format(number, 1) + pod.format(number, 0 if number == 5 else number))
+    searched: list[int] = []
+    extent = object_store.StoredObjects.extent
+    monkeypatch.setattr(object_store.StoredObjects, "extent", lambda objects, code: searched.append(code) or extent(objects, code))
+    both = gathered([str(tmp_path)], of_task=1)
+    names = [both.objects.object(number).metadata.name for number in both.remaining]
+    assert names == ["g0", "p0", "p5"], "the pods of g0 are in two files"
+    of_kinds = [each for each in searched if each >= OF_KIND]
+    assert len(searched) - len(of_kinds) <= 4, "the group and the pods of g0 in the file of p5, and the pods of g5"
