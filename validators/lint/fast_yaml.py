@@ -8,6 +8,7 @@ values: for these, a function is compiled that makes the document from the value
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -159,22 +160,33 @@ def _copy(value: object) -> object:
     return [_copy(each) for each in value] if isinstance(value, list) else value
 
 
-class _Code(str):
-    """Part of an expression, which is the ``repr`` of the values around it."""
+class _Leaf:
+    """Value of a line in a plan: an argument, copied if it can be changed."""
 
-    __slots__ = ()
+    __slots__ = ("expression",)
 
-    def __repr__(self) -> str:
-        return str(self)
+    def __init__(self, argument: str, *, copied: bool) -> None:
+        name = ast.Name(argument, ast.Load())
+        self.expression: ast.expr = ast.Call(ast.Name("copy", ast.Load()), [name], []) if copied else name
+
+
+def _expression(part: object) -> ast.expr:
+    if isinstance(part, dict):
+        return ast.Dict([*map(ast.Constant, part)], [*map(_expression, part.values())])
+    if isinstance(part, list):
+        return ast.List([*map(_expression, part)], ast.Load())
+    return part.expression if isinstance(part, _Leaf) else ast.Constant(None)
 
 
 def _compiled(shapes: Sequence[LineShape]) -> Plan:
     """Return the plan of a document that ``_built`` accepts: an expression of mappings, lists, keys, and values."""
     forms = [shape.fields[2] for shape in shapes]
-    codes = [None if form == _OPEN else _Code(f"copy(v{at})" if form in _FLOW else f"v{at}") for at, form in enumerate(forms)]
-    parameters = ", ".join(f"v{number}" for number in range(len(shapes)))
-    # Keys are written as literals, and all else is from here.
-    plan: Plan = eval(f"lambda {parameters}: {_built(shapes, codes)!r}", {"copy": _copy})  # noqa: S307
+    leaves = [None if form == _OPEN else _Leaf(f"v{at}", copied=form in _FLOW) for at, form in enumerate(forms)]
+    names = [ast.arg(f"v{number}") for number in range(len(shapes))]
+    arguments = ast.arguments(posonlyargs=[], args=names, kwonlyargs=[], kw_defaults=[], defaults=[])
+    function = ast.Expression(ast.Lambda(arguments, _expression(_built(shapes, leaves))))
+    # No text is evaluated: keys are constants of the tree.
+    plan: Plan = eval(compile(ast.fix_missing_locations(function), "<plan>", "eval"), {"copy": _copy})  # noqa: S307
     return plan
 
 
