@@ -146,9 +146,11 @@ class _Builder:
             self._groups.append((item, branch))
         elif isinstance(item, (Pod, Job, JobSet, Controller)):
             for number, (_, group) in enumerate(references_to_groups(item)):
+                # An object with pods of several groups is below each, but its findings are below the first one only.
                 if not number:
                     self._take_findings(branch, document)
-                self._pods.setdefault((namespace_of(item), group), []).append(branch)
+                below = dataclasses.replace(branch, findings=[]) if number else branch
+                self._pods.setdefault((namespace_of(item), group), []).append(below)
         elif item is None and subject.kind in {"Workload", "PodGroup", "CompositePodGroup"}:
             self._take_findings(branch, document)
             self._unreadable.append(branch)
