@@ -13,7 +13,8 @@ from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Decision, Status
 from tests.sampling import sampled
 from tests.scheduler_core.exact.devices import brute
-from tests.scheduler_core.exact.devices.small_clusters import Cluster, clusters, clusters_with_all, manifests
+from tests.scheduler_core.exact.devices.clusters_with_all import clusters_with_all
+from tests.scheduler_core.exact.devices.small_clusters import Cluster, clusters, manifests
 
 RANDOM = settings(
     max_examples=sampled(600, share=10), deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
