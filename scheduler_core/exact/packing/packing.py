@@ -59,7 +59,7 @@ def pack(free: Ints, demands: Sequence[EqualPods], budget: StepBudget, *, thorou
         return None
     if len(demands) == 1:
         return [_fill_in_order(demands[0].slots, demands[0].count, np.argsort(demands[0].slots, kind="stable"))]
-    return _pack_equal(demands) if _are_equal(demands) else _pack_different(free, demands, budget, thorough=thorough)
+    return _pack_equal(demands) if _are_equal(free, demands) else _pack_different(free, demands, budget, thorough=thorough)
 
 
 def _pack_different(free: Ints, demands: Sequence[EqualPods], budget: StepBudget, *, thorough: bool) -> Packed | None:
@@ -104,10 +104,17 @@ def _exceeds_large_items(free: Ints, demands: Sequence[EqualPods]) -> bool:
     return False
 
 
-def _are_equal(demands: Sequence[EqualPods]) -> bool:
-    """Return whether all requests are equal and any two eligible node sets are nested or disjoint."""
+def _are_equal(free: Ints, demands: Sequence[EqualPods]) -> bool:
+    """Return whether all requests are equal, nothing else limits the pods, and any two eligible node sets are nested or disjoint.
+
+    A claim to a volume can limit the pods of one demand on a node, and leave capacity for those of another.
+    """
     first = demands[0]
     if any((each.amounts != first.amounts).any() for each in demands[1:]):
+        return False
+    needed = first.amounts > 0
+    by_requests = (free[needed] // first.amounts[needed][:, None]).min(axis=0)
+    if any(((each.slots > 0) & (each.slots < by_requests)).any() for each in demands):
         return False
     node_sets = {int.from_bytes(np.packbits(demand.slots > 0).tobytes()) for demand in demands}
     return all(one & other in (0, one, other) for one, other in itertools.combinations(node_sets, 2))

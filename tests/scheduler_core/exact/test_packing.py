@@ -26,6 +26,8 @@ def questions(draw: st.DrawFn) -> tuple[np.ndarray, list[EqualPods]]:
         amounts = np.array(draw(column.filter(any)), dtype=np.int64)
         allowed = np.array(draw(st.lists(st.booleans(), min_size=nodes, max_size=nodes)))
         slots = (free[amounts > 0] // amounts[amounts > 0][:, None]).min(axis=0)
+        # Volumes and devices can limit the pods of a demand on a node, besides its requests.
+        slots = np.minimum(slots, draw(st.sampled_from((9, 9, 1, 2))))
         demands.append(EqualPods(amounts, draw(st.integers(1, 3)), np.where(allowed, slots, 0)))
     return free, demands
 
@@ -35,9 +37,11 @@ def possible(free: np.ndarray, demands: list[EqualPods]) -> bool:
     pods = [demand for demand in demands for _ in range(demand.count)]
     for nodes in itertools.product(*(np.flatnonzero(demand.slots).tolist() for demand in pods)):
         used = np.zeros_like(free)
+        left = {id(demand): demand.slots.copy() for demand in demands}
         for demand, node in zip(pods, nodes, strict=True):
             used[:, node] += demand.amounts
-        if (used <= free).all():
+            left[id(demand)][node] -= 1
+        if (used <= free).all() and all((each >= 0).all() for each in left.values()):
             return True
     return False
 
@@ -64,6 +68,14 @@ def test_a_packing_holds_all_pods_where_they_may_be(question):
         0,
         *(-demand.count for demand in demands),
     }
+
+
+def test_limits_of_equal_pods_besides_their_requests_are_their_own():
+    """Each demand has a volume for one pod on the only node, which has capacity for two."""
+    one = np.array([1])
+    demands = [EqualPods(np.array([1]), 1, one), EqualPods(np.array([1]), 1, one)]
+    assert pack(np.array([[2]]), demands, StepBudget(PLENTY)) is not None
+    assert pack(np.array([[1]]), demands, StepBudget(PLENTY)) is None
 
 
 def test_a_budget_that_is_spent_is_no_answer():
