@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import types
 from collections.abc import Iterator
 
 import pytest
@@ -282,3 +283,12 @@ def test_deep_documents_have_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     assert read[0] is not None
     assert all(each == read[0] for each in read)
     assert callable(*fast_yaml._plans.values())
+
+
+def test_plans_are_compiled_before_they_are_evaluated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A KeyboardInterrupt in the evaluation of a text makes Python end by SIGINT, even if it is handled."""
+    evaluated: list[object] = []
+    monkeypatch.setattr(fast_yaml, "eval", lambda code, names: evaluated.append(code) or eval(code, names), raising=False)
+    shapes, values = fast_yaml.lines("a: b") or ((), [])
+    assert fast_yaml._compiled(shapes)(*values) == {"a": "b"}
+    assert [type(each) for each in evaluated] == [types.CodeType]
