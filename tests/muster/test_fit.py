@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from muster import cli
+from muster.commands.simulate import simulation
 from tests.muster.simulated import gang, node, pod
 from tests.muster.test_simulate_controllers import FALSE_GREENS, TEMPLATE, deployment, job, manifest, owned
 
@@ -131,10 +132,12 @@ def test_a_search_that_spends_its_budget_is_undecided():
     assert (1, "undecided", want) == (status, answer["verdict"], answer["message"])
 
 
-def test_evictions_that_go_on_after_the_last_cycle_are_undecided():
+def test_evictions_that_go_on_after_the_last_cycle_are_undecided(monkeypatch):
     """Each pod of a Job without a gang needs a node that another pod uses, and evicts it in a cycle of its own."""
     full = [*(node(f"n{index}") for index in range(4)), *(pod(f"low-{index}", cpu="4", on=f"n{index}", **LOW) for index in range(4))]
 
+    assert "fits-after-eviction" == judged([job(8)], full)[1]["verdict"]
+    monkeypatch.setattr(simulation, "_MOST_CYCLES", 6)
     status, answer = judged([job(8)], full)
     want = "undecided: the search for Job default/train spent its budget of 6 cycles; 2 pods have no node yet"
     assert (1, "undecided", want) == (status, answer["verdict"], answer["message"])

@@ -64,6 +64,16 @@ CASES = {
         NODES,
         "pod affinity, anti-affinity and spread of the pods of Deployment default/web dropped",
     ),
+    "a selector that no node matches, and few nodes": (
+        [with_pod(deployment(5), nodeSelector={"disk": "ssd"})],
+        NODES,
+        "node selector and affinity of the pods of Deployment default/web dropped, and 1 more node like n1",
+    ),
+    "a taint, and few nodes": (
+        [deployment(5)],
+        TAINTED,
+        "taint gpu=a:NoSchedule tolerated by the pods of Deployment default/web, and 1 more node like n1",
+    ),
     "larger than any node": (
         [with_pod(deployment(2), containers=[{"name": "m", "image": "i", "resources": {"requests": {"cpu": "9"}}}])],
         NODES,
@@ -98,16 +108,33 @@ def test_pods_that_are_confined_with_their_group_get_nodes_in_its_domain():
     assert "1 more node in rack a like n1" == change([{**job(3), "spec": confined}], NODES)
 
 
-def test_one_root_that_is_not_placed_at_all_has_its_own_remedies():
+def test_a_remedy_of_the_root_is_the_change_if_all_pods_fit_with_it():
     answer = fit([job(5)], NODES, "--gang")
-    assert ("does-not-fit", False) == (answer["verdict"], "change" in answer)
+    remedies = [each for decision in answer["decisions"] for each in decision["remedies"]]
+    assert answer["change"] in remedies
     assert answer["message"].endswith("; the smallest change that helps: 1 more node like n1")
 
 
+def test_a_remedy_with_which_only_some_pods_fit_is_not_the_change():
+    """Of a Job without a gang, a remedy places at least one pod."""
+    full = [pod(f"high-{name}", cpu="4", on=name, priority=10) for name in ("n1", "n2")]
+    answer = fit([job(4)], [*NODES, *full])
+    remedies = {each["change"] for decision in answer["decisions"] for each in decision["remedies"]}
+    assert "1 more node like n1" in remedies
+    assert answer["message"].endswith("; the smallest change that helps: 2 more nodes like n1")
+
+
 def test_the_minimum_of_a_created_group_is_no_change_that_a_user_can_make():
-    answer = fit([job(5)], NODES, "--gang")
-    assert any("minCount" in each["change"] for decision in answer["decisions"] for each in decision["remedies"])
-    assert "minCount" not in answer["message"]
+    for mine in (job(5), with_pod(job(5), nodeSelector={"disk": "ssd"})):
+        answer = fit([mine], NODES, "--gang")
+        assert any("minCount" in each["change"] for decision in answer["decisions"] for each in decision["remedies"])
+        assert ("does-not-fit", False) == (answer["verdict"], "minCount" in answer["message"])
+
+
+def test_the_node_of_a_pod_of_a_daemon_set_is_nobodys_to_change():
+    daemon = manifest("DaemonSet", selector={"matchLabels": {"app": "x"}}, template=TEMPLATE)
+    answer = fit([daemon], [*NODES, node("n0", cpu="1")])
+    assert ("does-not-fit", False) == (answer["verdict"], "change" in answer)
 
 
 @pytest.mark.parametrize("options", [("--remedies", "0"), ("--strategy", "greedy")], ids=["no remedies", "greedy"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from muster.commands.fit import verdict
 from muster.commands.fit.verdict import Kind
@@ -14,11 +14,15 @@ from muster.render.answer import Answer
 from muster.render.tree_rows import Kinship
 from scheduler_core.cycle.run_cycle import run_cycles
 from scheduler_core.loading.gathered import Given
-from scheduler_core.model.decision import Decision, Name, latest
+from scheduler_core.model.decision import Name, Remedy, latest
 from scheduler_core.model.options import COMPLETE
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.whatif.edits.raw_objects import Book
 from scheduler_core.whatif.remedies.smallest_change import SmallestChange, UnplacedRoots, smallest_change
+from validators.reports.escape import printable
+
+_MINIMUMS = ("minCount of ", "minGroupCount of ")
+"""Parts of texts about changes of a minimum."""
 
 
 def change_for_all(
@@ -26,17 +30,16 @@ def change_for_all(
 ) -> SmallestChange | None:
     """Return a change with which everything at PATH fits without evictions; None if none is found, or if none is searched.
 
-    It is searched if PATH has several roots, or one that is placed in part: a root alone has its own remedies.
+    The remedies of a root alone are tried first, except those that change the minimum of a group that was created for an object.
     """
     searches = request.remedies != 0 and (request.remedies is not None or request.cycle.strategy == COMPLETE)
-    last = latest(answer.decisions)
-    failed = [each for each in last.values() if each.pending]
-    if not searches or not failed or (len(last) == 1 and not _is_partly_placed(answer, failed[0])):
+    failed = [each for each in latest(answer.decisions).values() if each.pending]
+    if not searches or not failed:
         return None
 
     def works(changed: ClusterSnapshot) -> bool:
         cycle = dataclasses.replace(request.cycle, progress=None)
-        result = run_cycles(changed, cycle, simulation.unsettled(own))
+        result = run_cycles(changed, cycle, simulation.unsettled(own), most=simulation.most_cycles(changed))
         found = own_objects.restricted(Answer.from_decisions(result.decisions, result.pending), changed, own)
         return verdict.judge(found, own, kinship).kind is Kind.FITS
 
@@ -46,11 +49,9 @@ def change_for_all(
     if title is not None:
         created = {f"{name.namespace}/{name.name}" for name, origin in own.origins.items() if origin == subjects[0] and name.kind == "Pod"}
         relaxed = frozenset(created or left)
-    return smallest_change(Book(objects), snapshot, UnplacedRoots(title or failed[0].root, failed[0].root, relaxed, left), works)
-
-
-def _is_partly_placed(answer: Answer, decision: Decision) -> bool:
-    return any(each.assignments for each in answer.decisions if each.root == decision.root)
+    roots = UnplacedRoots(title or failed[0].root, failed[0].root, relaxed, left)
+    remedies = _possible(failed[0].remedies, own.origins) if len(failed) == 1 else ()
+    return smallest_change(Book(objects), snapshot, roots, works, remedies)
 
 
 def _title(subject: str) -> Name:
@@ -58,3 +59,23 @@ def _title(subject: str) -> Name:
     kind, _, name = subject.partition(" ")
     namespace, _, name = name.partition("/")
     return Name(kind, namespace, name)
+
+
+def clause(change: SmallestChange, origins: Mapping[Name, str]) -> str:
+    """Return the clause of the verdict about a change, with the objects of users instead of the groups created for them."""
+    text = change.remedy.change
+    created = {f"{name.kind} {name.namespace}/{name.name}": origin for name, origin in origins.items() if name.kind != "Pod"}
+    # A longer name can begin with a shorter one.
+    for name in sorted(created, key=len, reverse=True):
+        text = text.replace(name, created[name])
+    return f"; {'the smallest' if change.proven else 'a'} change that helps: {printable(text)}"
+
+
+def _possible(remedies: Iterable[Remedy], origins: Mapping[Name, str]) -> list[Remedy]:
+    """Return the remedies that a user can carry out: none that changes the minimum of a group that was created for an object."""
+    created = [f"{name.kind} {name.namespace}/{name.name}" for name in origins if name.kind != "Pod"]
+    return [each for each in remedies if not (_names(each, _MINIMUMS) and _names(each, created))]
+
+
+def _names(remedy: Remedy, texts: Iterable[str]) -> bool:
+    return any(each in remedy.change for each in texts)

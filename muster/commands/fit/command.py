@@ -126,7 +126,7 @@ def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress
     import dataclasses
 
     from muster.commands.fit import verdict
-    from muster.commands.fit.change_for_all import change_for_all
+    from muster.commands.fit.change_for_all import change_for_all, clause
     from muster.commands.fit.verdict import Kind
     from muster.commands.fit.verdict_report import Judged
     from muster.commands.simulate import own_objects, simulation
@@ -153,7 +153,7 @@ def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress
         change = change_for_all(own, inputs.own, snapshot, inputs.objects, request, kinship)
         progress.end()
     if change is not None:
-        judged = verdict.judge(own, inputs.own, kinship, number, verdict.clause(change))
+        judged = verdict.judge(own, inputs.own, kinship, number, clause(change, inputs.own.origins if inputs.own else {}))
     return Judged(judged, answer, own, snapshot, kinship, request.cycle, change.remedy if change is not None else None)
 
 

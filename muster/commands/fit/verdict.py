@@ -13,11 +13,9 @@ from muster.commands.simulate.own_objects import Own
 from muster.render.answer import Answer
 from muster.render.phrases import nodes, per_node
 from muster.render.tree_rows import Kinship
-from scheduler_core.cycle.run_cycle import MOST_CYCLES
 from scheduler_core.diagnosis.phrases import level
 from scheduler_core.loading.label_suggestions import DID_YOU_MEAN
 from scheduler_core.model.decision import Decision, Domain, Name, Status, latest
-from scheduler_core.whatif.remedies.smallest_change import SmallestChange
 from validators.reports.counts import counted
 from validators.reports.escape import printable
 
@@ -46,8 +44,6 @@ MARKS = {Kind.FITS: "✓", Kind.AFTER_EVICTION: "→", Kind.UNDECIDED: "?", Kind
 _ORDER = (Kind.FITS, Kind.AFTER_EVICTION, Kind.UNDECIDED, Kind.DOES_NOT_FIT)
 """From the best to the worst."""
 _CAPACITY = {Kind.FITS: "; the nodes have capacity", Kind.AFTER_EVICTION: "; the nodes have capacity after evictions"}
-_MINIMUMS = ("minCount of ", "minGroupCount of ")
-"""Beginnings of changes of a minimum."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -98,7 +94,7 @@ def judge(answer: Answer, own: Own | None, kinship: Kinship, unread: int = 0, ch
         case Kind.UNDECIDED:
             line = f"undecided: the search for {case.named(concerned)} spent its budget of {case.budget(concerned)}"
         case _:
-            line = f"does not fit: {case.reason(concerned, rootless)}{change or case.change(concerned)}"
+            line = f"does not fit: {case.reason(concerned, rootless)}{change}"
     return Verdict(worst, f"{line}{rest}", incomplete)
 
 
@@ -148,28 +144,12 @@ class _Case:
         more = f" (and {counted(number, 'more reason')})" if number else ""
         return f"{printable(first.object)}: {printable(first.message)}{more}{capacity}"
 
-    def change(self, decisions: Sequence[Decision]) -> str:
-        """Return a clause with the smallest change that helps, if one root does not fit; that of a minimum only if there is no other.
-
-        A user cannot change the minimum of a group that was created for an object.
-        """
-        if len(decisions) != 1 or not decisions[0].remedies:
-            return ""
-        created = {f"{name.kind} {name.namespace}/{name.name}": each for name, each in self.origins.items() if name.kind != "Pod"}
-        changes = [each.change for each in decisions[0].remedies]
-        others = [each for each in changes if not (each.startswith(_MINIMUMS) and any(name in each for name in created))]
-        text = (others or changes)[0]
-        # "PodGroup ml/train-job-root" is not known to users, but the Job for which it is created.
-        for name, origin in sorted(created.items(), reverse=True) if others else ():
-            text = text.replace(name, origin)
-        return f"; the smallest change that helps: {printable(text)}"
-
     def budget(self, decisions: Sequence[Decision]) -> str:
         """Return which budget of the search was spent: that of a cycle's steps, or that of cycles."""
         if any(not _unsettled(each) for each in decisions):
             return "steps; set a larger --budget"
         left = sum(len(each.pending) for each in decisions)
-        return f"{MOST_CYCLES} cycles; {counted(left, 'pod')} {'has' if left == 1 else 'have'} no node yet"
+        return f"{len(self.answer.cycles()):,} cycles; {counted(left, 'pod')} {'has' if left == 1 else 'have'} no node yet"
 
     def _subject(self, root: Name) -> str:
         return subject(self.origins, root)
@@ -265,20 +245,30 @@ def _main_clauses(text: str) -> str:
 
     If all of them are about parts of the nodes, that of the largest part is kept.
     """
-    head, colon, sentence = text.partition(". ")[0].rstrip(".").partition(": ")
-    clauses = sentence.split("; ")
+    first = _split(text, ". ")[0].rstrip(".")
+    head, *sentence = _split(first, ": ")
+    clauses = _split(": ".join(sentence), "; ")
     main = max([each for each in clauses if not each.startswith(_HYPOTHETICAL)] or clauses, key=_part_of_nodes)
     for each in clauses:
         if each != main and _part_of_nodes(each) == 1 and len(main) + len(each) <= _LONG:
             main = f"{main}; {each}"
-    return f"{head}{colon}{main}"
+    return f"{head}: {main}" if sentence else head
+
+
+def _split(text: str, separator: str) -> list[str]:
+    """Return the parts of a text between separators that are not in parentheses."""
+    parts = [""]
+    for each in text.split(separator):
+        inside = parts[-1].count("(") > parts[-1].count(")")
+        if inside:
+            parts[-1] += separator + each
+        elif parts == [""]:
+            parts = [each]
+        else:
+            parts.append(each)
+    return parts
 
 
 def _part_of_nodes(clause: str) -> float:
     found = _SOME_NODES.match(clause)
     return int(found[1].replace(",", "")) / int(found[2].replace(",", "")) if found else 1
-
-
-def clause(change: SmallestChange) -> str:
-    """Return the clause about a change with which everything fits."""
-    return f"; {'the smallest' if change.proven else 'a'} change that helps: {printable(change.remedy.change)}"

@@ -13,7 +13,7 @@ from muster.commands.simulate.completed_input import ClusterInput
 from muster.commands.simulate.own_objects import Own
 from muster.commands.simulate.request import SimulationRequest
 from muster.render.answer import Answer
-from scheduler_core.cycle.run_cycle import run_cycle, run_cycles
+from scheduler_core.cycle.run_cycle import MOST_CYCLES, run_cycle, run_cycles
 from scheduler_core.diagnosis.fragmentation import fragments
 from scheduler_core.loading.configuration.scheduler_configuration import part_scored
 from scheduler_core.loading.feature_gates import apply_feature_gates
@@ -25,6 +25,10 @@ from scheduler_core.model.problem import Problem
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.whatif.remedies.for_decisions import with_remedies, without_search
+
+_MOST_CYCLES = 64
+_EXAMINED = 2_000_000
+"""Limit of the nodes and pods that are examined in all cycles, for more than the usual number of cycles."""
 
 
 class NoProfileError(ValueError):
@@ -62,7 +66,7 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
     gc.freeze()
     cycle = dataclasses.replace(request.cycle, progress=progress.roots)
     own = inputs.own if request.only_own else None
-    result = run_cycle(snapshot, cycle) if own is None else run_cycles(snapshot, cycle, unsettled(own))
+    result = run_cycle(snapshot, cycle) if own is None else run_cycles(snapshot, cycle, unsettled(own), most=most_cycles(snapshot))
     only = None if own is None else own_objects.roots(result.decisions, own) - _partly_placed(result.decisions)
     decisions = with_remedies(result.decisions, objects, snapshot, request.cycle, request.remedies, only)
     for each in inputs.stored:
@@ -82,6 +86,12 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
         cycle = request.cycle
         answer = dataclasses.replace(answer, fragments=fragments(apply_feature_gates(snapshot, cycle.gates, cycle.ignore), cycle.ignore))
     return answer, snapshot
+
+
+def most_cycles(snapshot: ClusterSnapshot) -> int:
+    """Return the limit of consecutive cycles until everything at PATH is placed: a pod can need one to evict, and one to be placed."""
+    size = len(snapshot.nodes) + len(snapshot.pods)
+    return max(MOST_CYCLES, min(_MOST_CYCLES, _EXAMINED // max(1, size)))
 
 
 def unsettled(own: Own) -> Callable[[Sequence[Decision]], bool]:

@@ -12,7 +12,7 @@ from scheduler_core.whatif.edits.edits import MORE_NODES, Weight
 from scheduler_core.whatif.edits.node_templates import Content, companion, csi_drivers, fresh
 from scheduler_core.whatif.edits.raw_objects import Book, merged
 
-_LARGER = 1000
+LARGER = 1000
 """Extent of a new kind of node: larger than any number of existing kinds."""
 
 _ADDED = "-added-"
@@ -54,7 +54,7 @@ class MoreNodes:
     @property
     def weight(self) -> Weight:
         """See Edit."""
-        return MORE_NODES, self.count + (_LARGER if self.larger else 0)
+        return MORE_NODES, self.count + (LARGER if self.larger else 0)
 
     def steps(self, book: Book) -> tuple[Step, ...] | None:
         """See Edit."""

@@ -116,7 +116,11 @@ def _tolerations(snapshot: ClusterSnapshot, subject: Subject) -> list[Respecifie
 
 def _selects(pod: PodRecord) -> bool:
     affinity = pod.shape.affinity.node_affinity if pod.shape.affinity else None
-    return bool(pod.shape.node_selector or (affinity and affinity.required_during_scheduling_ignored_during_execution))
+    required = affinity and affinity.required_during_scheduling_ignored_during_execution
+    # The controller of a DaemonSet names the node of each pod, which nobody else can change.
+    if any(term.match_fields for term in (required and required.node_selector_terms) or ()):
+        return False
+    return bool(pod.shape.node_selector or required)
 
 
 def _relates(pod: PodRecord) -> bool:

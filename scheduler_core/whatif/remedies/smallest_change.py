@@ -7,13 +7,14 @@ on all the pods, as of one pod template; then the fewest nodes of a kind, on the
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-from scheduler_core.model.decision import Name, Remedy
+from scheduler_core.model.decision import Name, Remedy, Step
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
-from scheduler_core.whatif.edits.apply_edits import applied
-from scheduler_core.whatif.edits.edits import Edit
+from scheduler_core.whatif.edits.apply_edits import applied, changes_claims, reloaded
+from scheduler_core.whatif.edits.edits import Edit, combine
+from scheduler_core.whatif.edits.node_edits import LARGER
 from scheduler_core.whatif.edits.raw_objects import Book, merged
 from scheduler_core.whatif.remedies import candidates
 from scheduler_core.whatif.remedies.bisection import least
@@ -68,7 +69,9 @@ class _TriesSpentError(Exception):
     """The limit of tries is reached."""
 
 
-def smallest_change(book: Book, snapshot: ClusterSnapshot, roots: UnplacedRoots, works: Works) -> SmallestChange | None:
+def smallest_change(
+    book: Book, snapshot: ClusterSnapshot, roots: UnplacedRoots, works: Works, remedies: Iterable[Remedy] = ()
+) -> SmallestChange | None:
     """Return the smallest change that *works*, and of equal ones the first by its text; None if none is found.
 
     Args:
@@ -76,6 +79,7 @@ def smallest_change(book: Book, snapshot: ClusterSnapshot, roots: UnplacedRoots,
         snapshot: the cluster.
         roots: the roots to help.
         works: judges a changed cluster.
+        remedies: changes that help one of the roots at least in part, small ones first; they are tried first.
 
     """
     if (subject := _subject(snapshot, roots)) is None:
@@ -83,18 +87,41 @@ def smallest_change(book: Book, snapshot: ClusterSnapshot, roots: UnplacedRoots,
     trials = _Trials(book, snapshot, works)
     relaxed = dataclasses.replace(subject, waiting=_pods(snapshot, roots.pods))
     edits = candidates.relaxations(snapshot, relaxed) if relaxed.waiting else []
-    for edit in sorted(edits, key=lambda each: (each.weight, each.words)):
-        try:
-            if trials.works(edit):
-                return trials.as_change(edit, proven=True)
-        except _TriesSpentError:
-            return None
-    return _fewest_nodes(trials, PresentCapacity(snapshot, subject, book), len(subject.waiting))
+    edits = sorted(edits, key=lambda each: (each.weight, each.words))
+    try:
+        if (remedy := next((each for each in remedies if trials.helps(each.steps)), None)) is not None:
+            return SmallestChange(remedy, proven=True)
+        if (edit := next((each for each in edits if trials.works(each)), None)) is not None:
+            return trials.as_change(edit, proven=True)
+    except _TriesSpentError:
+        return None
+    found = _fewest_nodes(trials, PresentCapacity(snapshot, subject, book), len(subject.waiting))
+    if found is None or found[0].weight[1] >= LARGER:
+        # Nodes of a kind that does not exist are the last resort.
+        found = _relaxed_and_more_nodes(trials, snapshot, roots, edits) or found
+    return None if found is None else trials.as_change(found[0], proven=found[1])
 
 
-def _fewest_nodes(trials: _Trials, capacity: PresentCapacity, pods: int) -> SmallestChange | None:
-    """Return the fewest nodes of a kind that work for *pods* pods without a node."""
-    best: SmallestChange | None = None
+def _relaxed_and_more_nodes(
+    trials: _Trials, snapshot: ClusterSnapshot, roots: UnplacedRoots, edits: Iterable[Edit]
+) -> tuple[Edit, bool] | None:
+    """Return the first of *edits* with which more nodes work, and the fewest of them; and whether fewer do not."""
+    for edit in edits:
+        if not (steps := edit.steps(trials.book)):
+            continue
+        changed = applied(snapshot, merged(steps))
+        if (subject := _subject(changed, roots)) is None:
+            continue
+        capacity = PresentCapacity(changed, subject, trials.book)
+        found = _fewest_nodes(trials, capacity, len(subject.waiting), edit)
+        if found is not None and found[0].weight[1] < LARGER:
+            return found
+    return None
+
+
+def _fewest_nodes(trials: _Trials, capacity: PresentCapacity, pods: int, first: Edit | None = None) -> tuple[Edit, bool] | None:
+    """Return the fewest nodes of a kind that work for *pods* pods without a node, after the edit *first*; and whether fewer do not."""
+    best: tuple[Edit, bool] | None = None
     # Pods that are ahead in the queue, or that are placed only after evictions, can take added nodes.
     fewest = min(sum(pod.node < 0 for pod in capacity.snapshot.pods), MOST_NODES)
     for kind in _kinds(capacity):
@@ -102,7 +129,7 @@ def _fewest_nodes(trials: _Trials, capacity: PresentCapacity, pods: int) -> Smal
 
         def works(count: int, kind: NodeKind = kind) -> bool:
             nonlocal good
-            if not trials.works(kind.more(count)):
+            if not trials.works(combine(first, kind.more(count))):
                 return False
             good = count
             return True
@@ -112,7 +139,7 @@ def _fewest_nodes(trials: _Trials, capacity: PresentCapacity, pods: int) -> Smal
         except _TriesSpentError:
             proven = False
         if good:
-            best, fewest = trials.as_change(kind.more(good), proven=proven), good - 1
+            best, fewest = (combine(first, kind.more(good)), proven), good - 1
     return best
 
 
@@ -130,23 +157,27 @@ class _Trials:
     """Tries edits of a cluster, each once."""
 
     def __init__(self, book: Book, snapshot: ClusterSnapshot, works: Works) -> None:
-        self._book = book
+        self.book = book
         self._snapshot = snapshot
         self._works = works
         self._left = min(MOST_TRIES, _EFFORT // max(1, len(snapshot.nodes) + len(snapshot.pods)))
 
     def works(self, edit: Edit) -> bool:
         """Return whether *edit* works.  Raises _TriesSpentError."""
-        if not (steps := edit.steps(self._book)):
-            return False
+        steps = edit.steps(self.book)
+        return bool(steps) and self.helps(merged(steps or ()))
+
+    def helps(self, steps: Sequence[Step]) -> bool:
+        """Return whether the cluster works with *steps*.  Raises _TriesSpentError."""
         if not self._left:
             raise _TriesSpentError
         self._left -= 1
-        return self._works(applied(self._snapshot, merged(steps)))
+        changed = reloaded(self.book, self._snapshot, steps) if changes_claims(steps) else applied(self._snapshot, steps)
+        return self._works(changed)
 
     def as_change(self, edit: Edit, *, proven: bool) -> SmallestChange:
         """Return *edit*, which works."""
-        return SmallestChange(Remedy(edit.words, merged(edit.steps(self._book) or ())), proven)
+        return SmallestChange(Remedy(edit.words, merged(edit.steps(self.book) or ())), proven)
 
 
 def _subject(snapshot: ClusterSnapshot, roots: UnplacedRoots) -> Subject | None:
