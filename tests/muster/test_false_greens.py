@@ -271,6 +271,10 @@ CRON = {
     "spec": {"schedule": "@daily", "jobTemplate": {"spec": job(2)["spec"]}},
 }
 CLUSTERS = {
+    "a namespace that is being deleted": (
+        written(*CLUSTER[:2], {**CLUSTER[2], "metadata": {"name": "default", "deletionTimestamp": "2026-01-01T00:00:00Z"}}),
+        1,
+    ),
     "a cluster that is cut off": (written(*CLUSTER)[:-40], 2),
     "no cluster": ("", 2),
     "a node twice": (written(*CLUSTER, node("n1", cpu="64")), 2),

@@ -200,3 +200,11 @@ def test_pods_of_a_pod_group_of_kueue_are_noted_unless_they_are_judged_as_a_gang
     notes = [each["message"] for each in answered("fit", *pods)[1]["notes"]]
     assert ["Kueue admits the pods of its pod groups together; here they are placed one by one: --gang judges them as one gang"] == notes
     assert not any("Kueue" in each["message"] for each in answered("fit", *pods, more=("--gang",))[1]["notes"])
+
+
+def test_a_worker_group_that_is_suspended_is_noted():
+    workers = {"groupName": "gpu", "replicas": 2, "suspend": True, "rayStartParams": {}, "template": TEMPLATE}
+    ray = manifest("RayCluster", "ray.io/v1", "r", headGroupSpec={"rayStartParams": {}, "template": TEMPLATE}, workerGroupSpecs=[workers])
+    status, answer = answered("fit", ray)
+    want = "spec.workerGroupSpecs[0].suspend: the worker group is suspended: it has no pods"
+    assert (0, [want]) == (status, [each["message"] for each in answer["notes"]])

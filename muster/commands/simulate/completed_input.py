@@ -140,6 +140,7 @@ def _admit(inputs: ClusterInput, expansion: Expansion, rest: Rest, *, strict: bo
     admitted = admit_path(expansion, rest, inputs.places if strict else None)
     _replace(inputs, admitted.changed)
     inputs.refused += admitted.refused
+    inputs.notes += admitted.notes
 
 
 def _replace(inputs: ClusterInput, created: Sequence[Given]) -> None:

@@ -148,12 +148,13 @@ CLAIM: Fields = {
     "spec": _CLAIM_SPEC,
     "status": {"phase": KEPT},
 }
+_VOLUME_ANNOTATIONS: Fields = {**_CLAIM_ANNOTATIONS, "storage.alpha.kubernetes.io/migrated-plugins": KEPT}
 _NAME_AND_ZONES: Fields = {
     "name": NAME,
     "namespace": NAME,
     "labels": Entries(value=ScalarShape.ZONES),
     "deletionTimestamp": KEPT,
-    "annotations": {**_CLAIM_ANNOTATIONS, "storage.alpha.kubernetes.io/migrated-plugins": KEPT},
+    "annotations": _VOLUME_ANNOTATIONS,
 }
 VOLUME: Fields = {
     "metadata": _NAME_AND_ZONES,
@@ -177,8 +178,11 @@ CSI_DRIVER: Fields = {
     "metadata": {**_NAME_AND_ZONES, "name": KEPT},
     "spec": {"preventPodSchedulingIfMissing": KEPT, "storageCapacity": KEPT},
 }
+_DEFAULT_CLASS: Fields = dict.fromkeys(
+    ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"), KEPT
+)
 STORAGE_CLASS: Fields = {
-    "metadata": _NAME_AND_ZONES,
+    "metadata": {**_NAME_AND_ZONES, "creationTimestamp": KEPT, "annotations": {**_VOLUME_ANNOTATIONS, **_DEFAULT_CLASS}},
     "volumeBindingMode": KEPT,
     "provisioner": KEPT,
     "allowedTopologies": Each({"matchLabelExpressions": Each({"key": KEPT, "values": NAMES})}),

@@ -34,6 +34,8 @@ class Ray:
     sets: tuple[PodSet, ...]
     minimum: int
     scaled: bool
+    suspended: tuple[FieldPath, ...] = ()
+    """The fields that suspend a group of workers, which has no pods then."""
 
 
 def adapt(manifest: Json, known: Known) -> Reading:  # noqa: ARG001 - signature of adapters
@@ -54,6 +56,7 @@ def reading(
     losses = [*kueue_annotations.queue(about.labels, about.annotations)]
     if ray.scaled:
         losses.append(Loss(path / "enableInTreeAutoscaling", _SCALED))
+    losses += [Loss(each, "the worker group is suspended: it has no pods") for each in ray.suspended]
     if _GANG not in about.labels:
         return dataclasses.replace(pod_sets.one_by_one(about, sets, errors, warnings), losses=tuple(losses))
     return pod_sets.gang(about, ray.sets, Gang(ROOT, path, ray.minimum), errors, warnings, losses)
@@ -69,7 +72,8 @@ def read_ray(spec: Fields, name: str) -> Ray:
     minimum = 1 + sum(lower if scaled else each.count for each, lower in workers)
     labels = {CLUSTER: name, NODE_TYPE: "head", GROUP: "headgroup"}
     template = pod_template.read_pod_template(head.mapping("template"))
-    return Ray((PodSet(template, f"{name}-head", 1, labels, numbered=False), *(each for each, _ in workers)), minimum, scaled)
+    suspended = tuple(each.path / "suspend" for each in spec.each_item("workerGroupSpecs") if each.flag("suspend"))
+    return Ray((PodSet(template, f"{name}-head", 1, labels, numbered=False), *(each for each, _ in workers)), minimum, scaled, suspended)
 
 
 def _workers(spec: Fields, name: str) -> Iterator[tuple[PodSet, int]]:

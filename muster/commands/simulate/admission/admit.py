@@ -33,6 +33,8 @@ class Rules:
     """Priority classes by name; None if they are not known."""
     namespaces: frozenset[str] | None = None
     """None if they are not known."""
+    terminating: frozenset[str] = frozenset()
+    """The namespaces that are being deleted."""
 
     @classmethod
     def from_objects(cls, sources: Iterable[Mapping[str, Objects]], *, strict: bool = False) -> Rules:
@@ -60,6 +62,7 @@ class Rules:
             strict,
             classes if strict and not redacted else None,
             namespaces if strict and namespaces and not redacted else None,
+            frozenset(name for (_, name), each in read["Namespace"].items() if section(each, "metadata").get("deletionTimestamp")),
         )
 
     def __bool__(self) -> bool:
@@ -85,6 +88,8 @@ class Rules:
         namespace = namespace_of(content)
         if self.namespaces is not None and namespace not in self.namespaces:
             yield f'namespaces "{namespace}" not found'
+        elif self.strict and namespace in self.terminating:
+            yield f"unable to create new content in namespace {namespace} because it is being terminated"
         elif self.classes is not None:
             yield from pod_defaults.priority_refusals(content, self.classes, self.default_class)
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from muster.commands.simulate.admission import validation
 from muster.commands.simulate.admission.admit import Rules, namespace_of, parsed, quota_shortages
-from muster.commands.simulate.admission.limit_ranges import section
+from muster.commands.simulate.admission.limit_ranges import items, section
+from muster.commands.simulate.admission.storage_classes import PLACE_NOT_KNOWN, StorageClasses
 from muster.commands.simulate.expansion import Expansion
 from muster.commands.simulate.places import Places
 from muster.commands.simulate.what_if import whole_name
@@ -22,6 +23,7 @@ from workloadbuilder.adapters.shared.known_objects import group_of
 
 Content = dict[str, Any]
 _KUEUE, _QUEUE = "kueue.x-k8s.io", "ClusterQueue"
+_CLAIM = "PersistentVolumeClaim"
 _GROUPS = ("PodGroup", "CompositePodGroup")
 _NAMED = 4
 """Maximum number of objects that a reason names."""
@@ -39,10 +41,11 @@ class Rest:
 
 @dataclasses.dataclass(slots=True)
 class Admitted:
-    """Pods at PATH that were changed, and the objects whose pods would be refused, with the reason."""
+    """Objects at PATH that were changed, volumes for new claims, the objects whose pods would be refused, with the reason, and notes."""
 
     changed: list[Content] = dataclasses.field(default_factory=list)
     refused: list[Problem] = dataclasses.field(default_factory=list)
+    notes: list[Problem] = dataclasses.field(default_factory=list)
 
 
 def admit_path(expansion: Expansion, rest: Rest, places: Places | None = None) -> Admitted:
@@ -75,6 +78,8 @@ def admit_path(expansion: Expansion, rest: Rest, places: Places | None = None) -
         reasons |= dict.fromkeys(_of_scheduling(expansion, places))
     replaced = [content for each in rest.replaced if (content := parsed(each)) is not None]
     running = _running(expansion, rest) if rules.quotas else ()
+    if strict:
+        _admit_claims(expansion, rest, pods, result)
     for namespace, reason in quota_shortages(rules, pods, replaced, running):
         origins = dict.fromkeys(_origin(each, expansion.origins) for each in pods if namespace_of(each) == namespace)
         named = [*origins]
@@ -91,6 +96,27 @@ def queue_notes(others: Iterable[GatheredObjects]) -> Iterator[Problem]:
         yield Problem(
             _QUEUE, f"quotas of Kueue are not considered (the cluster has {len(queues):,} {_QUEUE}{'s' if len(queues) > 1 else ''})"
         )
+
+
+def _admit_claims(expansion: Expansion, rest: Rest, pods: Iterable[Content], result: Admitted) -> None:
+    """Set the default class of new claims, also of the ephemeral volumes of *pods*; bind the claims of classes that bind at once."""
+    stored = (*expansion.kinds["StorageClass"], *rest.kinds["StorageClass"])
+    classes = StorageClasses.from_objects(content for each in stored if (content := parsed(each)) is not None)
+    if not classes.by_name:
+        return
+    for pod in pods:
+        for volume in items(section(pod, "spec"), "volumes"):
+            template = section(section(volume, "ephemeral"), "volumeClaimTemplate")
+            if isinstance(template, dict):
+                classes.set_default(template)
+    created = [each for each in expansion.objects if each["kind"] == _CLAIM]
+    own = [*_new_objects(expansion.kinds[_CLAIM])]
+    for claim in (*created, *own):
+        classes.set_default(claim)
+        if (bound := classes.volume(claim)) is not None:
+            result.changed.append(bound)
+            result.notes.append(Problem(label(_CLAIM, (namespace_of(claim), _name(claim)[1])), PLACE_NOT_KNOWN))
+    result.changed += own
 
 
 def _of_manifests(expansion: Expansion, places: Places) -> Iterator[Problem]:
