@@ -9,7 +9,7 @@ progress        progress on standard error, on a terminal only
 device_selectors  compiler of device selectors for the linter
 live_input  the live cluster as the source of objects
 outputs  further outputs of a command: ``--output FORMAT=FILE``
-pod_creation  how the pods of controllers' objects are created: ``--level``, ``--no-pods``
+pod_creation  creation of the pods of controllers' objects: ``--level``, ``--no-pods``
 page_origin  origin of a page: the command line, the version of Muster, the time, and the source of the cluster
 scheduler_config  option ``--scheduler-config``: a file with a KubeSchedulerConfiguration
 tree  ``muster tree``: the hierarchy of Workloads, groups and pods in manifests, with the findings of the linter in place

@@ -1,4 +1,4 @@
-"""How the pods of controllers' objects are created: options of the commands that create them."""
+"""Creation of the pods of controllers' objects: the options ``--level`` and ``--no-pods``, and the gang of ``--gang``."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Gang:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodCreation:
-    """How the pods of the objects at PATH are created.
+    """Creation of the pods of the objects at PATH.
 
     Attributes:
         gang: gang to make of objects that are none; None for no change.

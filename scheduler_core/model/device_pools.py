@@ -117,7 +117,7 @@ class DevicePools:
 
     @functools.cached_property
     def _may_be_invalid(self) -> bool:
-        """Whether a pool can be invalid: it has counters, or several devices of one name."""
+        """Return whether a pool can be invalid: it has counters, or several devices of one name."""
         for numbers in self._of_pool.values():
             devices = [device for each in numbers for device in self.slices[each].devices]
             if len({each.name for each in devices}) < len(devices) or any(each.content.consumes_counters for each in devices):

@@ -10,7 +10,7 @@ import contextlib
 import functools
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
@@ -21,6 +21,9 @@ from tests.cluster.options import Options
 from tests.cluster.programs import REQUIRED, MissingError, Programs, find
 from tests.cluster.resources import Manifest
 from tests.cluster.waiting import until
+
+if TYPE_CHECKING:
+    from tests.cluster.examined import Examined
 
 T = TypeVar("T")
 CLUSTER = "tests/cluster/"
@@ -138,6 +141,22 @@ def kubelet(plane: ControlPlane) -> Iterator[Kubelet]:
     """Run the kubelets of all nodes of ``plane``."""
     with Kubelet(plane.api) as playing:
         yield playing
+
+
+@pytest.fixture(scope="module")
+def examined_plane(plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Examined]:
+    """Return Muster installed on ``plane``, for ``muster doctor``."""
+    from tests.cluster.examined import examination
+
+    with examination(plane, tmp_path_factory.mktemp("installed")) as result:
+        yield result
+
+
+@pytest.fixture
+def examined(examined_plane: Examined) -> Iterator[Examined]:
+    """Return ``examined_plane``; its objects are put back after the test."""
+    yield examined_plane
+    examined_plane.restore()
 
 
 def clean(api: Api, kinds: Iterable[str], namespace: str = "") -> None:

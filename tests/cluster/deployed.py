@@ -5,17 +5,23 @@ kube-apiserver finds the process by the Service, with the flag of ``ROUTING``: n
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import os
 import socket
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
+import pytest
+
 from tests.cluster.api import ApiError
 from tests.cluster.control_plane import ControlPlane
+from tests.cluster.options import Options
 from tests.cluster.process import Process
+from tests.cluster.programs import Programs
 from tests.cluster.resources import Manifest
 
 ROUTING = "--enable-aggregator-routing=true"
@@ -32,6 +38,21 @@ def node_address() -> str:
             return ""
         address = str(found.getsockname()[0])
     return "" if address.startswith(("127.", "169.254.")) else address
+
+
+def reachable_address() -> str:
+    """Return ``node_address``; skip the test without one."""
+    if not (address := node_address()):
+        pytest.skip("this machine has no address but the loopback")
+    return address
+
+
+@contextlib.contextmanager
+def routed_plane(programs: Programs) -> Iterator[ControlPlane]:
+    """Yield a control plane with ``ROUTING``; skip the test if it could not reach a replica."""
+    reachable_address()
+    with ControlPlane(Options(apiserver_flags=(ROUTING,)), programs) as started:
+        yield started
 
 
 class Deployed:

@@ -15,14 +15,13 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 import yaml
 
 from certs import issue
 from certs.pair import Pair, names_of
 from muster.doctor.checks import discover
 from tests.cluster.api import ApiError
-from tests.cluster.examined import DAY, NOW, PROVOKED_ELSEWHERE, demand_provoked, examination
+from tests.cluster.examined import DAY, NOW, PROVOKED_ELSEWHERE, demand_provoked
 from tests.cluster.installed import ACCOUNT, DEPLOY, NAMESPACE
 from tests.cluster.kubelet import node, pod
 from tests.cluster.waiting import until
@@ -42,19 +41,6 @@ def _is_created(api) -> bool:
     except ApiError:
         return False
     return True
-
-
-@pytest.fixture(scope="module")
-def examined(plane, tmp_path_factory):
-    with examination(plane, tmp_path_factory.mktemp("installed")) as result:
-        yield result
-
-
-@pytest.fixture(autouse=True)
-def restored(examined):
-    """Put the objects back after each test."""
-    yield
-    examined.restore()
 
 
 def test_the_shipped_installation_is_well(examined) -> None:

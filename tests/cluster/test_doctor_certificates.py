@@ -6,25 +6,12 @@ import pytest
 
 from certs import issue
 from certs.pair import Pair, names_of
-from tests.cluster.examined import DAY, HOST, NOW, PROVOKED_ELSEWHERE, SECRET, demand_provoked, examination
+from tests.cluster.examined import DAY, HOST, NOW, PROVOKED_ELSEWHERE, SECRET, demand_provoked
 from tests.cluster.installed import ACCOUNT, NAMESPACE
 from tests.cluster.test_certificate_rotation import Background, copied
 
 LATE = 300
 """Age in days of a leaf in the last third of its life."""
-
-
-@pytest.fixture(scope="module")
-def examined(plane, tmp_path_factory):
-    with examination(plane, tmp_path_factory.mktemp("installed")) as result:
-        yield result
-
-
-@pytest.fixture(autouse=True)
-def restored(examined):
-    """Put the objects back after each test."""
-    yield
-    examined.restore()
 
 
 @pytest.fixture

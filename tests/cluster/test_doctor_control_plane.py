@@ -6,28 +6,14 @@ import dataclasses
 import subprocess
 from pathlib import Path
 
-import pytest
 import yaml
 
 from tests.cluster.control_plane import ControlPlane
-from tests.cluster.examined import PROVOKED_ELSEWHERE, Examined, demand_provoked, examination, scheduler
+from tests.cluster.examined import PROVOKED_ELSEWHERE, Examined, demand_provoked, scheduler
 from tests.cluster.installed import ACCOUNT, NAMESPACE
 from tests.cluster.options import NO_GATES, Options
 
 MANIFEST = "/etc/kubernetes/manifests/kube-apiserver.yaml"
-
-
-@pytest.fixture(scope="module")
-def examined(plane, tmp_path_factory):
-    with examination(plane, tmp_path_factory.mktemp("installed")) as result:
-        yield result
-
-
-@pytest.fixture(autouse=True)
-def restored(examined):
-    """Put the objects back after each test."""
-    yield
-    examined.restore()
 
 
 def test_options_that_differ_from_the_api_server(examined) -> None:

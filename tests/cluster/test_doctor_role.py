@@ -12,7 +12,7 @@ import threading
 import pytest
 import yaml
 
-from tests.cluster.deployed import node_address
+from tests.cluster.deployed import node_address, reachable_address
 from tests.cluster.examined import examination
 from tests.cluster.installed import ACCOUNT, DEPLOY, NAMESPACE
 from tests.cluster.page_shell import section
@@ -32,15 +32,14 @@ METRICS = b"".join(b'muster_review_duration_seconds_bucket{le="%s",path="/valida
 
 @pytest.fixture(scope="module")
 def examined(plane, tmp_path_factory):
-    if not node_address():
-        pytest.skip("this machine has no address but the loopback")
+    address = reachable_address()
     with examination(plane, tmp_path_factory.mktemp("installed")) as result, metrics_server() as port:
         annotations = {"prometheus.io/port": str(port)}
         plane.api.patch("Deployment", ACCOUNT, NAMESPACE, body={"spec": {"template": {"metadata": {"annotations": annotations}}}})
         template = plane.api.get("Deployment", ACCOUNT, NAMESPACE)["spec"]["template"]
         metadata = {"name": "replica", "namespace": NAMESPACE, "labels": template["metadata"]["labels"]}
         plane.api.create({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]})
-        plane.api.set_status("Pod", "replica", NAMESPACE, status={"podIP": node_address(), "podIPs": [{"ip": node_address()}]})
+        plane.api.set_status("Pod", "replica", NAMESPACE, status={"podIP": address, "podIPs": [{"ip": address}]})
         try:
             yield result
         finally:

@@ -7,10 +7,8 @@ import re
 import pytest
 import yaml
 
-from tests.cluster.control_plane import ControlPlane
-from tests.cluster.deployed import ROUTING, Deployed, node_address
+from tests.cluster.deployed import Deployed, routed_plane
 from tests.cluster.installed import eventually
-from tests.cluster.options import Options
 from tests.cluster.page_shell import Shell, section
 from tests.docs import pages
 
@@ -20,9 +18,7 @@ NAMESPACE, NAME = "muster-system", "muster-webhook"
 
 @pytest.fixture(scope="module")
 def plane(programs):
-    if not node_address():
-        pytest.skip("this machine has no address but the loopback")
-    with ControlPlane(Options(apiserver_flags=(ROUTING,)), programs) as started:
+    with routed_plane(programs) as started:
         yield started
 
 

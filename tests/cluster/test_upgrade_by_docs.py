@@ -8,11 +8,9 @@ import shutil
 import pytest
 
 from tests.cluster.api import ApiError
-from tests.cluster.control_plane import ControlPlane
-from tests.cluster.deployed import ROUTING, Deployed, node_address
+from tests.cluster.deployed import Deployed, routed_plane
 from tests.cluster.installed import CONFIGURATIONS, NAMESPACE, eventually, unfit_group
 from tests.cluster.kubelet import Kubelet, node
-from tests.cluster.options import Options
 from tests.cluster.other_version import MANAGED, extracted
 from tests.cluster.page_shell import Shell, section
 from tests.cluster.waiting import until
@@ -49,9 +47,7 @@ def before(tmp_path_factory):
 
 @pytest.fixture
 def plane(programs):
-    if not node_address():
-        pytest.skip("this machine has no address but the loopback")
-    with ControlPlane(Options(apiserver_flags=(ROUTING,)), programs) as started:
+    with routed_plane(programs) as started:
         yield started
 
 

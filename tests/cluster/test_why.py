@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-import socket
 import subprocess
 import sys
 import tomllib
@@ -20,6 +19,7 @@ from apiserver.connect import configuration
 from muster import cli
 from muster.commands.why import sidecar_explanation
 from scheduler_core.sidecar.settings import EXPLAIN_TOKEN_HEADER
+from tests.cluster.deployed import reachable_address
 from tests.cluster.forwarding import forwarding_node
 from tests.cluster.installed import pod_group
 from tests.cluster.kubelet import node, pod, remove_pod
@@ -167,7 +167,7 @@ def test_the_token_of_the_sidecar_is_sent_through_the_proxy(plane, api, gang, pe
     folder, token = tmp_path / "logs", tmp_path / "token"
     folder.mkdir()
     token.write_text("secret", encoding="utf-8")
-    address = _own_address()
+    address = reachable_address()
     leads = ("--mode=place", "--probe-bind=0.0.0.0:0", f"--explain-token-file={token}", f"--identity={LEADER}")
     with sidecar(plane, folder, *leads) as running:
         port = running.probes.rpartition(":")[2]
@@ -222,7 +222,7 @@ def test_a_person_without_rights_gets_a_simulation(plane, kubectl, gang) -> None
 
 def test_explain_demands_a_token_of_other_machines(plane, api, gang, tmp_path) -> None:
     """Requests through the API server come from its address, without the credentials of the person."""
-    address = _own_address()
+    address = reachable_address()
     token = tmp_path / "token"
     client = Api(configuration(str(plane.kubeconfig)))
     folder = tmp_path / "logs"
@@ -245,17 +245,3 @@ def test_explain_demands_a_token_of_other_machines(plane, api, gang, tmp_path) -
             client.read(f"{path}/explain/{gang}/train", headers={EXPLAIN_TOKEN_HEADER: "wrong"})
         assert b'"status"' in client.read(f"{path}/explain/{gang}/train", headers={EXPLAIN_TOKEN_HEADER: "secret"})
         assert client.read(f"{path}/healthz") == b"ok\n"
-
-
-def _own_address() -> str:
-    """Return an address of this machine that the API server forwards to; skip the test without one."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            # Nothing is sent: this selects a route.
-            probe.connect(("192.0.2.1", 9))
-        except OSError:
-            pytest.skip("this machine has no address but the loopback")
-        address: str = probe.getsockname()[0]
-    if address.startswith(("127.", "169.254.")):
-        pytest.skip("this machine has no address but the loopback")
-    return address

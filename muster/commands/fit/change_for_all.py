@@ -1,4 +1,4 @@
-"""The smallest change with which everything at PATH fits, if that needs more than a remedy of one root."""
+"""The smallest change with which everything at PATH fits, and its clause in the verdict."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from muster.render.tree_rows import Kinship
 from scheduler_core.cycle.run_cycle import run_cycles
 from scheduler_core.loading.gathered import Given
 from scheduler_core.model.decision import Name, Remedy, latest
-from scheduler_core.model.options import COMPLETE
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.whatif.edits.raw_objects import Book
+from scheduler_core.whatif.remedies.for_decisions import remedy_limit
 from scheduler_core.whatif.remedies.smallest_change import SmallestChange, UnplacedRoots, smallest_change
 from validators.reports.escape import printable
 
@@ -32,9 +32,8 @@ def change_for_all(
 
     The remedies of a root alone are tried first, except those that change the minimum of a group that was created for an object.
     """
-    searches = request.remedies != 0 and (request.remedies is not None or request.cycle.strategy == COMPLETE)
     failed = [each for each in latest(answer.decisions).values() if each.pending]
-    if not searches or not failed:
+    if not failed or not remedy_limit(request.cycle, request.remedies):
         return None
 
     def works(changed: ClusterSnapshot) -> bool:

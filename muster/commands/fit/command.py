@@ -9,12 +9,11 @@ import click
 from muster import extras, standard_output
 from muster.commands import live_input, options, pod_creation, scheduler_config
 from muster.commands.outputs import output_of, to_file
-from muster.commands.pod_creation import PodCreation
+from muster.commands.pod_creation import Gang, PodCreation
 from scheduler_core.model.options import REMEDIES_BY_DEFAULT
 
 if TYPE_CHECKING:
     from muster.commands.fit.verdict_report import Judged
-    from muster.commands.pod_creation import Gang
     from muster.commands.progress import Progress
     from muster.commands.simulate.completed_input import ClusterInput
     from muster.commands.simulate.request import SimulationRequest
@@ -148,13 +147,13 @@ def _judged(inputs: ClusterInput, request: SimulationRequest, progress: Progress
     if not live and own.decisions and not len(snapshot.nodes):
         return Judged(verdict.without_nodes(number), answer, own, snapshot, kinship, request.cycle)
     judged, change = verdict.judge(own, inputs.own, kinship, number), None
-    if judged.kind is Kind.DOES_NOT_FIT and inputs.own is not None and not own.refused:
+    if judged.kind is Kind.DOES_NOT_FIT and not own.refused:
         progress.show("searching for a change that helps")
-        change = change_for_all(own, inputs.own, snapshot, inputs.objects, request, kinship)
+        change = change_for_all(own, mine, snapshot, inputs.objects, request, kinship)
         progress.end()
     if change is not None:
-        judged = verdict.judge(own, inputs.own, kinship, number, clause(change, inputs.own.origins if inputs.own else {}))
-    return Judged(judged, answer, own, snapshot, kinship, request.cycle, change.remedy if change is not None else None)
+        judged = verdict.judge(own, mine, kinship, number, clause(change, mine.origins))
+    return Judged(judged, answer, own, snapshot, kinship, request.cycle, None if change is None else change.remedy)
 
 
 def _inputs(
@@ -171,7 +170,6 @@ def _inputs(
 
 
 def _gang(*, gang: bool, topology: str | None) -> Gang | None:
-    from muster.commands.pod_creation import Gang
     from validators import content
 
     if topology is not None and content.label_key(topology):

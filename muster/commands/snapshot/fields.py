@@ -14,6 +14,7 @@ from muster.commands.snapshot.selector_fields import (
     LABELS,
     METADATA,
     NAME,
+    NAMED,
     NAMES,
     NODE_TERM,
     SELECTOR,
@@ -198,9 +199,8 @@ ATTACHMENT: Fields = {
     "metadata": _NAME_AND_ZONES,
     "spec": {"attacher": KEPT, "nodeName": NAME, "source": {"persistentVolumeName": NAME}},
 }
-_NAME: Fields = {"name": NAME, "namespace": NAME}
-SERVICE: Fields = {"metadata": _NAME, "spec": {"selector": LABELS}}
-CONTROLLER: Fields = {"metadata": _NAME, "spec": {"selector": SELECTOR}}
+SERVICE: Fields = {"metadata": NAMED, "spec": {"selector": LABELS}}
+CONTROLLER: Fields = {"metadata": NAMED, "spec": {"selector": SELECTOR}}
 _POLICY: Fields = {"basic": {"desiredCount": KEPT}, "gang": {"minCount": KEPT, "minGroupCount": KEPT}}
 _LEVEL: Fields = {
     "schedulingPolicy": _POLICY,
@@ -245,18 +245,17 @@ _ARGS |= {"addedAffinity": AFFINITY["nodeAffinity"], "defaultConstraints": SPREA
 _PROFILE: Fields = {**{key: all_kept(each) for key, each in PROFILE.items()}, "pluginConfig": Each({"name": KEPT, "args": _ARGS})}
 CONFIGURATION: Fields = {"percentageOfNodesToScore": KEPT, "profiles": Each(_PROFILE), "extenders": Each({})}
 PRIORITY_CLASS: Fields = {"metadata": METADATA, "value": KEPT, "globalDefault": KEPT, "preemptionPolicy": KEPT}
-_NAMED: Fields = {"name": NAME, "namespace": NAME}
 _LIMITS = dict.fromkeys(("default", "defaultRequest", "min", "max", "maxLimitRequestRatio"), AMOUNTS)
-LIMIT_RANGE: Fields = {"metadata": _NAMED, "spec": {"limits": Each({"type": KEPT, **_LIMITS})}}
+LIMIT_RANGE: Fields = {"metadata": NAMED, "spec": {"limits": Each({"type": KEPT, **_LIMITS})}}
 # Names of priority classes are selected by scopes.
 _SCOPES: Fields = {"matchExpressions": Each({"scopeName": KEPT, "operator": KEPT, "values": NAMES})}
 QUOTA: Fields = {
-    "metadata": _NAMED,
+    "metadata": NAMED,
     "spec": {"hard": AMOUNTS, "scopes": Each(KEPT), "scopeSelector": _SCOPES},
     "status": {"hard": AMOUNTS, "used": AMOUNTS},
 }
 RUNTIME_CLASS: Fields = {
-    "metadata": _NAMED,
+    "metadata": NAMED,
     "overhead": {"podFixed": AMOUNTS},
     "scheduling": {"nodeSelector": LABELS, "tolerations": TOLERATIONS},
 }

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from muster.commands.snapshot.fields import CLAIM_TEMPLATE, POD, SCHEDULING
-from muster.commands.snapshot.selector_fields import KEPT, LABELS, NAME
+from muster.commands.snapshot.selector_fields import KEPT, LABELS, NAME, NAMED
 from muster.commands.snapshot.shapes import Each, Entries, Fields
 from validators.versions.served import Resource
 
-_NAMED: Fields = {"name": NAME, "namespace": NAME}
 _EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 _KUEUE = "kueue.x-k8s.io/podset-"
 _ANNOTATIONS: Fields = dict.fromkeys(
@@ -40,7 +39,7 @@ _JOB_SET: Fields = {
     "volumeClaimPolicies": Each({"templates": Each({**CLAIM_TEMPLATE, "metadata": {"name": NAME}})}),
 }
 RUNTIME: Fields = {
-    "metadata": _NAMED,
+    "metadata": NAMED,
     "spec": {
         "mlPolicy": {
             "numNodes": KEPT,
@@ -54,13 +53,13 @@ RUNTIME: Fields = {
         "template": {"metadata": {"annotations": _ANNOTATIONS}, "spec": _JOB_SET},
     },
 }
-TOPOLOGY: Fields = {"metadata": _NAMED, "spec": {"levels": Each({"domain": KEPT, "key": KEPT})}}
+TOPOLOGY: Fields = {"metadata": NAMED, "spec": {"levels": Each({"domain": KEPT, "key": KEPT})}}
 KINDS: tuple[tuple[str, Fields], ...] = (
     ("ClusterTrainingRuntime", RUNTIME),
     ("TrainingRuntime", RUNTIME),
     ("ClusterTopology", TOPOLOGY),
     ("ClusterTopologyBinding", TOPOLOGY),
-    ("ClusterQueue", {"metadata": _NAMED}),
+    ("ClusterQueue", {"metadata": NAMED}),
 )
 """The fields of each kind, in the order in which a snapshot has the kinds."""
 _TRAINER, _GROVE, _QUEUES = "trainer.kubeflow.org", "grove.io", "kueue.x-k8s.io"

@@ -8,6 +8,7 @@ KEPT, NAME, TEXT, UNREAD = ScalarShape.KEPT, ScalarShape.NAME, ScalarShape.TEXT,
 AMOUNTS = Entries(key=ScalarShape.RESOURCE)
 LABELS = Entries(value=NAME)
 NAMES = Each(NAME)
+NAMED: Fields = {"name": NAME, "namespace": NAME}
 
 METADATA: Fields = {
     "name": NAME,

@@ -27,7 +27,7 @@ def with_remedies(
 
     With *only*, other roots get no remedies.
     """
-    places = _failed(decisions, only)[: _limit(options, most)]
+    places = _failed(decisions, only)[: remedy_limit(options, most)]
     if not places:
         return tuple(decisions)
     # Imported late: not needed if everything is placed.
@@ -50,14 +50,15 @@ def without_search(
 
     Arguments as for ``with_remedies``.
     """
-    number, failed = _limit(options, most), len(_failed(decisions, only))
+    number, failed = remedy_limit(options, most), len(_failed(decisions, only))
     if not number or failed <= number:
         return ()
     searched = f"searched for {number:,} of the {failed:,} roots that are not placed; set --remedies {failed} for all of them"
     return (Problem("Remedies", searched),)
 
 
-def _limit(options: CycleOptions, most: int | None) -> int:
+def remedy_limit(options: CycleOptions, most: int | None) -> int:
+    """Return the number of roots for which remedies are searched: *most*, or the default of the strategy if that is None."""
     return most if most is not None else REMEDIES_BY_DEFAULT if options.strategy == COMPLETE else 0
 
 
