@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from muster import cli
+from muster.commands.fit import verdict
 from muster.commands.simulate import simulation
 from tests.muster.simulated import gang, node, pod
 from tests.muster.test_simulate_controllers import FALSE_GREENS, TEMPLATE, deployment, job, manifest, owned
@@ -409,3 +410,31 @@ NO_PODS = {
 def test_an_object_without_pods_is_named(mine, why):
     assert f"○ nothing to judge: {why}" == first_line([mine], NODES)
     assert [why] == [f"{each['object']}: {each['message']}" for each in judged([mine, pod("p")], NODES)[1]["notes"]]
+
+
+AFFINITY = "5 of 6 nodes didn't match pod affinity rules"
+WHOLE = "rack a can hold none (1 of 2 nodes has less than 2 cpu free; 1 of 2 nodes is full. Full), or both without rules"
+CLAUSES = {
+    "the only one": ("pod p does not fit: short of 2 cpu", "pod p does not fit: short of 2 cpu"),
+    "without a colon": ("waiting for its group", "waiting for its group"),
+    "the largest part of the nodes": (f"group g does not fit: 1 of 6 nodes is full; {AFFINITY}", f"group g does not fit: {AFFINITY}"),
+    "with what would help": (
+        f"group g does not fit: 1 of 6 nodes is full; {AFFINITY}; it would fit if its pod affinity were dropped. Proved",
+        f"group g does not fit: {AFFINITY}; it would fit if its pod affinity were dropped",
+    ),
+    "only what would help": (
+        "group g does not fit: it would fit if 1 node was uncordoned",
+        "group g does not fit: it would fit if 1 node was uncordoned",
+    ),
+    "all nodes before a part": ("group g does not fit: short of 2 cpu; 1 of 6 nodes is cordoned", "group g does not fit: short of 2 cpu"),
+    "nothing in parentheses is cut": (
+        f"group g (1 pod: main) does not fit: {WHOLE}. Proved",
+        f"group g (1 pod: main) does not fit: {WHOLE}",
+    ),
+    "no room": (f"group g does not fit: short of 2 cpu; {'x' * 240}", "group g does not fit: short of 2 cpu"),
+}
+
+
+@pytest.mark.parametrize(("text", "want"), CLAUSES.values(), ids=CLAUSES)
+def test_the_line_has_the_main_clauses_of_a_reason(text, want):
+    assert want == verdict._main_clauses(text)

@@ -14,15 +14,12 @@ from muster.render.answer import Answer
 from muster.render.tree_rows import Kinship
 from scheduler_core.cycle.run_cycle import run_cycles
 from scheduler_core.loading.gathered import Given
-from scheduler_core.model.decision import Name, Remedy, latest
+from scheduler_core.model.decision import Name, latest
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.whatif.edits.raw_objects import Book
 from scheduler_core.whatif.remedies.for_decisions import remedy_limit
 from scheduler_core.whatif.remedies.smallest_change import SmallestChange, UnplacedRoots, smallest_change
 from validators.reports.escape import printable
-
-_MINIMUMS = ("minCount of ", "minGroupCount of ")
-"""Parts of texts about changes of a minimum."""
 
 
 def change_for_all(
@@ -30,7 +27,7 @@ def change_for_all(
 ) -> SmallestChange | None:
     """Return a change with which everything at PATH fits without evictions; None if none is found, or if none is searched.
 
-    The remedies of a root alone are tried first, except those that change the minimum of a group that was created for an object.
+    If one root does not fit, its remedies are tried first: a lower minimum, for example, need not place all pods.
     """
     failed = [each for each in latest(answer.decisions).values() if each.pending]
     if not failed or not remedy_limit(request.cycle, request.remedies):
@@ -49,7 +46,7 @@ def change_for_all(
         created = {f"{name.namespace}/{name.name}" for name, origin in own.origins.items() if origin == subjects[0] and name.kind == "Pod"}
         relaxed = frozenset(created or left)
     roots = UnplacedRoots(title or failed[0].root, failed[0].root, relaxed, left)
-    remedies = _possible(failed[0].remedies, own.origins) if len(failed) == 1 else ()
+    remedies = failed[0].remedies if len(failed) == 1 else ()
     return smallest_change(Book(objects), snapshot, roots, works, remedies)
 
 
@@ -68,13 +65,3 @@ def clause(change: SmallestChange, origins: Mapping[Name, str]) -> str:
     for name in sorted(created, key=len, reverse=True):
         text = text.replace(name, created[name])
     return f"; {'the smallest' if change.proven else 'a'} change that helps: {printable(text)}"
-
-
-def _possible(remedies: Iterable[Remedy], origins: Mapping[Name, str]) -> list[Remedy]:
-    """Return the remedies that a user can carry out: none that changes the minimum of a group that was created for an object."""
-    created = [f"{name.kind} {name.namespace}/{name.name}" for name in origins if name.kind != "Pod"]
-    return [each for each in remedies if not (_names(each, _MINIMUMS) and _names(each, created))]
-
-
-def _names(remedy: Remedy, texts: Iterable[str]) -> bool:
-    return any(each in remedy.change for each in texts)
