@@ -2,7 +2,7 @@
 
 Two processes, each with the packages of one commit, load the same clusters and decide on the same roots in alternation.  Other work on the
 machine only adds to a time, so the minimum over the rounds counts for each root.  The figure is the ratio of the sums.  Both commits must
-give the same answers.
+decide the same; the words of a reason may differ.
 """
 
 from __future__ import annotations

@@ -68,9 +68,8 @@ class ClaimConsumers:
         """Return the consumers of the claims that would have too many with the pods in *groups*."""
         wanted: dict[str, set[Consumer]] = {}
         for pods in groups:
-            for pod in pods:
-                for key, consumer in _uses(pod):
-                    wanted.setdefault(key, set()).add(consumer)
+            for key, consumer in (use for pod in pods if pod.device_claims for use in _uses(pod)):
+                wanted.setdefault(key, set()).add(consumer)
         many = {key for key, each in wanted.items() if len(each) + len(self._consumers.get(key, ())) > _FEW}
         running = (pod for pod in self._snapshot.pods if pod.node >= 0 and pod.device_claims) if many else ()
         for key, consumer in (use for pod in running for use in _uses(pod)):

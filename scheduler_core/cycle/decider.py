@@ -79,8 +79,10 @@ class Decider:
         """Return the decision on *entity*.  If a plugin fails, its status is Error, as in kube-scheduler."""
         whole, (entity, refused) = entity, self._within_limit(entity)
         self._chosen = bool(refused) and not are_alike(whole)
-        decision = with_refused(self._attempted(entity), refused)
-        self.effects.record(decision)
+        decision = self._attempted(entity)
+        if refused:
+            decision = with_refused(decision, refused)
+            self.effects.record(decision)
         return decision
 
     def _within_limit(self, entity: Entity) -> tuple[Entity, dict[str, str]]:
@@ -151,8 +153,7 @@ class Decider:
         pods = [pair for _, each in placed for pair in each]
         self._greedy.assume(request, outcome, placed)
         pending = diagnosis.leftovers(self._greedy, request, outcome)
-        for pod, _ in pods:
-            self._nominations.delete_nomination(pod)
+        self._nominations.delete_nominations(pod for pod, _ in pods)
         names = self._greedy.state.nodes.names
         volumes, without = self._volumes.choose(pods, outcome.volumes)
         decision = Decision(
@@ -166,10 +167,12 @@ class Decider:
             message=diagnosis.volumes_not_held(volumes, without),
             ranks=ranks,
         )
+        if not (claiming := [pod for pod, _ in pods if pod.device_claims]):
+            return self._settled(decision)
         decision = with_devices(decision, request.entity, pods, self._greedy.state.stateful.plugins, self._options, self._consumers)
         decision = self._settled(decision)
-        self._consumers.record(decision, (pod for pod, _ in pods))
-        self._used_claims |= named_claims(pod for pod, _ in pods)
+        self._consumers.record(decision, claiming)
+        self._used_claims |= named_claims(claiming)
         if self._options.sparing and decision.devices:
             self._ledger.take_beyond(devices_beyond_requests(decision, pods, self._greedy.state.nodes))
         return decision

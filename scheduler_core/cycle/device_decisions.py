@@ -35,8 +35,6 @@ def with_devices(
 
     If they are, the message names the selectors with which kube-scheduler ends the attempt with an error.
     """
-    if not any(pod.device_claims for pod, _ in pods):
-        return decision
     faults = _left_out(pods, plugins) if options.sparing else _device_faults(pods, plugins)
     message = ". ".join(filter(None, (decision.message, faults)))
     decision = dataclasses.replace(decision, message=message, devices=_chosen_devices(pods, plugins))

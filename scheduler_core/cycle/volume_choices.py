@@ -25,8 +25,10 @@ class VolumeChoices:
         Claims in *planned* take the volumes there, unless rows count them and the options are sparing.
         """
         storage, names = self._state.nodes.storage, self._state.nodes.names
+        if storage is None:
+            return {}, []
         pods = [each for each in pods if each[0].delayed_claims and each[0].shape.profile.filters("VolumeBinding")]
-        if storage is None or not pods:
+        if not pods:
             return {}, []
         if self._picks is None:
             self._picks = VolumePicks(storage, self._pods, sparing=self._state.options.sparing)

@@ -55,9 +55,10 @@ class Nominations:
         for pod, _ in pods if self._nominations else ():
             self.release_until_rewind(pod)
 
-    def delete_nomination(self, pod: PodRecord) -> None:
-        """Delete the nomination of *pod*, which has been placed; its capacity is already released permanently."""
-        self._nominations.pop(pod.key, None)
+    def delete_nominations(self, pods: Iterable[PodRecord]) -> None:
+        """Delete the nominations of *pods*, which have been placed; their capacity is already released permanently."""
+        for pod in pods if self._nominations else ():
+            self._nominations.pop(pod.key, None)
 
     def release_lower_priority(self, priority: int) -> None:
         """Release the capacity that does not count for a root of *priority*; the caller rewinds the ledger."""

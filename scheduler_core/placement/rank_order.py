@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import operator
 from collections.abc import Callable, Hashable, Iterator, Sequence
 
 from scheduler_core.model.decision import RankedGroup, RankLevel
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.nodes import NodeTable
-from scheduler_core.model.pod_ranks import Rank, rank_of
+from scheduler_core.model.pod_ranks import INDEX_LABELS, Rank, rank_of
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.topology_levels import HOSTNAME, levels
 from scheduler_core.placement.outcome import PlacementOutcome
@@ -28,11 +29,14 @@ Path = tuple[int, ...]
 _MOST_GAPS = 32
 """Number of gaps between pods with nodes up to which the order considers these pods."""
 Kind = Callable[[PodRecord], Hashable]
+_LABELS = operator.attrgetter("labels")
 
 
 def is_ranked(leaf: Entity) -> bool:
     """Return whether *leaf* has several pods, and one to place has a rank."""
-    return len(leaf.waiting) + len(leaf.running) > 1 and any(map(rank_of, leaf.waiting))
+    if len(leaf.waiting) + len(leaf.running) <= 1 or all(map(INDEX_LABELS.isdisjoint, map(_LABELS, leaf.waiting))):
+        return False
+    return any(map(rank_of, leaf.waiting))
 
 
 class RankOrder:

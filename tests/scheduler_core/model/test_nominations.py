@@ -71,7 +71,7 @@ def test_a_pod_that_was_placed_is_not_lifted_again():
     each = record("p", ONE_CPU, nominated=1)
     ledger, nominations = promised(each)
     nominations.release_until_rewind(each)
-    nominations.delete_nomination(each)
+    nominations.delete_nominations([each])
     nominations.release_until_rewind(each)
 
     assert [0, 0, 0] == reserved_millicores(ledger)
