@@ -23,6 +23,7 @@ BENCHMARKS = (
     "bench_compile",
     "bench_remedies",
     "bench_live",
+    "bench_shared_claims",
 )
 
 

@@ -128,12 +128,14 @@ class AttachLimits:
         requests: Counter[str] = Counter()
         shared = []
         for volume in sorted({each for each in volumes if each[0] in self._limited}):
-            others = users.nodes_of_others(volume, pod)
+            pending = users.has_pending_others(volume, pod)
             if node and volume in self._attached.get(node, ()):
                 # It counts as an attachment.  A pending pod that uses it too costs nothing there.
-                if "" in others:
+                if pending:
                     shared.append(volume)
-            elif (others if not node else others & {"", node}) or (not node and volume in self._attachments):
+            elif pending or (
+                users.has_others_on(node, volume, pod) if node else users.has_others(volume, pod) or volume in self._attachments
+            ):
                 shared.append(volume)
             else:
                 requests[row_name(volume[0])] += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Hashable, Iterable
 
 VolumeKey = tuple[str, str]
@@ -72,29 +73,31 @@ class VolumeUsers:
 
     def __init__(self) -> None:
         self._users: dict[Hashable, dict[str, str]] = {}
+        self._pending: Counter[Hashable] = Counter()
 
     def copied(self) -> VolumeUsers:
         """Return a copy."""
         copy = VolumeUsers()
         copy._users = {each: dict(users) for each, users in self._users.items()}
+        copy._pending = self._pending.copy()
         return copy
 
     def add(self, pod: str, node: str, used: Iterable[Hashable]) -> None:
         """Record that *pod* on *node*, empty if pending, uses each of *used*."""
         for each in used:
-            self._users.setdefault(each, {})[pod] = node
+            users = self._users.setdefault(each, {})
+            if change := (not node) - (users.get(pod) == ""):
+                self._pending[each] += change
+            users[pod] = node
 
     def remove(self, pod: str, used: Iterable[Hashable]) -> None:
         """Record that *pod* no longer uses any of *used*."""
         for each in used:
             users = self._users[each]
-            del users[pod]
+            if not users.pop(pod):
+                self._pending[each] -= 1
             if not users:
-                del self._users[each]
-
-    def users(self, used: Hashable) -> tuple[str, ...]:
-        """Return the pods that use *used*."""
-        return tuple(self._users.get(used, ()))
+                del self._users[each], self._pending[each]
 
     def named(self, pod: tuple[str, str], shared: tuple[VolumeKey, ...], claims: Iterable[str], disks: Iterable[Disk]) -> NamedVolumes:
         """Return the volumes of *pod* (namespace and name) whose names matter.
@@ -102,10 +105,32 @@ class VolumeUsers:
         *shared* are its volumes that count against a limit by name, *claims* its ReadWriteOncePod claims, *disks* its inline disks.
         """
         key = "/".join(pod)
-        others = tuple(each for each in claims if self.nodes_of_others(claim_use(pod[0], each), key))
-        contested = tuple(disks) if others or any(self.nodes_of_others(disk.use, key) for disk in disks) else ()
+        others = tuple(each for each in claims if self.has_others(claim_use(pod[0], each), key))
+        contested = tuple(disks) if others or any(self.has_others(disk.use, key) for disk in disks) else ()
         return NamedVolumes(shared, others, contested) if shared or others or contested else NO_NAMED_VOLUMES
 
-    def nodes_of_others(self, used: Hashable, pod: str) -> set[str]:
-        """Return the nodes of the users of *used* except *pod*; the empty name for a pending pod."""
-        return {node for name, node in self._users.get(used, {}).items() if name != pod}
+    def has_others(self, used: Hashable, pod: str) -> bool:
+        """Return whether another pod than *pod* uses *used*."""
+        users = self._users.get(used, ())
+        return len(users) > (pod in users)
+
+    def has_pending_others(self, used: Hashable, pod: str) -> bool:
+        """Return whether a pending pod other than *pod* uses *used*."""
+        return self._pending[used] > (self._users.get(used, {}).get(pod) == "")
+
+    def has_others_on(self, node: str, used: Hashable, pod: str) -> bool:
+        """Return whether a pod on *node* other than *pod* uses *used*."""
+        return any(where == node and name != pod for name, where in self._users.get(used, {}).items())
+
+    def affected(self, used: Hashable, pod: str, before: str | None, after: str | None) -> list[str]:
+        """Return the other users of *used* for which it can count differently since *pod* moved.
+
+        *before* and *after* are nodes of *pod*, empty if it is pending, None if it does not use *used*.  For a pending pod it matters
+        whether there is any other user, for a pod with a node whether there is one that is pending or on the same node.
+        """
+        moved = {before, after}
+        users = self._users.get(used, {})
+        only_other = None in moved and len(users) - (pod in users) == 1
+        if len(moved) == 1 or (not only_other and self.has_pending_others(used, pod)):
+            return []
+        return [name for name, node in users.items() if name != pod and (only_other or "" in moved or node in moved)]

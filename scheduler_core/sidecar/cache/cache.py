@@ -229,7 +229,7 @@ class Cache:
                 self._updates.forget(pod)
                 self.needed.remove_pod(pod)
                 self.reporter.pod(pod, None, self.usage.node_of(pod))
-                self._updates.pod_changed(pod, None)
+                self._updates.pod_changed(pod.key, pod, None)
         elif kind == "Node":
             if self.usage.remove_node(name[1]):
                 self.reporter.node(name[1])
@@ -283,7 +283,7 @@ class Cache:
                 self.usage.end(pod)
         if before is not None or after is not None:
             self.reporter.pod(before, after, old_node)
-            self._updates.pod_changed(before, after)
+            self._updates.pod_changed("/".join(name), before, after)
 
     def _sweep(self) -> None:
         """Remove the forms of deleted pods once the number of forms has doubled since the last time."""

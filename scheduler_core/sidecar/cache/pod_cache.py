@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from scheduler_core.loading.gather import Name
 from scheduler_core.loading.pod_drafts import Draft
@@ -132,8 +132,10 @@ class PodCache:
         """Pods with inline disks."""
         self.with_device_claims: dict[str, LivePod] = {}
         """Pods without a node that have claims to devices, or extended resources that devices can provide."""
-        self._by_claim: dict[Name, dict[str, LivePod]] = {}
-        self._by_device_claim: dict[Name, dict[str, LivePod]] = {}
+        self.of_claims = PodsByClaim(_claims)
+        """Pods by the persistent volume claims that they use."""
+        self.of_device_claims = PodsByClaim(_device_claims)
+        """Pods by the ResourceClaims that they name, or that were created for them or their PodGroup."""
 
     def add_or_update(self, pod: LivePod) -> LivePod | None:
         """Add or replace *pod* and return the pod that it replaces, if any."""
@@ -149,9 +151,8 @@ class PodCache:
             self.with_disks[pod.key] = pod
         if (pod.draft.entries or pod.draft.containers) and not pod.draft.node:
             self.with_device_claims[pod.key] = pod
-        for index, claims in ((self._by_claim, _claims(pod)), (self._by_device_claim, _device_claims(pod))):
-            for claim in claims:
-                index.setdefault(claim, {})[pod.key] = pod
+        for index in (self.of_claims, self.of_device_claims):
+            index.add(pod)
         return before
 
     def end(self, ended: Ended) -> None:
@@ -182,9 +183,8 @@ class PodCache:
         self.with_device_claims.pop(key, None)
         if pod.draft.group:
             _remove(self._members, (pod.name[0], pod.draft.group), key)
-        for index, claims in ((self._by_claim, _claims(pod)), (self._by_device_claim, _device_claims(pod))):
-            for claim in claims:
-                _remove(index, claim, key)
+        for index in (self.of_claims, self.of_device_claims):
+            index.remove(pod)
         return pod
 
     def index_assumed_or_pinned(self, pod: LivePod) -> None:
@@ -198,17 +198,50 @@ class PodCache:
         """Return the pods of a PodGroup."""
         return tuple(self._members.get((namespace, group), {}).values())
 
-    def pods_of_claim(self, claim: Name) -> tuple[LivePod, ...]:
-        """Return the pods that use a persistent volume claim."""
-        return tuple(self._by_claim.get(claim, {}).values())
-
-    def pods_of_device_claim(self, claim: Name) -> tuple[LivePod, ...]:
-        """Return the pods that use a ResourceClaim which they name, or which was created for them."""
-        return tuple(self._by_device_claim.get(claim, {}).values())
-
     def groups(self) -> Iterator[Name]:
         """Return the names of the PodGroups that pods name, existing or not."""
         return iter(self._members)
+
+
+class PodsByClaim:
+    """Pods by the claims that they use, as *claims* returns them; contains the claims that several pods without a node use."""
+
+    def __init__(self, claims: Callable[[LivePod], set[Name]]) -> None:
+        self._claims = claims
+        self._pods: dict[Name, dict[str, LivePod]] = {}
+        self._pending: Counter[Name] = Counter()
+
+    def add(self, pod: LivePod) -> None:
+        """Add a pod that is not there."""
+        for claim in self._claims(pod):
+            self._pods.setdefault(claim, {})[pod.key] = pod
+            if not pod.draft.node:
+                self._pending[claim] += 1
+
+    def remove(self, pod: LivePod) -> None:
+        """Remove a pod as it was added."""
+        for claim in self._claims(pod):
+            _remove(self._pods, claim, pod.key)
+            if not pod.draft.node:
+                self._pending[claim] -= 1
+            if claim not in self._pods:
+                del self._pending[claim]
+
+    def pods(self, claim: Name) -> tuple[LivePod, ...]:
+        """Return the pods that use *claim*."""
+        return tuple(self._pods.get(claim, {}).values())
+
+    def __contains__(self, claim: object) -> bool:
+        """Return whether several pods without a node use *claim*."""
+        return isinstance(claim, tuple) and self._pending[claim] > 1
+
+    def shared_anew(self, before: LivePod | None, after: LivePod | None) -> Iterator[str]:
+        """Yield the pods without a node of the claims that are shared, or not any more, since *after* is there instead of *before*."""
+        old, new = ({*self._claims(pod)} if pod is not None and not pod.draft.node else set[Name]() for pod in (before, after))
+        for claim in sorted(old ^ new):
+            # Two have become one, or one two.
+            if self._pending[claim] == (1 if claim in old else 2):
+                yield from (pod.key for pod in self.pods(claim) if not pod.draft.node)
 
 
 def _claims(pod: LivePod) -> set[Name]:

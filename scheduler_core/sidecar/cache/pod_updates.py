@@ -13,16 +13,6 @@ from scheduler_core.sidecar.cache.pod_reader import PodReader
 from scheduler_core.sidecar.cache.volume_cache import VolumeCache, VolumeChange
 
 
-class SharedClaims:
-    """Claims that several pods without a node use."""
-
-    def __init__(self, pods: PodCache) -> None:
-        self._pods = pods
-
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, tuple) and sum(not pod.draft.node for pod in self._pods.pods_of_claim(name)) > 1
-
-
 class SharedDeviceClaims:
     """Keys of the ResourceClaims that several pods without a node use."""
 
@@ -31,7 +21,7 @@ class SharedDeviceClaims:
 
     def __contains__(self, key: object) -> bool:
         namespace, _, name = str(key).partition("/")
-        return sum(not pod.draft.node for pod in self._pods.pods_of_device_claim((namespace, name))) > 1
+        return (namespace, name) in self._pods.of_device_claims
 
 
 class PodUpdates:
@@ -39,7 +29,7 @@ class PodUpdates:
 
     def __init__(self, usage: NodeUsage, volumes: VolumeCache, reader: PodReader, reporter: ChangeReporter) -> None:
         self._usage, self._volumes, self._reader, self._reporter = usage, volumes, reader, reporter
-        self.shared = SharedClaims(usage.pods)
+        self.shared = usage.pods.of_claims
 
     def apply(self, change: VolumeChange) -> None:
         """Update nodes and pods after a change of objects about volumes."""
@@ -67,7 +57,7 @@ class PodUpdates:
             for node in self._usage.nodes.nodes if "" in change.moved else sorted(change.moved):
                 self._reporter.node(node)
         pods = self._usage.pods
-        keys = dict.fromkeys(pod.key for claim in sorted(change.claims) for pod in pods.pods_of_device_claim(claim))
+        keys = dict.fromkeys(pod.key for claim in sorted(change.claims) for pod in pods.of_device_claims.pods(claim))
         keys |= dict.fromkeys("/".join(pod) for pod in sorted(change.pods))
         keys |= dict.fromkeys(pod.key for group in sorted(change.groups) for pod in pods.members(*group) if pod.draft.entries)
         self._update((*keys, *(pods.with_device_claims if change.classes else ())))
@@ -82,14 +72,13 @@ class PodUpdates:
         members = self._usage.pods.members(*name) if kind == "PodGroup" else ()
         self._update([pod.key for pod in members if pod.draft.entries and not pod.draft.node])
 
-    def pod_changed(self, before: LivePod | None, after: LivePod | None) -> None:
-        """Update the other pods that use claims or volumes of a pod that was added, changed (both) or removed."""
+    def pod_changed(self, pod: str, before: LivePod | None, after: LivePod | None) -> None:
+        """Update the pods that share claims or volumes with *pod*, which was added, changed (both) or removed."""
+        pods = self._usage.pods
         claims = {(each.name[0], claim.name) for each in (before, after) if each is not None for claim in each.draft.claims}
-        self._reporter.claims(each for each in claims & self._reporter.selected.keys() if not self._usage.pods.pods_of_claim(each))
-        if before is None or after is None or before.draft.claims != after.draft.claims or before.draft.node != after.draft.node:
-            self._update(self._users_of(each for each in claims if len(self._usage.pods.pods_of_claim(each)) > (after is not None)))
-        self._update(self._other_users(before, after))
-        self._update(self._users_of_device_claims(before, after))
+        self._reporter.claims(each for each in claims & self._reporter.selected.keys() if not pods.of_claims.pods(each))
+        shared = [key for index in (pods.of_claims, pods.of_device_claims) for key in index.shared_anew(before, after)]
+        self._update((*shared, *self._other_users(pod, before, after)))
 
     def forget(self, pod: LivePod | None) -> None:
         """Record that a pod uses no volume any more."""
@@ -97,17 +86,7 @@ class PodUpdates:
             self._volumes.users.remove(pod.key, pod.draft.uses)
 
     def _users_of(self, claims: Iterable[Name]) -> Iterator[str]:
-        return (pod.key for claim in claims for pod in self._usage.pods.pods_of_claim(claim))
-
-    def _users_of_device_claims(self, before: LivePod | None, after: LivePod | None) -> list[str]:
-        """Return the pods with a claim of a changed pod: the number of pods that share the claim may have changed."""
-        drafts = [each.draft for each in (before, after) if each is not None]
-        if not any(draft.entries for draft in drafts):
-            return []
-        if len(drafts) == 2 and drafts[0].entries == drafts[1].entries and drafts[0].node == drafts[1].node:
-            return []
-        names = {(draft.name[0], name) for draft in drafts for each in draft.entries if (name := each.claim or each.created)}
-        return [pod.key for name in sorted(names) for pod in self._usage.pods.pods_of_device_claim(name)]
+        return (pod.key for claim in claims for pod in self._usage.pods.of_claims.pods(claim))
 
     def _update(self, keys: Iterable[str], *, frees: bool = True) -> None:
         """Update the pods whose requirements on nodes have changed, and pods that use the same volumes.
@@ -124,12 +103,11 @@ class PodUpdates:
                 self._usage.add_or_update_pod(after)
                 if frees or not old_node:
                     self._reporter.pod(before, after, old_node)
-                pending |= dict.fromkeys(self._other_users(before, after))
+                pending |= dict.fromkeys(self._other_users(key, before, after))
+                pending |= dict.fromkeys(self._usage.pods.of_device_claims.shared_anew(before, after))
 
-    def _other_users(self, before: LivePod | None, after: LivePod | None) -> Iterator[str]:
-        """Yield the pods whose volumes count differently because *before* was replaced by *after*, None if there is none."""
-        drafts = [each.draft for each in (before, after) if each is not None]
-        same = len(drafts) == 2 and drafts[0].node == drafts[1].node
-        volumes = [set(each.uses) for each in drafts]
-        for volume in volumes[0] ^ volumes[1] if same else set().union(*volumes):
-            yield from self._volumes.users.users(volume)
+    def _other_users(self, pod: str, before: LivePod | None, after: LivePod | None) -> Iterator[str]:
+        """Yield the other pods whose volumes count differently because *pod* was *before* and is *after*, None if it does not exist."""
+        old, new = (dict.fromkeys(each.draft.uses, each.draft.node) if each is not None else {} for each in (before, after))
+        for volume in {**old, **new}:
+            yield from self._volumes.users.affected(volume, pod, old.get(volume), new.get(volume))

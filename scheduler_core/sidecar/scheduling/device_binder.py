@@ -215,7 +215,7 @@ class DeviceBinder:
 
     def _users(self, pod: LivePod, name: Name, claim: DeviceClaim) -> tuple[LivePod, ...]:
         """Return all pods that use a claim of *pod*."""
-        return (*self._cache.usage.pods.pods_of_device_claim(name), *self._sharing(pod, claim))
+        return (*self._cache.usage.pods.of_device_claims.pods(name), *self._sharing(pod, claim))
 
     def _sharing(self, pod: LivePod, claim: DeviceClaim) -> tuple[LivePod, ...]:
         """Return the pods for which a claim of *pod* is reserved together: those of its PodGroup, if it is reserved for the PodGroup."""

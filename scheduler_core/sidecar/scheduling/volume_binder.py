@@ -64,7 +64,7 @@ class VolumeBinder:
                 found = self._cache.volumes.claims.get((pod.name[0], claim.name))
                 if found is None or not _selected(found) or found.volume:
                     continue
-                if all(map(self._is_unplaced, self._cache.usage.pods.pods_of_claim((pod.name[0], claim.name)))):
+                if all(map(self._is_unplaced, self._cache.usage.pods.of_claims.pods((pod.name[0], claim.name)))):
                     ref = Ref("PersistentVolumeClaim", pod.name[0], claim.name, found.uid)
                     writes[ref] = ClearSelectedNode(ref, _selected(found))
         return tuple(writes[ref] for ref in sorted(writes))
@@ -74,7 +74,7 @@ class VolumeBinder:
         found, reporter = self._cache.volumes.claims.get(name), self._cache.reporter
         if found is None or manager not in reporter.selected.get(name, ()) or self._cache.volumes.reserved.get(name):
             return ()
-        if any(not self._is_unplaced(pod) or reporter.root(pod) for pod in self._cache.usage.pods.pods_of_claim(name)):
+        if any(not self._is_unplaced(pod) or reporter.root(pod) for pod in self._cache.usage.pods.of_claims.pods(name)):
             return ()
         return (ClearSelectedNode(Ref("PersistentVolumeClaim", *name, found.uid), _selected(found)),)
 
