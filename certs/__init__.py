@@ -1,6 +1,7 @@
 """Serving certificate of the webhooks: creation and inspection of a CA and a leaf, and their files.
 
 controller              certificate of one replica
+forwarded_replicas      connections to replicas through the API server, for commands outside the cluster's network
 inspection              contents of certificate and key files, and reasons why a leaf is due for renewal
 issue                   creation of a CA and a leaf: ECDSA on P-256, host names as subject alternative names only
 pair                    key pairs: host names, and the PEM texts that belong together

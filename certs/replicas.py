@@ -6,6 +6,7 @@ any of them, so a replica counts only when it has served the leaf for some time 
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import ssl
 import time
@@ -19,22 +20,30 @@ _NO_CHECK_TIME = 0x200000
 """X509_V_FLAG_NO_CHECK_TIME of OpenSSL."""
 
 Clock = Callable[[], float]
+Connect = Callable[[str], contextlib.AbstractContextManager[socket.socket]]
+"""Opens a connection to an address (HOST:PORT).  Raises OSError, or ValueError if the address cannot be read."""
 
 
-def probe(address: str, leaf: bytes, bundle: bytes) -> str:
+def connect_directly(address: str) -> socket.socket:
+    """Return a connection to an address that can be reached from here."""
+    host, _, port = address.rpartition(":")
+    return socket.create_connection((host.strip("[]"), int(port)), HANDSHAKE_SECONDS)
+
+
+def probe(address: str, leaf: bytes, bundle: bytes, connect: Connect = connect_directly) -> str:
     """Return the reason why the server at *address* (HOST:PORT) does not serve *leaf*; empty if it does.
 
     A CA of *bundle* must have signed the served leaf.  Neither names nor validity are checked here: the leaf is compared whole, and
     the clock of the API server decides on its validity, not the one of this machine.
     """
     try:
-        served = served_leaf(address, bundle)
+        served = served_leaf(address, bundle, connect)
     except (OSError, ValueError) as error:
         return str(error) or type(error).__name__
     return "" if ssl.PEM_cert_to_DER_cert(served) == ssl.PEM_cert_to_DER_cert(_first(leaf)) else "serves another certificate"
 
 
-def served_leaf(address: str, bundle: bytes | None) -> str:
+def served_leaf(address: str, bundle: bytes | None, connect: Connect = connect_directly) -> str:
     """Return the certificate that the server at *address* (HOST:PORT) serves, as PEM.
 
     A CA of *bundle* must have signed it; None: any certificate is accepted.  Neither names nor validity are checked.
@@ -43,7 +52,6 @@ def served_leaf(address: str, bundle: bytes | None) -> str:
         OSError: there was no handshake.
         ValueError: *bundle* or *address* cannot be read.
     """
-    host, _, port = address.rpartition(":")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     if bundle is None:
@@ -51,10 +59,7 @@ def served_leaf(address: str, bundle: bytes | None) -> str:
     else:
         context.load_verify_locations(cadata=bundle.decode("ascii"))
     context.verify_flags |= ssl.VerifyFlags(_NO_CHECK_TIME)
-    with (
-        socket.create_connection((host.strip("[]"), int(port)), HANDSHAKE_SECONDS) as connection,
-        context.wrap_socket(connection) as secured,
-    ):
+    with connect(address) as connection, context.wrap_socket(connection) as secured:
         return ssl.DER_cert_to_PEM_cert(secured.getpeercert(binary_form=True) or b"")
 
 
@@ -67,8 +72,14 @@ def _first(chain: bytes) -> str:
 class Replicas:
     """Replicas of *addresses*, which is called for each observation, and since when each serves one leaf."""
 
-    def __init__(self, addresses: Callable[[], Sequence[str]], settle_seconds: float, clock: Clock = time.monotonic) -> None:
-        self._addresses, self._settle, self._clock = addresses, settle_seconds, clock
+    def __init__(
+        self,
+        addresses: Callable[[], Sequence[str]],
+        settle_seconds: float,
+        clock: Clock = time.monotonic,
+        connect: Connect = connect_directly,
+    ) -> None:
+        self._addresses, self._settle, self._clock, self._connect = addresses, settle_seconds, clock, connect
         self._since: dict[str, float] = {}
         self._leaf = b""
         self.reasons: tuple[str, ...] = ()
@@ -78,7 +89,7 @@ class Replicas:
         leaf, trust = state.secret[CERTIFICATE], state.secret[CA]
         if leaf != self._leaf:
             self._leaf, self._since = leaf, {}
-        results = {each: probe(each, leaf, trust) for each in self._addresses()}
+        results = {each: probe(each, leaf, trust, self._connect) for each in self._addresses()}
         now = self._clock()
         self._since = {each: self._since.get(each, now) for each, reason in results.items() if not reason}
         waiting = [each for each, since in self._since.items() if now - since < self._settle]

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from apiserver.api import TRANSPORT, ReplyError
 from certs import pem_bundle, rotation_steps
-from certs.replicas import Clock, Replicas
+from certs.replicas import Clock, Connect, Replicas, connect_directly
 from certs.rotation_steps import Changes, Order, RotationError, Step
 from certs.webhook_configurations import Reading
 
@@ -57,10 +57,16 @@ class Rotation:
     """One rotation of an installation."""
 
     def __init__(
-        self, installation: Installation, replicas: Callable[[], Sequence[str]], order: Order, timing: Timing, report: Report
+        self,
+        installation: Installation,
+        replicas: Callable[[], Sequence[str]],
+        order: Order,
+        timing: Timing,
+        report: Report,
+        connect: Connect = connect_directly,
     ) -> None:
         self._installation, self._order, self._timing, self._report = installation, order, timing, report
-        self._replicas = Replicas(replicas, timing.settle_seconds, timing.clock)
+        self._replicas = Replicas(replicas, timing.settle_seconds, timing.clock, connect)
         self._deadline: float | None = None
         self._skew_reported = False
 

@@ -11,7 +11,7 @@ import dataclasses
 import datetime as dt
 import email.utils
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from apiserver.api import JSON_PATCH, MERGE_PATCH, Api, ReplyError
@@ -65,11 +65,16 @@ class Cluster:
     """Objects of one installation.  Methods raise ReplyError and the exceptions of TRANSPORT.
 
     With *create*, the Secret and the webhook configurations can be missing; the first write creates the Secret.
+
+    Attributes:
+        pods: namespace and name of the pod at each address that ``replicas`` has returned last, if it is that of a pod.
+
     """
 
     def __init__(self, api: Api, place: Place, *, create: bool = False) -> None:
         self._api, self._place, self._create = api, place, create
         self._secrets = f"/api/v1/namespaces/{place.namespace}/secrets"
+        self.pods: dict[str, tuple[str, str]] = {}
 
     def read(self) -> Reading:
         """Return the current state.
@@ -130,7 +135,9 @@ class Cluster:
         path = f"/apis/discovery.k8s.io/v1/namespaces/{self._place.namespace}/endpointslices"
         query = (("labelSelector", f"kubernetes.io/service-name={self._place.service}"),)
         slices = json.loads(self._api.read(path, query))["items"]
-        return tuple(sorted({address for each in slices for address in _running(each)}))
+        running = {address: pod for each in slices for address, pod in _running(each)}
+        self.pods = {address: (self._place.namespace, pod) for address, pod in running.items() if pod}
+        return tuple(sorted(running))
 
     def _get(self, path: str) -> tuple[dict[str, Any] | None, dt.datetime | None]:
         """Return an object, None if it does not exist, and the time of the API server."""
@@ -152,11 +159,15 @@ def _configuration(path: str, content: Mapping[str, Any]) -> Configuration:
     return Configuration(path, content["metadata"]["resourceVersion"], bundles)
 
 
-def _running(endpoint_slice: Mapping[str, Any]) -> list[str]:
+def _running(endpoint_slice: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the address and the pod of each endpoint that does not terminate; the pod is empty if it is something else."""
     ports = [each["port"] for each in endpoint_slice.get("ports") or () if each.get("port")]
-    running = [each for each in endpoint_slice.get("endpoints") or () if not (each.get("conditions") or {}).get("terminating")]
-    hosts = [f"[{address}]" if ":" in address else address for each in running for address in each["addresses"]]
-    return [f"{host}:{port}" for host in hosts for port in ports]
+    for each in endpoint_slice.get("endpoints") or ():
+        if not (each.get("conditions") or {}).get("terminating"):
+            target = each.get("targetRef") or {}
+            pod = target.get("name", "") if target.get("kind") == "Pod" else ""
+            hosts = [f"[{address}]" if ":" in address else address for address in each["addresses"]]
+            yield from ((f"{host}:{port}", pod) for host in hosts for port in ports)
 
 
 def _decoded(text: str) -> bytes:

@@ -225,6 +225,7 @@ def _rotation(given: Mapping[str, Any], report: rotation_run.Report) -> rotation
     from apiserver.api import Api
     from apiserver.connect import ConnectError, configuration
     from certs import pair, rotation_run, rotation_steps
+    from certs.forwarded_replicas import connect_through
     from certs.webhook_configurations import Cluster, Place
 
     _demand_names(given)
@@ -239,7 +240,8 @@ def _rotation(given: Mapping[str, Any], report: rotation_run.Report) -> rotation
     cluster = Cluster(api, Place(given["namespace"], given["secret"], given["service"], given["configurations"]))
     order = rotation_steps.Order(default, names, given["force"], given["ca"], given["days"])
     addresses = (lambda: given["replicas"]) if given["replicas"] else cluster.replicas
-    return rotation_run.Rotation(cluster, addresses, order, rotation_run.Timing(given["settle"], given["timeout"]), report)
+    timing = rotation_run.Timing(given["settle"], given["timeout"])
+    return rotation_run.Rotation(cluster, addresses, order, timing, report, connect_through(api, cluster))
 
 
 def _demand_names(given: Mapping[str, Any]) -> None:

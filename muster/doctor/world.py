@@ -107,6 +107,7 @@ class World:
         api_server: facts of the API server; None if it was not observed.
         replicas: observed addresses of the webhook server.
         latencies: measured durations of reviews.
+        unmeasured: replicas whose durations could not be read, each with the reason.
         bindings: pairs of ``spec.schedulerName`` and node of all running pods but those of DaemonSets and static ones.
         granted: by ServiceAccount, the permissions that were reviewed on the cluster; None of a ServiceAccount if they could not be.
 
@@ -119,6 +120,7 @@ class World:
     api_server: ApiServer | None = None
     replicas: tuple[Replica, ...] = ()
     latencies: tuple[Latency, ...] = ()
+    unmeasured: tuple[str, ...] = ()
     bindings: frozenset[tuple[str, str]] = frozenset()
     granted: Mapping[Account, Mapping[Permission, bool] | None] = dataclasses.field(default_factory=dict)
 

@@ -137,7 +137,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"pem_bundle"}),
         frozenset({"rotation_steps"}),
         frozenset({"replicas", "webhook_configurations"}),
-        frozenset({"published", "rotation_run"}),
+        frozenset({"forwarded_replicas", "published", "rotation_run"}),
         frozenset({"controller"}),
     ),
     "scheduler_core.cel": (

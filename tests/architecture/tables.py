@@ -82,6 +82,7 @@ IMPURE: dict[str, str] = {
     "webhooks/server/tls.py": "key pairs in files",
     "certs/store.py": "key pairs in files",
     "certs/replicas.py": "TLS handshakes and a clock",
+    "certs/forwarded_replicas.py": "connections through the API server",
     "certs/rotation_run.py": "a clock",
     "certs/controller.py": "a clock",
     "certs/published.py": "key pairs in files, and a clock",

@@ -114,7 +114,7 @@ class FakeInstallation:
                 self.serving[address] = new, self.seconds
         self.check()
 
-    def probe(self, address, leaf, _bundle):
+    def probe(self, address, leaf, *_):
         return "" if self.serving[address][0] == leaf else "serves another certificate"
 
     def rotation(self, order=ORDER, timeout=300.0):

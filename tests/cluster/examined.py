@@ -14,7 +14,7 @@ import json
 import os
 import shlex
 import subprocess
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -27,12 +27,14 @@ from muster import cli
 from tests.cluster import go_tools
 from tests.cluster.conftest import available
 from tests.cluster.control_plane import ControlPlane
+from tests.cluster.forwarding import forwarding_node
 from tests.cluster.installed import ACCOUNT, CONFIGURATIONS, DEPLOY, NAMESPACE, Installed, muster
 from tests.cluster.options import ALL_GATES
 from tests.cluster.resources import Manifest
 from tests.cluster.take_effect import await_rights
 from tests.cluster.waiting import until
 
+ENDPOINTS = "endpoints"
 SECRET, SIDECAR = "muster-webhook-tls", "muster-sidecar"
 NOW = dt.datetime.now(dt.UTC)
 DAY = dt.timedelta(days=1)
@@ -59,9 +61,9 @@ class Examined:
         self.address, self.programs = f"127.0.0.1:{webhooks.port}", programs
 
     def doctor(self, *options: str, kubeconfig: Path | None = None, replica: str = "") -> Result:
-        """Examine the cluster; the replica is that of the process, or all endpoints of the Service with ``endpoints``."""
+        """Examine the cluster; the replica is that of the process, or all endpoints of the Service with ``ENDPOINTS``."""
         where = ["doctor", "--cluster", f"--kubeconfig={kubeconfig or self.plane.kubeconfig}", "--format=json"]
-        observed = [] if replica == "endpoints" else [f"--replica={replica or self.address}"]
+        observed = [] if replica == ENDPOINTS else [f"--replica={replica or self.address}"]
         return CliRunner().invoke(cli.main, [*where, *observed, *options])
 
     def findings(self, *options: str, replica: str = "") -> dict[str, list[dict[str, str]]]:
@@ -123,6 +125,39 @@ class Examined:
         """Put a certificate into the Secret, and its CA into every caBundle."""
         self.set_secret(ca_crt=pair.ca, tls_crt=pair.certificate, tls_key=pair.key)
         self.set_bundles(pair.ca)
+
+    @contextlib.contextmanager
+    def as_pods(self, *ports: Mapping[int, int]) -> Iterator[None]:
+        """A pod for each of *ports*, as an endpoint of the Service: a kubelet forwards its ports to those of this machine.
+
+        Nothing answers at the addresses of the pods.
+        """
+        api, template = self.api, self.api.get("Deployment", ACCOUNT, NAMESPACE)["spec"]["template"]
+        endpoints = [
+            {"addresses": [f"192.0.2.{number}"], "targetRef": {"kind": "Pod", "namespace": NAMESPACE, "name": f"replica-{number}"}}
+            for number in range(1, len(ports) + 1)
+        ]
+        slices = {
+            "apiVersion": "discovery.k8s.io/v1",
+            "kind": "EndpointSlice",
+            "metadata": {"name": ACCOUNT, "namespace": NAMESPACE, "labels": {"kubernetes.io/service-name": ACCOUNT}},
+            "addressType": "IPv4",
+            "ports": [{"name": "webhook", "port": 9443}],
+            "endpoints": endpoints,
+        }
+        url = f"/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices"
+        with contextlib.ExitStack() as undone:
+            for number, forwarded in enumerate(ports, 1):
+                own = undone.enter_context(forwarding_node(self.plane, f"forwarding-{number}", forwarded))
+                api.create({**own, "spec": {"unschedulable": True}})
+                undone.callback(api.delete, "Node", f"forwarding-{number}")
+                metadata = {"name": f"replica-{number}", "namespace": NAMESPACE, "labels": template["metadata"]["labels"]}
+                spec = {**template["spec"], "nodeName": f"forwarding-{number}"}
+                api.create({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+                undone.callback(api.delete, "Pod", f"replica-{number}", NAMESPACE, gracePeriodSeconds=0)
+            api.send("POST", url, slices)
+            undone.callback(api.send, "DELETE", f"{url}/{ACCOUNT}")
+            yield
 
     def restore(self) -> None:
         """Put the objects back as they are shipped."""

@@ -61,9 +61,10 @@ class Forwarding(BaseHTTPRequestHandler):
         with contextlib.suppress(OSError):
             while data := target.recv(65536):
                 self._send(b"\0" + data)
+        self._send(b"", ABNF.OPCODE_CLOSE)
 
-    def _send(self, data: bytes) -> None:
-        frame = ABNF(1, 0, 0, 0, ABNF.OPCODE_BINARY, 0, data).format()
+    def _send(self, data: bytes, opcode: int = ABNF.OPCODE_BINARY) -> None:
+        frame = ABNF(1, 0, 0, 0, opcode, 0, data).format()
         with contextlib.suppress(OSError):
             self.wfile.write(frame)
             self.wfile.flush()

@@ -21,7 +21,7 @@ from certs import issue
 from certs.pair import Pair, names_of
 from muster.doctor.checks import discover
 from tests.cluster.api import ApiError
-from tests.cluster.examined import DAY, NOW, PROVOKED_ELSEWHERE, demand_provoked
+from tests.cluster.examined import DAY, ENDPOINTS, NOW, PROVOKED_ELSEWHERE, demand_provoked
 from tests.cluster.installed import ACCOUNT, DEPLOY, NAMESPACE
 from tests.cluster.kubelet import node, pod
 from tests.cluster.waiting import until
@@ -173,6 +173,21 @@ def test_commands_reach_the_cluster_that_was_examined(examined) -> None:
     connection = [f"--kubeconfig={examined.plane.kubeconfig}", f"--context={context}"]
     assert ["kubectl", *connection] == shlex.split(found["timeout-long"][0]["command"])[:3]
     assert ["muster", "certs", "rotate", *connection, f"--replica={examined.address}"] == shlex.split(found["leaf-untrusted"][0]["command"])
+
+
+def test_each_replica_is_observed_through_the_api_server(examined, tmp_path) -> None:
+    """Certificate and durations are read by port-forwarding to the pods, whose addresses nothing from here reaches."""
+    stale = issue.leaf(issue.authority(NOW), names_of((f"{ACCOUNT}.{NAMESPACE}.svc",)), NOW)
+    own = {9443: examined.webhooks.port, 8080: examined.webhooks.probe_port}
+    with tls_server(stale, tmp_path) as address, examined.as_pods(own, {9443: int(address.rpartition(":")[2])}):
+        answer = examined.doctor(replica=ENDPOINTS)
+        found, unchecked = (json.loads(answer.stdout)[each] for each in ("findings", "unchecked"))
+    assert {each["id"] for each in found} == {"leaf-stale", "leaf-untrusted"}
+    assert all("replica 192.0.2.2:9443" in each["message"] for each in found)
+    (reason,) = (each["reason"] for each in unchecked if "cannot be read" in each["reason"])
+    assert reason.startswith(
+        "the durations of reviews cannot be read of pod replica-2: pod muster-system/replica-2 does not answer at port"
+    )
 
 
 def test_something_else_at_the_address_of_a_replica(examined, tmp_path) -> None:

@@ -6,9 +6,10 @@ import pytest
 
 from certs import issue
 from certs.pair import Pair, names_of
-from tests.cluster.examined import DAY, HOST, NOW, PROVOKED_ELSEWHERE, SECRET, demand_provoked
+from tests.cluster.examined import DAY, ENDPOINTS, HOST, NOW, PROVOKED_ELSEWHERE, SECRET, demand_provoked
 from tests.cluster.installed import ACCOUNT, NAMESPACE
 from tests.cluster.test_certificate_rotation import Background, copied
+from tests.cluster.waiting import until
 
 LATE = 300
 """Age in days of a leaf in the last third of its life."""
@@ -33,6 +34,16 @@ def test_trust(examined, kubelet, bundle, check) -> None:
         examined.set_bundles(bundle)
         examined.mend(examined.provoked(check))
         examined.well()
+
+
+def test_a_rotation_observes_pods_that_are_not_reached_from_here(examined, kubelet) -> None:
+    """By port-forwarding, as doctor does: the command of the finding names no address."""
+    with kubelet(), examined.as_pods({9443: examined.webhooks.port}):
+        examined.set_bundles(issue.authority(NOW).certificate)
+        command = examined.provoked("leaf-untrusted", replica=ENDPOINTS)
+        assert "--replica" not in command
+        examined.mend(command)
+        until(lambda: not examined.findings(replica=ENDPOINTS), told=lambda: str(examined.findings(replica=ENDPOINTS)))
 
 
 CERTIFICATES = {

@@ -57,8 +57,8 @@ def doctor(  # noqa: PLR0913 - one parameter an option
     """Check an installation of webhooks and sidecar, in the manifests at PATH or with --cluster on a live cluster.
 
     Each finding has its check, object, cause, consequence, and the command that mends it. In files, objects that are not at PATH are
-    not judged. On a cluster, nothing is written. The certificates that replicas serve are observed if they can be reached from here:
-    in a pod of the cluster, or with port-forward and --replica. Metrics are read through the API server, or from --metrics.
+    not judged. On a cluster, nothing is written. Certificates and metrics of all replicas are read through the API server, by
+    port-forwarding, or from --replica and --metrics.
 
     Exit status: 0 no findings, 1 errors or warnings, 2 the cluster or a file could not be read, nothing of Muster is installed, or the
     command line is wrong.

@@ -7,13 +7,16 @@ import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from apiserver.api import TRANSPORT, Api, ReplyError
+from apiserver.api import TRANSPORT, Api, ReplyError, reply_error
 from apiserver.discovery import minor_version, served
 from apiserver.feature_gates import feature_gates
+from apiserver.port_forward import read_of_pod
+from certs.forwarded_replicas import connect_through
+from certs.replicas import Connect, connect_directly
 from certs.store import CA, CERTIFICATE
 from certs.webhook_configurations import Cluster, Place
 from muster.commands.doctor.live_objects import LiveObjects
-from muster.commands.doctor.manifest_files import binding_of
+from muster.commands.doctor.manifest_files import binding_of, has_ended
 from muster.commands.doctor.observations import given_latencies, observed
 from muster.commands.snapshot.live_cluster import ClusterError, connect
 from muster.doctor.components import MUSTER, PART_OF, SIDECAR, components
@@ -33,7 +36,7 @@ ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 SYSTEM = "kube-system"
 PROBE_PORT = "8080"
 """Port of metrics if the pods have no annotation with another one."""
-FORBIDDEN = 403
+OK, FORBIDDEN = 200, 403
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -60,11 +63,12 @@ def read_installation(sources: Sources, now: dt.datetime) -> tuple[World, list[P
         world = World(now=now, items=objects.items, live=True, unread=frozenset(objects.unread))
         _keep_secrets(objects, world)
         world = dataclasses.replace(world, items=objects.items, api_server=_api_server(objects))
-        called = [*entries(world)]
+        measured = [*given_latencies(sources.metrics)] if sources.metrics else [*_scraped(objects.api, world)]
         return dataclasses.replace(
             world,
-            replicas=tuple(observed(called, sources.replicas, lambda entry: _addresses(objects, entry))),
-            latencies=tuple(given_latencies(sources.metrics)) or tuple(_scraped(objects.api, world)),
+            replicas=tuple(observed([*entries(world)], sources.replicas, lambda entry: _endpoints(objects, entry))),
+            latencies=tuple(each for each in measured if isinstance(each, Latency)),
+            unmeasured=tuple(each for each in measured if isinstance(each, str)),
             bindings=_bindings(objects) if any(components(world, SIDECAR)) else frozenset(),
             granted=_granted(objects, world),
         ), objects.problems
@@ -123,26 +127,32 @@ def _api_server(objects: LiveObjects) -> ApiServer:
     return ApiServer(minor, resources, gates)
 
 
-def _addresses(objects: LiveObjects, entry: Entry) -> Sequence[str]:
+def _endpoints(objects: LiveObjects, entry: Entry) -> tuple[Sequence[str], Connect]:
+    """Return the addresses of the Service of a webhook, and the function that connects to them."""
     namespace, name = entry.service or ("", "")
+    cluster = Cluster(objects.api, Place(namespace, "", name, ()))
     try:
-        return Cluster(objects.api, Place(namespace, "", name, ())).replicas()
+        return cluster.replicas(), connect_through(objects.api, cluster)
     except ReplyError as error:
         objects.problems.append(Problem(f"EndpointSlices of {namespace}/{name}", f"cannot be listed: {error}"))
-        return ()
+        return (), connect_directly
 
 
-def _scraped(api: Api, world: World) -> Iterator[Latency]:
-    """Yield the latencies in the metrics of all pods of webhook servers, through the API server; those that do not answer are left out."""
+def _scraped(api: Api, world: World) -> Iterator[Latency | str]:
+    """Yield the latencies in the metrics of all pods of webhook servers, by port-forwarding, or why they cannot be read."""
     for server, _ in by_server(world):
         selector = ",".join(f"{key}={value}" for key, value in labels_at(server.content, "spec", "selector", "matchLabels").items())
         port = labels_at(server.content, "spec", "template", "metadata", "annotations").get("prometheus.io/port", PROBE_PORT)
         for pod in LiveObjects(api).listed(f"/api/v1/namespaces/{server.namespace}/pods", [("labelSelector", selector)]):
-            path = f"/api/v1/namespaces/{server.namespace}/pods/{pod.name}:{port}/proxy/metrics"
-            try:
-                yield from read_latencies(f"pod {pod.name}", api.read(path).decode("utf-8", "replace"))
-            except (ReplyError, *TRANSPORT):
+            if has_ended(pod):
                 continue
+            try:
+                status, content = read_of_pod(api, server.namespace, pod.name, int(port), "/metrics")
+                if status != OK:
+                    raise reply_error(status, content)
+                yield from read_latencies(f"pod {pod.name}", content.decode("utf-8", "replace"))
+            except (ReplyError, ValueError, *TRANSPORT) as error:
+                yield f"pod {pod.name}: {error}"
 
 
 def _bindings(objects: LiveObjects) -> frozenset[tuple[str, str]]:

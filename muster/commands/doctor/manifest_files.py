@@ -46,10 +46,15 @@ def read_installation(paths: Sequence[str], now: dt.datetime) -> tuple[World, li
 def binding_of(item: Item) -> tuple[str, str] | None:
     """Return ``spec.schedulerName`` and node of a running pod; None for other objects, static pods and those of DaemonSets."""
     node = text_at(item.content, "spec", "nodeName")
-    if item.kind != "Pod" or not node or text_at(item.content, "status", "phase") in ("Succeeded", "Failed"):
+    if item.kind != "Pod" or not node or has_ended(item):
         return None
     owners = value_at(item.content, "metadata", "ownerReferences")
     kinds = {text_at(each, "kind") for each in owners} if isinstance(owners, list) else set()
     static = "kubernetes.io/config.mirror" in mapping_at(item.content, "metadata", "annotations")
     scheduled = not static and not kinds & {"DaemonSet", "Node"}
     return (text_at(item.content, "spec", "schedulerName") or "default-scheduler", node) if scheduled else None
+
+
+def has_ended(pod: Item) -> bool:
+    """Return whether no container of a pod runs any more."""
+    return text_at(pod.content, "status", "phase") in ("Succeeded", "Failed")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import click
 
 from certs import pem_bundle
-from certs.replicas import served_leaf
+from certs.replicas import Connect, connect_directly, served_leaf
 from muster.doctor.entries import Entry
 from muster.doctor.latencies import Latency, read_latencies
 from muster.doctor.world import Replica
@@ -20,27 +21,30 @@ LARGEST_METRICS = 16 * 1024 * 1024
 _SCHEMES = ("http://", "https://")
 
 
-def observed(called: Sequence[Entry], given: Sequence[str], addresses: Callable[[Entry], Sequence[str]]) -> Iterator[Replica]:
-    """Yield the replicas of each server: those *given*, else the *addresses* of its Service, else the host of its URL."""
+def observed(
+    called: Sequence[Entry], given: Sequence[str], endpoints: Callable[[Entry], tuple[Sequence[str], Connect]]
+) -> Iterator[Replica]:
+    """Yield the replicas of each server: those *given*, else the *endpoints* of its Service, else the host of its URL."""
     for target in dict.fromkeys(each.target for each in called if each.host):
         same = [each for each in called if each.target == target]
-        hosts = given or (addresses(same[0]) if same[0].service else (target,))
-        for address in hosts:
-            yield _observe(target, address, {each.ca_bundle for each in same}, requested=bool(given) or same[0].service is None)
+        requested = bool(given) or same[0].service is None
+        addresses, connect = (given or (target,), connect_directly) if requested else endpoints(same[0])
+        for address in addresses:
+            yield _observe(Replica(target, address, requested=requested), {each.ca_bundle for each in same}, connect)
 
 
-def _observe(target: str, address: str, bundles: Iterable[bytes], *, requested: bool) -> Replica:
+def _observe(replica: Replica, bundles: Iterable[bytes], connect: Connect) -> Replica:
     try:
-        leaf = served_leaf(address, None).encode()
+        leaf = served_leaf(replica.address, None, connect).encode()
     except (OSError, ValueError) as error:
-        return Replica(target, address, reason=str(error) or type(error).__name__, requested=requested)
-    distrust = {each: _distrust(address, each) for each in bundles if pem_bundle.certificates(each)}
-    return Replica(target, address, leaf, distrust=distrust, requested=requested)
+        return dataclasses.replace(replica, reason=str(error) or type(error).__name__)
+    distrust = {each: _distrust(replica.address, each, connect) for each in bundles if pem_bundle.certificates(each)}
+    return dataclasses.replace(replica, leaf=leaf, distrust=distrust)
 
 
-def _distrust(address: str, ca_bundle: bytes) -> str:
+def _distrust(address: str, ca_bundle: bytes, connect: Connect) -> str:
     try:
-        served_leaf(address, ca_bundle)
+        served_leaf(address, ca_bundle, connect)
     except (OSError, ValueError) as error:
         return str(getattr(error, "verify_message", "")) or str(error) or type(error).__name__
     return ""

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from certs import pem_bundle
 from certs.store import CERTIFICATE
-from muster.doctor.finding import Check, Result, warning
-from muster.doctor.leaves import leaves, restart_command, secret_data, secrets
+from muster.doctor.finding import Check, Result, Unseen, warning
+from muster.doctor.leaves import leaves, restart_command, secret_data, secret_names, secrets
 from muster.doctor.world import World
 
 
@@ -18,6 +18,10 @@ def check(world: World) -> Iterator[Result]:
         for secret, concerned in secrets(world)
         for each in concerned
     }
+    if world.live:
+        for namespace, name in secret_names(world):
+            if world.named("Secret", namespace, name) is None:
+                yield Unseen(f"the Secret {namespace}/{name} cannot be read: what replicas serve is not compared with it")
     for leaf in leaves(world):
         if leaf.replica is None:
             continue

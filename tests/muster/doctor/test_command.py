@@ -11,6 +11,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from muster import cli
+from muster.commands.doctor import live_installation
 from muster.commands.doctor.diagnosis_report import report_of
 from muster.doctor.control_plane import flag_command
 from muster.doctor.finding import Check, error
@@ -195,15 +196,22 @@ def server(api):  # noqa: F811 - the fixture above
     return api
 
 
-def test_durations_are_read_from_every_replica_through_the_api_server(server) -> None:
-    server.answers["/api/v1/namespaces/muster-system/pods/webhook-a:8080/proxy/metrics"] = (
+@pytest.mark.usefixtures("server")
+def test_durations_are_read_from_every_replica(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By port-forwarding, which tests/cluster does; one that cannot be read is named."""
+    text = (
         'muster_review_duration_seconds_bucket{path="/mutate",le="5"} 200\n' * 2
         + 'muster_review_duration_seconds_bucket{path="/mutate",le="+Inf"} 400\n'
-    ).encode()
-    answer = live("--format=json", "--ignore=leaf-expiry", "--ignore=ca-expiry", "--ignore=api-not-served")
-    found = json.loads(answer.stdout)
-    assert (answer.stderr, [each["id"] for each in found["findings"]]) == ("", ["timeout-exceeded"])
+    )
+    answers = {("muster-system", "webhook-a", 8080, "/metrics"): (200, text.encode())}
+    monkeypatch.setattr(live_installation, "read_of_pod", lambda _, *asked: answers.get(asked, (404, b"{}")))
+    chosen = ("--format=json", "--ignore=leaf-expiry", "--ignore=ca-expiry", "--ignore=api-not-served")
+    found = json.loads(live(*chosen).stdout)
+    assert [each["id"] for each in found["findings"]] == ["timeout-exceeded"]
     assert "reviews of /mutate is 4.95 s (pod webhook-a)" in found["findings"][0]["message"]
+    answers.clear()
+    reasons = [each["reason"] for each in json.loads(live(*chosen).stdout)["unchecked"]]
+    assert "the durations of reviews cannot be read of pod webhook-a: HTTP 404: ; give --metrics" in reasons
 
 
 def test_no_private_key_is_kept(server, monkeypatch: pytest.MonkeyPatch) -> None:
