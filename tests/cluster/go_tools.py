@@ -1,4 +1,4 @@
-"""Programs written in Go that judge our files, each built once from its module: ``find(name)``; and the CRDs of other projects.
+"""Programs written in Go that judge and apply our files, each built once from its module: ``find(name)``; and the CRDs of other projects.
 
 A tool is a folder of ``tests/cluster/assets`` with a ``go.mod`` that names it as ``tool``, and a ``go.sum`` with the checksums of all that it is
 built of.  ``python -m tests.cluster.go_tools`` builds all of them, if Go is installed; it needs no installed package.
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tests.cluster import programs
 
-NAMES = ("helm", "kubeconform")
+NAMES = ("helm", "kubeconform", "kustomize")
 CRDS = {
     "github.com/cert-manager/cert-manager": ("deploy/crds/cert-manager.io_certificates.yaml", "deploy/crds/cert-manager.io_issuers.yaml"),
     "github.com/prometheus-operator/prometheus-operator": (

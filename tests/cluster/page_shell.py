@@ -1,13 +1,10 @@
-"""A shell for the commands of pages: helm and kubectl as an administrator of a control plane, with stand-ins for other programs.
-
-There is no container engine.  ``kustomize edit set image`` writes what kustomize writes; it has no other subcommand.
-"""
+"""A shell for the commands of pages: helm, kustomize and kubectl as an administrator of a control plane.  There is no container engine."""
 
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 from tests.cluster import go_tools
@@ -18,21 +15,6 @@ from tests.docs import pages
 SECONDS = 300
 PODMAN = """#!/bin/sh
 test "$1" != build || test -f "$3"
-"""
-KUSTOMIZE = f"""#!{sys.executable}
-import sys
-from pathlib import Path
-import yaml
-
-edit, set_, image, assignment = sys.argv[1:]
-assert (edit, set_, image) == ("edit", "set", "image")
-name, _, new = assignment.partition("=")
-new_name, _, tag = new.rpartition(":")
-file = Path("kustomization.yaml")
-content = yaml.safe_load(file.read_text())
-others = [each for each in content.get("images", ()) if each["name"] != name]
-content["images"] = [*others, {{"name": name, "newName": new_name, "newTag": tag}}]
-file.write_text(yaml.safe_dump(content, sort_keys=False))
 """
 
 
@@ -48,11 +30,11 @@ class Shell:
     def __init__(self, plane: ControlPlane, folder: Path) -> None:
         programs = folder / "bin"
         programs.mkdir()
-        for name, path in (("helm", available(lambda: go_tools.find("helm"))), ("kubectl", plane.programs.path("kubectl"))):
+        built = {name: available(functools.partial(go_tools.find, name)) for name in ("helm", "kustomize")}
+        for name, path in {**built, "kubectl": plane.programs.path("kubectl")}.items():
             (programs / name).symlink_to(path)
-        for name, text in (("podman", PODMAN), ("kustomize", KUSTOMIZE)):
-            (programs / name).write_text(text, encoding="utf-8")
-            (programs / name).chmod(0o755)
+        (programs / "podman").write_text(PODMAN, encoding="utf-8")
+        (programs / "podman").chmod(0o755)
         search = f"{programs}:{os.environ['PATH']}"
         self._environ = {"PATH": search, "KUBECONFIG": str(plane.kubeconfig), "HOME": str(folder)}
 

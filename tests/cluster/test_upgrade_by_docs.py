@@ -27,9 +27,11 @@ OTHER = (
     ("chart/templates/webhooks/rbac.yaml", "[list, watch]", "[get, list, watch]"),
     ("base/webhooks.yaml", "timeoutSeconds: 3", "timeoutSeconds: 5"),
     ("chart/values.yaml", "timeoutSeconds: 3", "timeoutSeconds: 5"),
+    ("base/network-policy.yaml", "name: muster-webhook\n  namespace", "name: renamed\n  namespace"),
 )
 """By file, texts of the version before and what they are replaced with."""
 CHANGED = {("ClusterRole", WEBHOOK), ("Deployment", WEBHOOK), ("Deployment", SIDECAR), *((kind, "muster") for kind in CONFIGURATIONS)}
+RENAMED = ("NetworkPolicy", "renamed")
 WRITTEN = ("managedFields", "resourceVersion", "generation", "uid", "creationTimestamp")
 
 
@@ -128,7 +130,14 @@ def test_kustomize(plane, shell, before, tmp_path):
     """No replica of the webhooks runs here: pods of the Deployments are those of stand-ins for kubelets."""
     checkout = tmp_path / "checkout"
     webhooks, sidecar = (section(name, PAGE)[0].text for name in ("Webhooks", "Sidecar"))
+    listed, deleted = (each.text for each in section("Objects that a version no longer has", PAGE))
     undo, again = (each.text for each in section("Roll back", PAGE))
+
+    def removed():
+        """Return the names of the objects that the page lists and deletes."""
+        names = shell.run(listed, checkout).split()
+        shell.run(deleted, checkout)
+        return [each.partition("/")[2] for each in names]
 
     def check_out(version):
         shutil.rmtree(checkout, ignore_errors=True)
@@ -147,10 +156,11 @@ def test_kustomize(plane, shell, before, tmp_path):
     assert CHANGED == {key for key in old if old[key] != new[key]}
     for overlay in OVERLAYS:
         shell.run(f"kubectl diff -k {overlay}", checkout)
+    assert removed() == ["renamed"]
+    assert objects(shell) == {key: new[key] for key in new if key != RENAMED}
     shell.run(undo, checkout)
     until(lambda: running_images(plane) == {"REGISTRY/muster:OLD"}, told=lambda: str(running_images(plane)))
     check_out(before)
     shell.run(again, checkout)
-    kept = objects(shell)
-    assert old == {key: kept[key] for key in old}
-    assert kept.keys() == old.keys() | new.keys()
+    assert {*removed()} == {name for _, name in new.keys() - old.keys()}
+    assert old == objects(shell)
