@@ -15,7 +15,7 @@ from tests.cluster.conftest import available
 from tests.cluster.installed import CONFIGURATIONS, NAMESPACE, Installed, eventually, installed, pod_group, unfit_group
 from tests.deploy import rendered
 
-OWN_KINDS = "webhooks.pods=true", "sidecar.enabled=true", rendered.ALL_MODES, rendered.MONITORING
+OWN_KINDS = "webhooks.pods=true", "criticalPodsQuota=true", "sidecar.enabled=true", rendered.ALL_MODES, rendered.MONITORING
 """Values with which the chart has all its objects of Kubernetes' own kinds."""
 EVERYTHING = (*OWN_KINDS, "certificate.source=cert-manager", "prometheus.monitors=true", "prometheus.alerts=true")
 EXTRA_KINDS = (

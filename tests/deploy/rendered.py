@@ -50,6 +50,7 @@ FILES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     },
     "sidecar/rbac.yaml": ("sidecar/rbac.yaml", ("sidecar.enabled=true", ALL_MODES)),
     "sidecar/deployment.yaml": ("sidecar/deployment.yaml", ("sidecar.enabled=true",)),
+    "components/critical-pods-quota/quota.yaml": ("quota.yaml", ("criticalPodsQuota=true",)),
     "doctor/rbac.yaml": ("doctor.yaml", ("doctor.roles=true",)),
     "why/rbac.yaml": ("why.yaml", ("why.roles=true",)),
     "sidecar/ungate.yaml": ("sidecar/ungate.yaml", ("sidecar.enabled=true", ALL_MODES)),

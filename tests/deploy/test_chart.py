@@ -27,6 +27,7 @@ EVERYTHING = (
     "prometheus.monitors=true",
     "prometheus.alerts=true",
     rendered.MONITORING,
+    "criticalPodsQuota=true",
     "doctor.roles=true",
     "why.roles=true",
 )
@@ -338,14 +339,28 @@ def test_replicas_image_settings_and_placement_are_set(name, section):
         f"{section}.nodeSelector.pool=infra",
         f"{section}.tolerations[0].operator=Exists",
         f"{section}.resources.limits.memory=2Gi",
+        rf"{section}.podLabels.sidecar\.istio\.io/inject=no",
+        rf"{section}.podLabels.app\.kubernetes\.io/name=other",
+        f"{section}.podAnnotations.team=infra",
+        rf"{section}.podAnnotations.prometheus\.io/port=none",
     )
     spec, own = container(name, *values)
+    metadata = objects(*values)["Deployment", name]["spec"]["template"]["metadata"]
 
     assert 5 == objects(*values)["Deployment", name]["spec"]["replicas"]
     assert ("registry.example/muster:v2", "Always", [{"name": "pull"}]) == (own["image"], own["imagePullPolicy"], spec["imagePullSecrets"])
     assert {"name": "MUSTER_GATES", "value": "CompositePodGroup=false"} in own["env"]
     assert ({"pool": "infra"}, [{"operator": "Exists"}]) == (spec["nodeSelector"], spec["tolerations"])
     assert "2Gi" == own["resources"]["limits"]["memory"]
+    assert {"app.kubernetes.io/name": name, "sidecar.istio.io/inject": "no"} == metadata["labels"]
+    assert ("infra", "8080") == (metadata["annotations"]["team"], metadata["annotations"]["prometheus.io/port"])
+
+
+def test_a_server_in_the_network_of_its_node_is_reached_without_the_network_of_pods():
+    spec, own = container("muster-webhook", "webhooks.hostNetwork=true")
+    assert (True, "ClusterFirstWithHostNet") == (spec["hostNetwork"], spec["dnsPolicy"])
+    assert not {"hostNetwork", "dnsPolicy"} & {*container("muster-webhook")[0]}
+    assert {9443, 8080} == {each["containerPort"] for each in own["ports"]}
 
 
 @pytest.mark.parametrize(("name", "section"), [("muster-webhook", "webhooks"), ("muster-sidecar", "sidecar")])

@@ -69,6 +69,22 @@ readinessProbe:
   failureThreshold: 2
 {{- end }}
 
+{{/* Labels and annotations of a pod: those of the Service and of Prometheus, and those of the values, which cannot replace the former. */}}
+{{- define "muster.podMetadata" -}}
+labels:
+  app.kubernetes.io/name: {{ .name }}
+  {{- with omit (.podLabels | default dict) "app.kubernetes.io/name" }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+annotations:
+  prometheus.io/scrape: "true"
+  prometheus.io/port: "8080"
+  prometheus.io/path: /metrics
+  {{- with omit (.podAnnotations | default dict) "prometheus.io/scrape" "prometheus.io/port" "prometheus.io/path" }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end }}
+
 {{/* Where the pods of a Deployment may run, and what the image needs. */}}
 {{- define "muster.placement" -}}
 {{- with .nodeSelector }}
