@@ -27,16 +27,17 @@ def libraries(extra: str) -> frozenset[str]:
     return frozenset((*LIBRARIES.get(extra, ()), *included))
 
 
-def require(extra: str) -> None:
-    """Demand the libraries of *extra* for the command that is running.
+def require(*extras: str) -> None:
+    """Demand the libraries of all *extras* for the command that is running.
 
     Raises:
         click.ClickException: at least one is not installed; the message has the command that installs it.
 
     """
-    missing = sorted(each for each in libraries(extra) if importlib.util.find_spec(each) is None)
-    if missing:
+    absent = {extra: {each for each in libraries(extra) if importlib.util.find_spec(each) is None} for extra in extras}
+    if missing := sorted(set().union(*absent.values())):
         command = click.get_current_context().command_path.removeprefix("kubectl ").removeprefix("muster ")
         listed = missing[0] if len(missing) == 1 else f"{', '.join(missing[:-1])} and {missing[-1]}"
+        wanted = ",".join(extra for extra in extras if absent[extra])
         verb = "is" if len(missing) == 1 else "are"
-        raise click.ClickException(f"{command} needs {listed}, which {verb} not installed: pip install '{DISTRIBUTION}[{extra}]'")
+        raise click.ClickException(f"{command} needs {listed}, which {verb} not installed: pip install '{DISTRIBUTION}[{wanted}]'")

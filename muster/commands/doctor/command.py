@@ -63,7 +63,7 @@ def doctor(  # noqa: PLR0913 - one parameter an option
     Exit status: 0 no findings, 1 errors or warnings, 2 the cluster or a file could not be read, nothing of Muster is installed, or the
     command line is wrong.
     """
-    extras.require("webhooks")
+    extras.require("webhooks", *(["sidecar"] if cluster else []))
     _demand_one_source(paths, cluster=cluster, replicas=replicas, kubeconfig=kubeconfig, context=context)
     from muster.commands.doctor import diagnosis_report
     from muster.doctor import checks
@@ -116,7 +116,6 @@ def _read(
         if any(components(world, SIDECAR)):
             extras.require("sidecar")
         return dataclasses.replace(world, latencies=tuple(observations.given_latencies(metrics))), problems
-    extras.require("sidecar")
     from muster.commands.doctor import live_installation
     from muster.commands.progress import Progress
     from muster.commands.snapshot.live_cluster import ClusterError

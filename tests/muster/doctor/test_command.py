@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import importlib.util
 import json
 from pathlib import Path
 
@@ -194,6 +195,18 @@ def server(api):  # noqa: F811 - the fixture above
     objects["Deployment", worlds.SERVER]["spec"]["template"]["spec"]["containers"][0]["args"].remove("--cluster")
     serve(api, objects)
     return api
+
+
+@pytest.mark.parametrize(
+    ("absent", "want"),
+    [({"gunicorn", "numpy"}, "[webhooks,sidecar]"), ({"numpy"}, "[sidecar]"), ({"gunicorn"}, "[webhooks]")],
+)
+def test_all_missing_extras_are_named_at_once(monkeypatch: pytest.MonkeyPatch, absent: set[str], want: str) -> None:
+    real = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name in absent else real(name))
+    answer = live()
+    assert answer.exit_code != 0
+    assert answer.stderr.endswith(f"not installed: pip install 'muster-scheduling{want}'\n")
 
 
 @pytest.mark.usefixtures("server")
