@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler
 import pytest
 
 from apiserver.api import ReplyError
-from certs import replicas
+from certs import forwarded_replicas, replicas
 from certs.rotation_steps import RotationError, State
 from certs.webhook_configurations import Cluster, Place
 from muster import cli
@@ -82,6 +82,27 @@ def test_a_replica_is_observed_by_a_handshake(tmp_path):
     assert replicas.probe(address, pair["tls.crt"], pair["ca.crt"])
 
 
+def test_a_pod_whose_port_is_not_forwarded_is_reached_directly(tmp_path, monkeypatch):
+    """Commands may lack the permission, for example in a pod of the cluster; if nothing helps, both reasons are given."""
+    pair, asked = new_secret(dt.datetime.now(dt.UTC)), []
+
+    def refuse(_, *pod):
+        asked.append(pod)
+        raise ReplyError(403, "pods is forbidden")
+
+    monkeypatch.setattr(forwarded_replicas, "forwarded", refuse)
+    cluster = Cluster(None, PLACE)
+    connect = forwarded_replicas.connect_through(None, cluster)
+    with tls_server(tmp_path, pair) as address:
+        assert replicas.probe(address, pair["tls.crt"], pair["ca.crt"], connect) == ""
+        assert asked == []
+        cluster.pods = {address: ("ns", "a")}
+        assert replicas.probe(address, pair["tls.crt"], pair["ca.crt"], connect) == ""
+        assert asked == [("ns", "a", int(address.rpartition(":")[2]), replicas.HANDSHAKE_SECONDS)]
+    reason = replicas.probe(address, pair["tls.crt"], pair["ca.crt"], connect)
+    assert reason.endswith("refused; its port is not forwarded: HTTP 403: pods is forbidden")
+
+
 def test_the_clock_of_this_machine_does_not_judge_a_leaf(tmp_path):
     expired = new_secret(dt.datetime.now(dt.UTC) - dt.timedelta(days=400))
     with tls_server(tmp_path, expired) as address:
@@ -140,7 +161,11 @@ def test_a_replica_that_is_not_ready_counts_and_one_that_terminates_does_not(mon
     """One that is not ready while the others are observed can become ready after the old CA is removed."""
     pair = new_secret()
     endpoints = [
-        {"addresses": ["10.0.0.1"], "conditions": {"ready": True, "serving": True, "terminating": False}},
+        {
+            "addresses": ["10.0.0.1"],
+            "conditions": {"ready": True, "serving": True, "terminating": False},
+            "targetRef": {"kind": "Pod", "name": "a"},
+        },
         {"addresses": ["10.0.0.2"], "conditions": {"ready": False, "serving": False, "terminating": False}},
         {"addresses": ["10.0.0.4"], "conditions": {"ready": False, "serving": True, "terminating": True}},
         {"addresses": ["fd00::3"]},
@@ -153,6 +178,7 @@ def test_a_replica_that_is_not_ready_counts_and_one_that_terminates_does_not(mon
         cluster = Cluster(api, PLACE)
         observed = replicas.Replicas(cluster.replicas, 0.0)
         assert ("10.0.0.1:9443", "10.0.0.2:9443", "[fd00::3]:9443") == cluster.replicas()
+        assert {"10.0.0.1:9443": (PLACE.namespace, "a")} == cluster.pods
         assert not observed.all_serve(State(pair, ()))
         assert ("10.0.0.2:9443: serves another certificate", "delete the pod of a replica that does not answer") == observed.reasons
         stale.clear()
