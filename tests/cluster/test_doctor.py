@@ -72,7 +72,10 @@ def test_a_server_that_webhooks_wait_for(examined) -> None:
     examined.mend(examined.provoked("drain-blocked"))
     examined.well()
     examined.api.set_status("Deployment", ACCOUNT, NAMESPACE, status={"readyReplicas": 0})
-    examined.provoked("fail-without-replicas")
+    command = examined.provoked("fail-without-replicas")
+    # If a quota or a policy refuses the pods, only the ReplicaSet has events.
+    assert "describe replicasets,pods" in command
+    examined.mend(command)
 
 
 def test_fields_of_webhooks(examined, tmp_path) -> None:

@@ -24,7 +24,8 @@ def check(world: World) -> Iterator[Result]:
             command = kubectl(server.namespace, "scale", server.kind.lower(), server.name, f"--replicas={ADVISED}")
             yield error(server, "spec.replicas", f"is {wanted}, and failurePolicy is Fail in {named}: must be at least {FEWEST}", command)
         elif world.live and not ready:
-            command = kubectl(server.namespace, "describe", "pods", "--selector", _selector(server.content))
+            # Without pods, the events of their ReplicaSet tell why none is created: a quota, or a policy.
+            command = kubectl(server.namespace, "describe", "replicasets,pods", "--selector", _selector(server.content))
             yield error(server, "status.readyReplicas", f"no replica is ready, and failurePolicy is Fail in {named}", command)
 
 
