@@ -5,6 +5,7 @@ kube-apiserver finds the process by the Service, with the flag of ``ROUTING``: n
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import http.client
 import os
@@ -60,6 +61,7 @@ class Deployed:
 
     def __init__(self, plane: ControlPlane, name: str, namespace: str, folder: Path) -> None:
         self._plane, self._name, self._namespace, self._address = plane, name, namespace, node_address()
+        self._folder = folder
         self.process = Process(name, folder / f"{name}.log")
         self.deployment: Manifest | None = None
         self._ended = threading.Event()
@@ -90,10 +92,24 @@ class Deployed:
         if found is None or not self._exists("ServiceAccount"):
             return
         (container,) = found["spec"]["template"]["spec"]["containers"]
+        arguments = self._mounted(found["spec"]["template"]["spec"], container)
         account = self._plane.service_account(found["spec"]["template"]["spec"]["serviceAccountName"], self._namespace)
         environ = {**os.environ, **{each["name"]: each["value"] for each in container["env"]}}
-        self.process.start([sys.executable, "-m", "muster", *container["args"], f"--kubeconfig={account}"], environ)
+        self.process.start([sys.executable, "-m", "muster", *arguments, f"--kubeconfig={account}"], environ)
         self.deployment = found
+
+    def _mounted(self, spec: Manifest, container: Manifest) -> list[str]:
+        """Write the Secrets that are mounted; return the arguments with the paths of their files."""
+        secrets = {each["name"]: each["secret"]["secretName"] for each in spec["volumes"] if "secret" in each}
+        mounted = {each["mountPath"]: secrets[each["name"]] for each in container["volumeMounts"] if each["name"] in secrets}
+        arguments = list(container["args"])
+        for path, name in mounted.items():
+            files = self._folder / name
+            files.mkdir(exist_ok=True)
+            for key, value in self._plane.api.get("Secret", name, self._namespace)["data"].items():
+                (files / key).write_bytes(base64.b64decode(value))
+            arguments = [each.replace(f"={path}/", f"={files}/") for each in arguments]
+        return arguments
 
     def _exists(self, kind: str) -> bool:
         try:

@@ -1,10 +1,11 @@
-"""A shell for the commands of pages: helm, kustomize and kubectl as an administrator of a control plane.  There is no container engine."""
+"""A shell for the commands of pages: helm, kustomize, kubectl and muster as an administrator of a control plane.  There is no container engine."""
 
 from __future__ import annotations
 
 import functools
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 from tests.cluster import go_tools
@@ -15,6 +16,9 @@ from tests.docs import pages
 SECONDS = 300
 PODMAN = """#!/bin/sh
 test "$1" != build || test -f "$3"
+"""
+MUSTER = f"""#!/bin/sh
+PYTHONPATH={pages.ROOT} exec {sys.executable} -m muster "$@"
 """
 
 
@@ -33,8 +37,9 @@ class Shell:
         built = {name: available(functools.partial(go_tools.find, name)) for name in ("helm", "kustomize")}
         for name, path in {**built, "kubectl": plane.programs.path("kubectl")}.items():
             (programs / name).symlink_to(path)
-        (programs / "podman").write_text(PODMAN, encoding="utf-8")
-        (programs / "podman").chmod(0o755)
+        for name, text in (("podman", PODMAN), ("muster", MUSTER)):
+            (programs / name).write_text(text, encoding="utf-8")
+            (programs / name).chmod(0o755)
         search = f"{programs}:{os.environ['PATH']}"
         self._environ = {"PATH": search, "KUBECONFIG": str(plane.kubeconfig), "HOME": str(folder)}
 

@@ -1,0 +1,37 @@
+"""A certificate of the user, by the commands of the pages: with Helm, then with kustomize in its place."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from tests.cluster.deployed import Deployed, routed_plane
+from tests.cluster.installed import eventually
+from tests.cluster.page_shell import Shell, section
+from tests.docs import pages
+
+HELM, WEBHOOKS = (pages.DOCS / "operate" / f"{name}.md" for name in ("helm", "webhooks"))
+NAMESPACE, NAME = "muster-system", "muster-webhook"
+
+
+@pytest.fixture(scope="module")
+def plane(programs):
+    with routed_plane(programs) as started:
+        yield started
+
+
+def test_the_server_is_trusted_with_the_certificate_of_the_pages(plane, tmp_path):
+    shell, checkout = Shell(plane, tmp_path), tmp_path / "checkout"
+    shutil.copytree(pages.ROOT / "deploy", checkout / "deploy", ignore=shutil.ignore_patterns("certs"))
+    (tmp_path / "bad.yaml").write_text(section("Install", HELM)[1].text, encoding="utf-8")
+    (by_helm,) = (each.text for each in section("Install", HELM) if "muster certs issue" in each.text)
+    (by_kustomize,) = (each.text for each in section("Install", WEBHOOKS) if "muster certs issue" in each.text)
+    for commands in (by_helm, by_kustomize):
+        with Deployed(plane, NAME, NAMESPACE, tmp_path):
+            shell.run(commands, checkout)
+            shell.run(f"kubectl -n {NAMESPACE} rollout status deployment/{NAME}")
+            assert eventually(lambda: "[muster: all-needs-gang]" in shell("kubectl apply -f bad.yaml", tmp_path).stderr)
+            listed = shell("helm list --short --namespace muster-system").stdout
+            for each in listed.split():
+                shell.run(f"helm uninstall {each} --namespace {NAMESPACE}")
