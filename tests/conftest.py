@@ -44,7 +44,8 @@ LONG = tuple(
     f"{CLUSTER}test_{name}.py"
     for name in (
         *("webhooks_down", "sidecar_bad_days", "sidecar_preempt_bad", "soak", "bench", "snapshot", "demo_cluster", "control_plane"),
-        *("doctor", "doctor_certificates", "install_by_docs", "managed_certificate", "upgrade_by_docs", "upgrade_certificate"),
+        *("doctor", "doctor_certificates", "install_by_docs", "managed_certificate", "own_certificate_by_docs"),
+        *("upgrade_by_docs", "upgrade_certificate"),
     )
 )
 """Files that take longest: another worker that starts one of them last keeps the rest waiting."""

@@ -1,6 +1,6 @@
 """A cluster's stand-in for kubelet and kube-proxy: a Deployment of Muster as a process, and the endpoints of its Service.
 
-kube-apiserver finds the process by the Service, with the flag of ``ROUTING``: name, port and certificate are those of the manifests.
+kube-apiserver finds the process by the Service, with the flag of ``ROUTING``: name and certificate are those of the manifests.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import pytest
 from tests.cluster.api import ApiError
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.options import Options
-from tests.cluster.process import Process
+from tests.cluster.process import Process, free_port
 from tests.cluster.programs import Programs
 from tests.cluster.resources import Manifest
 
@@ -57,11 +57,15 @@ def routed_plane(programs: Programs) -> Iterator[ControlPlane]:
 
 
 class Deployed:
-    """Thread that starts one replica of a Deployment once it and its ServiceAccount exist, and lists it once it is ready."""
+    """Thread that starts one replica of a Deployment once it and its ServiceAccount exist, and lists it once it is ready.
+
+    It is started anew once its arguments or volumes change.  As a pod has an address of its own, the replica has ports of its own: tests
+    run beside each other.
+    """
 
     def __init__(self, plane: ControlPlane, name: str, namespace: str, folder: Path) -> None:
         self._plane, self._name, self._namespace, self._address = plane, name, namespace, node_address()
-        self._folder = folder
+        self._folder, self._ports = folder, dict[int, int]()
         self.process = Process(name, folder / f"{name}.log")
         self.deployment: Manifest | None = None
         self._ended = threading.Event()
@@ -83,6 +87,9 @@ class Deployed:
         while not self._ended.wait(POLL_SECONDS):
             if self.deployment is None:
                 self._start()
+            elif self._is_outdated():
+                self.process.stop()
+                self.deployment = None
             elif self._ready() is not listed:
                 listed = not listed
                 self._list(ready=listed)
@@ -93,10 +100,19 @@ class Deployed:
             return
         (container,) = found["spec"]["template"]["spec"]["containers"]
         arguments = self._mounted(found["spec"]["template"]["spec"], container)
+        for port in (each["containerPort"] for each in container["ports"]):
+            own = self._ports.setdefault(port, free_port())
+            arguments = [f"{each.removesuffix(f':{port}')}:{own}" if each.endswith(f":{port}") else each for each in arguments]
         account = self._plane.service_account(found["spec"]["template"]["spec"]["serviceAccountName"], self._namespace)
         environ = {**os.environ, **{each["name"]: each["value"] for each in container["env"]}}
         self.process.start([sys.executable, "-m", "muster", *arguments, f"--kubeconfig={account}"], environ)
         self.deployment = found
+
+    def _is_outdated(self) -> bool:
+        try:
+            return _started_with(self._plane.api.get("Deployment", self._name, self._namespace)) != _started_with(self.deployment)
+        except ApiError:
+            return False
 
     def _mounted(self, spec: Manifest, container: Manifest) -> list[str]:
         """Write the Secrets that are mounted; return the arguments with the paths of their files."""
@@ -120,7 +136,7 @@ class Deployed:
     def _ready(self) -> bool:
         assert self.deployment is not None
         (container,) = self.deployment["spec"]["template"]["spec"]["containers"]
-        ports = {each["name"]: each["containerPort"] for each in container["ports"]}
+        ports = {each["name"]: self._ports[each["containerPort"]] for each in container["ports"]}
         connection = http.client.HTTPConnection(self._address, ports["probes"], timeout=3)
         try:
             connection.request("GET", container["readinessProbe"]["httpGet"]["path"])
@@ -134,7 +150,7 @@ class Deployed:
         """Write the EndpointSlice of the Service, as the endpointslice controller does."""
         service = self._plane.api.get("Service", self._name, self._namespace)
         (container,) = self.deployment["spec"]["template"]["spec"]["containers"]  # type: ignore[index]
-        ports = {each["name"]: each["containerPort"] for each in container["ports"]}
+        ports = {each["name"]: self._ports[each["containerPort"]] for each in container["ports"]}
         manifest = {
             "apiVersion": "discovery.k8s.io/v1",
             "kind": "EndpointSlice",
@@ -161,3 +177,10 @@ class Deployed:
         numbers = dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas", "availableReplicas"), count)
         status = {"observedGeneration": found["metadata"]["generation"], **numbers}
         self._plane.api.patch("Deployment", self._name, self._namespace, body={"status": status}, subresource="status", how="merge")
+
+
+def _started_with(deployment: Manifest | None) -> tuple[object, object]:
+    """Return the arguments and volumes of the pods of a Deployment."""
+    assert deployment is not None
+    spec = deployment["spec"]["template"]["spec"]
+    return spec["containers"][0]["args"], spec["volumes"]

@@ -1,4 +1,4 @@
-"""A certificate of the user, by the commands of the pages: with Helm, then with kustomize in its place."""
+"""A certificate of the user, by the commands of the pages: with Helm, then with kustomize, then managed in its place."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.cluster.installed import eventually
 from tests.cluster.page_shell import Shell, section
 from tests.docs import pages
 
-HELM, WEBHOOKS = (pages.DOCS / "operate" / f"{name}.md" for name in ("helm", "webhooks"))
+HELM, WEBHOOKS, CERTIFICATES = (pages.DOCS / "operate" / f"{name}.md" for name in ("helm", "webhooks", "certificates"))
 NAMESPACE, NAME = "muster-system", "muster-webhook"
 
 
@@ -27,11 +27,19 @@ def test_the_server_is_trusted_with_the_certificate_of_the_pages(plane, tmp_path
     (tmp_path / "bad.yaml").write_text(section("Install", HELM)[1].text, encoding="utf-8")
     (by_helm,) = (each.text for each in section("Install", HELM) if "muster certs issue" in each.text)
     (by_kustomize,) = (each.text for each in section("Install", WEBHOOKS) if "muster certs issue" in each.text)
-    for commands in (by_helm, by_kustomize):
-        with Deployed(plane, NAME, NAMESPACE, tmp_path):
-            shell.run(commands, checkout)
-            shell.run(f"kubectl -n {NAMESPACE} rollout status deployment/{NAME}")
-            assert eventually(lambda: "[muster: all-needs-gang]" in shell("kubectl apply -f bad.yaml", tmp_path).stderr)
-            listed = shell("helm list --short --namespace muster-system").stdout
-            for each in listed.split():
-                shell.run(f"helm uninstall {each} --namespace {NAMESPACE}")
+    (managed,) = (each.text for each in section("Change the source", CERTIFICATES))
+
+    def refuses():
+        return "[muster: all-needs-gang]" in shell("kubectl apply -f bad.yaml", tmp_path).stderr
+
+    with Deployed(plane, NAME, NAMESPACE, tmp_path):
+        shell.run(by_helm, checkout)
+        shell.run(f"kubectl -n {NAMESPACE} rollout status deployment/{NAME}")
+        assert eventually(refuses)
+        shell.run(f"helm uninstall muster --namespace {NAMESPACE}")
+    with Deployed(plane, NAME, NAMESPACE, tmp_path) as replica:
+        shell.run(by_kustomize, checkout)
+        assert eventually(refuses)
+        shell.run(managed, checkout)
+        assert "--certificates=managed" in replica.deployment["spec"]["template"]["spec"]["containers"][0]["args"]
+        assert eventually(refuses)
