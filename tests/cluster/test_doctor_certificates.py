@@ -39,8 +39,8 @@ def test_trust(examined, kubelet, bundle, check) -> None:
 def test_a_rotation_observes_pods_that_are_not_reached_from_here(examined, kubelet) -> None:
     """By port-forwarding, as doctor does: the command of the finding names no address."""
     with kubelet(), examined.as_pods({9443: examined.webhooks.port}):
-        examined.set_bundles(issue.authority(NOW).certificate)
-        command = examined.provoked("leaf-untrusted", replica=ENDPOINTS)
+        examined.serve(issue.leaf(issue.authority(NOW), names_of((HOST,)), NOW - LATE * DAY))
+        command = examined.provoked("leaf-expiry", replica=ENDPOINTS)
         assert "--replica" not in command
         examined.mend(command)
         until(lambda: not examined.findings(replica=ENDPOINTS), told=lambda: str(examined.findings(replica=ENDPOINTS)))
