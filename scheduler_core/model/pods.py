@@ -67,6 +67,8 @@ class PodShape:
     """Requests that count on a node but that no filter checks, as ``requests``."""
     profile: SchedulerProfile = DEFAULT_PROFILE
     """Profile that schedules the pod."""
+    variant_of: PodShape | None = None
+    """The shape of the pods for which a search uses this one, which differs in its number alone: filters by node agree."""
 
     @property
     def charges(self) -> tuple[tuple[int, int], ...]:

@@ -27,7 +27,10 @@ class DeviceConstraints:
 
     def __init__(self, claims: AssumedClaims, pods: Iterable[PodRecord], nodes: int) -> None:
         self._claims = claims
-        self._pods = {pod.shape.serial: pod for pod in pods if not pod.shape.counts_devices}
+        # Results by shape are kept between searches, which number the variants of shapes anew.
+        self._pods = {
+            pod.shape.serial: replaced(pod, shape=pod.shape.variant_of or pod.shape) for pod in pods if not pod.shape.counts_devices
+        }
         self._size = nodes
         self._copies: dict[tuple[int, int], PodRecord] = {}
 

@@ -271,7 +271,8 @@ class Capacity:
             amounts = self._amounts[shape.serial]
             needed = amounts > 0
             slots = (self.free[needed] // amounts[needed][:, None]).min(axis=0)
-            mask = self._state.profile.compile(shape).mask
+            # Profiles are kept between searches, which number the variants of shapes anew.
+            mask = self._state.profile.compile(shape.variant_of or shape).mask
             if mask is not None:
                 slots = np.where(mask, slots, 0)
             for each in (self.volumes, self.devices):

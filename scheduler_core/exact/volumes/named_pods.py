@@ -41,5 +41,5 @@ class NamedPods:
     def _named(self, pod: PodRecord) -> PodRecord:
         key = pod.shape.serial, pod.namespace, pod.named_volumes
         if (shape := self._shapes.get(key)) is None:
-            shape = self._shapes[key] = dataclasses.replace(pod.shape, serial=next(self._serials))
+            shape = self._shapes[key] = dataclasses.replace(pod.shape, serial=next(self._serials), variant_of=pod.shape)
         return replaced(pod, shape=shape)

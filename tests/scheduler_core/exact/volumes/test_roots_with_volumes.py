@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from scheduler_core.exact.complete import Complete
 from scheduler_core.model.decision import Decision, Status
-from tests.scheduler_core.builders import Json, composite, decided, leaf, node, placed, pod
+from scheduler_core.model.options import PlacingOptions
+from tests.scheduler_core.builders import Json, composite, decided, entities, leaf, names, node, placed, pod, state
 from tests.scheduler_core.plugins.test_delayed_claims import LOCAL, claim, using, volume
 from tests.scheduler_core.plugins.test_volume_restrictions import single
 from tests.scheduler_core.plugins.test_volumes import claim as bound_claim
@@ -118,3 +120,21 @@ def test_nodes_with_other_volumes_are_not_exchanged():
     wanted = [claim("c0", **wanting(red="1")), claim("c1", **wanting(blue="1"))]
     pods = [using("c0", name="p0", group="g"), using("c1", name="p1", group="g"), pod("q", "g", cpu="2")]
     assert {"p0": "b", "p1": "b", "q": "a"} == placed(decided([*nodes, LOCAL, leaf("g", 3), *volumes, *wanted, *pods], strategy="complete"))
+
+
+def test_what_one_search_knows_of_pods_with_read_write_once_pod_claims_is_not_used_for_the_pods_of_another():
+    """The sidecar keeps the node filters of pods between cycles, and each cycle has a search of its own."""
+    objects = [node(name, "1", zone=name) for name in "ab"]
+    for group, zones in {"g": "aa", "h": "-a"}.items():
+        objects += [leaf(group, 2)]
+        for number, zone in enumerate(zones):
+            name = f"{group}{number}"
+            more = {} if zone == "-" else {"nodeSelector": {"zone": zone}}
+            objects += [*single(name), using(name, name=name, group=group, **more), using(name, name=f"next-{name}")]
+    here, roots = state(objects, PlacingOptions(sparing=True)), entities(objects)
+    found = []
+    for name in ("g", "h"):
+        complete = Complete(here)
+        outcome = complete.place(complete.request(roots[name]))
+        found.append((outcome.success and names(here, outcome), complete.search.outcome))
+    assert found == [(False, "infeasible"), (["b", "a"], "placed")]
