@@ -101,13 +101,7 @@ class Complete(Greedy):
 
     def searches(self, request: PlacementRequest) -> bool:
         """Return whether the search serves a root that greedy does not place whole; else the result of greedy is final."""
-        if satisfied(request) or not searchable(request) or self._is_unmodelled(request):
-            return False
-        if all(run.shape.counts_devices for leaf in request.leaves() for run in leaf.runs):
-            return True
-        # With devices that requests do not count, the search models only volumes of claims that one pod uses.
-        volumes = volume_constraints(self.state, {pod.shape: pod for leaf in request.leaves() for pod in leaf.entity.waiting}.values())
-        return volumes is None or volumes.own_alone
+        return not satisfied(request) and searchable(request) and not self._is_unmodelled(request)
 
     def _is_unmodelled(self, request: PlacementRequest) -> bool:
         """Return whether a filter refuses a pod because one of its fields is not modelled: such a refusal is no proof."""

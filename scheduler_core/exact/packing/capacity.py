@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from scheduler_core.exact.devices.device_constraints import DeviceConstraints
-from scheduler_core.exact.packing.device_search import CoupledPods, DeviceSearch
-from scheduler_core.exact.packing.filled_nodes import PodsWithVolumes
+from scheduler_core.exact.packing.device_search import DeviceSearch
+from scheduler_core.exact.packing.filled_nodes import CoupledPods
 from scheduler_core.exact.packing.packing import EqualPods, Packed, pack
 from scheduler_core.exact.packing.pod_search import PodSearch
 from scheduler_core.exact.step_budget import StepBudget
-from scheduler_core.exact.volumes.constraints import VolumeConstraints, VolumeDemand
+from scheduler_core.exact.volumes.constraints import VolumeConstraints
 from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.topology import Division, Placement
@@ -32,7 +32,7 @@ class Capacity:
 
     Attributes:
         volumes: constraints of volumes that requests do not count; None if there are none.
-        devices: the same of devices.  With both, the volumes are those of own claims alone.
+        devices: the same of devices.
         rows: resources that a shape requests, as rows of the nodes' allocatable.
         free: shape (rows, nodes): allocatable minus requests, at least 0.
         nothing: shape (rows,): zeros.
@@ -207,10 +207,8 @@ class Capacity:
             equal_pods.append(EqualPods(self._amounts[shape.serial], count, slots))
         coupled = [number for number, (shape, _, _) in enumerate(demands) if self.coupled(shape)]
         packed: Packed | None
-        if coupled and self.devices is not None:
-            packed = self._pack_with_devices(self.devices, nodes, demands, equal_pods, coupled)
-        elif coupled:
-            packed = self._pack_with_volumes(nodes, demands, equal_pods, coupled)
+        if coupled:
+            packed = self._pack_coupled(nodes, demands, equal_pods, coupled)
         else:
             packed = pack(self.free[:, nodes], equal_pods, self._budget, thorough=thorough)
         if packed is None:
@@ -219,41 +217,35 @@ class Capacity:
             (shape.serial, placement.serial): np.repeat(nodes, taken) for (shape, placement, _), taken in zip(demands, packed, strict=True)
         }
 
-    def _pack_with_volumes(self, nodes: Nodes, demands: Sequence[Demand], pods: list[EqualPods], coupled: list[int]) -> Packed | None:
-        """Return the packing of *pods* on *nodes*, those with the indices *coupled* one by one."""
-        if self.volumes is None or any(int(each.slots.sum()) < each.count for each in pods):
-            return None
-        shapes = [demands[number][0] for number in coupled]
-        with_volumes = [
-            PodsWithVolumes(pods[number], self.volumes.demand(shape), self.volumes.sums.demand(shape))
-            for number, shape in zip(coupled, shapes, strict=True)
-        ]
-        others = [number for number in range(len(pods)) if number not in coupled]
-        rows = {row: position for position, row in enumerate(self.rows.tolist())}
-        search = PodSearch(self.volumes, self.free[:, nodes], with_volumes, [pods[number] for number in others], nodes, rows, self._budget)
-        if (found := search.run()) is None:
-            return None
-        return _in_order(found, coupled, others)
-
-    def _pack_with_devices(
-        self, devices: DeviceConstraints, nodes: Nodes, demands: Sequence[Demand], pods: list[EqualPods], coupled: list[int]
-    ) -> Packed | None:
-        """Return a packing with pods whose devices requests do not count (*coupled*); None if there is none."""
+    def _pack_coupled(self, nodes: Nodes, demands: Sequence[Demand], pods: list[EqualPods], coupled: list[int]) -> Packed | None:
+        """Return the packing of *pods* on *nodes*, those with the indices *coupled* one by one; None if there is none."""
         if any(int(each.slots.sum()) < each.count for each in pods):
             return None
-        others = [number for number in range(len(pods)) if number not in coupled]
+        free, others = self.free[:, nodes], [number for number in range(len(pods)) if number not in coupled]
+        rest, one_by_one = [pods[number] for number in others], [*self._coupled_pods(demands, pods, coupled)]
+        rows = {row: position for position, row in enumerate(self.rows.tolist())}
+        search: DeviceSearch | PodSearch
+        if self.devices is not None and any(self.devices.couples(demands[number][0]) for number in coupled):
+            search = DeviceSearch(self.devices, free, one_by_one, rest, nodes, self._budget, self.volumes, rows)
+        elif self.volumes is not None:
+            search = PodSearch(self.volumes, free, one_by_one, rest, nodes, rows, self._budget)
+        else:
+            return None
+        return None if (found := search.run()) is None else _in_order(found, coupled, others)
+
+    def _coupled_pods(self, demands: Sequence[Demand], pods: Sequence[EqualPods], coupled: Sequence[int]) -> Iterator[CoupledPods]:
         # Different demands can have the same shape.
-        first = [sum(pods[each].count for each in coupled[:index]) for index in range(len(coupled))]
-        with_devices = []
-        for start, number in zip(first, coupled, strict=True):
+        first = 0
+        for number in coupled:
             shape, equal = demands[number][0], pods[number]
-            records = [devices.pod(shape, start + each) for each in range(equal.count)] if devices.couples(shape) else ()
-            demand = VolumeDemand() if self.volumes is None else self.volumes.demand(shape)
-            with_devices.append(CoupledPods(equal, records, demand))
-        rest = [pods[number] for number in others]
-        search = DeviceSearch(devices, self.free[:, nodes], with_devices, rest, nodes, self._budget, self.volumes)
-        found = search.run()
-        return None if found is None else _in_order(found, coupled, others)
+            records: list[PodRecord] = []
+            if self.devices is not None and self.devices.couples(shape):
+                records = [self.devices.pod(shape, first + each) for each in range(equal.count)]
+            if self.volumes is None:
+                yield CoupledPods(equal, records=records)
+            else:
+                yield CoupledPods(equal, self.volumes.demand(shape), self.volumes.sums.demand(shape), records)
+            first += equal.count
 
     def _taken(self, members: Sequence[PodRecord]) -> Ints:
         taken: Ints = np.zeros((len(self.rows), len(self._state.nodes)), dtype=np.int64)

@@ -7,15 +7,16 @@ whose devices are counted are packed last.  If pods also compete for volumes, ea
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Generator, Hashable, Iterator, Sequence
+from collections.abc import Generator, Hashable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from scheduler_core.exact.devices.device_constraints import DeviceConstraints
-from scheduler_core.exact.packing.packing import EqualPods, Packed, pack
+from scheduler_core.exact.packing.filled_nodes import CoupledPods
+from scheduler_core.exact.packing.packing import EqualPods, Packed
+from scheduler_core.exact.packing.placed_pods import PlacedPods
 from scheduler_core.exact.step_budget import StepBudget, StepsSpentError
-from scheduler_core.exact.volumes.constraints import VolumeConstraints, VolumeDemand
+from scheduler_core.exact.volumes.constraints import VolumeConstraints
 from scheduler_core.exact.volumes.matching import suffice
 from scheduler_core.model.devices import Allocation
 from scheduler_core.model.nodes import Ints, Nodes
@@ -23,18 +24,8 @@ from scheduler_core.model.pods import PodRecord
 from scheduler_core.plugins.devices.assumed_claims import PodAllocations
 
 _NOTHING: Ints = np.zeros(0, dtype=np.int64)
-_NO_VOLUMES = VolumeDemand()
 _STATE_STEPS, _HOST_STEPS, _TRIED = 10, 4, 4
 """Steps for a state and for each node in it; devices that are tried in one more step."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class CoupledPods:
-    """Equal pods whose devices or volumes depend on those of other pods; without *records*, only their volumes do."""
-
-    pods: EqualPods
-    records: Sequence[PodRecord] = ()
-    volumes: VolumeDemand = _NO_VOLUMES
 
 
 class DeviceSearch:
@@ -54,26 +45,26 @@ class DeviceSearch:
         nodes: Nodes,
         budget: StepBudget,
         volumes: VolumeConstraints | None = None,
+        limit_rows: Mapping[int, int] | None = None,
     ) -> None:
-        """Prepare; *volumes* must be about own claims alone."""
+        """Prepare; *limit_rows* gives the row of *free* for each row of a limit in the node table."""
         self._constraints = constraints
         self._volumes = volumes
-        # The most confined pods first: later pods get the remaining devices.
-        spare = [int(each.pods.slots.sum()) - each.pods.count for each in coupled]
-        self._order = sorted(range(len(coupled)), key=lambda number: (spare[number], number))
+        # The most confined pods first: later pods get the remaining devices.  Attached volumes are checked on a node without other pods.
+        urgency = [(-len(each.demand.attached), int(each.pods.slots.sum()) - each.pods.count) for each in coupled]
+        self._order = sorted(range(len(coupled)), key=lambda number: (urgency[number], number))
         self._coupled = [coupled[number] for number in self._order]
         self._others = others
         self._nodes: list[int] = nodes.tolist()
         self._budget = budget
-        self._free = free.copy()
         self._pods: list[tuple[int, PodRecord | None]] = [
             (demand, pod) for demand, each in enumerate(self._coupled) for pod in each.records or (None,) * each.pods.count
         ]
-        self._kinds = self._node_kinds()
+        self._kinds = self._node_kinds(free)
+        self._placed = PlacedPods(volumes, free, self._coupled, self._nodes, self._kinds, limit_rows or {})
         self._members: dict[int, list[int]] = {}
         for node, kind in enumerate(self._kinds):
             self._members.setdefault(kind, []).append(node)
-        self._contents: dict[int, list[int]] = {}
         self._failed: set[Hashable] = set()
         self._tried = constraints.devices_tried
         self._unfinished = False
@@ -113,7 +104,7 @@ class DeviceSearch:
             return
         self._budget.step(_STATE_STEPS)
         if index == len(self._pods):
-            self._packed = self._pack_others()
+            self._packed = self._all_packed()
             if self._packed is not None:
                 self.devices = {pod.device_claims[at].key: each for pod, allocations in self._given for at, each in allocations}
                 yield True
@@ -124,21 +115,17 @@ class DeviceSearch:
         self._failed.add(key)
 
     def _try_node(self, demand: int, pod: PodRecord | None, node: int) -> Iterator[bool]:
-        self._place(demand, node, 1)
+        self._placed.place(demand, node, 1)
         try:
             if self._has_volumes():
                 yield from self._try_devices(pod, node) if pod is not None else (True,)
         finally:
-            self._place(demand, node, -1)
+            self._placed.place(demand, node, -1)
 
     def _has_volumes(self) -> bool:
-        """Return whether there are volumes for the claims of all placed pods."""
-        if (volumes := self._volumes) is None:
-            return True
-        placed = ((node, *each) for node, counts in self._contents.items() for each in zip(self._coupled, counts, strict=True))
-        return suffice(
-            [item for node, each, count in placed for item in volumes.items(each.volumes, self._nodes[node], count)], self._budget
-        )
+        """Return whether there are volumes and storage for the claims of all placed pods."""
+        stored = self._placed.stored
+        return stored is None or (not stored.exceeded and suffice([*self._placed.items()], self._budget))
 
     def _try_devices(self, pod: PodRecord, node: int) -> Iterator[bool]:
         ways, finished = self._constraints.ways(pod, self._nodes[node])
@@ -155,56 +142,40 @@ class DeviceSearch:
                 self._given.pop()
                 self._constraints.forget(pod)
 
-    def _place(self, demand: int, node: int, amount: int) -> None:
-        self._free[:, node] -= amount * self._coupled[demand].pods.amounts
-        counts = self._contents.setdefault(node, [0] * len(self._coupled))
-        counts[demand] += amount
-        if not any(counts):
-            del self._contents[node]
-
     def _hosts(self, demand: int) -> Iterator[int]:
         """Yield the nodes that differ and have capacity for one more pod of *demand*, those with pods first."""
-        pods = self._coupled[demand].pods
         seen: set[Hashable] = set()
-        unused = (next((node for node in members if node not in self._contents), -1) for members in self._members.values())
-        for node in [*self._contents, *(each for each in unused if each >= 0)]:
-            kind = self._node_state(node)
-            if kind not in seen and pods.slots[node] and (self._free[:, node] >= pods.amounts).all():
-                seen.add(kind)
+        contents = self._placed.contents
+        unused = (next((node for node in members if node not in contents), -1) for members in self._members.values())
+        for node in [*contents, *(each for each in unused if each >= 0)]:
+            state = self._node_state(node)
+            if state not in seen and self._placed.slots(node, demand):
+                seen.add(state)
                 yield node
 
     def _state(self, index: int) -> Hashable:
         """Return a key of the state: with equal keys, the search for the pods from *index* on has the same result."""
-        touched = sorted(map(self._node_state, self._contents), key=repr)
+        touched = sorted(map(self._node_state, self._placed.contents), key=repr)
         return index, tuple(touched), self._constraints.pending()
 
     def _node_state(self, node: int) -> Hashable:
-        if (counts := self._contents.get(node)) is None:
-            return self._kinds[node], None
-        return self._kinds[node], (tuple(counts), self._constraints.use(self._nodes[node]))
+        return self._placed.state(node), self._constraints.use(self._nodes[node]) if node in self._placed.contents else None
 
-    def _node_kinds(self) -> list[int]:
+    def _node_kinds(self, free: Ints) -> list[int]:
         """Return equal numbers for nodes that can be exchanged while they are empty."""
         slots = np.array([each.slots for each in (*(one.pods for one in self._coupled), *self._others)])
         classes = [] if self._volumes is None else [self._volumes.node_classes()[self._nodes][None, :]]
-        columns = np.concatenate((self._free, slots, *classes)).T.tolist()
+        columns = np.concatenate((free, slots, *classes)).T.tolist()
         numbers: dict[Hashable, int] = {}
         keys = ((tuple(column), self._constraints.reach(node)) for column, node in zip(columns, self._nodes, strict=True))
         return [numbers.setdefault(key, len(numbers)) for key in keys]
 
-    def _pack_others(self) -> Packed | None:
+    def _all_packed(self) -> Packed | None:
         """Return the packing of all pods: pods with uncounted devices keep their nodes; None if the other pods do not fit."""
-        placed: Packed = [np.zeros(len(self._nodes), dtype=np.int64) for _ in self._coupled]
-        for node, counts in self._contents.items():
-            for number, count in enumerate(counts):
-                placed[self._order[number]][node] = count
-        others = []
-        for each in self._others:
-            needed = each.amounts > 0
-            slots = np.minimum(each.slots, (np.maximum(self._free[needed], 0) // each.amounts[needed][:, None]).min(axis=0))
-            others.append(dataclasses.replace(each, slots=slots))
-        rest = pack(self._free, others, self._budget)
-        return None if rest is None else [*placed, *rest]
+        if (packed := self._placed.packed_with(self._others, self._budget)) is None:
+            return None
+        by_number = dict(zip(self._order, packed, strict=False))
+        return [*(by_number[number] for number in range(len(self._coupled))), *packed[len(self._coupled) :]]
 
 
 def choose_devices(
@@ -221,7 +192,7 @@ def choose_devices(
     for pod, node in pods:
         together.setdefault((node, pod.shape.serial), []).append(pod)
     coupled = [
-        CoupledPods(EqualPods(_NOTHING, len(equal), (nodes == node).astype(np.int64) * len(equal)), tuple(equal))
+        CoupledPods(EqualPods(_NOTHING, len(equal), (nodes == node).astype(np.int64) * len(equal)), records=tuple(equal))
         for (node, _), equal in sorted(together.items(), key=lambda each: (each[0][0], -_depth(each[1][0]), each[0][1]))
     ]
     search = DeviceSearch(constraints, np.zeros((0, len(nodes)), dtype=np.int64), coupled, [], nodes, budget)

@@ -1,27 +1,39 @@
-"""Nodes with some pods that have volumes: free amounts, and pods that can be added."""
+"""Nodes with some pods that have volumes or devices: free amounts, and pods that can be added."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+import numpy as np
 
 from scheduler_core.exact.packing.packing import EqualPods
 from scheduler_core.exact.volumes.constraints import VolumeConstraints, VolumeDemand
 from scheduler_core.exact.volumes.storage_sums import StorageDemand
 from scheduler_core.model.nodes import Ints
+from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.volume_users import Disk, VolumeKey
 
+_NO_VOLUMES, _NO_STORAGE = VolumeDemand(), StorageDemand()
 Counts = tuple[int, ...]
-"""Number of pods of each demand with volumes."""
+"""Number of pods of each demand."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class PodsWithVolumes:
-    """Equal pods, and the volumes and the storage that one of them demands."""
+class CoupledPods:
+    """Equal pods whose volumes or devices depend on those of other pods.
+
+    Attributes:
+        demand: volumes that one of them demands.
+        storage: storage that one of them demands.
+        records: the pods, if they demand devices.
+
+    """
 
     pods: EqualPods
-    demand: VolumeDemand
-    storage: StorageDemand
+    demand: VolumeDemand = _NO_VOLUMES
+    storage: StorageDemand = _NO_STORAGE
+    records: Sequence[PodRecord] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -39,23 +51,22 @@ class FilledNode:
 
 
 class FilledNodes:
-    """Nodes with numbers of pods of *coupled*; *free* has the shape (rows, nodes), *slots* are those of each node by itself."""
+    """Nodes with numbers of pods of *coupled*; *free* has the shape (rows, nodes)."""
 
     def __init__(
         self,
-        constraints: VolumeConstraints,
+        constraints: VolumeConstraints | None,
         free: Ints,
-        coupled: Sequence[PodsWithVolumes],
-        slots: Sequence[Counts],
+        coupled: Sequence[CoupledPods],
         nodes: Sequence[int],
-        limit_rows: dict[int, int],
+        limit_rows: Mapping[int, int],
     ) -> None:
         """Prepare; *nodes* are indices of the node table, *limit_rows* gives the row of *free* for a row of a limit in that table."""
         self._constraints = constraints
         self._free = free
         self._demands = [each.demand for each in coupled]
         self._amounts: list[tuple[int, ...]] = [tuple(each.pods.amounts.tolist()) for each in coupled]
-        self._slots = slots
+        self._slots: list[list[int]] = np.array([each.pods.slots for each in coupled]).T.tolist()
         self._nodes = nodes
         self._limit_rows = limit_rows
         self._filled: dict[tuple[int, Counts], FilledNode] = {}
@@ -70,7 +81,8 @@ class FilledNodes:
     def _fill(self, node: int, counts: Counts) -> FilledNode:
         free: list[int] = self._free[:, node].tolist()
         for count, amounts in zip(counts, self._amounts, strict=True):
-            free = [available - count * need for available, need in zip(free, amounts, strict=True)]
+            if count:
+                free = [available - count * need for available, need in zip(free, amounts, strict=True)]
         there = [demand for demand, count in zip(self._demands, counts, strict=True) if count]
         attached = {volume for each in there for volume in each.attached}
         for row in self._units(node, attached):
@@ -82,8 +94,8 @@ class FilledNodes:
         self, node: int, number: int, counts: Counts, free: Sequence[int], attached: set[tuple[int, VolumeKey]], disks: Sequence[Disk]
     ) -> int:
         """Return an upper bound of the pods of demand *number* that can be added."""
-        demand = self._demands[number]
-        if any(disk.conflicts(each) for disk in demand.disks for each in disks):
+        demand, most = self._demands[number], self._slots[node][number] - counts[number]
+        if most <= 0 or any(disk.conflicts(each) for disk in demand.disks for each in disks):
             return 0
         amounts, more = self._amounts[number], {*demand.attached} - attached
         first, rest = list(free), list(free)
@@ -94,13 +106,15 @@ class FilledNodes:
         for row in self._units(node, more):
             rest[row] -= 1
         slots = (available // need for available, need in zip(rest, amounts, strict=True) if need)
-        return max(0, min(self._slots[node][number] - counts[number], *slots))
+        return max(0, min([most, *slots]))
 
     def _units(self, node: int, volumes: set[tuple[int, VolumeKey]], *, with_attachment: bool = False) -> list[int]:
         """Return the rows of *free* of which *volumes* use one unit each on *node*.
 
         A volume with a VolumeAttachment uses none.  But kube-scheduler counts it (*with_attachment*) for the first pod that uses it there.
         """
+        if self._constraints is None or not volumes:
+            return []
         name = self._nodes[node]
         present = self._constraints.counts.shared.get(name, {}).keys()
         attached = () if with_attachment else self._constraints.attachments(name)

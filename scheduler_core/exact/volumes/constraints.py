@@ -90,11 +90,6 @@ class VolumeConstraints:
         """Return whether the volumes of a pod of *shape* depend on those of other pods."""
         return bool(self.demand(shape) or self.sums.demand(shape))
 
-    @property
-    def own_alone(self) -> bool:
-        """Return whether the volumes of claims that no other pod uses are all that pods compete for."""
-        return not self.sums and all(each == VolumeDemand(each.own) for each in self._demands.values())
-
     def items(self, demand: VolumeDemand, node: int, count: int) -> Iterator[Item]:
         """Yield the own claims of *count* pods with *demand* on *node* that need an existing volume."""
         for claim, own in demand.own if count else ():

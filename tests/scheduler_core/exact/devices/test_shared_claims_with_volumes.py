@@ -1,197 +1,203 @@
-"""Claims to devices and to volumes that several pods of a gang use: no wrong verdict, compared with all assignments of small clusters."""
+"""Devices that requests do not count together with volumes of any kind: the search, compared with all assignments of small clusters."""
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from hypothesis import HealthCheck, given, settings
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from scheduler_core.model.decision import Status
+from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
+from scheduler_core.loading.load import load
+from scheduler_core.model.decision import Decision, Status
 from tests.sampling import sampled
-from tests.scheduler_core.builders import Json, decided, leaf, node, placed, pod
-from tests.scheduler_core.exact.devices.test_with_volumes import CLASS, Volume, claim, volume
+from tests.scheduler_core.builders import Json
+from tests.scheduler_core.exact.volumes import brute, small_clusters
+from tests.scheduler_core.exact.volumes.small_clusters import BOUND, STATIC, Claim, Cluster, Node, Pod, Volume
 from tests.scheduler_core.plugins.device_objects import (
     DRIVER,
+    claim_spec,
     device,
     device_class,
     device_slice,
     request,
     resource_claim,
     template,
-    wanting,
 )
 
-ONCE, MANY = "ReadWriteOncePod", "ReadWriteMany"
+RANDOM = settings(
+    max_examples=sampled(2_000, share=10), deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
+)
+PAIR = claim_spec(request(count=2), constraints=[{"matchAttribute": f"{DRIVER}/numa"}])
+Chosen = dict[str, list[str]]
+"""``pool/device`` by claim."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Member:
-    """Pod of the gang: number of its own devices, which have one value of numa; whether it uses the shared device; its volume claim."""
+class Mixed:
+    """Cluster with volumes, and with devices.
 
-    own: int
-    shares: bool
-    claim: int | None
+    Attributes:
+        numa: value of numa by ``pool/device``; the pool is the node, or ``all`` for devices that every node reaches.
+        own: number of devices by waiting pod; two devices have one value of numa.
+        sharing: waiting pods that use the claim ``shared`` to one device.
+        held: device of a claim by the running pod that uses it.
 
+    """
 
-@dataclasses.dataclass(frozen=True)
-class Running:
-    """Running pod of low priority on the first node; the first claim is bound for it, and it has the first device if it *holds* one."""
-
-    reached: frozenset[int]
-    holds: bool
-
-
-@dataclasses.dataclass(frozen=True)
-class Cluster:
-    """Nodes by the values of numa of their devices, free volumes, modes of the claims to them, and pods."""
-
-    nodes: Sequence[Sequence[int]]
-    volumes: Sequence[Volume]
-    modes: Sequence[str]
-    running: Running | None
-    members: Sequence[Member]
+    cluster: Cluster
+    numa: Mapping[str, int]
+    own: Mapping[str, int]
+    sharing: frozenset[str]
+    held: Mapping[str, str]
 
 
 @st.composite
-def clusters(draw: st.DrawFn) -> Cluster:
-    count = draw(st.integers(2, 3))
-    nodes = [tuple(draw(st.integers(0, 1)) for _ in range(draw(st.integers(0, 3)))) for _ in range(count)]
-    reached = st.frozensets(st.integers(0, count - 1), min_size=1)
-    volumes = [(draw(st.sampled_from((5, 20))), draw(reached)) for _ in range(draw(st.integers(1, 3)))]
-    modes = [draw(st.sampled_from((ONCE, MANY))) for _ in range(2)]
-    running = Running(draw(reached) | {0}, draw(st.booleans())) if draw(st.integers(0, 2)) == 0 else None
-    members = [
-        Member(draw(st.sampled_from((0, 1, 2))), draw(st.booleans()), draw(st.sampled_from((None, 0, 0, 1))))
-        for _ in range(draw(st.integers(2, 3)))
-    ]
-    return Cluster(nodes, volumes, modes, running, members)
+def mixed(draw: st.DrawFn, running: int = 1, priority: int = 10) -> Mixed:
+    cluster = draw(small_clusters.clusters(running=running, priority=priority))
+    cluster.nodes = cluster.nodes[:3]
+    names = [each.name for each in cluster.nodes]
+    for each in cluster.pods:
+        each.node = each.node if each.node in names or not each.node else names[0]
+    numa = {f"{pool}/d{number}": draw(st.integers(0, 1)) for pool in names for number in range(draw(st.integers(0, 3)))}
+    if draw(st.integers(0, 2)) == 0:
+        numa["all/d0"] = 0
+    waiting = [each.name for each in cluster.pods if not each.node]
+    own = {name: draw(st.sampled_from((0, 0, 1, 2))) for name in waiting}
+    sharing = frozenset(name for name in waiting if draw(st.integers(0, 2)) == 0)
+    held = {each.name: f"{each.node}/d{number}" for number, each in enumerate(each for each in cluster.pods if each.node)}
+    return Mixed(cluster, numa, own, sharing, {name: each for name, each in held.items() if each in numa and draw(st.booleans())})
 
 
-def objects(cluster: Cluster) -> list[Json]:
-    pair = template("t2", request(count=2))
-    pair["spec"]["spec"]["devices"]["constraints"] = [{"matchAttribute": f"{DRIVER}/numa"}]
-    group = leaf("g", len(cluster.members), priority=10)
-    found = [CLASS, device_class(), template("t1", request()), pair, resource_claim("shared", request()), group]
-    for number, values in enumerate(cluster.nodes):
-        devices = [device(f"d{each}", {"numa": value}) for each, value in enumerate(values)]
-        found += [node(f"n{number}", cpu="2"), *([device_slice(f"n{number}", *devices)] if devices else [])]
-    found += [_volume(number, *each) for number, each in enumerate(cluster.volumes)]
-    for number, mode in enumerate(cluster.modes):
-        made = claim(number, 5)
-        found.append(made | {"spec": made["spec"] | {"accessModes": [mode]}})
-    for number, each in enumerate(cluster.members):
-        entries = [*(["s=shared"] if each.shares else []), *([f"g:t{each.own}"] if each.own else [])]
-        more: Json = {"priority": 10} | ({} if each.claim is None else {"volumes": [_mounted(each.claim)]})
-        found.append(wanting(f"p{number}", *entries, group="g", **more) if entries else pod(f"p{number}", "g", **more))
-    if cluster.running is not None:
-        _run(found, cluster.running, holds=cluster.running.holds and bool(cluster.nodes[0]))
+def manifests(drawn: Mixed) -> list[Json]:
+    found = [device_class(), template("t1", request()), template("t2"), resource_claim("shared", request())]
+    found[2]["spec"]["spec"] = PAIR
+    for pool in dict.fromkeys(name.partition("/")[0] for name in drawn.numa):
+        devices = [device(name.partition("/")[2], {"numa": value}) for name, value in drawn.numa.items() if name.startswith(f"{pool}/")]
+        found.append(device_slice(pool, *devices) if pool != "all" else device_slice(None, *devices, allNodes=True))
+    for each in small_clusters.manifests(drawn.cluster):
+        found.append(each)
+        name, entries = each["metadata"]["name"], []
+        if each["kind"] == "Pod":
+            entries += [{"name": "s", "resourceClaimName": "shared"}] if name in drawn.sharing else []
+            entries += [{"name": "g", "resourceClaimTemplateName": f"t{drawn.own[name]}"}] if drawn.own.get(name) else []
+            entries += [{"name": "h", "resourceClaimName": f"held-{name}"}] if name in drawn.held else []
+            each["spec"]["resourceClaims"] = entries
+            each["metadata"]["uid"] = name
+    return [*found, *(resource_claim(f"held-{pod}", request(), devices=[f"gpu={each}"], users=[pod]) for pod, each in drawn.held.items())]
+
+
+def possible(drawn: Mixed, *, without: frozenset[str] = frozenset()) -> bool:
+    """Return whether the minimum of the root can be placed; pods in *without* do not run any more."""
+    waiting = [each.name for each in drawn.cluster.pods if not each.node]
+    for chosen in itertools.product(["", *(each.name for each in drawn.cluster.nodes)], repeat=len(waiting)):
+        assignment = {name: node for name, node in zip(waiting, chosen, strict=True) if node}
+        if (
+            assignment
+            and not brute.problems(drawn.cluster, assignment, without=without)
+            and any(True for _ in brute.volumes(drawn.cluster, assignment))
+            and any(True for _ in devices(drawn, assignment, without=without))
+        ):
+            return True
+    return False
+
+
+def devices(drawn: Mixed, assignment: Mapping[str, str], *, without: frozenset[str] = frozenset()) -> Iterator[Chosen]:
+    """Yield all ways to give devices to the claims of the pods in *assignment*."""
+    taken = {held for pod, held in drawn.held.items() if pod not in without}
+    claims = [(f"pod/{name}/g", [node], drawn.own[name]) for name, node in assignment.items() if drawn.own[name]]
+    if users := sorted(drawn.sharing & assignment.keys()):
+        claims.append(("shared", [assignment[each] for each in users], 1))
+    yield from _given(drawn, claims, sorted(drawn.numa.keys() - taken))
+
+
+def _given(drawn: Mixed, claims: Sequence[tuple[str, Sequence[str], int]], free: Sequence[str]) -> Iterator[Chosen]:
+    if not claims:
+        yield {}
+        return
+    name, nodes, count = claims[0]
+    reached = [each for each in free if each.startswith("all/") or all(each.startswith(f"{node}/") for node in nodes)]
+    for chosen in itertools.combinations(reached, count):
+        if len({drawn.numa[each] for each in chosen}) == 1:
+            for rest in _given(drawn, claims[1:], [each for each in free if each not in chosen]):
+                yield {name: [*chosen], **rest}
+
+
+def decide(drawn: Mixed) -> Decision:
+    (decision,) = run_cycle(load(manifests(drawn)), CycleOptions(strategy="complete")).decisions
+    return decision
+
+
+def wrong(drawn: Mixed, decision: Decision) -> list[str]:
+    """Return what is wrong with the placement of *decision*, its volumes and its devices."""
+    assignment = {pod.removeprefix("default/"): node for pod, node in decision.assignments.items()}
+    found = brute.problems(drawn.cluster, assignment)
+    volumes = {claim.removeprefix("default/"): each.volume for claim, each in decision.volumes.items()}
+    if volumes not in brute.volumes(drawn.cluster, assignment):
+        found.append(f"no valid choice of volumes: {volumes}")
+    given = {
+        claim.label.removeprefix("default/"): sorted("/".join(one.id[1:]) for one in allocation.devices)
+        for claim, allocation in decision.devices.items()
+    }
+    if given not in [{claim: sorted(each) for claim, each in one.items()} for one in devices(drawn, assignment)]:
+        found.append(f"no valid choice of devices: {given}")
     return found
 
 
-def _volume(number: int, size: int, nodes: frozenset[int]) -> Json:
-    made = volume(number, size, nodes)
-    return made | {"spec": made["spec"] | {"accessModes": [ONCE, MANY]}}
+def check(drawn: Mixed) -> None:
+    decision = decide(drawn)
+    assert [] == (wrong(drawn, decision) if decision.assignments else [])
+    assert possible(drawn) == (decision.status is Status.SUCCESS), decision
+    assert decision.status is Status.SUCCESS or decision.search.outcome == "infeasible"
 
 
-def _run(found: list[Json], running: Running, *, holds: bool) -> None:
-    bound = _volume(9, 5, running.reached)
-    bound["spec"]["claimRef"], bound["status"] = {"namespace": "default", "name": "c0"}, {"phase": "Bound"}
-    used = next(each for each in found if each["metadata"]["name"] == "c0")
-    used["spec"]["volumeName"], used["status"] = "v9", {"phase": "Bound"}
-    used["metadata"]["annotations"] = {"pv.kubernetes.io/bind-completed": "yes"}
-    entries = {"resourceClaims": [{"name": "x", "resourceClaimName": "held"}]} if holds else {}
-    found += [bound, pod("low", on="n0", cpu="0", priority=0, volumes=[_mounted(0)], **entries)]
-    if holds:
-        found.append(resource_claim("held", request(), devices=["gpu=n0/d0"], users=["low"]))
+@RANDOM
+@given(mixed())
+def test_a_root_with_devices_and_any_volumes_is_placed_if_and_only_if_that_is_possible(drawn):
+    check(drawn)
 
 
-def _mounted(number: int) -> Json:
-    return {"name": "v", "persistentVolumeClaim": {"claimName": f"c{number}"}}
+@pytest.mark.usefixtures("without_greedy")
+def test_the_search_of_devices_and_any_volumes_needs_no_result_of_greedy():
+    RANDOM(given(mixed())(check))()
 
 
-def exists(cluster: Cluster, *, alone: bool = False) -> bool:
-    """Return whether all members fit, by trying all nodes, volumes and devices; *alone*: without the running pod."""
-    choices = itertools.product(range(len(cluster.nodes)), repeat=len(cluster.members))
-    return any(is_possible(cluster, where, alone=alone) for where in choices)
-
-
-def is_possible(cluster: Cluster, where: Sequence[int], *, alone: bool = False) -> bool:
-    """Return whether the members can be on the nodes *where*; *alone*: without the running pod."""
-    there = None if alone else cluster.running
-    sharing = {at for each, at in zip(cluster.members, where, strict=True) if each.shares}
-    if max(Counter(where).values()) > 2 or len(sharing) > 1 or not _have_volumes(cluster, where, beside=there is not None):
-        return False
-    for at, values in enumerate(cluster.nodes):
-        free = values[1:] if there is not None and there.holds and at == 0 else values
-        counts = [each.own for each, on in zip(cluster.members, where, strict=True) if on == at and each.own]
-        if not any(_have_devices(counts, rest) for rest in _without_shared(free, taken=at in sharing)):
-            return False
-    return True
-
-
-def _have_volumes(cluster: Cluster, where: Sequence[int], *, beside: bool) -> bool:
-    """Return whether the claims to volumes can be used; *beside*: besides the running pod."""
-    users = {number: [at for each, at in zip(cluster.members, where, strict=True) if each.claim == number] for number in range(2)}
-    for number, mode in enumerate(cluster.modes):
-        if mode == ONCE and users[number] and len(users[number]) + (beside and number == 0) > 1:
-            return False
-    if cluster.running is not None and not set(users.pop(0)) <= cluster.running.reached:
-        return False
-    wanted = [frozenset(nodes) for nodes in users.values() if nodes]
-    return any(
-        all(nodes <= reached for nodes, (_, reached) in zip(wanted, chosen, strict=True))
-        for chosen in itertools.permutations(cluster.volumes, len(wanted))
-    )
-
-
-def _without_shared(values: Sequence[int], *, taken: bool) -> Iterator[list[int]]:
-    if not taken:
-        yield [*values]
-        return
-    for number in range(len(values)):
-        yield [value for at, value in enumerate(values) if at != number]
-
-
-def _have_devices(counts: Sequence[int], values: Sequence[int]) -> bool:
-    if not counts:
-        return True
-    return any(
-        len({values[each] for each in chosen}) == 1
-        and _have_devices(counts[1:], [value for number, value in enumerate(values) if number not in chosen])
-        for chosen in itertools.combinations(range(len(values)), counts[0])
-    )
-
-
-@given(clusters())
-@settings(max_examples=sampled(3000, share=10), deadline=None, suppress_health_check=list(HealthCheck))
-def test_no_verdict_about_a_gang_with_shared_claims_is_wrong(cluster):
-    decision = decided(objects(cluster), strategy="complete")
-    if decision.status is Status.SUCCESS:
-        where = placed(decision)
-        assert is_possible(cluster, [int(where[f"p{number}"][1:]) for number in range(len(cluster.members))])
+@RANDOM
+@given(mixed(running=3, priority=0))
+def test_pods_are_evicted_if_and_only_if_that_frees_enough_volumes_and_devices(drawn):
+    decision = decide(drawn)
+    running = frozenset(each.name for each in drawn.cluster.pods if each.node)
+    victims = frozenset(key.removeprefix("default/") for key in decision.victims)
+    if possible(drawn):
+        assert (Status.SUCCESS, frozenset()) == (decision.status, victims)
     else:
-        assert decision.search.outcome != "infeasible" or not exists(cluster)
-        assert decision.status is not Status.UNRESOLVABLE or not exists(cluster, alone=True)
-        assert not decision.victims or exists(cluster, alone=True)
+        helps = possible(drawn, without=running)
+        assert helps == bool(victims), decision
+        assert not helps or decision.status is Status.UNSCHEDULABLE
+        assert not helps or possible(drawn, without=victims)
 
 
 def test_claim_that_a_running_pod_blocks_is_freed_by_its_eviction_beside_another_claim():
     """Both pods must be on the node with devices; each has a claim that limits it to one pod there."""
-    running = Running(frozenset({0, 2}), holds=False)
-    members = [Member(1, shares=False, claim=0), Member(1, shares=False, claim=1)]
-    cluster = Cluster([(), (), (1, 1, 1)], [(20, frozenset({0, 1, 2}))], [ONCE, ONCE], running, members)
-    decision = decided(objects(cluster), strategy="complete")
+    nodes = [Node(f"n{number}", "r0", 2, {}, []) for number in range(3)]
+    claims = [Claim("once", BOUND, single=True), Claim("other", STATIC)]
+    pods = [Pod("p0", "g0", ["once"]), Pod("p1", "g0", ["other"]), Pod("low", "", ["once"], "n0", priority=0)]
+    cluster = Cluster(nodes, [Volume("pv0", STATIC, 10, gold=False)], claims, pods, {"g0": 2}, [], {})
+    decision = decide(Mixed(cluster, dict.fromkeys(("n2/d0", "n2/d1", "n2/d2"), 1), {"p0": 1, "p1": 1}, frozenset(), {}))
     assert (Status.UNSCHEDULABLE, ("default/low",)) == (decision.status, decision.victims)
 
 
-def test_root_that_the_search_does_not_model_is_left_open_and_says_so():
-    members = [Member(2, shares=True, claim=0), Member(1, shares=False, claim=0)]
-    cluster = Cluster([(1, 0), (0, 0, 0)], [(5, frozenset({1})), (5, frozenset({0, 1}))], [MANY, MANY], None, members)
-    decision = decided(objects(cluster), strategy="complete")
-    assert exists(cluster)
-    assert (Status.UNSCHEDULABLE, "not-searched", ()) == (decision.status, decision.search.outcome, decision.victims)
-    assert "may have missed a placement" in decision.message
+def test_devices_of_one_value_and_the_only_node_of_a_shared_volume_are_found_together():
+    """Greedy takes one device of the only pair with the first pod."""
+    nodes = [Node(f"n{number}", "r0", 2, {}, []) for number in range(2)]
+    pods = [Pod("p0", "g0", ["c"]), Pod("p1", "g0", ["c"])]
+    cluster = Cluster(nodes, [Volume("pv0", STATIC, 10, False, "host", "n0")], [Claim("c", STATIC)], pods, {"g0": 2}, [], {})
+    numa = {"n0/d0": 1, "n0/d1": 0, "n0/d2": 1, "n1/d0": 0, "n1/d1": 0, "n1/d2": 0}
+    drawn = Mixed(cluster, numa, {"p0": 1, "p1": 2}, frozenset(), {})
+    assert {"default/p0": "n0", "default/p1": "n0"} == decide(drawn).assignments
+    check(drawn)
+    del numa["n0/d2"]
+    assert "infeasible" == decide(drawn).search.outcome

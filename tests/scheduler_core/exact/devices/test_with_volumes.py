@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -127,12 +126,3 @@ def test_the_only_volume_and_the_only_pair_are_kept_for_the_pods_that_need_them(
     assert decision.status is Status.SUCCESS
     check(decision, nodes, volumes, pods)
     assert decided(objects(nodes, volumes[1:], pods), strategy="complete").search.outcome == "infeasible"
-
-
-@pytest.mark.parametrize("mode", ["ReadWriteMany"])
-def test_claims_that_several_pods_use_are_not_searched_with_devices(mode):
-    found = objects([[0, 1, 0], [0]], [(5, frozenset({0})), (5, frozenset({1}))], [(5, 2), (5, 1)])
-    for each in found:
-        if each["kind"] == "Pod":
-            each["spec"]["volumes"][0]["persistentVolumeClaim"]["claimName"] = "c0"
-    assert decided(found, strategy="complete").search.outcome in ("placed", "not-searched")
