@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Mapping
 
 from scheduler_core import diagnosis
 from scheduler_core.cycle.claim_consumers import ClaimConsumers, are_alike, with_refused
 from scheduler_core.cycle.device_decisions import devices_beyond_requests, error_explained, with_devices
-from scheduler_core.cycle.device_holders import DeviceHolders, keep_claims, named_claims
 from scheduler_core.cycle.effects import Effects, keeps_nominations
-from scheduler_core.cycle.preemptor import Preemptor, Proposal, Proving, eviction_quality
+from scheduler_core.cycle.preemptions import Preemptions
+from scheduler_core.cycle.preemptor import Proposal, eviction_quality
 from scheduler_core.cycle.verdicts import STATE_NOT_FOUND, lacks_state, search_verdict, verdicts
 from scheduler_core.cycle.volume_choices import VolumeChoices
 from scheduler_core.diagnosis import Diagnosis
@@ -28,23 +27,14 @@ from scheduler_core.placement.outcome import PlacementOutcome, assigned, assigne
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.rank_order import RankOrder, is_ranked
 from scheduler_core.placement.state import NO_PLUGINS, PlacementState
-from scheduler_core.preemption.minimal.minimal_plans import fewest_victims
 from scheduler_core.preemption.result import Preemption
-from scheduler_core.preemption.units.disruption_budgets import DisruptionBudgets
-from scheduler_core.preemption.units.preemption_units import Units
-from scheduler_core.preemption.victims.default_preemption import PodPreemption
-from scheduler_core.preemption.victims.workload_aware import select_victims
 
 _NOTHING_WRONG = Diagnosis("", {}, {})
-_OVERLOOKED = (
-    "kube-scheduler 1.37.1 does not evict the pods in conflict with the group: in a group preemption it overlooks anti-affinity of running"
-    " pods and ReadWriteOncePod claims in use; strategy complete evicts them"
-)
 _NO_STATE = f"kube-scheduler 1.37.1 ends the attempt with an error instead: {STATE_NOT_FOUND}"
 
 
 class Decider:
-    """State of a cycle between its roots; ``effects`` are those of its decisions so far."""
+    """State of a cycle between its roots; ``effects`` are those of its decisions so far, ``preemptions`` select the victims."""
 
     def __init__(
         self,
@@ -61,19 +51,19 @@ class Decider:
         self._snapshot = snapshot
         self._conditions = conditions
         self._options = options
+
+        def searching(other: ClusterSnapshot) -> Complete:
+            return Complete(PlacementState.from_snapshot(other, options, ignore, plugins), steps)
+
         state = state or PlacementState.from_snapshot(snapshot, options, ignore, plugins)
         self._greedy: Greedy = Complete(state, steps) if steps else Greedy(state)
         self._ledger = self._greedy.state.ledger
         self._nominations = self._greedy.state.nominations
         self.effects = Effects(self._greedy.state.nodes)
-        self._known_units: tuple[int, Units] | None = None
-        self._of_pods: tuple[Units, PodPreemption] | None = None
+        self.preemptions = Preemptions(self._greedy, snapshot, self.effects, searching)
         self._volumes = VolumeChoices(self._greedy.state, snapshot.pods)
-        self._holders = DeviceHolders(freed=options.sparing)
         self._consumers = ClaimConsumers(snapshot)
         self._chosen = False
-        self._used_claims = frozenset[str]()
-        """Claims to devices of the pods that were placed or nominated."""
 
     def decide(self, entity: Entity) -> Decision:
         """Return the decision on *entity*.  If a plugin fails, its status is Error, as in kube-scheduler."""
@@ -115,11 +105,8 @@ class Decider:
         wants_more = outcome.success and self._options.preempt_for_leftovers and self._leaves_over(request, outcome)
         preemption = None
         # No preemption while the search has not decided whether the root fits without it.
-        profile = entity.profile
-        preempts = self._options.preempt and (profile.preempts_pods if entity.name.kind == "Pod" else profile.preempts_groups)
-        if preempts and ((outcome.status is Status.UNSCHEDULABLE and search.outcome != "budget") or wants_more):
-            preemption = self._preempt(entity, fewest=not outcome.success)
-            outcome = _or_error(outcome, preemption)
+        if self._options.preempt and search.outcome != "budget" and (wants_more or not outcome.success):
+            outcome, preemption = self.preemptions.run(entity, outcome, proved=search.outcome == "infeasible")
         if outcome.success and not (wants_more and preemption is not None and preemption.victims):
             partly = not request.leaf and not all(verdict.status is Status.SUCCESS for verdict in verdicts(request, outcome))
             why = diagnosis.explain(self._greedy, request, outcome) if partly else _NOTHING_WRONG
@@ -172,7 +159,7 @@ class Decider:
         decision = with_devices(decision, request.entity, pods, self._greedy.state.stateful.plugins, self._options, self._consumers)
         decision = self._settled(decision)
         self._consumers.record(decision, claiming)
-        self._used_claims |= named_claims(claiming)
+        self.preemptions.keep_claims(claiming)
         if self._options.sparing and decision.devices:
             self._ledger.take_beyond(devices_beyond_requests(decision, pods, self._greedy.state.nodes))
         return decision
@@ -215,7 +202,7 @@ class Decider:
         for pod in (pod for leaf in request.entity.leaves() for pod in leaf.waiting):
             if pod.key in nominations:
                 self._nominations.nominate(pod, nominations[pod.key])
-                self._used_claims |= named_claims((pod,))
+                self.preemptions.keep_claims((pod,))
             elif not kept:
                 self._nominations.withdraw(pod)
         return self._settled(decision)
@@ -226,46 +213,6 @@ class Decider:
         self._ledger.forget()
         self._greedy.state.stateful.forget()
         return decision
-
-    def _preempt(self, entity: Entity, *, fewest: bool) -> Preemption[Proposal] | Preemption[None]:
-        mark = self._ledger.mark()
-        named = named_claims(pod for leaf in entity.leaves() for pod in leaf.waiting)
-        keep_claims(self._greedy.state.stateful.plugins, self._used_claims | named)
-        self._nominations.hold_own(entity, -1)
-        if isinstance(self._greedy, Complete) and fewest:
-            preemption = self._fewest(entity, self._greedy)
-        else:
-            preemption = self._select(entity, Preemptor(self._greedy))
-        self._ledger.rewind(mark)
-        return preemption
-
-    def _fewest(self, entity: Entity, complete: Complete) -> Preemption[Proposal] | Preemption[None]:
-        proving = Proving(complete, entity)
-        first = self._select(entity, proving)
-        return fewest_victims(entity, first, proving, self._units(), self._budgets, self.effects.victims)
-
-    def _select(self, entity: Entity, preemptor: Preemptor) -> Preemption[Proposal] | Preemption[None]:
-        units = self._units()
-        if entity.name.kind != "Pod":
-            selected = select_victims(entity, units, self._budgets, self._ledger, preemptor, self.effects.victims)
-            return dataclasses.replace(selected, note=_OVERLOOKED) if preemptor.overlooks else selected
-        pod = entity.waiting[0]
-        resolvable = preemptor.resolvable(pod)
-        interactions = preemptor if self._greedy.state.stateful.touches(pod) else None
-        if self._of_pods is None or self._of_pods[0] is not units:
-            self._of_pods = units, PodPreemption(units, self._budgets, self._ledger)
-        return self._of_pods[1].select_victims(pod, resolvable, interactions, self.effects.victims)
-
-    def _units(self) -> Units:
-        """Return the preemption units of all pods that run at present."""
-        placed = len(self.effects.placed)
-        if self._known_units is None or self._known_units[0] != placed:
-            self._known_units = placed, Units.from_snapshot(self._holders.reshaped(self.effects.apply(self._snapshot)))
-        return self._known_units[1]
-
-    @functools.cached_property
-    def _budgets(self) -> DisruptionBudgets:
-        return DisruptionBudgets(self._snapshot.budgets)
 
     def _leaves_over(self, request: PlacementRequest, outcome: PlacementOutcome) -> bool:
         """Return whether a root that was satisfied before has pods without a node: any pod of a gang, or all pods of a basic group."""
@@ -289,11 +236,3 @@ class Decider:
             conditions = self._conditions.conditions_after(verdict.name, verdict.status, message)
             decisions.append(GroupDecision(verdict.name, verdict.status, own or verdict.message, verdict.domain, conditions))
         return tuple(decisions)
-
-
-def _or_error(outcome: PlacementOutcome, preemption: Preemption[Proposal] | Preemption[None]) -> PlacementOutcome:
-    """Return *outcome*, or the error of placing the root without its victims: it becomes the result of the whole cycle."""
-    failed = preemption.outcome
-    if outcome.success or failed is None or failed.status is not Status.ERROR:
-        return outcome
-    return failed.outcome

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
@@ -33,7 +33,7 @@ class DeviceHolders:
     """Shapes of running pods that request the counted devices which their eviction frees.
 
     kube-scheduler frees no device when it tries an eviction (*freed* False).  Otherwise a claim that is reserved for one pod alone is free
-    when the pod is evicted, unless pods without a node name it.  Devices of claims with several users are not counted in rows.
+    when the pod is evicted, unless it is kept for pods without a node.  Devices of claims with several users are not counted in rows.
     """
 
     def __init__(self, *, freed: bool) -> None:
@@ -41,27 +41,26 @@ class DeviceHolders:
         self._shapes: dict[tuple[PodShape, tuple[tuple[int, int], ...]], PodShape] = {}
         self._serials = itertools.count(_FIRST_SERIAL)
 
-    def reshaped(self, snapshot: ClusterSnapshot) -> ClusterSnapshot:
-        """Return *snapshot* with these shapes."""
+    def reshaped(self, snapshot: ClusterSnapshot, kept: Container[str]) -> ClusterSnapshot:
+        """Return *snapshot* with these shapes; claims with a key in *kept* keep their devices."""
         counted = snapshot.nodes.counted
         if not counted:
             return snapshot
-        held = self._held(snapshot) if self._freed else {}
+        held = self._held(snapshot, kept) if self._freed else {}
         pods = tuple(
             self._with_devices(pod, held.get(pod.key), snapshot) if pod.node >= 0 and (pod.key in held or pod.shape.devices) else pod
             for pod in snapshot.pods
         )
         return dataclasses.replace(snapshot, pods=pods)
 
-    def _held(self, snapshot: ClusterSnapshot) -> dict[str, Counter[tuple[str, str]]]:
+    def _held(self, snapshot: ClusterSnapshot, kept: Container[str]) -> dict[str, Counter[tuple[str, str]]]:
         """Return the counted devices of claims that are reserved for one pod alone, by row and node, by pod."""
         devices, rows = snapshot.devices, snapshot.nodes.device_rows
         found: dict[str, Counter[tuple[str, str]]] = {}
         if devices is None or rows is None:
             return found
-        named = named_claims(pod for pod in snapshot.pods if pod.node < 0)
         for (namespace, name), claim in devices.claims.items():
-            if f"{namespace}/{name}" in named:
+            if f"{namespace}/{name}" in kept:
                 continue
             allocation = devices.allocated.get(f"{namespace}/{name}")
             if allocation is not None and len(claim.consumers) == 1 and claim.consumers[0][0] == "pods":

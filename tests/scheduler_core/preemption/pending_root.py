@@ -36,12 +36,12 @@ def requirements_of(objects: Objects) -> RootRequirements:
 
 def task(objects: Objects, *, allow_violations: bool = False) -> PlanProblem:
     decider, root = prepared(objects)
-    units = decider._units()
+    units = decider.preemptions.units(root)
     below = units.potential_victims(root.priority)
     return plan_problem(
         Proving(decider._greedy, root).requirements,
         units,
-        PlanCost(units, below, decider._budgets),
+        PlanCost(units, below, decider.preemptions.budgets),
         below.units,
         allow_violations=allow_violations,
     )

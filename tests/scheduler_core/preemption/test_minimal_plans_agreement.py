@@ -83,6 +83,6 @@ def test_the_ledger_is_as_it_was(objects):
     decider, root = prepared(objects)
     ledger = decider._greedy.state.ledger
     before = [ledger.used.copy(), ledger.held.copy(), ledger.scored.copy()]
-    decider._preempt(root, fewest=True)
+    decider.preemptions.preempt(root, fewest=True)
 
     assert all(np.array_equal(want, got) for want, got in zip(before, (ledger.used, ledger.held, ledger.scored), strict=True))

@@ -24,8 +24,8 @@ def test_with_less_effort_the_bound_still_holds(steps):
     objects += [pod("one-0", 2, "one"), pod("two-0", 1, "two")]
     decider, root = prepared(objects)
     proving = Proving(decider._greedy, root)
-    first = select_victims(root, decider._units(), decider._budgets, decider._ledger, proving)
-    result = fewest_victims(root, first, proving, decider._units(), decider._budgets, steps=steps)
+    first = select_victims(root, decider.preemptions.units(root), decider.preemptions.budgets, decider._ledger, proving)
+    result = fewest_victims(root, first, proving, decider.preemptions.units(root), decider.preemptions.budgets, steps=steps)
 
     assert Status.SUCCESS is result.status
     assert 0 < result.lower <= 1 <= len(result.units) <= len(first.units)
@@ -34,10 +34,10 @@ def test_with_less_effort_the_bound_still_holds(steps):
 def test_who_is_in_nobodys_way_stays_although_there_is_no_effort_left():
     decider, root = prepared([*low(SPREAD), *gang(2, 2)])
     proving = Proving(decider._greedy, root)
-    units = decider._units()
-    first = select_victims(root, units, decider._budgets, decider._ledger, proving)
+    units = decider.preemptions.units(root)
+    first = select_victims(root, units, decider.preemptions.budgets, decider._ledger, proving)
     everybody = tuple(units.unit(number) for number in range(len(units)))
-    result = fewest_victims(root, dataclasses.replace(first, units=everybody), proving, units, decider._budgets, steps=0)
+    result = fewest_victims(root, dataclasses.replace(first, units=everybody), proving, units, decider.preemptions.budgets, steps=0)
 
     assert Status.SUCCESS is result.status
     assert len(result.units) <= 2 < len(everybody)
@@ -49,11 +49,11 @@ def test_a_plan_that_cannot_be_proved_is_refused(monkeypatch):
     greedy = decider._greedy
     assert isinstance(greedy, Complete)
     proving = Proving(greedy, root)
-    first = select_victims(root, decider._units(), decider._budgets, decider._ledger, Preemptor(greedy))
+    first = select_victims(root, decider.preemptions.units(root), decider.preemptions.budgets, decider._ledger, Preemptor(greedy))
     before = greedy.state.ledger.used.copy()
     nothing = proving.place(root)
     monkeypatch.setattr(proving, "place", lambda _: nothing)
-    result = fewest_victims(root, first, proving, decider._units(), decider._budgets)
+    result = fewest_victims(root, first, proving, decider.preemptions.units(root), decider.preemptions.budgets)
 
     assert (Status.UNSCHEDULABLE, NOT_PROVED, ()) == (result.status, result.message, result.victims)
     assert np.array_equal(before, greedy.state.ledger.used)

@@ -18,7 +18,7 @@ NODES = [node("a", 4), node("b", 2), *(low(f"a{number}", 2, "a") for number in r
 class Scene:
     def __init__(self, objects, free=(), effort=10**6):
         self.decider, self.root = prepared(objects)
-        self.units = self.decider._units()
+        self.units = self.decider.preemptions.units(self.root)
         self.called = {unit.pods[0].name: number for number in range(len(self.units)) for unit in [self.units.unit(number)]}
         proving = Proving(self.decider._greedy, self.root)
         self.domain = proving.requirements.domains[0]
@@ -55,7 +55,7 @@ def test_who_is_not_in_the_way_of_what_was_placed_stays():
     everybody = scene.numbers("a0", "a1")
     outcome = scene.trials.place_without(everybody)
     (node_taken,) = {where for _, where in outcome.assigned}
-    result = scene.trials.reprieved(everybody, outcome.assigned, scene.decider._budgets)
+    result = scene.trials.reprieved(everybody, outcome.assigned, scene.decider.preemptions.budgets)
 
     assert (["a1"] if node_taken == 0 else []) == names(scene.units, result)
     assert all(np.array_equal(had, has) for had, has in zip(before, scene.ledger(), strict=True))
@@ -65,7 +65,7 @@ def test_all_are_in_the_way_of_as_many():
     scene = Scene([*NODES, *gang(3, 2)])
     everybody = scene.numbers("a0", "a1", "b0")
 
-    assert everybody == scene.trials.reprieved(everybody, scene.trials.place_without(everybody).assigned, scene.decider._budgets)
+    assert everybody == scene.trials.reprieved(everybody, scene.trials.place_without(everybody).assigned, scene.decider.preemptions.budgets)
 
 
 def test_each_trial_takes_effort_once():

@@ -10,7 +10,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from tests.scheduler_core.exact.devices.small_clusters import Cluster, Device, Pod, Pool, Request, Spec
+from tests.scheduler_core.exact.devices.small_clusters import HELD, Cluster, Device, Pod, Pool, Request, Spec, held_name
 
 Assignment = Mapping[str, str]
 """Node by pod."""
@@ -77,18 +77,31 @@ def devices(cluster: Cluster, assignment: Assignment, *, without: frozenset[str]
     """Yield all ways to give devices to the claims of the pods in *assignment*, by claim: ``pod/POD/ENTRY`` or the name."""
     use = _Use(set(), Counter(), Counter())
     known = {f"{pool.name}/{each.name}": (pool, each) for pool in cluster.pools for each in pool.devices}
-    for name, users in cluster.held:
-        if not users or not set(users) <= without:
-            use.taken.add(name)
-            use.memory[known[name][0].name] += known[name][1].memory
+    free: dict[str, Spec] = {}
+    given: dict[str, Chosen] = {}
+    for number, (name, users) in enumerate(cluster.held):
+        if users and set(users) <= without:
+            free[held_name(number)] = HELD
+            continue
+        use.taken.add(name)
+        use.memory[known[name][0].name] += known[name][1].memory
+        if nodes := _nodes_with(cluster, assignment, held_name(number)):
+            given[held_name(number)] = [("r0", name)]
+        if any(known[name][0] not in cluster.pools_of(node) for node in nodes):
+            return
     claims: list[tuple[str, Spec, list[str]]] = []
-    for name, spec in cluster.shared.items():
-        if nodes := [assignment[pod.name] for pod in cluster.pods if pod.name in assignment and name in pod.shared]:
+    for name, spec in {**cluster.shared, **free}.items():
+        if nodes := _nodes_with(cluster, assignment, name):
             claims.append((name, spec, nodes))
     for pod in cluster.pods:
         for number, spec in enumerate(pod.own if pod.name in assignment else ()):
             claims.append((f"pod/{pod.name}/c{number}", spec, [assignment[pod.name]]))
-    yield from _claims(cluster, claims, use, {})
+    yield from _claims(cluster, claims, use, given)
+
+
+def _nodes_with(cluster: Cluster, assignment: Assignment, claim: str) -> list[str]:
+    """Return the nodes of the pods that name *claim*."""
+    return [assignment[pod.name] for pod in cluster.pods if pod.name in assignment and claim in pod.shared]
 
 
 def _claims(

@@ -63,6 +63,10 @@ class Spec:
     constraint: str = ""
 
 
+HELD = Spec((Request("r0", ("gpu",)),))
+"""Specification of the claims that running pods use."""
+
+
 @dataclasses.dataclass
 class Pod:
     """Pod of a group, or running on *node*; *shared* are claims that several pods name."""
@@ -107,8 +111,8 @@ class Cluster:
 
 
 @st.composite
-def clusters(draw: st.DrawFn, *, counted: bool = False, running: int = 1, priority: int = 10) -> Cluster:
-    """Draw a cluster; if *counted*, devices are interchangeable in nested sets.  Up to *running* pods run, with this *priority*."""
+def clusters(draw: st.DrawFn, *, counted: bool = False, running: int = 1, priority: int = 10, named: bool = False) -> Cluster:
+    """Draw a cluster; if *counted*, devices are interchangeable in nested sets; if *named*, waiting pods name claims in use."""
     rack = {f"n{number}": f"r{number % 2}" for number in range(draw(st.integers(2, 3)))}
     kinds = ("plain",) if counted else ("plain", "plain", "counters", "shares")
     pools = [_pool(draw, f"pool-{name}", "kubernetes.io/hostname", name, kinds) for name in rack]
@@ -122,15 +126,18 @@ def clusters(draw: st.DrawFn, *, counted: bool = False, running: int = 1, priori
         own = [draw(st.sampled_from(templates)) for _ in range(draw(st.sampled_from((0, 1, 1, 1, 2))))]
         pods.append(Pod(f"p{number}", f"g{number % 2 if tree else 0}", own, [name for name in shared if draw(st.booleans())]))
     held: list[tuple[str, tuple[str, ...]]] = []
-    for number in range(draw(st.integers(0, running))):
+    for number in range(draw(st.integers(1 if named else 0, running))):
         node = draw(st.sampled_from(sorted(rack)))
         pods.append(Pod(f"q{number}", "", [], [], node, priority, draw(st.integers(0, 1))))
     taken = [(pool, each) for pool in pools for each in pool.devices if not each.capacity and draw(st.integers(0, 2)) == 0]
     for pool, each in taken:
         near = [one.name for one in pods if one.node and pool.value in (one.node, rack[one.node])]
-        users = [name for name in near if draw(st.integers(0, 2)) > 0][: 1 if counted and draw(st.integers(0, 3)) else 2]
+        users = [name for name in near if named or draw(st.integers(0, 2)) > 0][: 1 if counted and draw(st.integers(0, 3)) else 2]
         held.append((f"{pool.name}/{each.name}", tuple(users)))
-    minimum = {name: draw(st.integers(1, sum(each.group == name for each in pods))) for name in ("g0", "g1") if _has(pods, name)}
+    for pod in pods if named else ():
+        pod.shared += [held_name(number) for number, (_, users) in enumerate(held) if users and not pod.node and draw(st.integers(0, 2))]
+    sizes = {name: sum(each.group == name for each in pods) for name in ("g0", "g1") if _has(pods, name)}
+    minimum = {name: draw(st.integers(size if named else 1, size)) for name, size in sizes.items()}
     if tree:
         minimum["root"] = draw(st.integers(1, len(minimum)))
     by_rack = [name for name in minimum if draw(st.integers(0, 2)) == 0]
@@ -157,6 +164,11 @@ def _spec(draw: st.DrawFn, *, counted: bool, every: bool = True) -> Spec:
     return Spec(tuple(requests), "" if counted else draw(st.sampled_from(("", "", "matchAttribute", "distinctAttribute"))))
 
 
+def held_name(number: int) -> str:
+    """Return the name of the claim of the held device *number*."""
+    return f"held-{number}"
+
+
 def _has(pods: list[Pod], group: str) -> bool:
     return any(each.group == group for each in pods)
 
@@ -169,7 +181,7 @@ def manifests(cluster: Cluster) -> list[Json]:
     for name, spec in cluster.shared.items():
         objects.append(_object("ResourceClaim", name, API, spec=_claim(spec)))
     for number, (device, users) in enumerate(cluster.held):
-        objects.append(_allocated(f"held-{number}", device, users, cluster))
+        objects.append(_allocated(held_name(number), device, users, cluster))
     for pod in cluster.pods:
         objects += _pod(pod)
     for name, minimum in cluster.minimum.items():
@@ -242,13 +254,19 @@ def _request(request: Request) -> Json:
 def _allocated(name: str, device: str, users: tuple[str, ...], cluster: Cluster) -> Json:
     pool, _, own = device.partition("/")
     result = {"request": "r0", "driver": DRIVER, "pool": pool, "device": own}
-    allocation = {"devices": {"results": [result]}, "allocationTimestamp": "2026-08-01T00:00:00Z"}
+    (home,) = [each for each in cluster.pools if each.name == pool]
+    terms = [{"matchExpressions": [{"key": home.key, "operator": "In", "values": [home.value]}]}]
+    allocation = {
+        "devices": {"results": [result]},
+        "allocationTimestamp": "2026-08-01T00:00:00Z",
+        "nodeSelector": {"nodeSelectorTerms": terms},
+    }
     reserved = [{"resource": "pods", "name": user, "uid": user} for user in users]
     return _object(
         "ResourceClaim",
         name,
         API,
-        spec=_claim(Spec((Request("r0", ("gpu",)),))),
+        spec=_claim(HELD),
         status={"allocation": allocation, "reservedFor": reserved},
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
@@ -107,3 +109,32 @@ def check_victims(cluster: Cluster) -> None:
         assert helps == bool(victims), decision
         assert not helps or decision.status is Status.UNSCHEDULABLE
         assert not helps or brute.possible(cluster, without=victims)
+
+
+@settings(RANDOM, max_examples=sampled(1_500))
+@given(clusters(running=3, priority=0, named=True))
+def test_pods_are_evicted_if_and_only_if_that_frees_enough_also_of_the_claims_that_the_root_names(cluster):
+    check_named(cluster)
+
+
+@settings(RANDOM, max_examples=sampled(1_500))
+@given(clusters(counted=True, running=3, priority=0, named=True))
+def test_pods_are_evicted_if_and_only_if_that_frees_enough_counted_devices_also_of_the_claims_that_the_root_names(cluster):
+    check_named(cluster)
+
+
+def check_named(cluster: Cluster) -> None:
+    """Check the victims against all sets of running pods: without all of them a claim is free, and can be worse than allocated."""
+    decision = decide(cluster)
+    assert [] == (wrong(cluster, decision) if decision.assignments else [])
+    running = [each.name for each in cluster.pods if each.node]
+    sets = [frozenset(each) for size in range(len(running) + 1) for each in itertools.combinations(running, size)]
+    enough = next((each for each in sets if brute.possible(cluster, without=each)), None)
+    victims = frozenset(key.removeprefix("default/") for key in decision.victims)
+    assert (enough == frozenset()) == (decision.status is Status.SUCCESS), decision
+    assert bool(enough) == bool(victims), decision
+    assert enough is None or decision.status is not Status.UNRESOLVABLE
+    if enough and decision.preemption is not None:
+        assert brute.possible(cluster, without=victims)
+        assert decision.preemption.lower <= len(enough)
+        assert not decision.preemption.proved or len(victims) == len(enough)

@@ -29,7 +29,7 @@ from tests.scheduler_core.plugins.device_objects import (
 )
 
 RANDOM = settings(
-    max_examples=sampled(2_000, share=10), deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
+    max_examples=sampled(1_000), deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
 )
 PAIR = claim_spec(request(count=2), constraints=[{"matchAttribute": f"{DRIVER}/numa"}])
 Chosen = dict[str, list[str]]

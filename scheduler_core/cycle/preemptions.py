@@ -1,0 +1,165 @@
+"""Preemption for the roots of a cycle, one after the other."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Iterable
+
+from scheduler_core.cycle.claim_release import Attempted, ClaimReleases, allocated_claims
+from scheduler_core.cycle.device_holders import DeviceHolders, keep_claims, named_claims
+from scheduler_core.cycle.effects import Effects
+from scheduler_core.cycle.preemptor import Preemptor, Proposal, Proving
+from scheduler_core.exact.complete import Complete
+from scheduler_core.model.decision import Status
+from scheduler_core.model.entity import Entity
+from scheduler_core.model.pods import PodRecord
+from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.placement.extension_points import PluginFailedError
+from scheduler_core.placement.greedy import Greedy
+from scheduler_core.placement.outcome import PlacementOutcome, assigned
+from scheduler_core.preemption.minimal.minimal_plans import fewest_victims
+from scheduler_core.preemption.plans.plan_cost import PlanCost
+from scheduler_core.preemption.result import Preemption
+from scheduler_core.preemption.units.disruption_budgets import DisruptionBudgets
+from scheduler_core.preemption.units.preemption_units import Units
+from scheduler_core.preemption.victims.default_preemption import PodPreemption
+from scheduler_core.preemption.victims.workload_aware import select_victims
+
+_OVERLOOKED = (
+    "kube-scheduler 1.37.1 does not evict the pods in conflict with the group: in a group preemption it overlooks anti-affinity of running"
+    " pods and ReadWriteOncePod claims in use; strategy complete evicts them"
+)
+Chosen = Preemption[Proposal] | Preemption[None]
+
+
+class Preemptions:
+    """Victims among the pods of *snapshot* after *effects*; *searching* returns the search in another cluster."""
+
+    def __init__(
+        self, greedy: Greedy, snapshot: ClusterSnapshot, effects: Effects, searching: Callable[[ClusterSnapshot], Complete]
+    ) -> None:
+        self._greedy, self._snapshot, self._effects, self._searching = greedy, snapshot, effects, searching
+        self._ledger = greedy.state.ledger
+        self._holders = DeviceHolders(freed=greedy.state.options.sparing)
+        self._known_units: tuple[tuple[int, frozenset[str]], Units] | None = None
+        self._of_pods: tuple[Units, PodPreemption] | None = None
+        self._used_claims = frozenset[str]()
+
+    def keep_claims(self, pods: Iterable[PodRecord]) -> None:
+        """Let the claims of *pods*, which were placed or nominated, keep their devices."""
+        self._used_claims |= named_claims(pods)
+
+    def run(self, entity: Entity, outcome: PlacementOutcome, *, proved: bool) -> tuple[PlacementOutcome, Chosen | None]:
+        """Return the result of *entity*, and the preemption for it; None if there is none.
+
+        Without a preemption the result is *outcome*.  If it is a failure, *proved* says whether it is proved.
+        """
+        profile, preemption = entity.profile, None
+        if not (profile.preempts_pods if entity.name.kind == "Pod" else profile.preempts_groups):
+            return outcome, None
+        if outcome.success or outcome.status is Status.UNSCHEDULABLE:
+            preemption = self.preempt(entity, fewest=not outcome.success)
+            outcome = _or_error(outcome, preemption)
+        ongoing = preemption is not None and preemption.status is Status.SUCCESS and not preemption.units
+        if ongoing or outcome.status not in (Status.UNSCHEDULABLE, Status.UNRESOLVABLE):
+            return outcome, preemption
+        return self._with_releases(entity, outcome, preemption, proved=proved)
+
+    def _with_releases(
+        self, entity: Entity, outcome: PlacementOutcome, preemption: Chosen | None, *, proved: bool
+    ) -> tuple[PlacementOutcome, Chosen | None]:
+        """Return *outcome* and *preemption*, or those of a better preemption that frees claims which *entity* itself names."""
+        claims = (
+            allocated_claims(entity, self._snapshot, self._used_claims) if entity.preempts and isinstance(self._greedy, Complete) else []
+        )
+        if not claims:
+            return outcome, preemption
+        units, victims = self.units(entity), self._effects.victims
+        releases = ClaimReleases(entity, self._effects.apply(self._snapshot), claims, units)
+        cost = PlanCost(units, units.potential_victims(entity.priority), self.budgets, victims)
+        better = releases.best(preemption, cost, self._attempt, victims, proved=proved)
+        if releases.can_help and outcome.status is Status.UNRESOLVABLE:
+            outcome = dataclasses.replace(outcome, status=Status.UNSCHEDULABLE)
+        if better is None and preemption is not None and releases.tried:
+            # The evictions that were tried need not be the best ones.
+            preemption = dataclasses.replace(preemption, lower=min(preemption.lower, 1), proved=False)
+        return outcome, better or preemption
+
+    def _attempt(self, snapshot: ClusterSnapshot, entity: Entity) -> Attempted:
+        """Return whether *entity* fits in *snapshot*, at once or after evictions."""
+        other = Preemptions(self._searching(snapshot), snapshot, Effects(snapshot.nodes), self._searching)
+        return other.attempt(entity)
+
+    def attempt(self, entity: Entity) -> Attempted:
+        """Return whether *entity* fits, at once or after evictions."""
+        greedy = self._greedy
+        greedy.state.nominations.release_lower_priority(entity.priority)
+        request = greedy.request(entity)
+        try:
+            outcome = greedy.place(request)
+            if outcome.success:
+                return Attempted(Status.SUCCESS, {pod.key: node for pod, node in assigned(request, outcome)})
+            if outcome.status is Status.UNSCHEDULABLE and greedy.search.outcome != "budget":
+                preemption = self.preempt(entity, fewest=True)
+                if preemption.victims:
+                    return Attempted(Status.SUCCESS, preemption.nominations, preemption.victims)
+        except PluginFailedError:
+            return Attempted(Status.ERROR)
+        return Attempted(outcome.status)
+
+    def preempt(self, entity: Entity, *, fewest: bool) -> Chosen:
+        """Return the victims for *entity*, while the claims that it names keep their devices; with *fewest* as few as possible."""
+        mark = self._ledger.mark()
+        keep_claims(self._greedy.state.stateful.plugins, self._kept_claims(entity))
+        self._greedy.state.nominations.hold_own(entity, -1)
+        if isinstance(self._greedy, Complete) and fewest:
+            preemption = self._fewest(entity, self._greedy)
+        else:
+            preemption = self._select(entity, Preemptor(self._greedy))
+        self._ledger.rewind(mark)
+        return preemption
+
+    def _fewest(self, entity: Entity, complete: Complete) -> Chosen:
+        proving = Proving(complete, entity)
+        first = self._select(entity, proving)
+        return fewest_victims(entity, first, proving, self.units(entity), self.budgets, self._effects.victims)
+
+    def _select(self, entity: Entity, preemptor: Preemptor) -> Chosen:
+        units = self.units(entity)
+        if entity.name.kind != "Pod":
+            selected = select_victims(entity, units, self.budgets, self._ledger, preemptor, self._effects.victims)
+            return dataclasses.replace(selected, note=_OVERLOOKED) if preemptor.overlooks else selected
+        pod = entity.waiting[0]
+        resolvable = preemptor.resolvable(pod)
+        interactions = preemptor if self._greedy.state.stateful.touches(pod) else None
+        if self._of_pods is None or self._of_pods[0] is not units:
+            self._of_pods = units, PodPreemption(units, self.budgets, self._ledger)
+        return self._of_pods[1].select_victims(pod, resolvable, interactions, self._effects.victims)
+
+    def units(self, entity: Entity) -> Units:
+        """Return the preemption units of all pods that run at present, for the root *entity*."""
+        at = len(self._effects.placed), self._kept_claims(entity)
+        if self._known_units is None or self._known_units[0] != at:
+            self._known_units = at, Units.from_snapshot(self._holders.reshaped(self._effects.apply(self._snapshot), at[1]))
+        return self._known_units[1]
+
+    def _kept_claims(self, entity: Entity) -> frozenset[str]:
+        """Return the allocated claims that stay allocated when their users are evicted, because pods without a node are to use them."""
+        if (devices := self._snapshot.devices) is None:
+            return frozenset()
+        named = self._used_claims | named_claims(pod for leaf in entity.leaves() for pod in leaf.waiting)
+        return frozenset(key for key in named if key in devices.allocated)
+
+    @functools.cached_property
+    def budgets(self) -> DisruptionBudgets:
+        """Disruption budgets of the snapshot."""
+        return DisruptionBudgets(self._snapshot.budgets)
+
+
+def _or_error(outcome: PlacementOutcome, preemption: Chosen) -> PlacementOutcome:
+    """Return *outcome*, or the error of placing the root without its victims: it becomes the result of the whole cycle."""
+    failed = preemption.outcome
+    if outcome.success or failed is None or failed.status is not Status.ERROR:
+        return outcome
+    return failed.outcome
