@@ -102,6 +102,7 @@ def test_the_defaults_of_the_values_satisfy_the_schema_and_all_of_them_are_in_it
         pytest.param("webhook.replicas=2", "webhook", id="a section that does not exist"),
         pytest.param("webhooks.replica=2", "replica", id="a value that does not exist"),
         pytest.param("webhooks.replicas=0", "replicas", id="no replica"),
+        pytest.param("runAsUser=0", "runAsUser", id="root"),
         pytest.param("webhooks.enforcement=dryrun", "enforcement", id="a mode"),
         pytest.param("webhooks.failurePolicy=fail", "failurePolicy", id="case"),
         pytest.param("webhooks.timeoutSeconds=2", "timeoutSeconds", id="less than the server needs to answer"),
@@ -354,6 +355,15 @@ def test_replicas_image_settings_and_placement_are_set(name, section):
     assert "2Gi" == own["resources"]["limits"]["memory"]
     assert {"app.kubernetes.io/name": name, "sidecar.istio.io/inject": "no"} == metadata["labels"]
     assert ("infra", "8080") == (metadata["annotations"]["team"], metadata["annotations"]["prometheus.io/port"])
+
+
+@pytest.mark.parametrize(("value", "want"), [("null", None), ("1000690000", 1000690000)])
+def test_a_cluster_can_assign_the_user(value, want):
+    for name in ("muster-webhook", "muster-sidecar"):
+        security = container(name, *SIDECAR, f"runAsUser={value}")[0]["securityContext"]
+        given = {key: each for key, each in security.items() if key in ("runAsUser", "runAsGroup", "fsGroup")}
+        assert {*given.values()} == ({want} if want else set())
+        assert security["runAsNonRoot"]
 
 
 def test_a_server_in_the_network_of_its_node_is_reached_without_the_network_of_pods():

@@ -33,8 +33,10 @@ subjects:
 {{/* Security of a pod: it satisfies the Pod Security Standard "restricted". */}}
 {{- define "muster.podSecurity" -}}
 runAsNonRoot: true
-runAsUser: 65532
-runAsGroup: 65532
+{{- with .Values.runAsUser }}
+runAsUser: {{ int64 . }}
+runAsGroup: {{ int64 . }}
+{{- end }}
 seccompProfile:
   type: RuntimeDefault
 {{- end }}
