@@ -40,6 +40,10 @@ def test_the_server_is_trusted_with_the_certificate_of_the_pages(plane, tmp_path
     with Deployed(plane, NAME, NAMESPACE, tmp_path) as replica:
         shell.run(by_kustomize, checkout)
         assert eventually(refuses)
-        shell.run(managed, checkout)
+        *before, last = managed.splitlines()
+        shell.run("\n".join(before), checkout)
+        would_be = shell.run(f"{last} --dry-run=server -o yaml", checkout)
+        assert would_be.count("caBundle: ") == would_be.count("  clientConfig:") > 0
+        shell.run(last, checkout)
         assert "--certificates=managed" in replica.deployment["spec"]["template"]["spec"]["containers"][0]["args"]
         assert eventually(refuses)
