@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 
-from scheduler_core.cycle import decider
+from scheduler_core.cycle import preemptions
 from scheduler_core.model.decision import Decision, Status
 from scheduler_core.preemption.minimal import minimal_plans
 from tests.scheduler_core.cp_sat import corpus, judge, model
@@ -152,7 +152,7 @@ def test_victims_are_not_proved_to_be_the_best_for_few(make, one_in):
 @pytest.mark.parametrize("steps", [0, 3_000, 30_000])
 @batches(share=12)
 def test_with_less_effort_who_leaves_must_leave_too_and_no_bound_is_wrong(seeds, steps, monkeypatch):
-    monkeypatch.setattr(decider, "fewest_victims", functools.partial(minimal_plans.fewest_victims, steps=steps))
+    monkeypatch.setattr(preemptions, "fewest_victims", functools.partial(minimal_plans.fewest_victims, steps=steps))
     messages = []
     for seed in seeds:
         objects, fewest = corpus.crowded(seed), fewest_victims(corpus.crowded, seed)
