@@ -32,7 +32,7 @@ def read() -> list[dict[str, Any]]:
 
 
 def answers(api: Api, namespace: str, case: dict[str, Any]) -> list[Manifest]:
-    """Create the pods of a case one after the other; return the answer to each."""
+    """Create the pods of a case one after the other, which can be objects of other kinds; return the answer to each."""
     return [_answer(api, namespace, {"apiVersion": "v1", "kind": "Pod", **pod}) for pod in case["pods"]]
 
 
@@ -72,9 +72,10 @@ def shown(pod: Manifest) -> Manifest:
 
 def _answer(api: Api, namespace: str, pod: Manifest) -> Manifest:
     try:
-        return shown(api.create({**pod, "metadata": {**pod["metadata"], "namespace": namespace}}, fieldValidation="Strict"))
+        created = api.create({**pod, "metadata": {**pod["metadata"], "namespace": namespace}}, fieldValidation="Strict")
     except ApiError as error:
         return {"refused": str(error.status.get("message", "")).replace(namespace, "NAMESPACE")}
+    return shown(created) if pod["kind"] == "Pod" else {}
 
 
 def main() -> int:

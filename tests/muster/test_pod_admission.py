@@ -10,7 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from muster import cli
-from muster.commands.simulate.admission.admit import Rules, quota_shortages
+from muster.commands.simulate.admission import limit_ranges, quotas
+from muster.commands.simulate.admission.admit import Rules
+from muster.commands.simulate.admission.quotas import Charge, Charges
 from scheduler_core.loading.gather import gather
 from tests.muster.simulated import node, pod
 from tests.muster.test_simulate_controllers import RUN_ONCE, deployment, job, owned
@@ -28,19 +30,24 @@ def shown(admitted):
 
 
 @pytest.mark.parametrize("case", CASES, ids=[each["name"].replace(" ", "-") for each in CASES])
-def test_pods_are_admitted_as_by_the_api_server(case):
+def test_new_objects_are_admitted_as_by_the_api_server(case):
+    """Most of them are pods; with another kind, they are only refused or not."""
     rules = Rules.from_objects([gather(case["objects"])[0]], strict=True)
     admitted = []
     for given, answer in zip(case["pods"], case["answers"], strict=True):
         new = {"apiVersion": "v1", "kind": "Pod", **copy.deepcopy(given)}
-        reasons = rules.admit(new)
-        refused = reasons or [reason for _, reason in quota_shortages(rules, [*admitted, new], [], [])]
+        is_pod = new["kind"] == "Pod"
+        claims_of = limit_ranges.claim_violations if new["kind"] == "PersistentVolumeClaim" else lambda *_: ()
+        reasons = rules.admit(new) if is_pod else [*claims_of(new, rules.limits.get("default", ()))]
+        charges = Charges([Charge(each, "") for each in (*admitted, new)])
+        refused = reasons or [each for namespace in rules.quotas for each in quotas.shortages(rules.quotas[namespace], charges)]
         name = given["metadata"]["name"]
 
         assert (name, bool(refused)) == (name, "refused" in answer)
-        assert [each for each in reasons if each.partition("; did you mean")[0] not in answer["refused"]] == []
+        said = [each.partition("; did you mean")[0].partition(" (LimitRange")[0] for each in reasons]
+        assert [each for each in said if each not in answer["refused"]] == []
         if not refused:
-            assert (name, answer) == (name, shown(new))
+            assert (name, answer) == (name, shown(new) if is_pod else {})
             admitted.append(new)
 
 
@@ -137,10 +144,8 @@ def test_pods_at_path_get_defaults_too():
 
 def test_a_limit_that_is_exceeded_is_a_refusal():
     _, answer = fit([job(1)], [*NODES, limit_range(max={"cpu": "1"}, default={"cpu": "4"})])
-    assert (
-        "does not fit: Job default/train: maximum cpu usage per Container is 1, but limit is 4; the nodes have capacity"
-        == answer["message"]
-    )
+    reason = "maximum cpu usage per Container is 1, but limit is 4 (LimitRange default/limits, spec.limits[0].max)"
+    assert f"does not fit: Job default/train: {reason}; the nodes have capacity" == answer["message"]
 
 
 def test_a_request_above_the_default_limit_is_invalid():

@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from muster.commands.pod_creation import UNCHANGED, PodCreation
 from muster.commands.simulate import controllers, generated_names
-from muster.commands.simulate.admission.path import Rest, admit_path, queue_notes
+from muster.commands.simulate.admission.path import admit_path, queue_notes
+from muster.commands.simulate.admission.quota_charges import Rest
 from muster.commands.simulate.expansion import Cluster, Expansion
 from muster.commands.simulate.file_texts import OpenFile
 from muster.commands.simulate.own_objects import Own
@@ -83,7 +84,9 @@ def complete(
     inputs.problems += inputs.unread
     inputs.notes += queue_notes(cluster.others)
     names = {name for _, _, name in own_names}
-    replaced = _Replaced(own_names, expansion, PodOwners(expansion.controllers, cluster.kinds), Rest(cluster.kinds), names=names)
+    replaced = _Replaced(
+        own_names, expansion, PodOwners(expansion.controllers, cluster.kinds), Rest(cluster.kinds, others=cluster.others), names=names
+    )
     mentioned = Names((*names, *replaced.owners.names))
     remaining = [
         each
@@ -128,10 +131,12 @@ class _Replaced:
         if name in self.own_names and Name(*name) in self.expansion.origins and self.owners.has_other_owner(gathered):
             self.kept.add(Name(*name))
             return False
-        if name not in self.own_names and self.owners.owner(gathered) is None:
+        owner = self.owners.owner(gathered)
+        if name not in self.own_names and owner is None:
             return False
         if gathered.kind == "Pod":
             self.rest.replaced.append(stored)
+            self.rest.owners |= {owner} if owner is not None else set()
         return True
 
 

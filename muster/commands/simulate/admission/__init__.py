@@ -1,10 +1,14 @@
-"""New pods as the API server admits them: what its admission plugins set, and why they would refuse a pod.
+"""New objects as the API server admits them: what its admission plugins set in pods and claims, and why they would refuse one.
 
-path           new pods of controllers' objects, and Pods that are not in the cluster yet
-admit          all plugins, in the order of the API server (Kubernetes 1.37.1)
-limit_ranges   LimitRanger: defaults and limits of containers and pods
+path           new pods of controllers' objects, and objects at PATH that are not in the cluster yet
+admit          all plugins for pods, in the order of the API server (Kubernetes 1.37.1)
+limit_ranges   LimitRanger: defaults and limits of containers, pods and claims
+new_claims     new PersistentVolumeClaims: default class, volumes, and LimitRanges
 storage_classes  default StorageClass of new claims, and the volumes of classes that bind at once
 pod_defaults   default PriorityClass, and overhead and scheduling of a RuntimeClass
-quotas         ResourceQuota: what is left, and what the pods need
+quotas         ResourceQuota: what is left, and what the new objects need
+quota_charges  the objects that quotas count
+quota_usage    usage of objects by the names of resources in quotas
+created_objects  objects other than pods that new objects bring with them
 validation     versions, fields and values that the API server refuses
 """

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from muster.commands.simulate.admission import limit_ranges, pod_defaults, quotas, validation
+from muster.commands.simulate.admission import limit_ranges, pod_defaults, validation
 from muster.commands.simulate.admission.limit_ranges import section
 from scheduler_core.loading.gathered import GatheredObjects, Objects, Unusable
 from validators.model.cluster import SYSTEM_CLASSES
@@ -105,20 +105,6 @@ def parsed(gathered: GatheredObjects) -> Content | None:
 def namespace_of(content: Mapping[str, Any]) -> str:
     """Return the namespace of an object, with its default."""
     return str(section(content, "metadata").get("namespace") or "default")
-
-
-def quota_shortages(
-    rules: Rules, pods: Sequence[Content], replaced: Iterable[Content], running: Iterable[GatheredObjects]
-) -> Iterator[tuple[str, str]]:
-    """Yield namespace and reason for each quota that leaves too little for the new *pods*."""
-    wanted = {namespace_of(each) for each in pods} & set(rules.quotas)
-    if not wanted:
-        return
-    gone = [*replaced]
-    others = [content for each in running if (content := parsed(each)) is not None and namespace_of(content) in wanted]
-    for namespace in sorted(wanted):
-        mine, theirs, left = ([each for each in group if namespace_of(each) == namespace] for group in (pods, gone, others))
-        yield from ((namespace, reason) for reason in quotas.shortages(rules.quotas[namespace], mine, theirs, left))
 
 
 def _by_namespace(objects: Mapping[tuple[str, str], Content]) -> dict[str, list[Content]]:

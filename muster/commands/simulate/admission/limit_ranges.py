@@ -54,16 +54,39 @@ def set_defaults(pod: Content, limit_ranges: Iterable[Content]) -> None:
 
 
 def violations(pod: Content, limit_ranges: Iterable[Content]) -> Iterator[str]:
-    """Yield the reasons why *limit_ranges* refuse *pod*, in the words of the API server."""
+    """Yield the reasons why *limit_ranges* refuse *pod*, in the words of the API server, with the field of the LimitRange."""
     spec = section(pod, "spec")
+    for limit, name in _limits(limit_ranges):
+        if limit.get("type") == "Container":
+            for container in (*items(spec, "containers"), *items(spec, "initContainers")):
+                resources = section(container, "resources")
+                yield from _violations(name, limit, section(resources, "requests"), section(resources, "limits"))
+        elif limit.get("type") == "Pod":
+            yield from _violations(name, limit, _of_pod(spec, "requests"), _of_pod(spec, "limits"))
+
+
+def claim_violations(claim: Content, limit_ranges: Iterable[Content]) -> Iterator[str]:
+    """Yield the reasons why *limit_ranges* refuse a PersistentVolumeClaim, as ``violations``; only its requests are limited."""
+    requests = section(section(section(claim, "spec"), "resources"), "requests")
+    for limit, name in _limits(limit_ranges):
+        if limit.get("type") == "PersistentVolumeClaim":
+            limited = {key: section(limit, key) for key in ("min", "max")}
+            found = _violations(name, {"type": limit["type"], **limited}, requests, requests)
+            yield from (
+                each.replace("No limit is specified", "No request is specified").replace(", but limit is", ", but request is")
+                for each in found
+            )
+
+
+def _limits(limit_ranges: Iterable[Content]) -> Iterator[tuple[Content, str]]:
+    """Yield the items of *limit_ranges*, each with its name in messages."""
     for limit_range in limit_ranges:
-        for limit in items(section(limit_range, "spec"), "limits"):
-            if limit.get("type") == "Container":
-                for container in (*items(spec, "containers"), *items(spec, "initContainers")):
-                    resources = section(container, "resources")
-                    yield from _violations("Container", limit, section(resources, "requests"), section(resources, "limits"))
-            elif limit.get("type") == "Pod":
-                yield from _violations("Pod", limit, _of_pod(spec, "requests"), _of_pod(spec, "limits"))
+        metadata = section(limit_range, "metadata")
+        name = f"LimitRange {metadata.get('namespace') or 'default'}/{metadata.get('name')}"
+        listed = section(limit_range, "spec").get("limits")
+        for index, limit in enumerate(listed if isinstance(listed, list) else ()):
+            if isinstance(limit, dict):
+                yield limit, f"{name}, spec.limits[{index}]"
 
 
 def _amounts(limit: Content, name: str) -> dict[str, Any]:
@@ -77,16 +100,17 @@ def _merge(container: Content, name: str, defaults: Amounts) -> None:
         container["resources"] = resources
 
 
-def _violations(kind: str, limit: Content, requests: Amounts, limits: Amounts) -> Iterator[str]:
+def _violations(name: str, limit: Mapping[str, Any], requests: Amounts, limits: Amounts) -> Iterator[str]:
+    kind = limit["type"]
     for resource, least in section(limit, "min").items():
         if detail := _below(resource, least, requests, limits):
-            yield f"minimum {resource} usage per {kind} is {least}{detail}"
+            yield f"minimum {resource} usage per {kind} is {least}{detail} ({name}.min)"
     for resource, most in section(limit, "max").items():
         if detail := _above(resource, most, requests, limits):
-            yield f"maximum {resource} usage per {kind} is {most}{detail}"
+            yield f"maximum {resource} usage per {kind} is {most}{detail} ({name}.max)"
     for resource, ratio in section(limit, "maxLimitRequestRatio").items():
         if detail := _beyond(ratio, _milli(requests.get(resource, 0)), _milli(limits.get(resource, 0))):
-            yield f"{resource} max limit to request ratio per {kind} is {ratio}, but {detail}"
+            yield f"{resource} max limit to request ratio per {kind} is {ratio}, but {detail} ({name}.maxLimitRequestRatio)"
 
 
 def _below(resource: str, least: Any, requests: Amounts, limits: Amounts) -> str:

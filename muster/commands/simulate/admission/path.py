@@ -3,40 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from muster.commands.simulate.admission import validation
-from muster.commands.simulate.admission.admit import Rules, namespace_of, parsed, quota_shortages
-from muster.commands.simulate.admission.limit_ranges import items, section
-from muster.commands.simulate.admission.storage_classes import PLACE_NOT_KNOWN, StorageClasses
+from muster.commands.simulate.admission import quota_charges, quotas, validation
+from muster.commands.simulate.admission.admit import Rules, namespace_of, parsed
+from muster.commands.simulate.admission.limit_ranges import section
+from muster.commands.simulate.admission.new_claims import NewClaims
+from muster.commands.simulate.admission.quota_charges import Rest, is_new, is_stored, origin_of
+from muster.commands.simulate.admission.quotas import Shortage
 from muster.commands.simulate.expansion import Expansion
 from muster.commands.simulate.places import Places
-from muster.commands.simulate.what_if import whole_name
 from scheduler_core.loading.gather import label
-from scheduler_core.loading.gathered import GatheredObjects, Objects
-from scheduler_core.model.decision import Name
+from scheduler_core.loading.gathered import GatheredObjects
 from scheduler_core.model.problem import Problem
 from validators.field import FieldPath
 from workloadbuilder.adapters.shared.known_objects import group_of
 
 Content = dict[str, Any]
 _KUEUE, _QUEUE = "kueue.x-k8s.io", "ClusterQueue"
-_CLAIM = "PersistentVolumeClaim"
 _GROUPS = ("PodGroup", "CompositePodGroup")
 _NAMED = 4
 """Maximum number of objects that a reason names."""
-_EXISTS = (b'"uid"', b'"creationTimestamp"', b'"nodeName"')
-"""Fields of a pod that the API server or the scheduler sets."""
-
-
-@dataclasses.dataclass(slots=True)
-class Rest:
-    """The rest of the cluster: its objects by kind, and those of its pods that PATH replaces."""
-
-    kinds: Mapping[str, Objects] = dataclasses.field(default_factory=lambda: defaultdict(list))
-    replaced: list[GatheredObjects] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass(slots=True)
@@ -58,35 +46,49 @@ def admit_path(expansion: Expansion, rest: Rest, places: Places | None = None) -
     result = Admitted()
     if not rules:
         return result
-    created = [each for each in expansion.objects if each["kind"] == "Pod" and not _is_stored(each)]
+    created = [each for each in expansion.objects if each["kind"] == "Pod" and not is_stored(each)]
     if strict or rules.limits or rules.quotas or rules.runtimes:
         names = {_name(each) for each in expansion.objects if each["kind"] == "Pod"}
         result.changed += [each for each in _new_objects(expansion.kinds["Pod"]) if _name(each) not in names]
     pods = [*created, *result.changed]
-    reasons: dict[Problem, None] = dict.fromkeys(_of_manifests(expansion, places)) if places is not None else {}
-    invalid = {each.object for each in reasons}
+    reasons = dict.fromkeys(_refusals(rules, expansion, pods, places))
+    if strict:
+        claims = NewClaims(expansion, rest, pods)
+        result.changed += claims.changed()
+        result.notes += claims.notes()
+        reasons |= dict.fromkeys(claims.refusals(rules.limits))
+    for shortage in _shortages(rules, expansion, rest, pods):
+        more = f" and {len(shortage.origins) - _NAMED:,} more" if len(shortage.origins) > _NAMED else ""
+        found = Problem(f"{', '.join(shortage.origins[:_NAMED])}{more}", shortage.reason)
+        if shortage.doubt:
+            result.notes.append(found)
+        else:
+            reasons.setdefault(found)
+    result.refused += reasons
+    return result
+
+
+def _refusals(rules: Rules, expansion: Expansion, pods: Iterable[Content], places: Places | None) -> Iterator[Problem]:
+    """Yield the objects at PATH that are refused, or whose pods are, with the reason."""
+    of_manifests = [*_of_manifests(expansion, places)] if places is not None else []
+    yield from of_manifests
+    invalid = {each.object for each in of_manifests}
     for pod in pods:
-        origin = _origin(pod, expansion.origins)
+        origin = origin_of(pod, expansion.origins)
         # The template of these pods has the same errors.
         for reason in rules.admit(pod) if origin not in invalid else ():
             at = places.place(pod, FieldPath("spec")) if places is not None and origin.startswith("Pod ") else ""
-            reasons.setdefault(Problem(origin, f"{reason} ({at})" if at else reason))
-    for group in _new_groups(expansion) if strict else ():
-        for reason in rules.missing(group):
-            reasons.setdefault(Problem(_origin(group, expansion.origins), reason))
+            yield Problem(origin, f"{reason} ({at})" if at else reason)
+    for group in _new_groups(expansion) if places is not None else ():
+        yield from (Problem(origin_of(group, expansion.origins), reason) for reason in rules.missing(group))
     if places is not None:
-        reasons |= dict.fromkeys(_of_scheduling(expansion, places))
-    replaced = [content for each in rest.replaced if (content := parsed(each)) is not None]
-    running = _running(expansion, rest) if rules.quotas else ()
-    if strict:
-        _admit_claims(expansion, rest, pods, result)
-    for namespace, reason in quota_shortages(rules, pods, replaced, running):
-        origins = dict.fromkeys(_origin(each, expansion.origins) for each in pods if namespace_of(each) == namespace)
-        named = [*origins]
-        more = f" and {len(named) - _NAMED:,} more" if len(named) > _NAMED else ""
-        reasons.setdefault(Problem(f"{', '.join(named[:_NAMED])}{more}", reason))
-    result.refused += reasons
-    return result
+        yield from _of_scheduling(expansion, places)
+
+
+def _shortages(rules: Rules, expansion: Expansion, rest: Rest, pods: Sequence[Content]) -> Iterator[Shortage]:
+    """Yield what the quotas of each namespace have too little of."""
+    for namespace, charges in quota_charges.charges(expansion, rest, pods, rules.quotas.keys()).items():
+        yield from quotas.shortages(rules.quotas[namespace], charges)
 
 
 def queue_notes(others: Iterable[GatheredObjects]) -> Iterator[Problem]:
@@ -96,27 +98,6 @@ def queue_notes(others: Iterable[GatheredObjects]) -> Iterator[Problem]:
         yield Problem(
             _QUEUE, f"quotas of Kueue are not considered (the cluster has {len(queues):,} {_QUEUE}{'s' if len(queues) > 1 else ''})"
         )
-
-
-def _admit_claims(expansion: Expansion, rest: Rest, pods: Iterable[Content], result: Admitted) -> None:
-    """Set the default class of new claims, also of the ephemeral volumes of *pods*; bind the claims of classes that bind at once."""
-    stored = (*expansion.kinds["StorageClass"], *rest.kinds["StorageClass"])
-    classes = StorageClasses.from_objects(content for each in stored if (content := parsed(each)) is not None)
-    if not classes.by_name:
-        return
-    for pod in pods:
-        for volume in items(section(pod, "spec"), "volumes"):
-            template = section(section(volume, "ephemeral"), "volumeClaimTemplate")
-            if isinstance(template, dict):
-                classes.set_default(template)
-    created = [each for each in expansion.objects if each["kind"] == _CLAIM]
-    own = [*_new_objects(expansion.kinds[_CLAIM])]
-    for claim in (*created, *own):
-        classes.set_default(claim)
-        if (bound := classes.volume(claim)) is not None:
-            result.changed.append(bound)
-            result.notes.append(Problem(label(_CLAIM, (namespace_of(claim), _name(claim)[1])), PLACE_NOT_KNOWN))
-    result.changed += own
 
 
 def _of_manifests(expansion: Expansion, places: Places) -> Iterator[Problem]:
@@ -146,34 +127,9 @@ def _new_groups(expansion: Expansion) -> Iterator[Content]:
 def _new_objects(objects: Iterable[GatheredObjects]) -> Iterator[Content]:
     """Yield those of the objects at PATH that the cluster does not have yet."""
     for each in objects:
-        if _is_new(each) and (content := parsed(each)) is not None and isinstance(content.get("spec"), dict):
+        if is_new(each) and (content := parsed(each)) is not None and isinstance(content.get("spec"), dict):
             yield content
-
-
-def _is_new(gathered: GatheredObjects) -> bool:
-    """Return whether the API server has not created an object yet; manifests can have the same fields without values."""
-    if not any(field in bytes(gathered.text) for field in _EXISTS):
-        return True
-    return not _is_stored(parsed(gathered) or {})
-
-
-def _running(expansion: Expansion, rest: Rest) -> Iterator[GatheredObjects]:
-    """Yield the pods of the cluster and of PATH that are not new or replaced."""
-    replaced = {whole_name(each) for each in rest.replaced}
-    yield from (each for each in rest.kinds["Pod"] if whole_name(each) not in replaced)
-    yield from (each for each in expansion.kinds["Pod"] if not _is_new(each))
-
-
-def _is_stored(content: Content) -> bool:
-    """Return whether the API server has created an object, or a scheduler has placed it."""
-    metadata = section(content, "metadata")
-    return bool(metadata.get("uid") or metadata.get("creationTimestamp") or section(content, "spec").get("nodeName"))
 
 
 def _name(pod: Content) -> tuple[str, str]:
     return namespace_of(pod), str(section(pod, "metadata").get("name"))
-
-
-def _origin(pod: Content, origins: Mapping[Name, str]) -> str:
-    kind, namespace, name = str(pod.get("kind")), namespace_of(pod), str(section(pod, "metadata").get("name"))
-    return origins.get(Name(kind, namespace, name)) or label(kind, (namespace, name))

@@ -1,100 +1,122 @@
-"""ResourceQuotas: what is left of each, and what the new pods of its namespace need.
+"""ResourceQuotas: what is left of each, and what the new objects of its namespace need.
 
-Source: Kubernetes 1.37.1, pkg/quota/v1/evaluator/core/pods.go.
+Source: Kubernetes 1.37.1, pkg/quota/v1/evaluator/core; apiserver, pkg/admission/plugin/resourcequota.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from muster.commands.simulate.admission import quota_usage
 from muster.commands.simulate.admission.limit_ranges import Content, items, section
-from scheduler_core.loading.pod_requests import demand
-from scheduler_core.model import wire
-from scheduler_core.model.resource_names import is_extended, size
-from validators.model import quantity
+from muster.commands.simulate.admission.quota_usage import LIMITS, REQUESTS, amount
 
-_REQUESTS, _LIMITS = "requests.", "limits."
-_PODS, _COUNT = "pods", "count/pods"
-_COMPUTE = ("cpu", "memory", "ephemeral-storage")
 _REQUIRED = ("cpu", "memory")
-_TERMINAL = frozenset({"Succeeded", "Failed"})
+_OF_VOLUMES = "VolumeAttributesClass"
 
 
-def shortages(quotas: Iterable[Content], pods: Sequence[Content], replaced: Sequence[Content], running: Sequence[Content]) -> Iterator[str]:
-    """Yield a line for each quota, all of one namespace, that leaves too little for *pods*.
+@dataclasses.dataclass(frozen=True, slots=True)
+class Charge:
+    """Object that quotas count, and the object at PATH to which it belongs."""
 
-    Args:
-        quotas: the quotas of the namespace.
-        pods: the new pods.
-        replaced: pods that the cluster has now, and that the new ones replace.
-        running: all other pods of the namespace, for quotas without a status.
+    content: Content
+    origin: str
+    can_exist: bool = False
+    """Whether the cluster can have it already, although it is not among the known objects."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Charges:
+    """Objects of one namespace that its quotas count.
+
+    Attributes:
+        new: the new objects.
+        replaced: objects that the cluster has now, and that the new ones replace.
+        present: returns all other objects of the namespace, which are counted for quotas without a status.
+        uncounted: objects that new ones create in an unknown number.
 
     """
-    for quota in sorted(quotas, key=_name):
-        mine = [each for each in pods if _selects(quota, each)]
-        if not mine:
-            continue
-        metadata, status = section(quota, "metadata"), section(quota, "status")
-        name = f"quota {metadata.get('namespace') or 'default'}/{metadata.get('name')}"
-        hard = section(status, "hard") or section(section(quota, "spec"), "hard")
-        if missing := _unspecified(hard, mine):
-            yield f"{name} refuses pods without {missing}"
-        used = _counted_amounts(section(status, "used")) if "used" in status else _usage(each for each in running if _selects(quota, each))
-        freed = _usage(each for each in replaced if _selects(quota, each)) if "used" in status else Counter()
-        needed = _usage(mine)
-        for resource in sorted(set(hard) & set(needed)):
-            left = max(_amount(resource, hard[resource]) - max(used[resource] - freed[resource], 0), 0)
+
+    new: Sequence[Charge]
+    replaced: Sequence[Content] = ()
+    present: Callable[[], Sequence[Content]] = tuple
+    uncounted: Sequence[Charge] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Shortage:
+    """Reason why a quota refuses the objects of *origins*; with *doubt*, the reason why it may refuse them."""
+
+    reason: str
+    origins: Sequence[str]
+    doubt: bool = False
+
+
+def shortages(quotas: Iterable[Content], charges: Charges) -> Iterator[Shortage]:
+    """Yield a shortage for each quota, all of one namespace, and each resource of which it leaves too little."""
+    for quota in sorted(quotas, key=lambda each: str(section(each, "metadata").get("name"))):
+        yield from _Selected(quota, charges).shortages()
+
+
+class _Selected:
+    """Objects of *charges* that a quota counts."""
+
+    def __init__(self, quota: Content, charges: Charges) -> None:
+        metadata, self.status = section(quota, "metadata"), section(quota, "status")
+        self.name = f"quota {metadata.get('namespace') or 'default'}/{metadata.get('name')}"
+        self.hard = section(self.status, "hard") or section(section(quota, "spec"), "hard")
+        self.quota, self.charges = quota, charges
+        self.new = [each for each in charges.new if _selects(quota, each.content)]
+
+    def shortages(self) -> Iterator[Shortage]:
+        """Yield what the quota has too little of, in the order of the names of resources."""
+        pods = [each for each in self.new if each.content.get("kind") == "Pod"]
+        if missing := _unspecified(self.hard, [each.content for each in pods]):
+            yield Shortage(f"{self.name} refuses pods without {missing}", [*dict.fromkeys(each.origin for each in pods)])
+        needed = quota_usage.usage(each.content for each in self.new)
+        limited = sorted(name for name in self.hard if needed[name] > 0)
+        used = self._used() if limited else Counter[str]()
+        for resource in limited:
+            hard = amount(resource, self.hard[resource])
+            left = max(hard - max(used[resource], 0), 0)
             if needed[resource] > left:
-                base = _base(resource)
-                yield f"{name} leaves {size(base, left)} {_resource_in_words(resource)}, {size(base, needed[resource])} needed"
+                yield self._shortage(resource, left, needed[resource], doubt=self._is_doubtful(resource, left, hard))
+        yield from self._uncounted()
 
+    def _used(self) -> Counter[str]:
+        if "used" not in self.status:
+            return self._present()
+        used = quota_usage.counted_amounts(section(self.status, "used"))
+        used.subtract(quota_usage.usage(each for each in self.charges.replaced if _selects(self.quota, each)))
+        return used
 
-def _name(quota: Content) -> str:
-    return str(section(quota, "metadata").get("name"))
+    def _present(self) -> Counter[str]:
+        return quota_usage.usage(each for each in self.charges.present() if _selects(self.quota, each))
 
+    def _shortage(self, resource: str, left: int, needed: int, *, doubt: bool) -> Shortage:
+        origins = [*dict.fromkeys(each.origin for each in self.new if quota_usage.usage((each.content,))[resource])]
+        words, amounts = quota_usage.resource_in_words(resource), [quota_usage.written_amount(resource, each) for each in (left, needed)]
+        reason = f"{self.name} leaves {amounts[0]} {words}, {amounts[1]} needed"
+        return Shortage(f"{reason}, unless some of them exist already: they are not in the input" if doubt else reason, origins, doubt)
 
-def _usage(pods: Iterable[Content]) -> Counter[str]:
-    """Return the usage of *pods* by the names of quotas: cpu in millicores, other resources in units."""
-    total: Counter[str] = Counter()
-    for pod in pods:
-        total[_COUNT] += 1
-        if section(pod, "status").get("phase") in _TERMINAL:
-            continue
-        total[_PODS] += 1
-        for resource, amount in _requests(pod).items():
-            if resource in _COMPUTE or resource.startswith("hugepages-"):
-                total[resource] += amount
-            if resource in _COMPUTE or resource.startswith("hugepages-") or is_extended(resource):
-                total[f"{_REQUESTS}{resource}"] += amount
-        for resource, amount in _limits(pod).items():
-            if resource in _COMPUTE:
-                total[f"{_LIMITS}{resource}"] += amount
-    return total
+    def _is_doubtful(self, resource: str, left: int, hard: int) -> bool:
+        """Return whether the quota can already count some of the new objects, so that there is enough."""
+        sure = quota_usage.usage(each.content for each in self.new if not each.can_exist)[resource]
+        all_of_them = quota_usage.usage(each.content for each in self.new)[resource]
+        if sure > left or all_of_them > hard or sure == all_of_them or "used" not in self.status:
+            return False
+        return amount(resource, section(self.status, "used").get(resource)) > self._present()[resource]
 
-
-def _requests(pod: Content) -> dict[str, int]:
-    """Return the effective requests; none if they cannot be read, which the reader of the pod reports."""
-    try:
-        return dict(demand(wire.DECODERS[wire.Pod].decode(wire.ENCODER.encode(pod))).requests)
-    except (ValueError, RecursionError):
-        return {}
-
-
-def _limits(pod: Content) -> dict[str, int]:
-    """Return the effective limits: computed as requests are, with the overhead of those resources that have a limit."""
-    spec = section(pod, "spec")
-    whole = {name: [_limiting(each) for each in items(spec, name)] for name in ("containers", "initContainers")}
-    level = section(section(spec, "resources"), "limits")
-    limits = _requests({"metadata": {"name": "p"}, "spec": {**whole, **({"resources": {"requests": level}} if level else {})}})
-    overhead = section(spec, "overhead")
-    return {name: value + (_amount(name, overhead[name]) if name in overhead else 0) for name, value in limits.items()}
-
-
-def _limiting(container: Content) -> Content:
-    limits = section(section(container, "resources"), "limits")
-    return {"name": "c", "restartPolicy": container.get("restartPolicy"), "resources": {"requests": limits}}
+    def _uncounted(self) -> Iterator[Shortage]:
+        """Yield the limits of the number of objects that are created in an unknown number."""
+        for each in self.charges.uncounted:
+            names = sorted(quota_usage.usage((each.content,)).keys() & self.hard.keys())
+            if names and _selects(self.quota, each.content):
+                words = quota_usage.resource_in_words(names[0])
+                yield Shortage(f"{self.name} limits {words}; how many its controller creates is not considered", [each.origin], doubt=True)
 
 
 def _unspecified(hard: Mapping[str, Any], pods: Iterable[Content]) -> str:
@@ -108,33 +130,37 @@ def _unspecified(hard: Mapping[str, Any], pods: Iterable[Content]) -> str:
         for container in (*items(spec, "containers"), *items(spec, "initContainers")):
             resources = section(container, "resources")
             for name in _REQUIRED:
-                kinds = {f"{_LIMITS}{name}": "limits", f"{_REQUESTS}{name}": "requests", name: "requests"}
+                kinds = {f"{LIMITS}{name}": "limits", f"{REQUESTS}{name}": "requests", name: "requests"}
                 missing |= {each for each, kind in kinds.items() if each in hard and name not in section(resources, kind)}
     return ", ".join(sorted(missing))
 
 
-def _selects(quota: Content, pod: Content) -> bool:
-    """Return whether a pod matches all scopes of a quota."""
+def _selects(quota: Content, content: Content) -> bool:
+    """Return whether an object matches all scopes of a quota."""
     spec = section(quota, "spec")
     listed = spec.get("scopes")
     scopes = [{"scopeName": each, "operator": "Exists"} for each in (listed if isinstance(listed, list) else ())]
-    return all(_in_scope(each, section(pod, "spec")) for each in (*scopes, *items(section(spec, "scopeSelector"), "matchExpressions")))
+    scopes += items(section(spec, "scopeSelector"), "matchExpressions")
+    inner = section(content, "spec")
+    match content.get("kind"):
+        case "Pod":
+            return all(_in_scope(each, inner) for each in scopes)
+        case "PersistentVolumeClaim":
+            name = str(inner.get("volumeAttributesClassName") or "")
+            return all(each.get("scopeName") == _OF_VOLUMES and _has_class(each, name) for each in scopes)
+        case _:
+            return not scopes
 
 
 def _in_scope(scope: Mapping[str, Any], spec: Mapping[str, Any]) -> bool:
-    match scope.get("scopeName"):
-        case "Terminating":
-            return isinstance(spec.get("activeDeadlineSeconds"), int)
-        case "NotTerminating":
-            return not isinstance(spec.get("activeDeadlineSeconds"), int)
-        case "BestEffort":
-            return _is_best_effort(spec)
-        case "NotBestEffort":
-            return not _is_best_effort(spec)
-        case "PriorityClass":
-            return _has_class(scope, str(spec.get("priorityClassName") or ""))
-        case _:
-            return _crosses_namespaces(spec)
+    return {
+        "Terminating": lambda: isinstance(spec.get("activeDeadlineSeconds"), int),
+        "NotTerminating": lambda: not isinstance(spec.get("activeDeadlineSeconds"), int),
+        "BestEffort": lambda: _is_best_effort(spec),
+        "NotBestEffort": lambda: not _is_best_effort(spec),
+        "PriorityClass": lambda: _has_class(scope, str(spec.get("priorityClassName") or "")),
+        "CrossNamespacePodAffinity": lambda: _crosses_namespaces(spec),
+    }.get(str(scope.get("scopeName")), lambda: False)()
 
 
 def _has_class(scope: Mapping[str, Any], name: str) -> bool:
@@ -154,7 +180,7 @@ def _has_class(scope: Mapping[str, Any], name: str) -> bool:
 def _is_best_effort(spec: Mapping[str, Any]) -> bool:
     holders = [spec, *items(spec, "containers"), *items(spec, "initContainers")]
     amounts = (section(section(each, "resources"), kind) for each in holders for kind in ("requests", "limits"))
-    return not any(name in _REQUIRED and _amount(name, value) for each in amounts for name, value in each.items())
+    return not any(name in _REQUIRED and amount(name, value) for each in amounts for name, value in each.items())
 
 
 def _crosses_namespaces(spec: Mapping[str, Any]) -> bool:
@@ -168,24 +194,3 @@ def _crosses_namespaces(spec: Mapping[str, Any]) -> bool:
         ):
             return True
     return False
-
-
-def _counted_amounts(amounts: Mapping[str, Any]) -> Counter[str]:
-    return Counter({resource: _amount(resource, value) for resource, value in amounts.items()})
-
-
-def _amount(resource: str, written: Any) -> int:
-    """Return an amount in millicores for cpu, else in units; 0 if it is no quantity."""
-    try:
-        return quantity.milli_value(written) if _base(resource) == "cpu" else quantity.value(written)
-    except (ValueError, TypeError):
-        return 0
-
-
-def _base(resource: str) -> str:
-    return resource.removeprefix(_REQUESTS).removeprefix(_LIMITS)
-
-
-def _resource_in_words(resource: str) -> str:
-    base = _base(resource)
-    return f"{base} of limits" if resource.startswith(_LIMITS) else _PODS if resource == _COUNT else base

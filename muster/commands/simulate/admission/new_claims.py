@@ -1,0 +1,84 @@
+"""New PersistentVolumeClaims: those at PATH, those that controllers create, and those of ephemeral volumes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from muster.commands.simulate.admission import limit_ranges
+from muster.commands.simulate.admission.admit import namespace_of, parsed
+from muster.commands.simulate.admission.created_objects import ephemeral_claims
+from muster.commands.simulate.admission.limit_ranges import items, section
+from muster.commands.simulate.admission.quota_charges import Rest, is_new, origin_of
+from muster.commands.simulate.admission.storage_classes import PLACE_NOT_KNOWN, StorageClasses
+from muster.commands.simulate.expansion import Expansion
+from muster.commands.simulate.what_if import whole_name
+from scheduler_core.loading.gather import label
+from scheduler_core.model.problem import Problem
+
+Content = dict[str, Any]
+CLAIM = "PersistentVolumeClaim"
+
+
+class NewClaims:
+    """New claims of *expansion* and at PATH, and of the ephemeral volumes of *pods*, with the default StorageClass."""
+
+    def __init__(self, expansion: Expansion, rest: Rest, pods: Sequence[Content]) -> None:
+        self._origins = expansion.origins
+        self._existing = {whole_name(each) for each in rest.kinds[CLAIM]}
+        stored = (*expansion.kinds["StorageClass"], *rest.kinds["StorageClass"])
+        self._classes = StorageClasses.from_objects(content for each in stored if (content := parsed(each)) is not None)
+        self._pods = pods
+        self._created = [each for each in expansion.objects if each["kind"] == CLAIM]
+        self._own = [content for each in expansion.kinds[CLAIM] if is_new(each) and _has_spec(content := parsed(each)) and content]
+        if self._classes.by_name:
+            for each in (*_templates(pods), *self._created, *self._own):
+                self._classes.set_default(each)
+
+    def changed(self) -> Iterator[Content]:
+        """Bind the claims of classes that bind at once; yield the volumes, the claims at PATH, and those of ephemeral volumes."""
+        if self._classes.by_name:
+            yield from (bound for each in (*self._created, *self._own) if (bound := self._classes.volume(each)) is not None)
+            yield from self._own
+            for claim, _ in self._ephemeral():
+                if (bound := self._classes.volume(claim)) is not None:
+                    yield from (claim, bound)
+
+    def notes(self) -> Iterator[Problem]:
+        """Yield a note for each claim that was bound at once, for the ephemeral volumes of an object only one."""
+        for each in (*self._created, *self._own):
+            if section(each, "status").get("phase") == "Bound":
+                yield Problem(label(CLAIM, _name(each)), PLACE_NOT_KNOWN)
+        bound = (origin for claim, origin in self._ephemeral() if self._classes.volume(claim) is not None)
+        yield from (Problem(each, f"the claims of its ephemeral volumes: {PLACE_NOT_KNOWN}") for each in dict.fromkeys(bound))
+
+    def refusals(self, ranges: Mapping[str, Sequence[Content]]) -> Iterator[Problem]:
+        """Yield the reasons why LimitRanges, by namespace, refuse claims."""
+        named = ((each, origin_of(each, self._origins)) for each in (*self._created, *self._own))
+        for claim, origin in (*named, *self._ephemeral()) if ranges else ():
+            if _name(claim) not in self._existing:
+                for reason in limit_ranges.claim_violations(claim, ranges.get(namespace_of(claim), ())):
+                    yield Problem(origin, reason)
+
+    def _ephemeral(self) -> Iterator[tuple[Content, str]]:
+        """Yield the claims of ephemeral volumes that do not exist yet, each with the object at PATH."""
+        for pod in self._pods:
+            for claim in ephemeral_claims(pod):
+                if _name(claim) not in self._existing:
+                    yield claim, origin_of(pod, self._origins)
+
+
+def _templates(pods: Sequence[Content]) -> Iterator[Content]:
+    for pod in pods:
+        for volume in items(section(pod, "spec"), "volumes"):
+            template = section(section(volume, "ephemeral"), "volumeClaimTemplate")
+            if isinstance(template, dict):
+                yield template
+
+
+def _has_spec(content: Content | None) -> bool:
+    return content is not None and isinstance(content.get("spec"), dict)
+
+
+def _name(claim: Content) -> tuple[str, str]:
+    return namespace_of(claim), str(section(claim, "metadata").get("name"))

@@ -1,0 +1,175 @@
+"""Usage of objects by the names of resources in quotas.
+
+Source: Kubernetes 1.37.1, pkg/quota/v1/evaluator/core; apiserver, pkg/quota/v1/generic.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from muster.commands.simulate.admission.limit_ranges import Content, items, section
+from scheduler_core.loading.pod_requests import demand
+from scheduler_core.model import wire
+from scheduler_core.model.resource_names import is_extended, size
+from validators.model import quantity
+from workloadbuilder.adapters.shared.known_objects import group_of
+
+PODS, REQUESTS, LIMITS, COUNT = "pods", "requests.", "limits.", "count/"
+CLAIM = "PersistentVolumeClaim"
+_STORAGE, _CLAIMS = "requests.storage", "persistentvolumeclaims"
+_OF_STORAGE_CLASS, _OF_DEVICE_CLASS = ".storageclass.storage.k8s.io/", ".deviceclass.resource.k8s.io/devices"
+_ALL_DEVICES = 32
+"""Devices that a request for all of a class counts for."""
+_COMPUTE = ("cpu", "memory", "ephemeral-storage")
+_TERMINAL = frozenset({"Succeeded", "Failed"})
+_COUNTED = frozenset({"configmaps", "replicationcontrollers", "resourcequotas", "secrets", "services", _CLAIMS})
+"""Resources of the core group that quotas also count by their bare names."""
+
+
+def usage(objects: Iterable[Content]) -> Counter[str]:
+    """Return the usage of *objects*: cpu in millicores, other resources in units."""
+    total: Counter[str] = Counter()
+    for each in objects:
+        match each.get("kind"):
+            case "Pod":
+                _add_pod(total, each)
+            case kind:
+                for name in counted_as(str(each.get("apiVersion")), str(kind)):
+                    total[name] += 1
+                _add_amounts(total, str(kind), each)
+    return total
+
+
+def counted_as(api_version: str, kind: str) -> Iterator[str]:
+    """Yield the names by which quotas count the objects of a kind."""
+    group, name = group_of(api_version), _resource(kind)
+    yield f"{COUNT}{name}.{group}" if group else f"{COUNT}{name}"
+    if not group and name in _COUNTED:
+        yield name
+
+
+def _resource(kind: str) -> str:
+    """Return the name of the resource of a kind (apimachinery, UnsafeGuessKindToResource)."""
+    name = kind.lower()
+    if name.endswith("s"):
+        return f"{name}es"
+    return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
+
+
+def _add_amounts(total: Counter[str], kind: str, content: Content) -> None:
+    match kind:
+        case "PersistentVolumeClaim":
+            _add_storage(total, content)
+        case "Service":
+            _add_ports(total, section(content, "spec"))
+        case "ResourceClaim":
+            for request in items(section(section(content, "spec"), "devices"), "requests"):
+                total += _devices(request)
+
+
+def storage_class(claim: Content) -> str:
+    """Return the name of the class of a claim; empty if it has none."""
+    annotations = section(section(claim, "metadata"), "annotations")
+    return str(annotations.get("volume.beta.kubernetes.io/storage-class") or section(claim, "spec").get("storageClassName") or "")
+
+
+def _add_storage(total: Counter[str], claim: Content) -> None:
+    wanted = amount("storage", section(section(section(claim, "spec"), "resources"), "requests").get("storage"))
+    total[_STORAGE] += wanted
+    if name := storage_class(claim):
+        total[f"{name}{_OF_STORAGE_CLASS}{_STORAGE}"] += wanted
+        total[f"{name}{_OF_STORAGE_CLASS}{_CLAIMS}"] += 1
+
+
+def _add_ports(total: Counter[str], spec: Mapping[str, Any]) -> None:
+    ports = items(spec, "ports")
+    if spec.get("type") == "LoadBalancer":
+        total["services.loadbalancers"] += 1
+        if spec.get("allocateLoadBalancerNodePorts") is False:
+            ports = [each for each in ports if each.get("nodePort")]
+    if spec.get("type") in {"LoadBalancer", "NodePort"}:
+        total["services.nodeports"] += len(ports)
+
+
+def _devices(request: Content) -> Counter[str]:
+    """Return the devices of a request by class: of alternatives, for each class the largest number."""
+    alternatives = items(request, "firstAvailable") or [dict(section(request, "exactly")) or request]
+    most: Counter[str] = Counter()
+    for each in alternatives:
+        count = each.get("count", 1)
+        number = _ALL_DEVICES if each.get("allocationMode") == "All" else count if isinstance(count, int) else 0
+        most |= Counter({f"{each.get('deviceClassName')}{_OF_DEVICE_CLASS}": number})
+    return most
+
+
+def _add_pod(total: Counter[str], pod: Content) -> None:
+    total[f"{COUNT}{PODS}"] += 1
+    if section(pod, "status").get("phase") in _TERMINAL:
+        return
+    total[PODS] += 1
+    for resource, value in _requests(pod).items():
+        if resource in _COMPUTE or resource.startswith("hugepages-"):
+            total[resource] += value
+        if resource in _COMPUTE or resource.startswith("hugepages-") or is_extended(resource):
+            total[f"{REQUESTS}{resource}"] += value
+    for resource, value in _limits(pod).items():
+        if resource in _COMPUTE:
+            total[f"{LIMITS}{resource}"] += value
+
+
+def _requests(pod: Content) -> dict[str, int]:
+    """Return the effective requests; none if they cannot be read, which the reader of the pod reports."""
+    try:
+        return dict(demand(wire.DECODERS[wire.Pod].decode(wire.ENCODER.encode(pod))).requests)
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _limits(pod: Content) -> dict[str, int]:
+    """Return the effective limits: computed as requests are, with the overhead of those resources that have a limit."""
+    spec = section(pod, "spec")
+    whole = {name: [_limiting(each) for each in items(spec, name)] for name in ("containers", "initContainers")}
+    level = section(section(spec, "resources"), "limits")
+    limits = _requests({"metadata": {"name": "p"}, "spec": {**whole, **({"resources": {"requests": level}} if level else {})}})
+    overhead = section(spec, "overhead")
+    return {name: value + (amount(name, overhead[name]) if name in overhead else 0) for name, value in limits.items()}
+
+
+def _limiting(container: Content) -> Content:
+    limits = section(section(container, "resources"), "limits")
+    return {"name": "c", "restartPolicy": container.get("restartPolicy"), "resources": {"requests": limits}}
+
+
+def counted_amounts(amounts: Mapping[str, Any]) -> Counter[str]:
+    """Return amounts by resource as numbers."""
+    return Counter({resource: amount(resource, value) for resource, value in amounts.items()})
+
+
+def amount(resource: str, written: Any) -> int:
+    """Return an amount in millicores for cpu, else in units; 0 if it is no quantity."""
+    try:
+        return quantity.milli_value(written) if _base(resource) == "cpu" else quantity.value(written)
+    except (ValueError, TypeError):
+        return 0
+
+
+def written_amount(resource: str, value: int) -> str:
+    """Return an amount in the units of its resource."""
+    return size("memory" if resource.endswith(_STORAGE) else _base(resource), value)
+
+
+def resource_in_words(resource: str) -> str:
+    """Return the name of a resource in quotas, in words."""
+    base, of_class = _base(resource), ""
+    for marker in (_OF_STORAGE_CLASS, _OF_DEVICE_CLASS.removesuffix("devices")):
+        if marker in resource:
+            name, _, base = resource.partition(marker)
+            base, of_class = _base(base), f" of class {name}"
+    base = base.removeprefix(COUNT)
+    return f"{base} of limits" if resource.startswith(LIMITS) else f"{base}{of_class}"
+
+
+def _base(resource: str) -> str:
+    return resource.removeprefix(REQUESTS).removeprefix(LIMITS)

@@ -1,0 +1,238 @@
+"""Quotas of storage and of object counts, LimitRanges of claims, and claims of ephemeral volumes, in the verdict of ``muster fit``."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.muster.simulated import node
+from tests.muster.test_pod_admission import fit
+from tests.muster.test_simulate_controllers import RUN_ONCE, TEMPLATE, deployment, job, manifest, owned
+
+CLAIM = "PersistentVolumeClaim"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def named(kind, name, version="v1", **fields):
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": name, "namespace": "default"}, **fields}
+
+
+def quota(used=None, **hard):
+    counted = {**dict.fromkeys(hard, "0"), **(used or {})}
+    return named("ResourceQuota", "team-a", spec={"hard": hard}, status={"hard": hard, "used": counted})
+
+
+def claim_spec(size="10Gi"):
+    return {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}, "storageClassName": "gold"}
+
+
+def stateful_set(replicas=2):
+    claims = [{"metadata": {"name": "data"}, "spec": claim_spec()}]
+    labelled = {"metadata": {"labels": {"app": "x"}}, "spec": TEMPLATE["spec"]}
+    return manifest(
+        "StatefulSet",
+        "apps/v1",
+        replicas=replicas,
+        serviceName="web",
+        selector={"matchLabels": {"app": "x"}},
+        template=labelled,
+        volumeClaimTemplates=claims,
+    )
+
+
+def with_scratch(made):
+    """A Job whose pods have an ephemeral volume."""
+    volume = {"name": "scratch", "ephemeral": {"volumeClaimTemplate": {"spec": claim_spec()}}}
+    return {**made, "spec": {**made["spec"], "template": {"spec": {**RUN_ONCE["spec"], "volumes": [volume]}}}}
+
+
+def storage_class(mode="WaitForFirstConsumer", **fields):
+    return named("StorageClass", "gold", "storage.k8s.io/v1", provisioner="csi.example.com", volumeBindingMode=mode, **fields)
+
+
+CLUSTER = [node("n1", cpu="8"), node("n2", cpu="8"), storage_class()]
+CRON = manifest("CronJob", "batch/v1", schedule="0 3 * * *", jobTemplate={"spec": job(1)["spec"]})
+CRON["metadata"]["name"] = "nightly"
+JOB_SET = manifest(
+    "JobSet",
+    "jobset.x-k8s.io/v1alpha2",
+    replicatedJobs=[{"name": "w", "replicas": 3, "template": {"spec": {"parallelism": 1, "completions": 1, "template": RUN_ONCE}}}],
+)
+OF_CLASS = "gold.storageclass.storage.k8s.io/"
+SHORT = {
+    "storage of a StatefulSet": (
+        [stateful_set()],
+        {"requests.storage": "15Gi"},
+        {},
+        "StatefulSet default/web",
+        "15Gi storage, 20Gi needed",
+    ),
+    "storage that is used": (
+        [stateful_set()],
+        {"requests.storage": "30Gi"},
+        {"requests.storage": "15Gi"},
+        "StatefulSet default/web",
+        "15Gi storage, 20Gi needed",
+    ),
+    "claims of a StatefulSet": (
+        [stateful_set()],
+        {"persistentvolumeclaims": "1"},
+        {},
+        "StatefulSet default/web",
+        "1 persistentvolumeclaims, 2 needed",
+    ),
+    "storage of a class": (
+        [stateful_set()],
+        {f"{OF_CLASS}requests.storage": "5Gi"},
+        {},
+        "StatefulSet default/web",
+        "5Gi storage of class gold, 20Gi needed",
+    ),
+    "claims of ephemeral volumes": (
+        [with_scratch(job(2))],
+        {f"{OF_CLASS}persistentvolumeclaims": "1"},
+        {},
+        "Job default/train",
+        "1 persistentvolumeclaims of class gold, 2 needed",
+    ),
+    "a claim at PATH": (
+        [job(1), named(CLAIM, "data", spec=claim_spec())],
+        {"requests.storage": "5Gi"},
+        {},
+        f"{CLAIM} default/data",
+        "5Gi storage, 10Gi needed",
+    ),
+    "the Job of a CronJob": ([CRON], {"count/jobs.batch": "0"}, {}, "CronJob default/nightly", "0 jobs.batch, 1 needed"),
+    "the Jobs of a JobSet": ([JOB_SET], {"count/jobs.batch": "2"}, {}, "JobSet default/web", "2 jobs.batch, 3 needed"),
+    "the Service of a JobSet": ([JOB_SET], {"services": "0"}, {}, "JobSet default/web", "0 services, 1 needed"),
+    "a Job": ([job(1)], {"count/jobs.batch": "1"}, {"count/jobs.batch": "1"}, "Job default/train", "0 jobs.batch, 1 needed"),
+    "the ReplicaSet of a Deployment": (
+        [deployment(1)],
+        {"count/replicasets.apps": "0"},
+        {},
+        "Deployment default/web",
+        "0 replicasets.apps, 1 needed",
+    ),
+    "a ConfigMap": ([job(1), named("ConfigMap", "c")], {"configmaps": "0"}, {}, "ConfigMap default/c", "0 configmaps, 1 needed"),
+    "node ports": (
+        [deployment(1), named("Service", "s", spec={"type": "NodePort", "ports": [{"port": 80}]})],
+        {"services.nodeports": "0"},
+        {},
+        "Service default/s",
+        "0 services.nodeports, 1 needed",
+    ),
+}
+
+
+@pytest.mark.parametrize(("mine", "hard", "used", "subject", "want"), SHORT.values(), ids=SHORT)
+def test_a_quota_that_leaves_too_little_is_the_verdict(mine, hard, used, subject, want):
+    status, answer = fit(mine, [*CLUSTER, quota(used, **hard)])
+    reason = f"quota default/team-a leaves {want}"
+    assert (1, [{"object": subject, "reason": reason}]) == (status, answer["refused"])
+    assert answer["message"].startswith(f"does not fit: {subject}: {reason}")
+    assert 0 == fit(mine, [*CLUSTER, quota(**dict.fromkeys(hard, "100Gi"))])[0]
+
+
+def test_without_a_status_the_objects_of_the_namespace_count():
+    bare = named("ResourceQuota", "team-a", spec={"hard": {"requests.storage": "25Gi", "configmaps": "1"}})
+    existing = named(CLAIM, "old", spec=claim_spec())
+    elsewhere = named(CLAIM, "else", spec=claim_spec("50Gi"))
+    elsewhere["metadata"]["namespace"] = "other"
+    assert 0 == fit([stateful_set()], [*CLUSTER, bare, elsewhere])[0]
+    _, answer = fit([stateful_set()], [*CLUSTER, bare, existing])
+    assert ["quota default/team-a leaves 15Gi storage, 20Gi needed"] == [each["reason"] for each in answer["refused"]]
+    assert 1 == fit([job(1), named("ConfigMap", "c")], [*CLUSTER, bare, named("ConfigMap", "d")])[0]
+
+
+def test_what_the_cluster_has_already_is_not_counted_again():
+    mine = [stateful_set(), named("ConfigMap", "c")]
+    claims = [named(CLAIM, f"data-web-{number}", spec=claim_spec()) for number in range(2)]
+    full = quota({"requests.storage": "20Gi", "configmaps": "1"}, **{"requests.storage": "20Gi", "configmaps": "1"})
+    assert 0 == fit(mine, [*CLUSTER, *claims, named("ConfigMap", "c"), full])[0]
+    running = [owned("train-0", "Job", "train")]
+    assert 0 == fit([job(1)], [*CLUSTER, *running, quota({"count/jobs.batch": "1"}, **{"count/jobs.batch": "1"})])[0]
+
+
+def test_claims_of_replaced_pods_leave_their_share():
+    mine = with_scratch(deployment(2))
+    mine["spec"]["template"]["metadata"] = {"labels": {"app": "x"}}
+    mine["spec"]["template"]["spec"]["restartPolicy"] = "Always"
+    running = [owned(f"web-{number}", "Deployment", "web") for number in range(2)]
+    for each in running:
+        each["spec"]["volumes"] = mine["spec"]["template"]["spec"]["volumes"]
+    full = quota({"requests.storage": "20Gi"}, **{"requests.storage": "20Gi"})
+    assert 0 == fit([mine], [*CLUSTER, *running, full])[0]
+    assert 1 == fit([mine], [*CLUSTER, full])[0]
+
+
+def test_objects_that_may_exist_already_are_a_note():
+    """A snapshot has no ConfigMaps, but the quota counts some."""
+    status, answer = fit([job(1), named("ConfigMap", "c")], [*CLUSTER, quota({"configmaps": "2"}, configmaps="2")])
+    want = "quota default/team-a leaves 0 configmaps, 1 needed, unless some of them exist already: they are not in the input"
+    assert (0, [{"object": "ConfigMap default/c", "message": want}]) == (status, answer["notes"])
+
+
+def test_objects_in_an_unknown_number_are_a_note():
+    spec = {
+        "pytorchReplicaSpecs": {
+            "Master": {"replicas": 1, "template": {"spec": {"containers": [{**TEMPLATE["spec"]["containers"][0], "name": "pytorch"}]}}}
+        }
+    }
+    mine = manifest("PyTorchJob", "kubeflow.org/v1", **spec)
+    _, answer = fit([mine], [*CLUSTER, quota(services="5")])
+    want = "quota default/team-a limits services; how many its controller creates is not considered"
+    assert {"object": "PyTorchJob default/web", "message": want} in answer["notes"]
+
+
+def device_objects(count):
+    device = {"exactly": {"deviceClassName": "gpu", "count": count}, "name": "r"}
+    template = named("ResourceClaimTemplate", "gpus", "resource.k8s.io/v1", spec={"spec": {"devices": {"requests": [device]}}})
+    devices = [{"name": f"d{number}"} for number in range(8)]
+    pool = {"name": "p", "generation": 1, "resourceSliceCount": 1}
+    offered = {"driver": "gpu.example.com", "nodeName": "n1", "pool": pool, "devices": devices}
+    return [
+        template,
+        named("DeviceClass", "gpu", "resource.k8s.io/v1", spec={}),
+        named("ResourceSlice", "s", "resource.k8s.io/v1", spec=offered),
+    ]
+
+
+def test_devices_of_claims_that_are_created_for_pods_count():
+    mine = job(2)
+    mine["spec"]["template"] = {"spec": {**RUN_ONCE["spec"], "resourceClaims": [{"name": "g", "resourceClaimTemplateName": "gpus"}]}}
+    limit = "gpu.deviceclass.resource.k8s.io/devices"
+    _, answer = fit([mine], [*CLUSTER, *device_objects(3), quota(**{limit: "5"})])
+    assert ["quota default/team-a leaves 5 devices of class gpu, 6 needed"] == [each["reason"] for each in answer["refused"]]
+    assert 0 == fit([mine], [*CLUSTER, *device_objects(3), quota(**{limit: "6"})])[0]
+
+
+LIMITS = named("LimitRange", "sizes", spec={"limits": [{"type": CLAIM, "min": {"storage": "1Gi"}, "max": {"storage": "5Gi"}}]})
+CLAIMS = {
+    "of a StatefulSet": ([stateful_set()], "StatefulSet default/web"),
+    "of an ephemeral volume": ([with_scratch(job(1))], "Job default/train"),
+    "at PATH": ([job(1), named(CLAIM, "data", spec=claim_spec())], f"{CLAIM} default/data"),
+}
+
+
+@pytest.mark.parametrize(("mine", "subject"), CLAIMS.values(), ids=CLAIMS)
+def test_a_claim_that_a_limit_range_refuses_is_the_verdict(mine, subject):
+    status, answer = fit(mine, [*CLUSTER, LIMITS])
+    want = f"maximum storage usage per {CLAIM} is 5Gi, but request is 10Gi (LimitRange default/sizes, spec.limits[0].max)"
+    assert (1, {(subject, want)}) == (status, {(each["object"], each["reason"]) for each in answer["refused"]})
+
+
+def test_an_ephemeral_volume_of_a_class_that_binds_at_once():
+    """Its claim gets a volume before the pod is scheduled, as other claims of the class."""
+    topologies = [{"matchLabelExpressions": [{"key": "rack", "values": ["b"]}]}]
+    racks = [node("a1", cpu="8", rack="a"), node("b1", cpu="8", rack="b")]
+    mine = with_scratch(job(2))
+    for mode in ("Immediate", None):
+        status, answer = fit([mine], [*racks, storage_class(mode=mode, allowedTopologies=topologies)])
+        assert (0, {"b1"}) == (status, {place for each in answer["decisions"] for place in each["assignments"].values()})
+        assert [each["object"] for each in answer["notes"]] == ["Job default/train"]
+    topologies[0]["matchLabelExpressions"][0]["values"] = ["c"]
+    assert 1 == fit([mine], [*racks, storage_class(mode="Immediate", allowedTopologies=topologies)])[0]
