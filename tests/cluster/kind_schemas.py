@@ -41,6 +41,8 @@ _PREFIX = "#/components/schemas/"
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 _POD_SPEC = "io.k8s.api.core.v1.PodSpec"
 _INT32 = {"minimum": -(2**31), "maximum": 2**31 - 1}
+_NOT_ENFORCED = frozenset({"value", "priority"})
+"""Fields that published schemas require, of headers, sysctls and eviction responders, and that the API server does not."""
 _KEPT = ("type", "enum", "required", "minimum", "maximum")
 _QUANTITY = "Quantity"
 
@@ -157,7 +159,8 @@ def _shape(schema: Schema) -> Schema:
 
 def _without_required_parts(result: Schema, schema: Schema) -> Schema:
     """Return *result* with the required scalars only: the API server takes a part that is absent for an empty one."""
-    scalars = [each for each in result.pop("required", ()) if schema["properties"][each].get("type") not in (None, "array", "object")]
+    given = [each for each in result.pop("required", ()) if each not in _NOT_ENFORCED]
+    scalars = [each for each in given if schema["properties"][each].get("type") not in (None, "array", "object")]
     return {**result, "required": scalars} if scalars else result
 
 

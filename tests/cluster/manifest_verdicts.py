@@ -14,6 +14,7 @@ from typing import Any
 from tests.cluster.api import Api, ApiError
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.options import Options
+from tests.cluster.pod_changes import POD_CHANGES
 from tests.cluster.resources import path
 
 Json = dict[str, Any]
@@ -40,6 +41,7 @@ _APPS = {
     kind: _manifest(kind, "apps/v1", selector=_SELECTOR, template=_template(), **({} if kind == "DaemonSet" else {"replicas": 2}))
     for kind in ("Deployment", "StatefulSet", "ReplicaSet", "DaemonSet")
 }
+_COST = {"controller.kubernetes.io/pod-deletion-cost": "high"}
 _IN_JOB, _IN_POD = "spec.template.spec.", "spec."
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _CLAIM = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
@@ -222,6 +224,8 @@ MANIFESTS: dict[str, Json] = {
     "an invalid label of the pods": _app("Deployment", {"spec.template.metadata.labels": {"app": "x", "team": "a/b"}}),
     "a misspelt namespace": _with(_JOB, {"metadata.namespce": "default"}),
     "a priority class with an underscore": _pod("priorityClassName", "very_high"),
+    "a deletion cost of the pods that is no number": _with(_JOB, {"spec.template.metadata.annotations": _COST}),
+    **{name: _with(_POD, changes) for name, changes in POD_CHANGES.items()},
 }
 
 

@@ -15,7 +15,7 @@ from tests.muster.simulated import node
 ANSWERS = recorded()
 CLAIM = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data-x-0", "namespace": "default"}}
 CLUSTER = [node("n1"), node("n2"), {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}]
-NO_STORAGE = {"a StatefulSet with claims": 1}
+NO_STORAGE = {"a StatefulSet with claims": 1, "a block device of a claim": 1}
 """Valid manifests that do not fit in this cluster."""
 
 

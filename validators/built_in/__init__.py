@@ -2,7 +2,7 @@
 
 It reads objects as JSON whose shape is valid, with and without the defaults of the API server.  The errors are those of the API
 server (Kubernetes 1.37.1, ``pkg/apis/core/validation``, ``apps/validation``, ``batch/validation``), for mistakes that decide
-whether it creates an object.  Security contexts and the options of volume sources are not validated.
+whether it creates an object.  The options of network disks (iSCSI, Fibre Channel, Ceph and others) and of Windows are not validated.
 
 Imports: other modules of ``validators``.
 
@@ -12,6 +12,8 @@ selectors    label selectors and node selectors
 placement    affinity, tolerations, topology spread, scheduling gates
 volumes      volumes, and what containers mount
 resources    requests and limits
+downward     references to fields of a pod in variables and files
+security     security contexts, user namespaces, operating system
 probes       probes and handlers
 containers   containers: names, images, ports, environment, mounts, probes
 pod_spec     specifications of pods

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 from validators import content, field
-from validators.built_in import probes, resources, volumes
+from validators.built_in import downward, probes, resources, volumes
 from validators.built_in.parts import Content, duplicates, formatted, items, needed, number, one_of, port, reference, section, text
 from validators.field import FieldError, FieldPath
 
@@ -14,8 +14,10 @@ _SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
 _is_variable = re.compile(r"[ -<>-~]+", re.ASCII).fullmatch
 """Names of environment variables: printable ASCII characters without ``=``."""
+_VARIABLE = "a valid environment variable name must consist only of printable ASCII characters other than '='"
+_GRACE = 30
+"""Default of ``terminationGracePeriodSeconds``."""
 _is_key = re.compile(r"[-._a-zA-Z0-9]{1,253}", re.ASCII).fullmatch
-_is_entry = re.compile(r"metadata\.(labels|annotations)\['[^']+'\]").fullmatch
 _FIELDS = (
     "metadata.name",
     "metadata.namespace",
@@ -27,23 +29,26 @@ _FIELDS = (
     "status.podIP",
     "status.podIPs",
 )
-_AMOUNTS = tuple(f"{kind}.{name}" for kind in ("limits", "requests") for name in ("cpu", "ephemeral-storage", "memory"))
 
 
 def containers(spec: Content, at: FieldPath) -> Iterator[FieldError]:
     """Yield the errors of the containers and init containers of a pod."""
-    known = frozenset(text(each, "name") for _, each in items(spec, "volumes", at))
+    known = {text(each, "name"): each for _, each in items(spec, "volumes", at)}
     host_network = spec.get("hostNetwork") is True
     regular, first = items(spec, "containers", at), items(spec, "initContainers", at)
     if not regular:
         yield field.required(at / "containers")
     for path, each in (*regular, *first):
         yield from _container(each, path, known, host_network=host_network)
+    grace, never = number(spec, "terminationGracePeriodSeconds", _GRACE), text(spec, "restartPolicy") == "Never"
     for path, each in regular:
-        yield from probes.probes(each, path)
+        yield from probes.probes(each, path, grace)
+        yield from resize_policies(each, path, restarts=not never)
     for path, each in first:
-        if text(each, "restartPolicy") == "Always":
-            yield from probes.probes(each, path)
+        stays = text(each, "restartPolicy") == "Always"
+        yield from resize_policies(each, path, restarts=stays and not never)
+        if stays:
+            yield from probes.probes(each, path, grace)
         else:
             yield from probes.without_probes(each, path)
         yield from duplicates(_host_ports([(path, each)]))
@@ -51,7 +56,7 @@ def containers(spec: Content, at: FieldPath) -> Iterator[FieldError]:
     yield from duplicates(_host_ports(regular))
 
 
-def _container(each: Content, at: FieldPath, known: Collection[str], *, host_network: bool) -> Iterator[FieldError]:
+def _container(each: Content, at: FieldPath, known: Mapping[str, Content], *, host_network: bool) -> Iterator[FieldError]:
     if name := text(each, "name"):
         yield from formatted(name, at / "name", content.label(name))
     else:
@@ -59,22 +64,42 @@ def _container(each: Content, at: FieldPath, known: Collection[str], *, host_net
     yield from needed(each, at, "image")
     yield from one_of(each, "terminationMessagePolicy", at, ("File", "FallbackToLogsOnError"))
     yield from one_of(each, "imagePullPolicy", at, ("Always", "IfNotPresent", "Never"))
-    yield from one_of(each, "restartPolicy", at, ("Always", "OnFailure", "Never"))
+    yield from one_of(each, "restartPolicy", at, ("Always", "OnFailure", "Never"), has_default=False)
     yield from _ports(each, at, host_network=host_network)
-    yield from _environment(each, at)
+    yield from _environment(each, at, known)
     yield from volumes.mounts(each, at, known)
     yield from resources.resources(section(each, "resources"), at / "resources")
-    yield from identities(section(each, "securityContext"), at / "securityContext")
+    yield from _restart_rules(each, at)
 
 
-def identities(context: Content, at: FieldPath) -> Iterator[FieldError]:
-    """Yield the errors of the numbers of users and groups in a security context."""
-    for name in ("runAsUser", "runAsGroup", "fsGroup"):
-        if not 0 <= number(context, name) <= _HIGHEST_ID:
-            yield field.invalid(at / name, context[name], f"must be between 0 and {_HIGHEST_ID}, inclusive")
+def _restart_rules(container: Content, at: FieldPath) -> Iterator[FieldError]:
+    rules = items(container, "restartPolicyRules", at)
+    if rules and container.get("restartPolicy") is None:
+        yield field.required(at / "restartPolicy", "must specify restartPolicy when restart rules are used")
+    for path, each in rules:
+        if each.get("action") not in _ACTIONS:
+            yield field.not_supported(path / "action", text(each, "action"), _ACTIONS)
+        if each.get("exitCodes") is None:
+            yield field.required(path / "exitCodes", "must be specified")
+        elif (operator := text(section(each, "exitCodes"), "operator")) not in {"In", "NotIn"}:
+            yield field.not_supported(path / "exitCodes" / "operator", operator, ("In", "NotIn"))
 
 
-_HIGHEST_ID = 2**31 - 1
+def resize_policies(container: Content, at: FieldPath, *, restarts: bool) -> Iterator[FieldError]:
+    """Yield the errors of the resize policies of a container; *restarts*: whether a container can be restarted for a resize."""
+    listed = items(container, "resizePolicy", at)
+    for path, each in listed:
+        if (resource := text(each, "resourceName")) not in {"cpu", "memory"}:
+            yield field.not_supported(path / "resourceName", resource, ("cpu", "memory"))
+        if (policy := text(each, "restartPolicy")) not in {"NotRequired", "RestartContainer"}:
+            yield field.not_supported(path / "restartPolicy", policy, ("NotRequired", "RestartContainer"))
+        elif policy == "RestartContainer" and not restarts:
+            detail = "must be 'NotRequired' for init containers that end, and when pod `restartPolicy` is 'Never'"
+            yield field.invalid(path / "restartPolicy", policy, detail)
+    yield from duplicates((path, each.get("resourceName")) for path, each in listed)
+
+
+_ACTIONS = ("Restart", "RestartAllContainers")
 
 
 def _ports(container: Content, at: FieldPath, *, host_network: bool) -> Iterator[FieldError]:
@@ -93,6 +118,17 @@ def _ports(container: Content, at: FieldPath, *, host_network: bool) -> Iterator
     yield from duplicates((path / "name", each.get("name")) for path, each in listed)
 
 
+def host_port_conflicts(spec: Content, at: FieldPath) -> Iterator[FieldError]:
+    """Yield an error for each port of a container in the network of the host that another one has."""
+    listed = [(path, _on_host(each)) for path, each in items(spec, "containers", at)]
+    yield from duplicates(_host_ports(listed))
+
+
+def _on_host(container: Content) -> Content:
+    ports = [{**each, "hostPort": each.get("hostPort") or each.get("containerPort")} for _, each in items(container, "ports", FieldPath())]
+    return {**container, "ports": ports}
+
+
 def _host_ports(listed: list[tuple[FieldPath, Content]]) -> Iterator[tuple[FieldPath, str]]:
     for at, container in listed:
         for path, each in items(container, "ports", at):
@@ -100,18 +136,20 @@ def _host_ports(listed: list[tuple[FieldPath, Content]]) -> Iterator[tuple[Field
                 yield path / "hostPort", f"{text(each, 'protocol') or 'TCP'}/{text(each, 'hostIP')}/{number}"
 
 
-def _environment(container: Content, at: FieldPath) -> Iterator[FieldError]:
+def _environment(container: Content, at: FieldPath, known: Mapping[str, Content]) -> Iterator[FieldError]:
     for path, each in items(container, "env", at):
         name = text(each, "name")
         if not name:
             yield field.required(path / "name")
         elif not _is_variable(name):
-            detail = "a valid environment variable name must consist only of printable ASCII characters other than '='"
-            yield field.invalid(path / "name", name, detail)
+            yield field.invalid(path / "name", name, _VARIABLE)
         if each.get("valueFrom") is not None:
             yield from _source(each, section(each, "valueFrom"), path / "valueFrom")
+            yield from _file_key(section(each, "valueFrom", "fileKeyRef"), path.join(("valueFrom", "fileKeyRef")), known)
     for path, each in items(container, "envFrom", at):
         sources = [name for name in ("configMapRef", "secretRef") if each.get(name) is not None]
+        if (prefix := text(each, "prefix")) and not _is_variable(prefix):
+            yield field.invalid(path / "prefix", prefix, _VARIABLE)
         if len(sources) != 1:
             yield field.invalid(path, "", "must specify one of: `configMapRef` or `secretRef`")
         for name in sources:
@@ -138,11 +176,17 @@ def _source(variable: Content, given: Content, at: FieldPath) -> Iterator[FieldE
         yield from needed(section(given, "fileKeyRef"), at / "fileKeyRef", "volumeName", "path", "key")
 
 
+def _file_key(given: Content, at: FieldPath, known: Mapping[str, Content]) -> Iterator[FieldError]:
+    name = text(given, "volumeName")
+    if name and name not in known:
+        yield field.not_found(at / "volumeName", name)
+    elif name and known[name].keys() - {"name", "emptyDir"}:
+        yield field.invalid(at / "volumeName", name, "referenced volume must be of type emptyDir")
+
+
 def _own_fields(given: Content, sources: Collection[str], at: FieldPath) -> Iterator[FieldError]:
     """Yield the errors of references to fields of the pod, and to amounts of its containers."""
-    if (path := text(section(given, "fieldRef"), "fieldPath")) not in _FIELDS and not _is_entry(path) and "fieldRef" in sources:
-        yield field.not_supported(at.join(("fieldRef", "fieldPath")), path, _FIELDS)
-    if (resource := text(section(given, "resourceFieldRef"), "resource")) not in _AMOUNTS and "resourceFieldRef" in sources:
-        kind, _, name = resource.partition(".")
-        if kind not in {"limits", "requests"} or not name.startswith(resources.HUGE):
-            yield field.not_supported(at.join(("resourceFieldRef", "resource")), resource, _AMOUNTS)
+    if "fieldRef" in sources:
+        yield from downward.field_reference(section(given, "fieldRef"), at / "fieldRef", _FIELDS)
+    if "resourceFieldRef" in sources:
+        yield from downward.resource_reference(section(given, "resourceFieldRef"), at / "resourceFieldRef")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from validators import content, field
-from validators.built_in.parts import Content, formatted, section, text
+from validators.built_in.parts import Content, formatted, items, section, text
 from validators.field import FieldError, FieldPath
 
 Format = Callable[[str], list[str]]
@@ -26,6 +26,30 @@ def metadata(given: Content, at: FieldPath, name_format: Format = content.subdom
         yield from formatted(namespace, at / "namespace", content.label(namespace))
     yield from labels(section(given, "labels"), at / "labels")
     yield from annotation_keys(section(given, "annotations"), at / "annotations")
+    yield from _finalizers(given, at / "finalizers")
+    yield from _owners(given, at)
+
+
+def _finalizers(given: Content, at: FieldPath) -> Iterator[FieldError]:
+    listed = given.get("finalizers")
+    for index, name in enumerate(listed if isinstance(listed, list) else ()):
+        yield from formatted(name, at / index, content.label_key(str(name)))
+        if "/" not in str(name) and name not in _FINALIZERS:
+            yield field.invalid(at / index, name, "name is neither a standard finalizer name nor is it fully qualified")
+
+
+def _owners(given: Content, at: FieldPath) -> Iterator[FieldError]:
+    listed = items(given, "ownerReferences", at)
+    controllers = [path for path, each in listed if each.get("controller") is True]
+    if len(controllers) > 1:
+        yield field.invalid(at / "ownerReferences", len(controllers), "Only one reference can have Controller set to true")
+    for path, each in listed:
+        if (each.get("apiVersion"), each.get("kind")) == ("v1", "Event"):
+            yield field.invalid(path, "Event", "/v1, Kind=Event is disallowed from being an owner")
+
+
+_FINALIZERS = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
+"""Finalizers without a domain."""
 
 
 def labels(given: Content, at: FieldPath) -> Iterator[FieldError]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -33,6 +34,12 @@ def text(content: Content, name: str) -> str:
     """Return a string; empty if it is absent or something else."""
     value = content.get(name)
     return value if isinstance(value, str) else ""
+
+
+def texts(content: Content, name: str) -> list[str]:
+    """Return the strings of a list, with empty ones in place of other values; empty if it is absent or something else."""
+    listed = content.get(name)
+    return [each if isinstance(each, str) else "" for each in listed] if isinstance(listed, list) else []
 
 
 def number(content: Content, name: str, default: int = 0) -> int:
@@ -81,6 +88,22 @@ def reference(content: Content, name: str, at: FieldPath, *, name_field: str = "
     yield from needed(given, at / name, name_field)
     if value := text(given, name_field):
         yield from formatted(value, at / name / name_field, subdomain(value))
+
+
+def below(value: str, at: FieldPath) -> Iterator[FieldError]:
+    """Yield an error unless a path is relative and does not lead up."""
+    if value.startswith("/"):
+        yield field.invalid(at, value, "must be a relative path")
+    if ".." in value.split("/"):
+        yield field.invalid(at, value, "must not contain '..'")
+
+
+def integer(value: str, *, bits: int = 64) -> bool:
+    """Return whether a text is a decimal integer of so many bits, as Go writes it."""
+    return bool(_is_integer(value)) and -(2 ** (bits - 1)) <= int(value) < 2 ** (bits - 1)
+
+
+_is_integer = re.compile(r"0|-?[1-9][0-9]{0,18}", re.ASCII).fullmatch
 
 
 def duplicates(values: Iterable[tuple[FieldPath, Any]]) -> Iterator[FieldError]:

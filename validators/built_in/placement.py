@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from validators import content, field
 from validators.built_in import selectors
-from validators.built_in.parts import Content, duplicates, formatted, items, needed, number, one_of, section, text
+from validators.built_in.parts import Content, duplicates, formatted, integer, items, needed, number, one_of, section, text
 from validators.field import FieldError, FieldPath
 
 _REQUIRED, _PREFERRED = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"
@@ -55,6 +55,10 @@ def _match_label_keys(term: Content, at: FieldPath) -> Iterator[FieldError]:
         listed = term.get(name)
         for index, key in enumerate(listed if isinstance(listed, list) else ()):
             yield from formatted(key, at.join((name, index)), content.label_key(key))
+        other = term.get("mismatchLabelKeys") if name == "matchLabelKeys" else ()
+        for index, key in enumerate(listed if isinstance(listed, list) else ()):
+            if key in (other if isinstance(other, list) else ()):
+                yield field.invalid(at.join((name, index)), key, "exists in both matchLabelKeys and mismatchLabelKeys")
         if listed and term.get("labelSelector") is None:
             yield field.forbidden(at / name, "must not be specified when labelSelector is not set")
 
@@ -71,15 +75,22 @@ def tolerations(spec: Content, at: FieldPath) -> Iterator[FieldError]:
             )
         if each.get("tolerationSeconds") is not None and text(each, "effect") != "NoExecute":
             yield field.invalid(path / "effect", text(each, "effect"), "effect must be 'NoExecute' when `tolerationSeconds` is set")
-        if operator == "Equal":
-            yield from formatted(value, path / "value", content.label_value(value))
-        elif operator == "Exists":
-            if value:
-                yield field.invalid(path / "operator", "Exists", "value must be empty when `operator` is 'Exists'")
-        elif operator not in _ORDER:
-            yield field.not_supported(path / "operator", operator, ("Equal", "Exists"))
+        yield from _comparison(operator, value, path)
         if text(each, "effect"):
             yield from one_of(each, "effect", path, _EFFECTS)
+
+
+def _comparison(operator: str, value: str, at: FieldPath) -> Iterator[FieldError]:
+    """Yield the errors of the operator of a toleration and of its value."""
+    if operator == "Equal":
+        yield from formatted(value, at / "value", content.label_value(value))
+    elif operator == "Exists":
+        if value:
+            yield field.invalid(at / "operator", "Exists", "value must be empty when `operator` is 'Exists'")
+    elif operator in _ORDER and not integer(value):
+        yield field.invalid(at / "value", value, "must be a decimal integer of 64 bits")
+    elif operator not in _ORDER:
+        yield field.not_supported(at / "operator", operator, ("Equal", "Exists"))
 
 
 def spread(spec: Content, at: FieldPath) -> Iterator[FieldError]:

@@ -6,8 +6,8 @@ import ipaddress
 from collections.abc import Iterator
 
 from validators import content, field
-from validators.built_in import containers, names, placement, resources, volumes
-from validators.built_in.parts import Content, duplicates, formatted, items, needed, one_of, section, text
+from validators.built_in import containers, names, placement, resources, security, volumes
+from validators.built_in.parts import Content, duplicates, formatted, items, needed, one_of, section, text, texts
 from validators.field import FieldError, FieldPath
 
 _POLICIES = ("Always", "OnFailure", "Never")
@@ -21,7 +21,8 @@ def pod_spec(spec: Content, at: FieldPath) -> Iterator[FieldError]:
     """Yield the errors of the specification of a pod."""
     yield from volumes.volumes(spec, at)
     yield from containers.containers(spec, at)
-    yield from resources.resources(section(spec, "resources"), at / "resources", of_pod=True)
+    if spec.get("resources") is not None:
+        yield from resources.of_pod(spec, at)
     yield from one_of(spec, "restartPolicy", at, _POLICIES)
     yield from one_of(spec, "dnsPolicy", at, _DNS)
     yield from one_of(spec, "preemptionPolicy", at, ("Never", "PreemptLowerPriority"), has_default=False)
@@ -36,8 +37,33 @@ def pod_spec(spec: Content, at: FieldPath) -> Iterator[FieldError]:
         yield field.invalid(at / "activeDeadlineSeconds", deadline, f"must be between 1 and {_LONGEST_DEADLINE}, inclusive")
     if spec.get("shareProcessNamespace") is True and spec.get("hostPID") is True:
         yield field.invalid(at / "shareProcessNamespace", value=True, detail="ShareProcessNamespace and HostPID cannot both be enabled")
-    yield from containers.identities(section(spec, "securityContext"), at / "securityContext")
+    yield from security.security(spec, at)
+    yield from _dns(spec, at)
+    yield from _host_name(spec, at)
     yield from _claims(spec, at)
+
+
+def only_pod(metadata: Content, spec: Content, at: FieldPath) -> Iterator[FieldError]:
+    """Yield the errors of a pod that the API server does not find in a pod template."""
+    for kind in ("containers", "initContainers"):
+        for path, each in items(spec, kind, at):
+            if (image := text(each, "image")) != image.strip():
+                yield field.invalid(path / "image", image, "must not have leading or trailing whitespace")
+    if spec.get("ephemeralContainers"):
+        yield field.forbidden(at / "ephemeralContainers", "cannot be set on create")
+    if spec.get("hostNetwork") is True:
+        # Ports of the host that are absent are those of the containers.
+        yield from containers.host_port_conflicts(spec, at)
+    listed = items(spec, "volumes", at)
+    created = {f"{text(metadata, 'name')}-{text(each, 'name')}" for _, each in listed if each.get("ephemeral") is not None}
+    for path, each in listed:
+        if (name := text(section(each, "persistentVolumeClaim"), "claimName")) in created:
+            detail = "must not reference a PVC that gets created for an ephemeral volume"
+            yield field.invalid(path.join(("persistentVolumeClaim", "claimName")), name, detail)
+    if "kubernetes.io/config.mirror" in section(metadata, "annotations") and not spec.get("nodeName"):
+        key = field.Key("kubernetes.io/config.mirror")
+        yield field.invalid(FieldPath("metadata", "annotations") / key, "", "must set spec.nodeName if mirror pod annotation is set")
+    yield from security.pod_annotations(section(metadata, "annotations"), spec, FieldPath("metadata", "annotations"))
 
 
 def template(given: Content, at: FieldPath) -> Iterator[FieldError]:
@@ -45,6 +71,7 @@ def template(given: Content, at: FieldPath) -> Iterator[FieldError]:
     metadata = section(given, "metadata")
     yield from names.labels(section(metadata, "labels"), at.join(("metadata", "labels")))
     yield from names.annotation_keys(section(metadata, "annotations"), at.join(("metadata", "annotations")))
+    yield from security.pod_annotations(section(metadata, "annotations"), section(given, "spec"), at.join(("metadata", "annotations")))
     yield from pod_spec(section(given, "spec"), at / "spec")
     if section(given, "spec").get("ephemeralContainers"):
         yield field.forbidden(at.join(("spec", "ephemeralContainers")), "ephemeral containers not allowed in pod template")
@@ -54,18 +81,51 @@ def _names(spec: Content, at: FieldPath) -> Iterator[FieldError]:
     for name, form in (*((each, content.label) for each in _LABELS), *((each, content.subdomain) for each in _SUBDOMAINS)):
         if value := text(spec, name):
             yield from formatted(value, at / name, form(value))
+    if spec.get("runtimeClassName") == "":
+        yield field.invalid(at / "runtimeClassName", "", "must be the name of a RuntimeClass, or absent")
     for path, each in items(spec, "hostAliases", at):
         yield from _address(text(each, "ip"), path / "ip")
         hostnames = each.get("hostnames")
         for index, hostname in enumerate(hostnames if isinstance(hostnames, list) else ()):
             yield from formatted(hostname or "", path.join(("hostnames", index)), content.subdomain(hostname or ""))
-    for path, each in items(section(spec, "dnsConfig"), "options", at / "dnsConfig"):
-        yield from needed(each, path, "name")
-    servers = section(spec, "dnsConfig").get("nameservers")
-    for index, address in enumerate(servers if isinstance(servers, list) else ()):
-        yield from _address(address or "", at.join(("dnsConfig", "nameservers", index)))
     for path, each in items(spec, "readinessGates", at):
         yield from formatted(text(each, "conditionType"), path / "conditionType", content.label_key(text(each, "conditionType")))
+
+
+def _dns(spec: Content, at: FieldPath) -> Iterator[FieldError]:
+    given, path = section(spec, "dnsConfig"), at / "dnsConfig"
+    if spec.get("dnsPolicy") == "None":
+        if spec.get("dnsConfig") is None:
+            yield field.required(path, "must provide `dnsConfig` when `dnsPolicy` is None")
+        elif not given.get("nameservers"):
+            yield field.required(path / "nameservers", "must provide at least one DNS nameserver when `dnsPolicy` is None")
+    for option, each in items(given, "options", path):
+        yield from needed(each, option, "name")
+    for name, most in (("nameservers", _MOST_SERVERS), ("searches", _MOST_SEARCHES)):
+        values = texts(given, name)
+        if len(values) > most:
+            yield field.invalid(path / name, len(values), f"must not have more than {most} {name}")
+    for index, server in enumerate(texts(given, "nameservers")):
+        yield from _address(server, path.join(("nameservers", index)))
+    for index, domain in enumerate(texts(given, "searches")):
+        if domain != ".":
+            messages = content.subdomain(domain.removesuffix(".").replace("_", "-"))
+            yield from formatted(domain, path.join(("searches", index)), messages)
+
+
+def _host_name(spec: Content, at: FieldPath) -> Iterator[FieldError]:
+    name, path = spec.get("hostnameOverride"), at / "hostnameOverride"
+    if isinstance(name, str):
+        yield from formatted(name, path, content.subdomain(name))
+        if len(name) > _LONGEST_HOSTNAME:
+            yield FieldError(field.ErrorType.TOO_LONG, path, "", f"may not be more than {_LONGEST_HOSTNAME} bytes")
+        for other in ("setHostnameAsFQDN", "hostNetwork"):
+            if spec.get(other) is True:
+                yield field.forbidden(path, f"may not be specified when {other} is true")
+
+
+_MOST_SERVERS, _MOST_SEARCHES = 3, 32
+_LONGEST_HOSTNAME = 64
 
 
 def _address(value: str, at: FieldPath) -> Iterator[FieldError]:
@@ -76,13 +136,17 @@ def _address(value: str, at: FieldPath) -> Iterator[FieldError]:
 
 
 def _claims(spec: Content, at: FieldPath) -> Iterator[FieldError]:
-    """Yield an error for each claim that a container names and the pod does not have."""
+    """Yield the errors of the claims to devices of a pod, and of those that its containers name."""
     known = {each.get("name") for _, each in items(spec, "resourceClaims", at)}
     for kind in ("containers", "initContainers"):
         for path, container in items(spec, kind, at):
-            for claim, each in items(section(container, "resources"), "claims", path / "resources"):
+            used = items(section(container, "resources"), "claims", path / "resources")
+            for claim, each in used:
                 if each.get("name") not in known:
                     yield field.not_found(claim / "name", each.get("name"), "spec.resourceClaims of the pod has no claim of this name")
+                if request := text(each, "request"):
+                    yield from formatted(request, claim / "request", content.label(request))
+            yield from duplicates((claim, (text(each, "name"), text(each, "request"))) for claim, each in used)
     listed = items(spec, "resourceClaims", at)
     yield from duplicates((path / "name", each.get("name")) for path, each in listed)
     for path, each in listed:

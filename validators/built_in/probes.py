@@ -2,36 +2,38 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from validators import content, field
-from validators.built_in.parts import Content, formatted, needed, not_negative, number, port, section
+from validators.built_in.parts import Content, formatted, items, needed, not_negative, number, one_of, port, section, text
 from validators.field import FieldError, FieldPath
 
 _HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+_is_header = re.compile(r"[-A-Za-z0-9]+", re.ASCII).fullmatch
 _NUMBERS = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
 
 
-def probes(container: Content, at: FieldPath) -> Iterator[FieldError]:
-    """Yield the errors of the probes and lifecycle handlers of a container that can have them."""
+def probes(container: Content, at: FieldPath, grace: int) -> Iterator[FieldError]:
+    """Yield the errors of the probes and lifecycle handlers of a container that can have them; its pod ends after *grace* seconds."""
     for kind in _PROBES:
         if container.get(kind) is None:
             continue
         probe, path = section(container, kind), at / kind
-        yield from _handler(probe, path)
+        yield from _handler(probe, path, grace)
         yield from not_negative(probe, path, *_NUMBERS)
         if kind != "readinessProbe" and number(probe, "successThreshold", 1) not in (0, 1):
             yield field.invalid(path / "successThreshold", probe["successThreshold"], "must be 1")
-        grace = probe.get("terminationGracePeriodSeconds")
-        if kind == "readinessProbe" and grace is not None:
-            yield field.invalid(path / "terminationGracePeriodSeconds", grace, "must not be set for readinessProbes")
-        elif isinstance(grace, int) and grace <= 0:
-            yield field.invalid(path / "terminationGracePeriodSeconds", grace, "must be greater than 0")
+        own = probe.get("terminationGracePeriodSeconds")
+        if kind == "readinessProbe" and own is not None:
+            yield field.invalid(path / "terminationGracePeriodSeconds", own, "must not be set for readinessProbes")
+        elif isinstance(own, int) and own <= 0:
+            yield field.invalid(path / "terminationGracePeriodSeconds", own, "must be greater than 0")
     for kind in ("postStart", "preStop"):
         handler = section(container, "lifecycle")
         if handler.get(kind) is not None:
-            yield from _handler(section(handler, kind), at.join(("lifecycle", kind)))
+            yield from _handler(section(handler, kind), at.join(("lifecycle", kind)), grace)
 
 
 def without_probes(container: Content, at: FieldPath) -> Iterator[FieldError]:
@@ -41,23 +43,32 @@ def without_probes(container: Content, at: FieldPath) -> Iterator[FieldError]:
             yield field.forbidden(at / kind, "may not be set for init containers without restartPolicy=Always")
 
 
-def _handler(given: Content, at: FieldPath) -> Iterator[FieldError]:
+def _handler(given: Content, at: FieldPath, grace: int) -> Iterator[FieldError]:
     kinds = [each for each in _HANDLERS if given.get(each) is not None]
     if not kinds:
         yield field.required(at, "must specify a handler type")
     for extra in kinds[1:]:
         yield field.forbidden(at / extra, "may not specify more than 1 handler type")
     for kind in kinds[:1]:
-        action, path = section(given, kind), at / kind
-        if kind == "exec" and not action.get("command"):
-            yield field.required(path / "command")
-        if kind in {"httpGet", "tcpSocket", "grpc"}:
-            yield from needed(action, path, "port")
-            yield from port(action.get("port"), path / "port")
-            if isinstance(named := action.get("port"), str) and named:
-                yield from formatted(named, path / "port", port_name(named))
-        if kind == "httpGet" and action.get("scheme") not in (None, "", "HTTP", "HTTPS"):
-            yield field.not_supported(path / "scheme", action["scheme"], ("HTTP", "HTTPS"))
+        yield from _action(kind, section(given, kind), at / kind, grace)
+
+
+def _action(kind: str, given: Content, at: FieldPath, grace: int) -> Iterator[FieldError]:
+    if kind == "exec" and not given.get("command"):
+        yield field.required(at / "command")
+    elif kind == "sleep" and not 0 <= number(given, "seconds") <= grace:
+        detail = f"must be non-negative and less than terminationGracePeriodSeconds ({grace})"
+        yield field.invalid(at, number(given, "seconds"), detail)
+    elif kind in {"httpGet", "tcpSocket", "grpc"}:
+        yield from needed(given, at, "port")
+        yield from port(given.get("port"), at / "port")
+        if isinstance(named := given.get("port"), str) and named:
+            yield from formatted(named, at / "port", port_name(named))
+    if kind == "httpGet":
+        yield from one_of(given, "scheme", at, ("HTTP", "HTTPS"))
+        for _, header in items(given, "httpHeaders", at):
+            if not _is_header(text(header, "name")):
+                yield field.invalid(at / "httpHeaders", text(header, "name"), "must consist of alphanumeric characters or '-'")
 
 
 def port_name(value: str) -> list[str]:

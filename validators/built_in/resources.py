@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from validators import content, field
-from validators.built_in.parts import Content, section
+from validators.built_in.parts import Content, items, section
 from validators.field import FieldError, FieldPath, Key
 from validators.model import quantity
 
@@ -18,6 +18,8 @@ HUGE = "hugepages-"
 _COMPUTE = frozenset({"cpu", "memory"})
 _STANDARD = _COMPUTE | {"ephemeral-storage"}
 _OWN_DOMAIN = "kubernetes.io/"
+_NOTHING = decimal.Decimal(0)
+Amounts = dict[str, decimal.Decimal]
 
 
 def resources(given: Content, at: FieldPath, *, of_pod: bool = False) -> Iterator[FieldError]:
@@ -35,13 +37,57 @@ def resources(given: Content, at: FieldPath, *, of_pod: bool = False) -> Iterato
             if not overcommits:
                 yield field.required(at / "limits", "Limit must be set for non overcommitable resources")
             continue
-        difference = _exact(request) - _exact(limits[name])
+        difference = exact(request) - exact(limits[name])
         if difference and not overcommits:
             yield field.invalid(at / "requests", str(request), f"must be equal to {name} limit of {limits[name]}")
         elif difference > 0:
             yield field.invalid(at / "requests", str(request), f"must be less than or equal to {name} limit of {limits[name]}")
     if any(name.startswith(HUGE) for name in (*limits, *requests)) and not _COMPUTE.intersection((*limits, *requests)):
         yield field.forbidden(at, "HugePages require cpu or memory")
+
+
+def of_pod(spec: Content, at: FieldPath) -> Iterator[FieldError]:
+    """Yield the errors of the requests and limits at the level of a pod: they are at least those of its containers."""
+    given, path = section(spec, "resources"), at / "resources"
+    yield from resources(given, path, of_pod=True)
+    if given.get("claims") is not None:
+        yield field.forbidden(path / "claims", "claims may not be set for Resources at pod-level")
+    limits, requests = section(given, "limits"), section(given, "requests")
+    for name, total in _aggregate(spec, at).items():
+        if name in requests and total > exact(requests[name]):
+            detail = f"must be greater than or equal to aggregate container requests of {total}"
+            yield field.invalid(path / "requests" / Key(name), str(requests[name]), detail)
+        elif name in limits and name not in requests and total > exact(limits[name]):
+            yield field.invalid(path / "requests", str(total), f"must be less than or equal to {name} limit of {limits[name]}")
+    for container, each in items(spec, "containers", at):
+        for name, limit in section(each, "resources", "limits").items():
+            if name in limits and exact(limit) > exact(limits[name]):
+                detail = f"must be less than or equal to pod limits of {limits[name]}"
+                yield field.invalid(container.join(("resources", "limits")) / Key(name), str(limit), detail)
+
+
+def _aggregate(spec: Content, at: FieldPath) -> Amounts:
+    """Return the requests of all containers: their sum with that of sidecars, or more if init containers need more."""
+    total, sidecars, first = Amounts(), Amounts(), Amounts()
+    for _, each in items(spec, "containers", at):
+        total = _plus(total, _requests(each))
+    for _, each in items(spec, "initContainers", at):
+        alone = _requests(each)
+        if each.get("restartPolicy") == "Always":
+            sidecars, alone = _plus(sidecars, alone), Amounts()
+        first = {name: max(amount, first.get(name, amount)) for name, amount in {**first, **_plus(sidecars, alone)}.items()}
+    total = _plus(total, sidecars)
+    return {name: max(total.get(name, _NOTHING), first.get(name, _NOTHING)) for name in {**total, **first}}
+
+
+def _plus(some: Amounts, more: Amounts) -> Amounts:
+    return {name: some.get(name, _NOTHING) + more.get(name, _NOTHING) for name in {**some, **more}}
+
+
+def _requests(container: Content) -> Amounts:
+    given = section(container, "resources")
+    amounts = {**section(given, "limits"), **section(given, "requests")}
+    return {name: exact(amount) for name, amount in amounts.items()}
 
 
 def is_extended(name: str) -> bool:
@@ -64,15 +110,26 @@ def _amount(name: str, written: Any, at: FieldPath, *, of_pod: bool) -> Iterator
     if of_pod and name not in _COMPUTE and not name.startswith(HUGE):
         yield field.not_supported(at, name, ("cpu", "memory", "hugepages-"))
         return
-    amount = _exact(written)
+    amount = exact(written)
     if amount < 0:
         yield field.invalid(at, str(written), "must be greater than or equal to 0")
+    if name.startswith(HUGE) and not _divides(name.removeprefix(HUGE), amount):
+        yield field.invalid(at, str(written), f"{written} is not positive integer multiple of {name}")
+    if name.startswith("requests."):
+        yield field.invalid(at, name, "doesn't follow extended resource name standard")
     if is_extended(name) and amount % 1:
         yield field.invalid(at, str(written), "must be an integer")
 
 
-def _exact(written: Any) -> decimal.Decimal:
+def _divides(page: str, amount: decimal.Decimal) -> bool:
+    """Return whether an amount is a number of pages of a size such as 2Mi."""
+    size = exact(page)
+    return size > 0 and amount % size == 0
+
+
+def exact(written: Any) -> decimal.Decimal:
+    """Return an amount; 0 if it is no quantity, which its type excludes."""
     try:
         return quantity.exact(written)
     except (ValueError, TypeError):
-        return decimal.Decimal(0)
+        return _NOTHING

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 from validators import content, field
-from validators.built_in.parts import Content, duplicates, formatted, items, needed, number, section, text
+from validators.built_in import downward, resources
+from validators.built_in.parts import Content, below, duplicates, formatted, items, needed, number, one_of, section, text
 from validators.field import FieldError, FieldPath
 
 _ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
@@ -18,6 +19,8 @@ _NEEDED = {
     "csi": ("driver",),
     "flexVolume": ("driver",),
     "image": ("reference",),
+    "cephfs": ("monitors",),
+    "rbd": ("monitors",),
 }
 """Fields that must not be empty, by source of the volume."""
 
@@ -41,13 +44,13 @@ def volumes(spec: Content, at: FieldPath) -> Iterator[FieldError]:
 
 
 def _details(source: str, given: Content, at: FieldPath) -> Iterator[FieldError]:
-    yield from _files(given, at)
+    yield from _files(source, given, at)
     if source == "projected":
-        for path, each in items(given, "sources", at):
-            for name in ("configMap", "secret"):
-                if name in each:
-                    yield from needed(section(each, name), path / name, "name")
-            yield from _token(each, path)
+        yield from _projected(given, at)
+    elif source == "emptyDir" and str(given.get("sizeLimit")).startswith("-"):
+        yield field.forbidden(at / "sizeLimit", "SizeLimit field must be a valid resource quantity")
+    elif source == "csi" and (driver := text(given, "driver")):
+        yield from formatted(driver, at / "driver", content.subdomain(driver.lower()))
     elif source == "nfs" and (shared := text(given, "path")) and not shared.startswith("/"):
         yield field.invalid(at / "path", shared, "must be an absolute path")
     elif source == "ephemeral":
@@ -56,15 +59,66 @@ def _details(source: str, given: Content, at: FieldPath) -> Iterator[FieldError]
             yield field.required(at / "volumeClaimTemplate")
         else:
             yield from claim_spec(section(template, "spec"), at.join(("volumeClaimTemplate", "spec")))
+            for name in sorted(section(template, "metadata").keys() - {"labels", "annotations", "creationTimestamp"}):
+                yield field.forbidden(at.join(("volumeClaimTemplate", "metadata", name)), "cannot be set")
     elif source == "hostPath" and ".." in text(given, "path").split("/"):
         yield field.invalid(at / "path", text(given, "path"), "must not contain '..'")
 
 
-def _files(given: Content, at: FieldPath) -> Iterator[FieldError]:
-    if not 0 <= (mode := number(given, "defaultMode")) <= _MOST_OPEN:
-        yield field.invalid(at / "defaultMode", mode, "must be a number between 0 and 0777 (octal), both inclusive")
+def _projected(given: Content, at: FieldPath) -> Iterator[FieldError]:
+    paths: list[tuple[FieldPath, str]] = []
+    for path, each in items(given, "sources", at):
+        for name in ("configMap", "secret"):
+            if name in each:
+                yield from needed(section(each, name), path / name, "name")
+        kinds = sorted(each.keys() & _PROJECTED)
+        for name in kinds:
+            yield from _files(name, section(each, name), path / name)
+            paths += [(file / "path", text(item, "path")) for file, item in items(section(each, name), "items", path / name)]
+        paths.append((path.join(("serviceAccountToken", "path")), text(section(each, "serviceAccountToken"), "path")))
+        if len(kinds) > 1:
+            yield field.forbidden(path, f"may not specify more than 1 volume type per source: {', '.join(kinds)}")
+        yield from _token(each, path)
+    yield from duplicates(paths)
+
+
+_PROJECTED = frozenset({"configMap", "secret", "downwardAPI", "serviceAccountToken", "clusterTrustBundle", "podCertificate"})
+
+
+def _files(source: str, given: Content, at: FieldPath) -> Iterator[FieldError]:
+    yield from _mode(given, "defaultMode", at)
     for path, each in items(given, "items", at):
-        yield from needed(each, path, "key", "path")
+        yield from _mode(each, "mode", path)
+        yield from needed(each, path, *(("path",) if source == "downwardAPI" else ("key", "path")))
+        yield from _own_path(text(each, "path"), path / "path")
+        if source == "downwardAPI":
+            yield from _downward_file(each, path)
+
+
+def _downward_file(given: Content, at: FieldPath) -> Iterator[FieldError]:
+    sources = [name for name in ("fieldRef", "resourceFieldRef") if given.get(name) is not None]
+    if not sources:
+        yield field.required(at, "one of fieldRef and resourceFieldRef is required")
+    elif len(sources) > 1:
+        yield field.invalid(at, "resource", "fieldRef and resourceFieldRef can not be specified simultaneously")
+    elif sources == ["fieldRef"]:
+        yield from downward.field_reference(section(given, "fieldRef"), at / "fieldRef", _FIELDS)
+    else:
+        yield from downward.resource_reference(section(given, "resourceFieldRef"), at / "resourceFieldRef", of_volume=True)
+
+
+_FIELDS = ("metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid")
+
+
+def _mode(given: Content, name: str, at: FieldPath) -> Iterator[FieldError]:
+    if not 0 <= (mode := number(given, name)) <= _MOST_OPEN:
+        yield field.invalid(at / name, mode, "must be a number between 0 and 0777 (octal), both inclusive")
+
+
+def _own_path(value: str, at: FieldPath) -> Iterator[FieldError]:
+    yield from below(value, at)
+    if value.startswith("..") and not value.startswith("../") and value != "..":
+        yield field.invalid(at, value, "must not start with '..'")
 
 
 def _token(source: Content, at: FieldPath) -> Iterator[FieldError]:
@@ -88,15 +142,21 @@ def claim_spec(given: Content, at: FieldPath) -> Iterator[FieldError]:
     for index, mode in enumerate(modes if isinstance(modes, list) else ()):
         if mode not in _ACCESS_MODES:
             yield field.not_supported(at.join(("accessModes", index)), mode or "", _ACCESS_MODES)
-    if "storage" not in section(given, "resources", "requests"):
-        yield field.required(at.join(("resources", "requests", "storage")), "a storage request is required")
+    if isinstance(modes, list) and "ReadWriteOncePod" in modes and {*_ACCESS_MODES[:3]} & {*map(str, modes)}:
+        yield field.forbidden(at / "accessModes", "may not use ReadWriteOncePod with other access modes")
+    storage, requests = at.join(("resources", "requests", "storage")), section(given, "resources", "requests")
+    if "storage" not in requests:
+        yield field.required(storage, "a storage request is required")
+    elif resources.exact(requests["storage"]) <= 0:
+        yield field.invalid(storage, str(requests["storage"]), "must be greater than zero")
     if name := text(given, "storageClassName"):
         yield from formatted(name, at / "storageClassName", content.subdomain(name))
 
 
-def mounts(container: Content, at: FieldPath, known: Collection[str]) -> Iterator[FieldError]:
-    """Yield the errors of the mounts and block devices of a container; *known* are the names of the pod's volumes."""
+def mounts(container: Content, at: FieldPath, known: Mapping[str, Content]) -> Iterator[FieldError]:
+    """Yield the errors of the mounts and block devices of a container; *known* are the volumes of the pod by name."""
     paths: list[tuple[FieldPath, str]] = []
+    mounted = {text(each, "name") for _, each in items(container, "volumeMounts", at)}
     for kind, where in (("volumeMounts", "mountPath"), ("volumeDevices", "devicePath")):
         for path, each in items(container, kind, at):
             name = text(each, "name")
@@ -104,12 +164,42 @@ def mounts(container: Content, at: FieldPath, known: Collection[str]) -> Iterato
             if name and name not in known:
                 yield field.not_found(path / "name", name, "" if not known else f"the volumes of the pod are {', '.join(sorted(known))}")
             paths.append((path / where, text(each, where)))
-            if (below := text(each, "subPath")) and (below.startswith("/") or ".." in below.split("/")):
-                yield field.invalid(path / "subPath", below, "must be a relative path, and must not contain '..'")
-            if below and text(each, "subPathExpr"):
-                yield field.invalid(path / "subPathExpr", each["subPathExpr"], "subPathExpr and subPath are mutually exclusive")
+            yield from _mount(each, path, container)
+    devices = items(container, "volumeDevices", at)
+    for path, each in devices:
+        yield from _device(each, path, mounted, known)
+    yield from duplicates((path / "name", each.get("name")) for path, each in devices)
     seen = set()
     for path, value in paths:
         if value in seen:
             yield field.invalid(path, value, "must be unique")
         seen.add(value)
+
+
+def _mount(given: Content, at: FieldPath, container: Content) -> Iterator[FieldError]:
+    for name in ("subPath", "subPathExpr"):
+        yield from below(text(given, name), at / name)
+    if text(given, "subPath") and text(given, "subPathExpr"):
+        yield field.invalid(at / "subPathExpr", given["subPathExpr"], "subPathExpr and subPath are mutually exclusive")
+    propagation, recursive = given.get("mountPropagation"), given.get("recursiveReadOnly")
+    yield from one_of(given, "mountPropagation", at, ("Bidirectional", "HostToContainer", "None"), has_default=False)
+    yield from one_of(given, "recursiveReadOnly", at, ("Disabled", "Enabled", "IfPossible"), has_default=False)
+    if propagation == "Bidirectional" and section(container, "securityContext").get("privileged") is not True:
+        detail = "Bidirectional mount propagation is available only to privileged containers"
+        yield field.forbidden(at / "mountPropagation", detail)
+    if recursive in {"Enabled", "IfPossible"}:
+        if given.get("readOnly") is not True:
+            yield field.forbidden(at / "recursiveReadOnly", "may only be specified when readOnly is true")
+        if propagation not in (None, "None"):
+            yield field.forbidden(at / "recursiveReadOnly", "may only be specified when mountPropagation is None or not specified")
+
+
+def _device(given: Content, at: FieldPath, mounted: Collection[str], known: Mapping[str, Content]) -> Iterator[FieldError]:
+    name, path = text(given, "name"), text(given, "devicePath")
+    if name in known and not known[name].keys() & {"persistentVolumeClaim", "ephemeral"}:
+        detail = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"
+        yield field.invalid(at / "name", name, detail)
+    if ".." in path.split("/"):
+        yield field.invalid(at / "devicePath", path, "can not contain backsteps ('..')")
+    if name in mounted:
+        yield field.invalid(at / "name", name, "must not already exist in volumeMounts")

@@ -15,7 +15,9 @@ _SPEC, _METADATA = FieldPath("spec"), FieldPath("metadata")
 
 
 def _pod(manifest: Content) -> Iterator[FieldError]:
-    return pod_spec.pod_spec(section(manifest, "spec"), _SPEC)
+    spec = section(manifest, "spec")
+    yield from pod_spec.pod_spec(spec, _SPEC)
+    yield from pod_spec.only_pod(section(manifest, "metadata"), spec, _SPEC)
 
 
 def _templates(manifest: Content) -> Iterator[FieldError]:

@@ -9,7 +9,7 @@ from typing import Any
 from muster.commands.simulate.admission.limit_ranges import Content, section
 from scheduler_core.model import wire
 from validators import pipeline
-from validators.built_in import names, shapes, whole_objects
+from validators.built_in import names, security, shapes, whole_objects
 from validators.field import ErrorType, FieldError, FieldPath
 from validators.model import decode
 from validators.rules.base import Operation, Profile, Settings, Severity
@@ -62,7 +62,9 @@ def errors_of_pod(pod: Content) -> Iterator[FieldError]:
     """Yield the errors of a new pod."""
     if (version := str(pod.get("apiVersion"))) != "v1":
         yield _unserved(version, "Pod", ("v1",))
-    yield from names.metadata(section(pod, "metadata"), FieldPath("metadata"))
+    metadata = section(pod, "metadata")
+    yield from names.metadata(metadata, FieldPath("metadata"))
+    yield from security.pod_annotations(section(metadata, "annotations"), section(pod, "spec"), FieldPath("metadata", "annotations"))
     yield from _errors_of_spec(wire.ENCODER.encode(pod.get("spec")))
 
 
