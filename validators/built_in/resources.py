@@ -127,6 +127,15 @@ def _divides(page: str, amount: decimal.Decimal) -> bool:
     return size > 0 and amount % size == 0
 
 
+def is_quantity(written: Any) -> bool:
+    """Return whether an amount can be read."""
+    try:
+        quantity.exact(written)
+    except (ValueError, TypeError):
+        return False
+    return True
+
+
 def exact(written: Any) -> decimal.Decimal:
     """Return an amount; 0 if it is no quantity, which its type excludes."""
     try:

@@ -147,6 +147,8 @@ def claim_spec(given: Content, at: FieldPath) -> Iterator[FieldError]:
     storage, requests = at.join(("resources", "requests", "storage")), section(given, "resources", "requests")
     if "storage" not in requests:
         yield field.required(storage, "a storage request is required")
+    elif not resources.is_quantity(requests["storage"]):
+        yield field.invalid(storage, str(requests["storage"]), "must be a quantity, such as 2, 500m or 1Gi")
     elif resources.exact(requests["storage"]) <= 0:
         yield field.invalid(storage, str(requests["storage"]), "must be greater than zero")
     if name := text(given, "storageClassName"):

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from muster.commands.simulate.admission.path import THERE_IS_NO
 from muster.commands.simulate.controllers import CREATES_NO_PODS, HAS_ENDED
 from muster.commands.simulate.own_objects import Own
 from muster.render.answer import Answer
@@ -77,12 +78,12 @@ def judge(answer: Answer, own: Own | None, kinship: Kinship, unread: int = 0, ch
     last = latest(answer.decisions)
     decided = {pod for each in last.values() for pod in each.pending}
     rootless = [(pod, why) for pod, why in answer.pending if pod not in decided]
-    if not last and not rootless:
+    if not last and not rootless and not answer.refused:
         return Verdict(Kind.NOTHING, f"nothing to judge: {_nothing(answer, own)}", incomplete)
     case = _Case(answer, own.origins if own is not None else {}, kinship)
     evicting = {each.root for each in answer.decisions if each.victims}
     kinds = {root: _kind(decision, evicts=root in evicting) for root, decision in last.items()}
-    worst = max((*kinds.values(), *((Kind.DOES_NOT_FIT,) if rootless else ())), key=_ORDER.index)
+    worst = max((*kinds.values(), *((Kind.DOES_NOT_FIT,) if rootless or not last else ())), key=_ORDER.index)
     if answer.refused:
         return Verdict(Kind.DOES_NOT_FIT, f"does not fit: {case.refusal(worst)}{rest}", incomplete)
     concerned = [decision for root, decision in last.items() if kinds[root] is worst]
@@ -201,10 +202,13 @@ class _Case:
         return f"{printable(mine)}{more}: {number}{printable(self._why(first))}{self._suggestion(first)}"
 
     def _suggestion(self, decision: Decision) -> str:
-        """Return the problem of a misspelt key or label of a tree, with a similar one that nodes have; empty if there is none."""
+        """Return the object that its pods wait for and that does not exist, or the problem of a misspelt key or label; or nothing."""
         groups = (decision.root, *(each.group for each in decision.groups))
         names = {*(f"{each.kind} {each.namespace}/{each.name}" for each in groups), *(f"Pod {pod}" for pod in decision.pending)}
-        mine = (each.message for each in self.answer.problems if each.object in names and DID_YOU_MEAN in each.message)
+        subject = self._subject(decision.root)
+        missing = (each.message for each in self.answer.notes if each.object == subject and each.message.startswith(THERE_IS_NO))
+        misspelt = (each.message for each in self.answer.problems if each.object in names and DID_YOU_MEAN in each.message)
+        mine = (*missing, *misspelt)
         return "".join(f"; {printable(each)}" for each in [*mine][:1])
 
 

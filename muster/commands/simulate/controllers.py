@@ -12,6 +12,7 @@ from typing import Any
 
 from muster.commands.pod_creation import Gang, PodCreation
 from muster.commands.simulate import gangs, not_judged
+from muster.commands.simulate.admission import validation
 from muster.commands.simulate.expansion import Cluster, Expansion, identity, with_free_name
 from muster.commands.simulate.places import Places
 from muster.commands.simulate.pod_owners import Controller, PodOwners
@@ -46,22 +47,22 @@ def expand(objects: Iterable[Given], cluster: Cluster, creation: PodCreation, pl
     """
     others = ObjectList()
     kinds, problems = gather(objects, others)
-    controllers = [each for kind in CONTROLLERS for each in kinds[kind] if _is_manifest(bytes(each.text))]
+    controllers = [each for kind in CONTROLLERS for each in kinds[kind] if _is_manifest(each)]
     result = Expansion(kinds=kinds, skipped=problems, others=others)
     manifests = [content for each in (*others, *controllers) if (content := _read(each, result)) is not None]
     if manifests:
         _expand(manifests, kinds, _known(manifests, kinds, cluster, creation), result, creation, places)
     if creation.gang is not None:
         _request_gangs(kinds, result, creation.gang)
-    elif places is not None and (of_kueue := [each for each in _parsed(kinds["Pod"]) if gangs.is_of_kueue(each)]):
+    elif places is not None and (of_kueue := [each for each in _named(kinds["Pod"]) if gangs.is_of_kueue(each)]):
         result.notes.append(Problem(_label(of_kueue[0]), gangs.OF_KUEUE))
     return result
 
 
 def _request_gangs(kinds: Gathered, result: Expansion, gang: Gang) -> None:
     """Add the groups at PATH as *gang* requests; note pods that it does not concern."""
-    pods = [*_parsed(kinds["Pod"])]
-    for group, note in gangs.of_groups([*_parsed((*kinds["PodGroup"], *kinds["CompositePodGroup"]))], pods, gang):
+    pods = [*_named(kinds["Pod"])]
+    for group, note in gangs.of_groups([*_named((*kinds["PodGroup"], *kinds["CompositePodGroup"]))], pods, gang):
         result.objects.append(group)
         if note:
             result.notes.append(Problem(_label(group), note))
@@ -75,9 +76,13 @@ def _request_gangs(kinds: Gathered, result: Expansion, gang: Gang) -> None:
         result.notes.append(Problem(first, "without a group: --gang judges the pods at PATH as one gang"))
 
 
-def _is_manifest(text: bytes) -> bool:
+def _is_manifest(gathered: GatheredObjects) -> bool:
     """Return whether an object is more than the selector that a snapshot keeps."""
-    return b'"template"' in text or b'"replicas"' in text
+    if b'"template"' in bytes(gathered.text) or b'"replicas"' in bytes(gathered.text):
+        return True
+    content = next(_parsed((gathered,)), {})
+    spec = content.get("spec")
+    return not isinstance(spec, Mapping) or bool(spec.keys() - {"selector"})
 
 
 def _read(gathered: GatheredObjects, result: Expansion) -> Content | None:
@@ -113,6 +118,11 @@ def _parsed(listed: Iterable[GatheredObjects]) -> Iterator[Content]:
             continue
 
 
+def _named(listed: Iterable[GatheredObjects]) -> Iterator[Content]:
+    """Yield the objects with a name and a specification; the readers of the others report them."""
+    return (each for each in _parsed(listed) if _has_name(each) and isinstance(each.get("spec"), dict))
+
+
 def _expand(
     manifests: Sequence[Content], kinds: Gathered, known: Known, result: Expansion, creation: PodCreation, places: Places | None
 ) -> None:
@@ -132,7 +142,7 @@ def _expand(
         elif reason := _why_not_judged(content, compiled, strict=places is not None):
             result.skipped.append(Problem(controller.label, f"{reason}{_NOT_SIMULATED}"))
         elif controller not in present:
-            _add(controller, compiled, result, creation.gang, functools.partial(places.place, content) if places is not None else None)
+            _add(controller, compiled, result, creation.gang, functools.partial(_misspelt, content, places) if places is not None else None)
             result.controllers.append(controller)
             result.manifests.append(content)
 
@@ -190,11 +200,12 @@ def _controller(content: Content) -> Controller:
 
 
 def _add(
-    controller: Controller, compiled: Compiled, result: Expansion, gang: Gang | None, place: Callable[[FieldPath], str] | None
+    controller: Controller, compiled: Compiled, result: Expansion, gang: Gang | None, misspelt: Callable[[Compiled], str] | None
 ) -> None:
     objects = [dict(each) for each in compiled.objects]
     without_pods = not compiled.errors and compiled.skipped == ONE_BY_ONE and not objects
-    if not without_pods and (reason := _why_skipped(compiled, objects, result, gang, place)):
+    if not without_pods and (reason := _why_skipped(compiled, objects, result, gang)):
+        reason = (misspelt(compiled) if misspelt is not None else "") or reason
         result.skipped.append(Problem(controller.label, f"{reason}{_NOT_SIMULATED}"))
         return
     if controller.kind != "PodGroup" and all(each["kind"] != "Pod" for each in objects):
@@ -212,15 +223,18 @@ def _add(
     ]
 
 
-def _why_skipped(
-    compiled: Compiled, objects: Sequence[Content], result: Expansion, gang: Gang | None, place: Callable[[FieldPath], str] | None
-) -> str:
+def _misspelt(content: Content, places: Places, compiled: Compiled) -> str:
+    """Return the misspelt fields of an object that is skipped, or else its errors, with a position; empty if there are none."""
+    errors = not_judged.misspelt_fields(content) or compiled.errors
+    texts = [validation.described(each) for each in errors]
+    at = places.place(content, errors[0].path) if errors else ""
+    return "; ".join(texts) + (f" ({at})" if at else "")
+
+
+def _why_skipped(compiled: Compiled, objects: Sequence[Content], result: Expansion, gang: Gang | None) -> str:
     """Return the reason why the *objects* of an object are not added; empty if they are."""
     if compiled.errors:
-        texts = [f"{each.path}: {each}" if each.path.parts else str(each) for each in compiled.errors]
-        if place is not None and (at := place(compiled.errors[0].path)):
-            texts[-1] += f" ({at})"
-        return "; ".join(texts)
+        return "; ".join(validation.described(each) for each in compiled.errors)
     if not compiled.owner.name:
         return "metadata.name or metadata.generateName is required"
     constraints = () if gang is not None and gang.topology else _dropped_constraints(compiled)

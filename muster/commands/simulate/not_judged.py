@@ -8,6 +8,7 @@ from typing import Any
 from muster.commands.simulate.admission import validation
 from validators.built_in import shapes
 from validators.built_in.parts import section, text
+from validators.field import FieldError
 from workloadbuilder.adapters.shared.known_objects import group_of
 
 _MANAGERS = frozenset(
@@ -45,6 +46,11 @@ def unknown_fields(manifest: Mapping[str, Any]) -> str:
     return (
         f"{fields}: not in {shapes.source_of(group_of(str(manifest.get('apiVersion'))))}, so its pods are not known; remove or correct it"
     )
+
+
+def misspelt_fields(manifest: Mapping[str, Any]) -> list[FieldError]:
+    """Return the errors of the fields of an object that are similar to known ones."""
+    return validation.misspelt_fields(dict(manifest))
 
 
 def unserved_version(manifest: Mapping[str, Any]) -> str:

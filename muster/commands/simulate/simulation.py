@@ -109,7 +109,7 @@ def _partly_placed(decisions: Iterable[Decision]) -> frozenset[Name]:
 
 
 def _notes(inputs: ClusterInput, others: Iterable[Problem]) -> tuple[Problem, ...]:
-    refused = (Problem(each.object, f"the API server would refuse its pods: {each.message}") for each in inputs.refused)
+    refused = (Problem(each.object, f"refused by the API server: {each.message}") for each in inputs.refused)
     return tuple(dict.fromkeys((*refused, *inputs.notes, *others)))
 
 

@@ -8,21 +8,28 @@ from typing import Any
 
 from muster.commands.simulate.admission import quota_charges, quotas, validation
 from muster.commands.simulate.admission.admit import Rules, namespace_of, parsed
-from muster.commands.simulate.admission.limit_ranges import section
-from muster.commands.simulate.admission.new_claims import NewClaims
+from muster.commands.simulate.admission.limit_ranges import items, section
+from muster.commands.simulate.admission.new_claims import CLAIM, NewClaims
 from muster.commands.simulate.admission.quota_charges import Rest, is_new, is_stored, origin_of
 from muster.commands.simulate.admission.quotas import Shortage
 from muster.commands.simulate.expansion import Expansion
 from muster.commands.simulate.places import Places
+from muster.commands.simulate.what_if import whole_name
 from scheduler_core.loading.gather import label
 from scheduler_core.loading.gathered import GatheredObjects
 from scheduler_core.model.problem import Problem
 from validators.field import FieldPath
-from workloadbuilder.adapters.shared.known_objects import group_of
+from validators.model.objects import CLUSTER_SCOPED
+from workloadbuilder.adapters.shared.known_objects import group_of, suggest
 
 Content = dict[str, Any]
 _KUEUE, _QUEUE = "kueue.x-k8s.io", "ClusterQueue"
 _GROUPS = ("PodGroup", "CompositePodGroup")
+_DEVICES = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
+_CLASS = "PriorityClass"
+_TEMPLATE = "ResourceClaimTemplate"
+THERE_IS_NO = "there is no"
+"""Beginning of a note about an object that pods name, and for which they wait."""
 _NAMED = 4
 """Maximum number of objects that a reason names."""
 
@@ -51,12 +58,13 @@ def admit_path(expansion: Expansion, rest: Rest, places: Places | None = None) -
         names = {_name(each) for each in expansion.objects if each["kind"] == "Pod"}
         result.changed += [each for each in _new_objects(expansion.kinds["Pod"]) if _name(each) not in names]
     pods = [*created, *result.changed]
-    reasons = dict.fromkeys(_refusals(rules, expansion, pods, places))
+    reasons = dict.fromkeys(_refusals(rules, expansion, rest, pods, places))
     if strict:
         claims = NewClaims(expansion, rest, pods)
         result.changed += claims.changed()
         result.notes += claims.notes()
         reasons |= dict.fromkeys(claims.refusals(rules.limits))
+        result.notes += dict.fromkeys(_missing_templates(expansion, rest, pods))
     for shortage in _shortages(rules, expansion, rest, pods):
         more = f" and {len(shortage.origins) - _NAMED:,} more" if len(shortage.origins) > _NAMED else ""
         found = Problem(f"{', '.join(shortage.origins[:_NAMED])}{more}", shortage.reason)
@@ -68,7 +76,7 @@ def admit_path(expansion: Expansion, rest: Rest, places: Places | None = None) -
     return result
 
 
-def _refusals(rules: Rules, expansion: Expansion, pods: Iterable[Content], places: Places | None) -> Iterator[Problem]:
+def _refusals(rules: Rules, expansion: Expansion, rest: Rest, pods: Iterable[Content], places: Places | None) -> Iterator[Problem]:
     """Yield the objects at PATH that are refused, or whose pods are, with the reason."""
     of_manifests = [*_of_manifests(expansion, places)] if places is not None else []
     yield from of_manifests
@@ -82,7 +90,19 @@ def _refusals(rules: Rules, expansion: Expansion, pods: Iterable[Content], place
     for group in _new_groups(expansion) if places is not None else ():
         yield from (Problem(origin_of(group, expansion.origins), reason) for reason in rules.missing(group))
     if places is not None:
-        yield from _of_scheduling(expansion, places)
+        yield from _of_other_objects(expansion, rest, places)
+
+
+def _missing_templates(expansion: Expansion, rest: Rest, pods: Iterable[Content]) -> Iterator[Problem]:
+    """Yield the ResourceClaimTemplates that *pods* name, and that do not exist, with a similar name if there is one."""
+    existing = {whole_name(each) for each in (*expansion.kinds[_TEMPLATE], *rest.kinds[_TEMPLATE])}
+    for pod in pods:
+        namespace = namespace_of(pod)
+        for entry in items(section(pod, "spec"), "resourceClaims"):
+            name = entry.get("resourceClaimTemplateName")
+            if isinstance(name, str) and name and (namespace, name) not in existing:
+                near = suggest(name, (each[1] for each in existing if each is not None and each[0] == namespace))
+                yield Problem(origin_of(pod, expansion.origins), f"{THERE_IS_NO} {_TEMPLATE} {namespace}/{name}{near}")
 
 
 def _shortages(rules: Rules, expansion: Expansion, rest: Rest, pods: Sequence[Content]) -> Iterator[Shortage]:
@@ -108,13 +128,19 @@ def _of_manifests(expansion: Expansion, places: Places) -> Iterator[Problem]:
             yield Problem(controller.label, f"{validation.described(error)} ({at})" if at else validation.described(error))
 
 
-def _of_scheduling(expansion: Expansion, places: Places) -> Iterator[Problem]:
-    """Yield the errors of the new objects of ``scheduling.k8s.io`` at PATH, with their positions."""
-    for kind in (*_GROUPS, "Workload"):
-        for each in _new_objects(expansion.kinds[kind]):
-            for error in validation.errors_of_scheduling(each):
+def _of_other_objects(expansion: Expansion, rest: Rest, places: Places) -> Iterator[Problem]:
+    """Yield the errors of the new objects at PATH that are validated besides controllers' objects and pods, with their positions."""
+    classes = [content for each in rest.kinds[_CLASS] if (content := parsed(each)) is not None]
+    for kind in (*_GROUPS, "Workload", *_DEVICES, _CLASS, CLAIM):
+        new = [content for each in expansion.kinds[kind] if is_new(each) and (content := parsed(each)) is not None]
+        for each in sorted(new, key=_name):
+            others = [one for one in classes if _name(one) != _name(each)]
+            found = validation.errors_of_claim(each) if kind == CLAIM else validation.errors_of_object(each, others)
+            # Of several defaults at PATH, the first one is created.
+            classes += [each] if kind == _CLASS else []
+            name = label(kind, ("" if kind in CLUSTER_SCOPED else namespace_of(each), _name(each)[1]))
+            for error in found:
                 at = places.place(each, error.path)
-                name = label(kind, (namespace_of(each), str(section(each, "metadata").get("name"))))
                 yield Problem(name, f"{validation.described(error)} ({at})" if at else validation.described(error))
 
 
@@ -127,8 +153,8 @@ def _new_groups(expansion: Expansion) -> Iterator[Content]:
 def _new_objects(objects: Iterable[GatheredObjects]) -> Iterator[Content]:
     """Yield those of the objects at PATH that the cluster does not have yet."""
     for each in objects:
-        if is_new(each) and (content := parsed(each)) is not None and isinstance(content.get("spec"), dict):
-            yield content
+        if is_new(each) and (content := parsed(each)) is not None:
+            yield content if isinstance(content.get("spec"), dict) else {**content, "spec": {}}
 
 
 def _name(pod: Content) -> tuple[str, str]:

@@ -24,6 +24,7 @@ Content = dict[str, Any]
 _CLAIM, _TEMPLATE, _GROUP = "PersistentVolumeClaim", "ResourceClaimTemplate", "PodGroup"
 _NOT_COUNTED = frozenset({"Node", "Pod", "PersistentVolume", "ResourceSlice"})
 """Kinds of which a cluster has many objects, and that quotas do not count, or that are counted apart."""
+_NAMELESS = "(without a name)"
 _EXISTS = (b'"uid"', b'"creationTimestamp"', b'"nodeName"')
 """Fields of a pod that the API server or the scheduler sets."""
 
@@ -152,7 +153,7 @@ def _templates_of(group: Content) -> frozenset[str]:
 
 def origin_of(content: Content, origins: Mapping[Name, str]) -> str:
     """Return the object at PATH to which a created object belongs; its own name if it is at PATH."""
-    kind, namespace, name = str(content.get("kind")), namespace_of(content), str(section(content, "metadata").get("name"))
+    kind, namespace, name = str(content.get("kind")), namespace_of(content), str(section(content, "metadata").get("name") or _NAMELESS)
     return origins.get(Name(kind, namespace, name)) or label(kind, (namespace, name))
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from muster.commands.simulate.admission.limit_ranges import Content, section
 from scheduler_core.model import wire
-from validators import pipeline
-from validators.built_in import names, security, shapes, whole_objects
+from validators import lookup, pipeline
+from validators.built_in import names, security, shapes, volumes, whole_objects
 from validators.field import ErrorType, FieldError, FieldPath
 from validators.model import decode
 from validators.rules.base import Operation, Profile, Settings, Severity
@@ -29,7 +29,7 @@ def errors_of_controller(manifest: Content) -> list[FieldError]:
     if (unserved := version_error(manifest)) is not None:
         return [unserved]
     found = whole_objects.errors(manifest)
-    return found or (errors_of_scheduling(manifest) if manifest.get("kind") in _WITH_RULES else [])
+    return found or (errors_of_object(manifest) if manifest.get("kind") in _WITH_RULES else [])
 
 
 def version_error(manifest: Mapping[str, Any]) -> FieldError | None:
@@ -39,16 +39,29 @@ def version_error(manifest: Mapping[str, Any]) -> FieldError | None:
     return _unserved(api_version, kind, versions) if versions and api_version.rpartition("/")[2] not in versions else None
 
 
-def errors_of_scheduling(manifest: Content) -> list[FieldError]:
-    """Return the errors of an object of ``scheduling.k8s.io``, or of the scheduling in another one, by the rules of the API server."""
+def errors_of_object(manifest: Content, classes: Iterable[Content] = ()) -> list[FieldError]:
+    """Return the errors by the rules of the API server of an object that has rules, or of the scheduling in another one.
+
+    *classes* are the other priority classes.
+    """
     metadata = section(manifest, "metadata")
     manifest = {**manifest, "metadata": {"namespace": "default", **metadata}}
     examined = pipeline.examine(manifest, _SETTINGS)
     violations = examined.violations
     if examined.object is not None and not violations:
         kind, version = str(manifest.get("kind")), str(manifest.get("apiVersion"))
-        violations = pipeline.validate(kind, manifest, None, Operation.CREATE, api_version=version, settings=_SETTINGS)
+        known = lookup.NOTHING
+        if kind == "PriorityClass":
+            known = lookup.KnownObjects(filter(None, map(pipeline.decode_for_lookup, classes)), complete=True)
+        violations = pipeline.validate(kind, manifest, None, Operation.CREATE, api_version=version, settings=_SETTINGS, lookup=known)
     return [each.error for each in violations if each.severity is Severity.ERROR]
+
+
+def errors_of_claim(claim: Content) -> list[FieldError]:
+    """Return the errors of a PersistentVolumeClaim."""
+    spec = claim.get("spec")
+    found = [*names.metadata(section(claim, "metadata"), FieldPath("metadata"))]
+    return [*found, *volumes.claim_spec(spec if isinstance(spec, dict) else {}, FieldPath("spec"))]
 
 
 def unknown_fields(manifest: Content) -> list[FieldError]:
@@ -58,11 +71,19 @@ def unknown_fields(manifest: Content) -> list[FieldError]:
     return [each for each in whole_objects.errors(manifest) if each.origin == _UNKNOWN and _SUGGESTION not in each.detail]
 
 
+def misspelt_fields(manifest: Content) -> list[FieldError]:
+    """Return the unknown fields that are similar to known ones."""
+    return [each for each in whole_objects.errors(manifest) if each.origin == _UNKNOWN and _SUGGESTION in each.detail]
+
+
 def errors_of_pod(pod: Content) -> Iterator[FieldError]:
     """Yield the errors of a new pod."""
     if (version := str(pod.get("apiVersion"))) != "v1":
         yield _unserved(version, "Pod", ("v1",))
     metadata = section(pod, "metadata")
+    # Pods of an object at PATH that has no uid have incomplete references to it.
+    alone = {key: value for key, value in metadata.items() if key != "ownerReferences"}
+    yield from shapes.errors("v1", "Pod", {**pod, "metadata": alone, "spec": {"containers": []}})
     yield from names.metadata(metadata, FieldPath("metadata"))
     yield from security.pod_annotations(section(metadata, "annotations"), section(pod, "spec"), FieldPath("metadata", "annotations"))
     yield from _errors_of_spec(wire.ENCODER.encode(pod.get("spec")))
