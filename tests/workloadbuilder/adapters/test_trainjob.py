@@ -159,8 +159,103 @@ def test_a_suspended_trainjob_is_reported_where_it_says_so():
     ]
 
 
-def test_patches_are_reported_as_not_applied():
-    assert ["spec.runtimePatches"] == lost_fields(sound(TRAINJOB + "  runtimePatches: [{manager: a}]\n", further=RUNTIME))
+POD_PATCH = """\
+nodeSelector: {rack: a}
+tolerations: [{key: gpu, operator: Exists}]
+schedulingGates: [{name: quota}]
+volumes: [{name: data, persistentVolumeClaim: {claimName: set}}]
+containers: [{name: node, volumeMounts: [{name: data, mountPath: /data}]}]
+"""
+IN_RUNTIME = (
+    "spec: {nodeSelector: {disk: ssd}, tolerations: [{key: old}], schedulingGates: [{name: own}], containers: [{name: node, image: torch}]}"
+)
+
+
+def indented(text, spaces):
+    return "".join(f"{' ' * spaces}{line}\n" for line in text.splitlines())
+
+
+PATCHES = {
+    "of Trainer 2.2": f"""\
+  runtimePatches:
+  - manager: example.com/me
+    trainingRuntimeSpec:
+      template:
+        spec:
+          replicatedJobs:
+          - name: node
+            template:
+              spec:
+                template:
+                  metadata: {{labels: {{team: x}}}}
+                  spec:
+{indented(POD_PATCH, 20)}""",
+    "of Trainer 2.1": f"""\
+  podTemplateOverrides:
+  - targetJobs: [{{name: node}}]
+    metadata: {{labels: {{team: x}}}}
+    spec:
+{indented(POD_PATCH, 6)}""",
+    "of Trainer 2.0": f"""\
+  podSpecOverrides:
+  - targetJobs: [{{name: node}}]
+{indented(POD_PATCH, 4)}""",
+}
+
+
+@pytest.mark.parametrize("patches", PATCHES.values(), ids=PATCHES)
+def test_patches_of_the_runtime_are_merged_into_its_pods(patches):
+    runtime = RUNTIME.replace("spec: {containers: [{name: node, image: torch}]}", IN_RUNTIME)
+    result = sound(TRAINJOB + patches, further=runtime, pods=True)
+    spec = result.objects[-1]["spec"]
+
+    assert [] == lost_fields(result)
+    assert {"rack": "a", "disk": "ssd"} == spec["nodeSelector"]
+    assert [{"key": "gpu", "operator": "Exists"}] == spec["tolerations"]
+    assert [{"name": "own"}, {"name": "quota"}] == spec["schedulingGates"]
+    assert [{"name": "data", "persistentVolumeClaim": {"claimName": "set"}}] == spec["volumes"]
+    (container,) = spec["containers"]
+    assert ("torch", [{"name": "data", "mountPath": "/data"}]) == (container["image"], container["volumeMounts"])
+    assert {"requests": {"nvidia.com/gpu": 4}} == container["resources"]
+    assert "nodeSelector" not in result.objects[1]["spec"]
+    if "metadata" in patches:
+        assert "x" == result.objects[-1]["metadata"]["labels"]["team"]
+
+
+def test_later_patches_override_earlier_ones_and_affinity_is_merged():
+    term = "nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [RACK]}]}}"
+    patch = f"  - {{targetJobs: [{{name: node}}], nodeSelector: {{rack: RACK}}, affinity: {{{term}}}}}\n"
+    patches = "  podSpecOverrides:\n" + "".join(patch.replace("RACK", rack) for rack in "ab")
+    spec = sound(TRAINJOB + patches, further=RUNTIME, pods=True).objects[-1]["spec"]
+
+    assert {"rack": "b"} == spec["nodeSelector"]
+    terms = spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    assert [{"matchExpressions": ["b"]}] == terms
+
+
+def test_annotations_of_a_patch_are_those_of_the_jobset():
+    patch = "{manager: a, trainingRuntimeSpec: {template: {metadata: {annotations: {alpha.jobset.sigs.k8s.io/exclusive-topology: rack}}}}}"
+    result = sound(TRAINJOB + f"  runtimePatches: [{patch}]\n", further=RUNTIME, pods=True)
+
+    assert "rack" in str(result.objects[0]["spec"])
+
+
+WRONG = {
+    "an unknown job": (
+        "{targetJobs: [{name: nodes}]}",
+        "spec.podSpecOverrides[0].targetJobs[0].name: Not found: \"nodes\": must be the name of a replicated job of the runtime; did you mean 'node'?",
+    ),
+    "an unknown container": (
+        "{targetJobs: [{name: node}], containers: [{name: trainer}]}",
+        'spec.podSpecOverrides[0].containers[0].name: Not found: "trainer": must be the name of a container of the runtime\'s job node',
+    ),
+    "no list": ("{targetJobs: 3}", "spec.podSpecOverrides[0].targetJobs: Invalid value: 3: must be a list"),
+}
+
+
+@pytest.mark.parametrize(("patch", "want"), WRONG.values(), ids=WRONG)
+def test_patches_that_trainer_refuses(patch, want):
+    assert [want] == error_lines(compiled(TRAINJOB + f"  podSpecOverrides: [{patch}]\n", further=RUNTIME).errors)
 
 
 def test_an_elastic_policy_is_reported():

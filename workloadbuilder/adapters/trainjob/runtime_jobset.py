@@ -13,6 +13,7 @@ from validators.model.decode import Json
 from workloadbuilder.adapters.other_schedulers.scheduler_groups import HARD
 from workloadbuilder.adapters.shared.adapter_result import Loss
 from workloadbuilder.adapters.shared.fields import Fields
+from workloadbuilder.adapters.trainjob.runtime_patches import apply_patches
 from workloadbuilder.blueprint import copied
 from workloadbuilder.workload_item import WHOLE
 
@@ -22,9 +23,10 @@ _TRAINER, _NODE, _LAUNCHER = "trainer", "node", "launcher"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Composed:
-    """A JobSet's *spec*; each Job of the replicated jobs in *gangs* is a gang, as the runtime's ``podGroupPolicy`` requires."""
+    """A JobSet's *spec* and annotations; each Job of the replicated jobs in *gangs* is a gang, as the runtime's ``podGroupPolicy`` requires."""
 
     spec: dict[str, Json]
+    annotations: dict[str, str]
     gangs: frozenset[str]
     losses: tuple[Loss, ...]
 
@@ -32,7 +34,9 @@ class Composed:
 def compose(runtime: Fields, train: Fields) -> Composed:
     """Return the JobSet for a TrainJob with the spec *train* and a runtime with the spec *runtime*."""
     policy, trainer = runtime.mapping("mlPolicy"), train.mapping("trainer")
-    spec: dict[str, Json] = copied(runtime.mapping("template").mapping("spec").given)
+    template = runtime.mapping("template")
+    spec: dict[str, Json] = copied(template.mapping("spec").given)
+    annotations = {**template.mapping("metadata").annotations(), **apply_patches(spec, train)}
     if "suspend" in train:
         spec["suspend"] = train.raw("suspend")
     mpi = policy.mapping("mpi")
@@ -54,7 +58,7 @@ def compose(runtime: Fields, train: Fields) -> Composed:
         if trainer.raw("resourcesPerNode"):
             _set_resources(entry, trainer.raw("resourcesPerNode"), launcher=as_node)
     gangs = frozenset(training) if runtime.mapping("podGroupPolicy").given else frozenset()
-    return Composed(spec, gangs, tuple(_losses(runtime, policy)))
+    return Composed(spec, annotations, gangs, tuple(_losses(runtime, policy)))
 
 
 def _step(entry: dict[str, Json]) -> str:

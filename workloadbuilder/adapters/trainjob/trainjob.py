@@ -7,7 +7,6 @@ Multi-Level Composite Controllers").  The runtime must be among the input object
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 
 from validators import field
 from validators.field import FieldError, FieldPath
@@ -29,7 +28,6 @@ _TEMPLATE = FieldPath("spec", "template")
 """Path of the JobSet's template in a runtime."""
 _SUSPEND = _TEMPLATE.join(("spec", "suspend"))
 _CLUSTER, _NAMESPACED = "ClusterTrainingRuntime", "TrainingRuntime"
-_PATCHES = ("runtimePatches", "podTemplateOverrides", "podSpecOverrides")
 
 
 def adapt(manifest: Json, known: Known) -> Reading:
@@ -58,7 +56,6 @@ def adapt(manifest: Json, known: Known) -> Reading:
         warnings=(*warnings, *map(relocate, result.warnings)),
         losses=(
             *kueue_annotations.queue(about.labels, about.annotations),
-            *_patch_losses(spec),
             *(
                 dataclasses.replace(each, path=_REF, detail=f"{runtime_name} has at {each.path}: {each.detail}")
                 for each in (*runtime_losses, *result.losses)
@@ -83,7 +80,7 @@ def _composed(about: Subject, spec: Fields, runtime: Json, known: Known) -> tupl
             about.owner,
             Owner(hub_of("JobSet").name, "JobSet", about.owner.name),
             about.namespace,
-            content.mapping("template").mapping("metadata").annotations(),
+            composed.annotations,
             _TEMPLATE.join(("metadata", "annotations")),
             ROOT,
             composed.gangs,
@@ -110,11 +107,3 @@ def _runtime(spec: Fields, about: Subject, known: Known) -> tuple[str, str, Json
             spec.errors.append(field.not_found(_REF / "name", name, detail))
         return kind, name, runtime
     return kind, name, None
-
-
-def _patch_losses(spec: Fields) -> Iterator[Loss]:
-    """Yield a loss for each field that patches the runtime."""
-    for name in _PATCHES:
-        if spec.raw(name):
-            detail = "patches of the runtime are not applied: pods may have other constraints than shown"
-            yield Loss(spec.path / name, detail, required=True)

@@ -1,0 +1,119 @@
+"""Patches of a TrainJob for its runtime: ``runtimePatches`` (Trainer 2.2), ``podTemplateOverrides`` (2.1) and ``podSpecOverrides`` (2.0).
+
+Trainer merges them in their order, as strategic merge patches, and then sets the TrainJob's own values.  Its webhook refuses patches
+of Jobs and containers that the runtime does not have.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+
+from validators import field
+from validators.model.decode import Json
+from workloadbuilder.adapters.shared.fields import Fields
+from workloadbuilder.adapters.shared.known_objects import suggest
+from workloadbuilder.blueprint import copied
+
+_KEYS = {
+    "containers": "name",
+    "initContainers": "name",
+    "volumes": "name",
+    "imagePullSecrets": "name",
+    "schedulingGates": "name",
+    "resourceClaims": "name",
+    "env": "name",
+    "volumeMounts": "mountPath",
+    "volumeDevices": "devicePath",
+    "ports": "containerPort",
+    "hostAliases": "ip",
+    "topologySpreadConstraints": "topologyKey",
+}
+"""Key of the entries of the lists of a pod that are merged; other lists are replaced."""
+_CONTAINERS = ("containers", "initContainers")
+_OF_POD = ("targetJobs",)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Patch:
+    """Patch of the replicated job that *target* names: *job* for the template of its Jobs, in which *pod* is the specification."""
+
+    target: Fields
+    job: Mapping[str, Json]
+    pod: Fields
+
+
+def apply_patches(jobset: dict[str, Json], train: Fields) -> dict[str, str]:
+    """Patch the spec of a *jobset* as the spec *train* of a TrainJob says; return the annotations that it adds to the JobSet.
+
+    What is wrong with the patches is added to the errors of *train*.
+    """
+    listed = jobset.get("replicatedJobs")
+    entries = {str(each.get("name")): each for each in (listed if isinstance(listed, list) else ()) if isinstance(each, dict)}
+    for patch in _patches(train):
+        name = patch.target.text("name")
+        if name not in entries:
+            detail = f"must be the name of a replicated job of the runtime{suggest(name, entries)}"
+            train.errors.append(field.not_found(patch.target.path / "name", name, detail))
+            continue
+        template = entries[name].get("template")
+        given = template if isinstance(template, dict) else {}
+        _check_containers(patch, given)
+        entries[name]["template"] = _merged(given, patch.job)
+    annotations: dict[str, str] = {}
+    for each in train.each_item("runtimePatches"):
+        annotations |= each.mapping("trainingRuntimeSpec").mapping("template").mapping("metadata").annotations()
+    return annotations
+
+
+def _patches(train: Fields) -> Iterator[_Patch]:
+    for each in train.each_item("runtimePatches"):
+        spec = each.mapping("trainingRuntimeSpec").mapping("template").mapping("spec")
+        for job in spec.each_item("replicatedJobs"):
+            job_template = job.mapping("template")
+            yield _Patch(job, job_template.given, job_template.mapping("spec").mapping("template").mapping("spec"))
+    for each in train.each_item("podTemplateOverrides"):
+        for target in each.each_item("targetJobs"):
+            template = {key: each.raw(key) for key in ("metadata", "spec") if each.raw(key) is not None}
+            yield _Patch(target, {"spec": {"template": template}}, each.mapping("spec"))
+    for each in train.each_item("podSpecOverrides"):
+        for target in each.each_item("targetJobs"):
+            pod = {key: value for key, value in each.given.items() if key not in _OF_POD}
+            yield _Patch(target, {"spec": {"template": {"spec": pod}}}, each)
+
+
+def _check_containers(patch: _Patch, template: Mapping[str, Json]) -> None:
+    pod = Fields(template, patch.target.path, []).mapping("spec").mapping("template").mapping("spec")
+    names = [each.text("name") for kind in _CONTAINERS for each in pod.each_item(kind)]
+    for kind in _CONTAINERS:
+        for each in patch.pod.each_item(kind):
+            if (name := each.text("name")) not in names:
+                detail = f"must be the name of a container of the runtime's job {patch.target.text('name')}{suggest(name, names)}"
+                each.errors.append(field.not_found(each.path / "name", name, detail))
+
+
+def _merged(given: Json, patch: Json, name: str = "") -> Json:
+    """Return a value of the field *name* with a strategic merge patch; null removes a field."""
+    if isinstance(given, Mapping) and isinstance(patch, Mapping):
+        merged = {key: copied(value) for key, value in given.items()}
+        for key, value in patch.items():
+            if value is None:
+                merged.pop(key, None)
+            else:
+                merged[key] = _merged(merged.get(key), value, key)
+        return merged
+    if name in _KEYS and isinstance(given, list) and isinstance(patch, list):
+        return _merged_list(given, patch, _KEYS[name])
+    return copied(patch)
+
+
+def _merged_list(given: list[Json], patch: list[Json], key: str) -> list[Json]:
+    places = {str(each.get(key)): place for place, each in enumerate(given) if isinstance(each, Mapping)}
+    merged = [copied(each) for each in given]
+    for each in patch:
+        place = places.get(str(each.get(key))) if isinstance(each, Mapping) else None
+        if place is None:
+            merged.append(copied(each))
+        else:
+            merged[place] = _merged(merged[place], each)
+    return merged
