@@ -23,8 +23,13 @@ def _pod(manifest: Content) -> Iterator[FieldError]:
 def _templates(manifest: Content) -> Iterator[FieldError]:
     """Yield the errors of all pod templates of an object, which have volumes for all claims of the object."""
     claims = [text(section(each, "metadata"), "name") for listed in _CLAIMS for each in _lists_named(manifest, listed)]
+    added = _ADDED.get(text(manifest, "apiVersion").partition("/")[0], ())
     for at, spec in _pod_specs(manifest, FieldPath()):
-        yield from pod_spec.pod_spec(apps.with_volumes(spec, claims), at)
+        listed = [each for _, each in items(spec, "volumes", at)]
+        own = {text(each, "name") for each in listed}
+        volumes = [*listed, *({"name": name, "emptyDir": {}} for name in added if name not in own)]
+        whole = {**spec, "volumes": volumes} if added and len(listed) == len(spec.get("volumes") or ()) else spec
+        yield from pod_spec.pod_spec(apps.with_volumes(whole, claims), at)
 
 
 def _job_set(manifest: Content) -> Iterator[FieldError]:
@@ -53,6 +58,8 @@ _VALIDATORS: Mapping[tuple[str, str], Callable[[Content], Iterator[FieldError]]]
     ("batch/v1", "CronJob"): jobs.cron_job,
     ("jobset.x-k8s.io/v1alpha2", "JobSet"): _job_set,
     ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"): _leader_worker_set,
+    # The pod templates in it are patches for those of a runtime.
+    ("trainer.kubeflow.org/v1alpha1", "TrainJob"): lambda _: iter(()),
 }
 
 
@@ -79,6 +86,10 @@ def errors(manifest: Json) -> list[FieldError]:
 
 _CLAIMS = ("volumeClaimTemplates", "templates")
 """Lists of claims that controllers add to the pods as volumes: of LeaderWorkerSets, and of the policies of JobSets."""
+
+
+_ADDED = {"ray.io": ("ray-logs", "ray-token", "ray-tls", "shared-mem")}
+"""Volumes that operators add to pods, by API group."""
 
 
 def _lists_named(value: object, name: str) -> Iterator[Content]:

@@ -210,6 +210,8 @@ def _add(
         return
     if controller.kind != "PodGroup" and all(each["kind"] != "Pod" for each in objects):
         result.notes.append(Problem(controller.label, CREATES_NO_PODS))
+    objects, critical = gangs.without_groups_of_critical_pods(objects)
+    result.notes += [Problem(controller.label, gangs.CRITICAL)] if critical else []
     if gang is not None:
         objects, notes = gangs.on_request(controller.name, objects, gang)
         result.notes += [Problem(controller.label, each) for each in notes]

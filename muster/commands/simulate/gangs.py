@@ -16,6 +16,7 @@ _MINIMUMS = {"PodGroup": "minCount", "CompositePodGroup": "minGroupCount"}
 _SUFFIX = "-gang"
 _KUEUE_GROUP = "kueue.x-k8s.io/pod-group-name"
 OF_KUEUE = "Kueue admits the pods of its pod groups together; here they are placed one by one: --gang judges them as one gang"
+CRITICAL = "a group cannot have the system priority class of its pods: they are placed one by one"
 _KEPT = "it has gangs of its own, which --gang does not change"
 _Key = tuple[str, str, str]
 """Kind, namespace and name."""
@@ -25,6 +26,21 @@ def is_of_kueue(pod: Mapping[str, Any]) -> bool:
     """Return whether a pod is in a pod group of Kueue, and not in one of Kubernetes."""
     labels = pod["metadata"].get("labels")
     return is_alone(pod) and isinstance(labels, Mapping) and _KUEUE_GROUP in labels
+
+
+def without_groups_of_critical_pods(objects: Sequence[Content]) -> tuple[list[Content], bool]:
+    """Return *objects* without their Basic groups if the pods have a system priority class, which no group can have; and whether they have.
+
+    Without the feature gates of groups, the controllers create none.
+    """
+    pods = [each for each in objects if each["kind"] == "Pod"]
+    groups = [each for each in objects if each["kind"] in _LEVELS]
+    critical = any(each["spec"].get("priorityClassName") in SYSTEM_CLASSES for each in pods)
+    if not critical or not groups or any("gang" in _policy(each) or _constraint(each) for each in groups):
+        return [*objects], False
+    for each in pods:
+        each["spec"].pop("schedulingGroup", None)
+    return [each for each in objects if each["kind"] not in _GROUPS], True
 
 
 def on_request(name: str, objects: Sequence[Content], gang: Gang) -> tuple[list[Content], list[str]]:

@@ -123,6 +123,20 @@ def test_with_autoscaling_the_gang_is_that_of_the_lower_limits():
 
 
 @pytest.mark.parametrize(
+    ("options", "want"),
+    [
+        pytest.param("", {"cpu": "500m", "memory": "512Mi"}, id="by default"),
+        pytest.param("autoscalerOptions: {resources: {requests: {cpu: 2}}}", {"cpu": 2}, id="of the cluster"),
+    ],
+)
+def test_the_head_has_the_container_of_the_autoscaler(options, want):
+    result = sound(RAY.replace("spec:\n  head", f"spec:\n  enableInTreeAutoscaling: true\n  {options}\n  head"), pods=True)
+    containers = {pod["metadata"]["name"]: pod["spec"]["containers"] for pod in result.objects}
+    assert ("autoscaler", want) == (containers["tune-head"][-1]["name"], containers["tune-head"][-1]["resources"]["requests"])
+    assert [1] == [*{len(each) for name, each in containers.items() if name != "tune-head"}]
+
+
+@pytest.mark.parametrize(
     ("group", "want"),
     [
         pytest.param("replicas: 9, minReplicas: 1, maxReplicas: 5", 5, id="above the limit"),

@@ -7,7 +7,7 @@ cluster scales itself; without it they have no group.  A worker of several hosts
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from validators import field
 from validators.field import FieldError, FieldPath
@@ -18,12 +18,18 @@ from workloadbuilder.adapters.shared.fields import Fields
 from workloadbuilder.adapters.shared.known_objects import Known
 from workloadbuilder.adapters.shared.object_identity import Subject
 from workloadbuilder.adapters.shared.pod_sets import Gang, PodSet
+from workloadbuilder.adapters.shared.pod_template import PodTemplate
 from workloadbuilder.workload_item import Owner
 
 ROOT = "raycluster-root"
 CLUSTER, NODE_TYPE, GROUP = "ray.io/cluster", "ray.io/node-type", "ray.io/group"
 _GANG = "ray.io/gang-scheduling-enabled"
 _MOST = 2**31 - 1
+_AUTOSCALER = "autoscaler"
+_RESOURCES = {kind: {"cpu": "500m", "memory": "512Mi"} for kind in ("limits", "requests")}
+"""Resources of the autoscaler's container if the cluster sets none."""
+_VOLUMES = frozenset({"ray-logs", "ray-tls", "ray-token", "shared-mem"})
+"""Volumes that KubeRay adds to pods."""
 _SCALED = "the autoscaler changes the number of workers; the pods of the current number are placed"
 
 
@@ -72,8 +78,11 @@ def read_ray(spec: Fields, name: str) -> Ray:
     minimum = 1 + sum(lower if scaled else each.count for each, lower in workers)
     labels = {CLUSTER: name, NODE_TYPE: "head", GROUP: "headgroup"}
     template = pod_template.read_pod_template(head.mapping("template"))
+    if scaled:
+        template = _with_autoscaler(template, spec.mapping("autoscalerOptions"))
     suspended = tuple(each.path / "suspend" for each in spec.each_item("workerGroupSpecs") if each.flag("suspend"))
-    return Ray((PodSet(template, f"{name}-head", 1, labels, numbered=False), *(each for each, _ in workers)), minimum, scaled, suspended)
+    own = PodSet(template, f"{name}-head", 1, labels, numbered=False, volumes=_added_volumes(template))
+    return Ray((own, *(each for each, _ in workers)), minimum, scaled, suspended)
 
 
 def _workers(spec: Fields, name: str) -> Iterator[tuple[PodSet, int]]:
@@ -89,7 +98,29 @@ def _workers(spec: Fields, name: str) -> Iterator[tuple[PodSet, int]]:
             entry.errors.append(field.required(entry.path / "groupName", "its pods are named after it"))
         labels = {CLUSTER: name, NODE_TYPE: "worker", GROUP: group}
         template = pod_template.read_pod_template(entry.mapping("template"))
-        yield PodSet(template, f"{name}-{group}-worker", replicas * hosts, labels), min(least, replicas) * hosts
+        volumes = _added_volumes(template)
+        yield PodSet(template, f"{name}-{group}-worker", replicas * hosts, labels, volumes=volumes), min(least, replicas) * hosts
+
+
+def _with_autoscaler(head: PodTemplate, options: Fields) -> PodTemplate:
+    """Return the template of a head with the container that KubeRay adds for the autoscaler."""
+    spec = head.content.get("spec")
+    containers = spec.get("containers") if isinstance(spec, Mapping) else None
+    if not isinstance(spec, Mapping) or not isinstance(containers, list) or not containers:
+        return head
+    image = options.text("image") or Fields(containers[0], head.path, []).text("image")
+    container = {"name": _AUTOSCALER, "image": image, "resources": options.raw("resources") or _RESOURCES}
+    return dataclasses.replace(head, content={**head.content, "spec": {**spec, "containers": [*containers, container]}})
+
+
+def _added_volumes(template: PodTemplate) -> tuple[Mapping[str, Json], ...]:
+    """Return the volumes of KubeRay that containers of a template mount."""
+    spec = Fields(template.content.get("spec"), template.path, [])
+    names = {each.text("name") for each in spec.each_item("volumes")}
+    mounts = (
+        mount for kind in ("containers", "initContainers") for each in spec.each_item(kind) for mount in each.each_item("volumeMounts")
+    )
+    return tuple({"name": each, "emptyDir": {}} for each in sorted({mount.text("name") for mount in mounts} & _VOLUMES - names))
 
 
 def job_owner(name: str) -> Owner:

@@ -68,8 +68,8 @@ class Rules:
     def __bool__(self) -> bool:
         return self.strict or bool(self.limits or self.quotas or self.runtimes or self.default_class)
 
-    def admit(self, pod: Content) -> list[str]:
-        """Set what admission sets in a new *pod*; return the reasons why it would be refused.
+    def admit(self, pod: Content, *, created: bool = False) -> list[str]:
+        """Set what admission sets in a new *pod*, which can be *created* by a controller; return the reasons why it would be refused.
 
         They are those of the first step of the API server that refuses it: mutation, validation, validating admission.
         """
@@ -80,7 +80,9 @@ class Rules:
         pod_defaults.set_class(pod, self.default_class)
         refusals += pod_defaults.set_runtime(pod, self.runtimes, known=bool(self.runtimes) or self.classes is not None)
         if not refusals and self.strict:
-            refusals = [*map(validation.described, validation.errors_of_pod(pod))] or [*pod_defaults.unfounded_overhead(pod, self.runtimes)]
+            refusals = [*map(validation.described, validation.errors_of_pod(pod, created=created))] or [
+                *pod_defaults.unfounded_overhead(pod, self.runtimes)
+            ]
         return refusals or [*limit_ranges.violations(pod, ranges)]
 
     def missing(self, content: Content) -> Iterator[str]:

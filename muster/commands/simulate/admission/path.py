@@ -84,8 +84,9 @@ def _refusals(rules: Rules, expansion: Expansion, rest: Rest, pods: Iterable[Con
     for pod in pods:
         origin = origin_of(pod, expansion.origins)
         # The template of these pods has the same errors.
-        for reason in rules.admit(pod) if origin not in invalid else ():
-            at = places.place(pod, FieldPath("spec")) if places is not None and origin.startswith("Pod ") else ""
+        own = origin.startswith("Pod ")
+        for reason in rules.admit(pod, created=not own) if origin not in invalid else ():
+            at = places.place(pod, FieldPath("spec")) if places is not None and own else ""
             yield Problem(origin, f"{reason} ({at})" if at else reason)
     for group in _new_groups(expansion) if places is not None else ():
         yield from (Problem(origin_of(group, expansion.origins), reason) for reason in rules.missing(group))

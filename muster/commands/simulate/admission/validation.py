@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from muster.commands.simulate.admission.limit_ranges import Content, section
+from muster.commands.simulate.admission.limit_ranges import Content, items, section
 from scheduler_core.model import wire
 from validators import lookup, pipeline
 from validators.built_in import names, security, shapes, volumes, whole_objects
@@ -76,8 +76,8 @@ def misspelt_fields(manifest: Content) -> list[FieldError]:
     return [each for each in whole_objects.errors(manifest) if each.origin == _UNKNOWN and _SUGGESTION in each.detail]
 
 
-def errors_of_pod(pod: Content) -> Iterator[FieldError]:
-    """Yield the errors of a new pod."""
+def errors_of_pod(pod: Content, *, created: bool = False) -> Iterator[FieldError]:
+    """Yield the errors of a new pod; if a controller has *created* it, its template can be from a snapshot."""
     if (version := str(pod.get("apiVersion"))) != "v1":
         yield _unserved(version, "Pod", ("v1",))
     metadata = section(pod, "metadata")
@@ -86,7 +86,10 @@ def errors_of_pod(pod: Content) -> Iterator[FieldError]:
     yield from shapes.errors("v1", "Pod", {**pod, "metadata": alone, "spec": {"containers": []}})
     yield from names.metadata(metadata, FieldPath("metadata"))
     yield from security.pod_annotations(section(metadata, "annotations"), section(pod, "spec"), FieldPath("metadata", "annotations"))
-    yield from _errors_of_spec(wire.ENCODER.encode(pod.get("spec")))
+    spec = pod.get("spec")
+    if created and isinstance(spec, dict) and not all(each.get("name") for each in items(spec, "volumes")):
+        spec = _without_volumes(spec)
+    yield from _errors_of_spec(wire.ENCODER.encode(spec))
 
 
 def described(error: FieldError) -> str:
@@ -103,6 +106,16 @@ def _unserved(api_version: str, kind: str, versions: tuple[str, ...]) -> FieldEr
     served = " or ".join(versions)
     text = f'no matches for kind "{kind}" in version "{api_version}": the version must be {served}'
     return FieldError(ErrorType.NOT_SUPPORTED, FieldPath("apiVersion"), api_version, text, _UNSERVED)
+
+
+def _without_volumes(spec: Content) -> Content:
+    """Return a specification without volumes and what mounts them: a snapshot does not have the names of all volumes."""
+    mounts = {"volumeMounts", "volumeDevices"}
+    containers = {
+        kind: [{key: value for key, value in each.items() if key not in mounts} for each in items(spec, kind)]
+        for kind in ("containers", "initContainers")
+    }
+    return {**spec, **containers, "volumes": []}
 
 
 @functools.lru_cache(maxsize=_CACHED)
