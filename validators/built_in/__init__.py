@@ -21,5 +21,6 @@ cron         schedules of CronJobs
 jobs         Jobs and CronJobs
 apps         Deployments, ReplicaSets, StatefulSets, DaemonSets, ReplicationControllers
 shapes       shapes by kind and version, from the published schemas
+projects     what the webhooks and operators of other projects refuse
 whole_objects  whole objects: shape first, then all of the above
 """

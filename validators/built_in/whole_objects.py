@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from validators import content, field
-from validators.built_in import apps, jobs, names, pod_spec, shapes
+from validators.built_in import apps, jobs, names, pod_spec, projects, shapes
 from validators.built_in.parts import Content, items, section, text
 from validators.field import FieldError, FieldPath
 from validators.model import decode
@@ -73,12 +73,17 @@ def errors(manifest: Json) -> list[FieldError]:
     if version not in shapes.versions_of(group, kind):
         return []
     plain = decode.plain(manifest)
-    if found := shapes.errors(api_version, kind, plain):
-        return found
+    if wrong := shapes.errors(api_version, kind, plain):
+        return wrong
     validate = _VALIDATORS.get((api_version, kind), _templates)
     name_format = content.label if kind == "StatefulSet" else content.subdomain
     unique: list[FieldError] = []
-    for each in (*names.metadata(section(plain, "metadata"), _METADATA, name_format), *validate(plain)):
+    found = (
+        *names.metadata(section(plain, "metadata"), _METADATA, name_format),
+        *projects.project_errors(group, kind, plain),
+        *validate(plain),
+    )
+    for each in found:
         if each not in unique:
             unique.append(each)
     return unique
