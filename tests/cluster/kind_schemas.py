@@ -194,8 +194,13 @@ def _custom(schema: Schema) -> Schema:
 _PART = "part"
 _PROPOSED = frozenset({"JobSet", "LeaderWorkerSet"})
 """Custom kinds for whose ``spec`` KEP-6089 proposes a field ``scheduling``."""
-_SET_BY_WEBHOOKS = (("name", "targetReplicatedJobs"), ("subdomainPolicy", "subdomainPolicy"), ("type", "rollingUpdateConfiguration"))
-"""Required fields that webhooks of JobSet and LeaderWorkerSet set before the object is validated, each with a field beside it."""
+_SET_BY_WEBHOOKS = (
+    ("name", "targetReplicatedJobs"),
+    ("subdomainPolicy", "subdomainPolicy"),
+    ("type", "rollingUpdateConfiguration"),
+    ("roleName", "startsAfter"),
+)
+"""Required fields that webhooks of JobSet, LeaderWorkerSet and Grove set before the object is validated, each with a field beside it."""
 _SHARED_FROM = 120
 """Characters of JSON from which equal parts are written once."""
 

@@ -52,7 +52,15 @@ def train(name="x"):
     return made("TrainJob", "trainer.kubeflow.org/v1alpha1", name, runtimeRef={"name": "torch"})
 
 
+def cliques(*specs, **template):
+    named = [{"name": f"c{number}", "spec": {"replicas": 1, "podSpec": PODS["spec"], **spec}} for number, spec in enumerate(specs)]
+    return made("PodCliqueSet", "grove.io/v1alpha1", replicas=1, template={"cliques": named, **template})
+
+
+EXPLICIT = {"cliqueStartupType": "CliqueStartupTypeExplicit"}
+OTHER_SCHEDULER = {"podSpec": {**PODS["spec"], "schedulerName": "kai"}}
 VALID = {
+    "PodCliqueSet": cliques({"roleName": "a"}, {"startsAfter": ["c0"]}, **EXPLICIT),
     "JobSet": job_set(
         network={"subdomain": "a-b"},
         successPolicy={"operator": "All", "targetReplicatedJobs": ["w"]},
@@ -120,6 +128,9 @@ WRONG = {
     ),
     "an unknown task": (volcano(("a", {"dependsOn": {"name": ["z"]}})), "spec.tasks[0].dependsOn.name[0]"),
     "a name of a TrainJob": (train("a.b"), "metadata.name"),
+    "a role twice": (cliques({"roleName": "a"}, {"roleName": "a"}), "spec.template.cliques[1].spec.roleName"),
+    "an unknown clique": (cliques({"startsAfter": ["z"]}, **EXPLICIT), "spec.template.cliques[0].spec.startsAfter[0]"),
+    "two schedulers": (cliques({}, OTHER_SCHEDULER), "spec.template.cliques[1].spec.podSpec.schedulerName"),
 }
 
 

@@ -1,6 +1,7 @@
 """What the webhooks and operators of other projects refuse in their kinds, besides wrong shapes and pod templates.
 
-Sources: JobSet 0.12, LeaderWorkerSet 0.10, Trainer 2.3, Training Operator 1.9, MPI Operator 0.8, KubeRay 1.7, Volcano 1.15.
+Sources: JobSet 0.12, LeaderWorkerSet 0.10, Trainer 2.3, Training Operator 1.9, MPI Operator 0.8, KubeRay 1.7, Volcano 1.15,
+Grove 0.1.
 """
 
 from __future__ import annotations
@@ -144,6 +145,24 @@ def _volcano_job(manifest: Content) -> Iterator[FieldError]:
                 yield field.not_found(at.join(("dependsOn", "name", index)), name, f"the tasks are {', '.join(sorted(tasks))}")
 
 
+def _clique_set(manifest: Content) -> Iterator[FieldError]:
+    template, at = section(manifest, "spec", "template"), _SPEC / "template"
+    cliques = items(template, "cliques", at)
+    specs = [(path / "spec", section(each, "spec")) for path, each in cliques]
+    names = [text(each, "name") for _, each in cliques]
+    yield from duplicates((path / "name", each.get("name")) for path, each in cliques)
+    yield from duplicates((path / "roleName", spec.get("roleName")) for path, spec in specs)
+    schedulers = [text(section(spec, "podSpec"), "schedulerName") for _, spec in specs]
+    for (path, _), name in zip(specs, schedulers, strict=True):
+        if name != schedulers[0]:
+            yield field.invalid(path.join(("podSpec", "schedulerName")), name, "the schedulerName for all pods have to be the same")
+    for (path, spec), own in zip(specs, names, strict=True) if text(template, "cliqueStartupType") == _EXPLICIT else ():
+        for index, name in enumerate(texts(spec, "startsAfter")):
+            if name == own or name not in names:
+                yield field.invalid(path.join(("startsAfter", index)), name, "must be the name of another clique")
+
+
+_EXPLICIT = "CliqueStartupTypeExplicit"
 _CHECKS: Mapping[tuple[str, str], Callable[[Content], Iterator[FieldError]]] = {
     ("jobset.x-k8s.io", "JobSet"): _job_set,
     ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): _leader_worker_set,
@@ -153,4 +172,5 @@ _CHECKS: Mapping[tuple[str, str], Callable[[Content], Iterator[FieldError]]] = {
     ("ray.io", "RayCluster"): _ray_cluster,
     ("ray.io", "RayJob"): _ray_job,
     ("batch.volcano.sh", "Job"): _volcano_job,
+    ("grove.io", "PodCliqueSet"): _clique_set,
 }
