@@ -139,7 +139,7 @@ class _Counted:
     def _running(self) -> Iterator[GatheredObjects]:
         """Yield the pods of the cluster and of PATH that are not new or replaced."""
         replaced = {whole_name(each) for each in self.rest.replaced}
-        yield from (each for each in self.rest.kinds["Pod"] if whole_name(each) not in replaced)
+        yield from (each for each in self.rest.kinds["Pod"] if not replaced or whole_name(each) not in replaced)
         yield from (each for each in self.expansion.kinds["Pod"] if not is_new(each))
 
     def _others(self) -> Iterator[GatheredObjects]:

@@ -5,6 +5,7 @@ Source: Kubernetes 1.37.1, pkg/quota/v1/evaluator/core; apiserver, pkg/quota/v1/
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -13,7 +14,7 @@ from muster.commands.simulate.admission.limit_ranges import Content, items, sect
 from scheduler_core.loading.pod_requests import demand
 from scheduler_core.model import wire
 from scheduler_core.model.resource_names import is_extended, size
-from validators.model import quantity
+from validators.model import decode, quantity
 from workloadbuilder.adapters.shared.known_objects import group_of
 
 PODS, REQUESTS, LIMITS, COUNT = "pods", "requests.", "limits.", "count/"
@@ -23,6 +24,7 @@ _OF_STORAGE_CLASS, _OF_DEVICE_CLASS = ".storageclass.storage.k8s.io/", ".devicec
 _ALL_DEVICES = 32
 """Devices that a request for all of a class counts for."""
 _COMPUTE = ("cpu", "memory", "ephemeral-storage")
+_CACHED = 256
 _TERMINAL = frozenset({"Succeeded", "Failed"})
 _COUNTED = frozenset({"configmaps", "replicationcontrollers", "resourcequotas", "secrets", "services", _CLAIMS})
 """Resources of the core group that quotas also count by their bare names."""
@@ -109,6 +111,13 @@ def _add_pod(total: Counter[str], pod: Content) -> None:
     if section(pod, "status").get("phase") in _TERMINAL:
         return
     total[PODS] += 1
+    total.update(_amounts(wire.ENCODER.encode({**pod, "metadata": {"name": "pod"}})))
+
+
+@functools.lru_cache(maxsize=_CACHED)
+def _amounts(text: bytes) -> Mapping[str, int]:
+    """Return the resources of a pod as JSON: most pods of an object are equal but for their names."""
+    pod, total = decode.parse(text), Counter[str]()
     for resource, value in _requests(pod).items():
         if resource in _COMPUTE or resource.startswith("hugepages-"):
             total[resource] += value
@@ -117,6 +126,7 @@ def _add_pod(total: Counter[str], pod: Content) -> None:
     for resource, value in _limits(pod).items():
         if resource in _COMPUTE:
             total[f"{LIMITS}{resource}"] += value
+    return total
 
 
 def _requests(pod: Content) -> dict[str, int]:
