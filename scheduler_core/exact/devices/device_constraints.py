@@ -10,6 +10,7 @@ from collections.abc import Hashable, Iterable
 
 import numpy as np
 
+from scheduler_core.exact.step_budget import StepsSpentError
 from scheduler_core.model.device_claims import DeviceClaim
 from scheduler_core.model.nodes import Ints
 from scheduler_core.model.pods import PodRecord, PodShape
@@ -18,6 +19,8 @@ from scheduler_core.plugins.devices.assumed_claims import AssumedClaims, PodAllo
 from scheduler_core.plugins.dynamic_resources import DeviceAllocation
 from validators.model.meta import replaced
 
+_MOST_COUNTED, _MOST_STATES = 16, 64
+"""Number of pods of a node, and of states of its devices, up to which it is examined how many pods have devices there together."""
 _MOST_WAYS = 64
 """Number of ways to give devices to a pod on a node above which a search without a result proves nothing."""
 
@@ -65,10 +68,47 @@ class DeviceConstraints:
         for node in range(self._size):
             key = self.reach(node), self.use(node)
             if key not in known:
-                known[key] = self._claims.most(self._pods[shape.serial], node)
+                known[key] = self._most_on(shape, node, key)
             if (most := known[key]) is not None:
                 bounds[node] = most
         return bounds
+
+    def _most_on(self, shape: PodShape, node: int, state: Hashable) -> int | None:
+        """Return the number of pods of *shape* that *node* in this *state* has devices for; an upper bound if that is hard to find."""
+        bound = self._claims.most(self._pods[shape.serial], node)
+        if bound is None or not 0 < bound <= _MOST_COUNTED or any(need.extended is not None for need in shape.devices):
+            return bound
+        known, at = self._claims.found.fitting, (self._pods[shape.serial].shape.serial, state)
+        if at not in known:
+            try:
+                known[at] = self._fitting(shape, node, bound, set())
+            except StepsSpentError:
+                known[at] = bound
+        return known[at]
+
+    def _fitting(self, shape: PodShape, node: int, bound: int, seen: set[Hashable], placed: int = 0) -> int:
+        """Return how many pods of *shape* fit on *node* together, of which *placed* have devices there; at least *bound* if so many do.
+
+        Raises:
+            StepsSpentError: too many states would be examined.
+
+        """
+        pod, best = self.pod(shape, placed), placed
+        ways, finished = self.ways(pod, node)
+        if not finished or len(seen) > _MOST_STATES:
+            raise StepsSpentError
+        for allocations in ways if placed < bound else ():
+            self.assume(pod, node, allocations)
+            try:
+                state = placed, self.use(node)
+                if state not in seen:
+                    seen.add(state)
+                    best = max(best, self._fitting(shape, node, bound, seen, placed + 1))
+            finally:
+                self.forget(pod)
+            if best >= bound:
+                break
+        return best
 
     def ways(self, pod: PodRecord, node: int) -> tuple[list[PodAllocations], bool]:
         """Return the ways to give devices to *pod* on *node*, and whether these are all."""

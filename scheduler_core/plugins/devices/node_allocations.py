@@ -73,6 +73,7 @@ class NodeAllocations:
         usage: devices in use.
         states: states of the nodes.
         tried: number of devices that ``ways`` has tried.
+        fitting: numbers of equal pods that fit on a node together, as a search has found them, by shape and state of the node.
 
     """
 
@@ -92,6 +93,7 @@ class NodeAllocations:
         self._ways: dict[Hashable, tuple[tuple[_Solution, ...], bool]] = {}
         self._kinds = None if exact else self.states.kind
         self.tried = 0
+        self.fitting: dict[Hashable, int] = {}
 
     def matching(self, selector: NodeSelector) -> Bools:
         """Return the nodes that match *selector*; shape (nodes,)."""

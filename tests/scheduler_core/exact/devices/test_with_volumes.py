@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -126,3 +127,11 @@ def test_the_only_volume_and_the_only_pair_are_kept_for_the_pods_that_need_them(
     assert decision.status is Status.SUCCESS
     check(decision, nodes, volumes, pods)
     assert decided(objects(nodes, volumes[1:], pods), strategy="complete").search.outcome == "infeasible"
+
+
+@pytest.mark.parametrize("spare", [0, 1])
+def test_pairs_of_one_value_are_counted_on_each_node(spare):
+    """Two nodes have four devices, but only one pair of one value each; a search pod by pod is too long."""
+    nodes = [[0, 0, 1, 1]] * (18 + spare) + [[0, 0, 1, 2]] * 2
+    decision = decided(objects(nodes, [], [(0, 2)] * 39), strategy="complete")
+    assert ("placed" if spare else "infeasible") == decision.search.outcome
