@@ -16,6 +16,7 @@ from scheduler_core.cycle.device_holders import named_claims
 from scheduler_core.cycle.effects import Effects
 from scheduler_core.model.decision import Status
 from scheduler_core.model.device_claims import name_of
+from scheduler_core.model.devices import Allocation
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
@@ -38,12 +39,14 @@ class Attempted:
         status: Success if it fits there, at once or after the eviction of *victims*.
         nominations: nodes of its pods.
         victims: pods to evict.
+        devices: new allocations of its claims, if no pod must be evicted.
 
     """
 
     status: Status
     nominations: Mapping[str, int] = dataclasses.field(default_factory=dict)
     victims: tuple[PodRecord, ...] = ()
+    devices: tuple[Allocation, ...] = ()
 
 
 Attempt = Callable[[ClusterSnapshot, Entity], Attempted]
@@ -65,6 +68,7 @@ class ClaimReleases:
         users: the sets of units whose eviction frees some of the claims; all users have a lower priority than the root.
         tried: whether ``best`` has tried one of them.
         can_help: whether it is possible that one of them helps.
+        devices: what the claims of the root have after the best of these evictions.
 
     """
 
@@ -77,6 +81,7 @@ class ClaimReleases:
         sets = (frozenset[int]().union(*chosen) for size in sizes for chosen in itertools.combinations(single, size))
         self.users = tuple(dict.fromkeys(sets))
         self.tried = self.can_help = False
+        self.devices: tuple[Allocation, ...] = ()
 
     def best(
         self, other: Preemption[Any] | None, cost: PlanCost, attempt: Attempt, being_evicted: AbstractSet[str], *, proved: bool
@@ -94,8 +99,13 @@ class ClaimReleases:
             attempted = attempt(*self._without(users))
             self.tried, self.can_help = True, self.can_help or attempted.status is not Status.UNRESOLVABLE
             numbers = users | self._numbers(pod.key for pod in attempted.victims)
-            if attempted.status is Status.SUCCESS and (limit is None or cost.key(numbers) < limit):
-                limit, chosen = cost.key(numbers), self._preemption(numbers, cost, attempted, being_evicted, lower=int(proved))
+            if attempted.status is not Status.SUCCESS or (limit is not None and cost.key(numbers) >= limit):
+                continue
+            if attempted.victims:
+                attempted = attempt(*self._without(numbers))
+            if attempted.status is Status.SUCCESS and not attempted.victims:
+                limit, self.devices = cost.key(numbers), attempted.devices
+                chosen = self._preemption(numbers, cost, attempted, being_evicted, lower=int(proved))
         return chosen
 
     def _preemption(

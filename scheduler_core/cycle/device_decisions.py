@@ -37,7 +37,7 @@ def with_devices(
     """
     faults = _left_out(pods, plugins) if options.sparing else _device_faults(pods, plugins)
     message = ". ".join(filter(None, (decision.message, faults)))
-    decision = dataclasses.replace(decision, message=message, devices=_chosen_devices(pods, plugins))
+    decision = dataclasses.replace(decision, message=message, devices=chosen_devices(pods, plugins))
     if options.leaves_waiting:
         decision = _with_waiting_pods(decision, (pod for pod, _ in pods))
     return decision if options.sparing else _without_unreserved_pods(decision, entity, [pod for pod, _ in pods], consumers)
@@ -73,7 +73,7 @@ def devices_beyond_requests(decision: Decision, pods: Sequence[Assigned], nodes:
     )
 
 
-def _chosen_devices(pods: Sequence[Assigned], plugins: Sequence[StatefulPlugin]) -> dict[DeviceClaim, Allocation]:
+def chosen_devices(pods: Sequence[Assigned], plugins: Sequence[StatefulPlugin]) -> dict[DeviceClaim, Allocation]:
     """Return the devices of the claims of the placed *pods*; of a claim of several pods, as the first of them wrote it."""
     chosen: dict[DeviceClaim, Allocation] = {}
     for pod, _ in pods:

@@ -7,7 +7,8 @@ import functools
 from collections.abc import Callable, Iterable
 
 from scheduler_core.cycle.claim_release import Attempted, ClaimReleases, allocated_claims
-from scheduler_core.cycle.device_holders import DeviceHolders, keep_claims, named_claims
+from scheduler_core.cycle.device_decisions import chosen_devices
+from scheduler_core.cycle.device_holders import DeviceHolders, hold_devices, keep_claims, named_claims
 from scheduler_core.cycle.effects import Effects
 from scheduler_core.cycle.preemptor import Preemptor, Proposal, Proving
 from scheduler_core.exact.complete import Complete
@@ -79,6 +80,8 @@ class Preemptions:
         releases = ClaimReleases(entity, self._effects.apply(self._snapshot), claims, units)
         cost = PlanCost(units, units.potential_victims(entity.priority), self.budgets, victims)
         better = releases.best(preemption, cost, self._attempt, victims, proved=proved)
+        if better is not None:
+            hold_devices(self._greedy.state.stateful.plugins, releases.devices)
         if releases.can_help and outcome.status is Status.UNRESOLVABLE:
             outcome = dataclasses.replace(outcome, status=Status.UNSCHEDULABLE)
         if better is None and preemption is not None and releases.tried:
@@ -99,7 +102,12 @@ class Preemptions:
         try:
             outcome = greedy.place(request)
             if outcome.success:
-                return Attempted(Status.SUCCESS, {pod.key: node for pod, node in assigned(request, outcome)})
+                pods = assigned(request, outcome)
+                greedy.assume(request, outcome)
+                given = chosen_devices(pods, greedy.state.stateful.plugins)
+                before = self._snapshot.devices.allocated if self._snapshot.devices is not None else {}
+                devices = tuple(each for claim, each in given.items() if claim.key not in before)
+                return Attempted(Status.SUCCESS, {pod.key: node for pod, node in pods}, (), devices)
             if outcome.status is Status.UNSCHEDULABLE and greedy.search.outcome != "budget":
                 preemption = self.preempt(entity, fewest=True)
                 if preemption.victims:

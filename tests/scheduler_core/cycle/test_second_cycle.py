@@ -189,6 +189,25 @@ def test_devices_of_a_claim_that_the_pod_itself_names_are_not_freed_for_it():
     assert ((), False) == (decision.victims, bool(decision.assignments))
 
 
+def test_devices_that_a_root_is_to_have_after_an_eviction_are_not_planned_for_the_next_root():
+    """The first pod needs both devices of its node, one of them for the claim that two evictions free."""
+    devices = [device_class(), template(), device_slice("m", "a"), device_slice("n", "a", "b")]
+    nodes = [node("m", cpu="1"), node("n", cpu="2")]
+    on_m = {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["m"]}]}]}
+    claims = [
+        resource_claim("used", request(), devices=["gpu=m/a"], users=["low"], nodes=on_m),
+        resource_claim("held", request(), devices=["gpu=n/a"], users=["other"]),
+    ]
+    running = [wanting("low", "x=used", on="m", priority=3), wanting("other", "x=held", on="n", priority=3), other("plain", "1", 1)]
+    running[2]["spec"]["nodeName"] = "n"
+    pods = [wanting("p", "x=used", "g:one", priority=5, cpu="0"), wanting("q", priority=5)]
+    objects = [*devices, *nodes, *claims, *running, *pods]
+    first, second, *_ = run_cycle(load(objects), CycleOptions(strategy="complete")).decisions
+    assert ({"default/p": "n"}, {}) == (first.nominations, second.nominations)
+    last = run(objects, "complete")
+    assert ({"default/p": "n"}, {"default/q": "m"}) == (last["p"].assignments, last["q"].assignments)
+
+
 @pytest.mark.parametrize(("strategy", "status"), [("greedy", Status.SUCCESS), ("complete", Status.UNSCHEDULABLE)])
 def test_nominated_pod_holds_devices_only_with_a_search(strategy: str, status: Status):
     """kube-scheduler counts nominated pods for the resources of nodes only."""
