@@ -160,3 +160,12 @@ def test_a_change_is_the_smallest_only_if_smaller_ones_were_tried(tries, want, m
     monkeypatch.setattr("scheduler_core.whatif.remedies.smallest_change.MOST_TRIES", tries)
     answer = fit([manifest("Job", "batch/v1", "train", parallelism=40, completions=40, template=RUN_ONCE)], NODES)
     assert answer["message"].endswith(f"{want} that helps: 18 more nodes like n1")
+
+
+def test_few_tries_find_the_number_of_nodes_for_pods_of_two_sizes(monkeypatch):
+    """The pods that are missing in one try give the next number, and another kind of node is tried with fewer nodes only."""
+    monkeypatch.setattr("scheduler_core.whatif.remedies.smallest_change.MOST_TRIES", 4)
+    large = with_pod(deployment(40), containers=[{"name": "c", "image": "r.example/c", "resources": {"requests": {"cpu": "3"}}}])
+    cluster = [node("n1", rack="a"), node("n2", rack="b", pods="109")]
+    answer = fit([{**large, "metadata": {"name": "large"}}, deployment(40)], cluster)
+    assert answer["message"].endswith("; the smallest change that helps: 58 more nodes like n1")

@@ -33,11 +33,13 @@ def change_for_all(
     if not failed or not remedy_limit(request.cycle, request.remedies):
         return None
 
-    def works(changed: ClusterSnapshot) -> bool:
+    def missing(changed: ClusterSnapshot) -> int:
         cycle = dataclasses.replace(request.cycle, progress=None)
         result = run_cycles(changed, cycle, simulation.unsettled(own), most=simulation.most_cycles(changed))
         found = own_objects.restricted(Answer.from_decisions(result.decisions, result.pending), changed, own)
-        return verdict.judge(found, own, kinship).kind is Kind.FITS
+        if verdict.judge(found, own, kinship).kind is Kind.FITS:
+            return 0
+        return max(1, sum(len(each.pending) for each in latest(found.decisions).values()))
 
     subjects = sorted({verdict.subject(own.origins, each.root) for each in failed})
     left = {pod for each in failed for pod in each.pending}
@@ -47,7 +49,7 @@ def change_for_all(
         relaxed = frozenset(created or left)
     roots = UnplacedRoots(title or failed[0].root, failed[0].root, relaxed, left)
     remedies = failed[0].remedies if len(failed) == 1 else ()
-    return smallest_change(Book(objects), snapshot, roots, works, remedies)
+    return smallest_change(Book(objects), snapshot, roots, missing, remedies)
 
 
 def _title(subject: str) -> Name:

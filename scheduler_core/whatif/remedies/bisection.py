@@ -26,27 +26,46 @@ def largest(low: int, high: int, likely: int, good: Callable[[int], bool]) -> in
     return low
 
 
-def least(likely: int, high: int, good: Callable[[int], bool]) -> int:
+def least(likely: int, high: int, good: Callable[[int], bool], missing: Callable[[], int] = int) -> int:
     """Return the least number from 1 to *high* that is good, if every number above a good one is good; 0 if none is.
 
-    *likely* is tried first, and then *high*, so that the absence of a good number is detected early.
+    *likely* is tried first, then that number and what was *missing* in the last try, as long as less is missing each time (0 if
+    that is unknown), and then *high*, so that the absence of a good number is detected early.
     """
     if high < 1:
         return 0
-    low, tried, step = 1, min(likely, high), 1
-    if not good(tried):
-        if tried == high or not good(high):
+    low, tried, before = 1, min(likely, high), 0
+    while not good(tried):
+        if tried == high:
             return 0
+        low, more = tried + 1, missing()
+        if not more or 0 < before <= more:
+            if not good(high):
+                return 0
+            return _between(*_doubled(low, high, good), good, missing)
+        tried, before = min(high, tried + more), more
+    return _between(low, tried, good, missing)
+
+
+def _doubled(low: int, high: int, good: Callable[[int], bool]) -> tuple[int, int]:
+    """Return *low*, raised above the numbers that are not good, and a good number up to *high*, which is good; steps double."""
+    tried, step = low, 1
+    while tried < high and not good(tried):
+        step *= 2
         low, tried = tried + 1, min(high, tried + step)
-        while not good(tried):
-            step *= 2
-            low, tried = tried + 1, min(high, tried + step)
+    return low, tried
+
+
+def _between(low: int, high: int, good: Callable[[int], bool], missing: Callable[[], int]) -> int:
+    """Return the least good number from *low* to *high*, which is good."""
     # In most cases one less is already too few.
-    high, tried = tried, tried - 1
+    tried, guessed = high - 1, False
     while low < high:
         if good(tried):
-            high = tried
+            high, tried = tried, tried - 1 if guessed else (low + tried) // 2
+            guessed = False
         else:
-            low = tried + 1
-        tried = (low + high) // 2
+            low, more = tried + 1, missing()
+            tried = min(high - 1, max(tried + more, (low + high) // 2))
+            guessed = more > 0
     return high

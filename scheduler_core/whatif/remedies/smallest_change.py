@@ -29,8 +29,8 @@ _AREAS = 1
 MOST_NODES = 4_096
 """Maximum number of nodes that are added."""
 
-Works = Callable[[ClusterSnapshot], bool]
-"""Whether all pods get a node in a changed cluster."""
+Missing = Callable[[ClusterSnapshot], int]
+"""Number of pods without a node in a changed cluster; 0 if the change works."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -70,21 +70,21 @@ class _TriesSpentError(Exception):
 
 
 def smallest_change(
-    book: Book, snapshot: ClusterSnapshot, roots: UnplacedRoots, works: Works, remedies: Iterable[Remedy] = ()
+    book: Book, snapshot: ClusterSnapshot, roots: UnplacedRoots, missing: Missing, remedies: Iterable[Remedy] = ()
 ) -> SmallestChange | None:
-    """Return the smallest change that *works*, and of equal ones the first by its text; None if none is found.
+    """Return the smallest change that works, and of equal ones the first by its text; None if none is found.
 
     Args:
         book: the raw objects that *snapshot* was loaded from.
         snapshot: the cluster.
         roots: the roots to help.
-        works: judges a changed cluster.
+        missing: judges a changed cluster.
         remedies: changes that help one of the roots at least in part, small ones first; they are tried first.
 
     """
     if (subject := _subject(snapshot, roots)) is None:
         return None
-    trials = _Trials(book, snapshot, works)
+    trials = _Trials(book, snapshot, missing)
     relaxed = dataclasses.replace(subject, waiting=_pods(snapshot, roots.pods))
     edits = candidates.relaxations(snapshot, relaxed) if relaxed.waiting else []
     edits = sorted(edits, key=lambda each: (each.weight, each.words))
@@ -134,8 +134,12 @@ def _fewest_nodes(trials: _Trials, capacity: PresentCapacity, pods: int, first: 
             good = count
             return True
 
+        def missing(kind: NodeKind = kind) -> int:
+            return -(-trials.missing // kind.slots)
+
         try:
-            least(-(-pods // kind.slots), fewest, works)
+            # Another kind matters only if fewer nodes work.
+            least(fewest if best else -(-pods // kind.slots), fewest, works, missing)
         except _TriesSpentError:
             proven = False
         if good:
@@ -154,12 +158,13 @@ def _kinds(capacity: PresentCapacity) -> Iterator[NodeKind]:
 
 
 class _Trials:
-    """Tries edits of a cluster, each once."""
+    """Tries edits of a cluster, each once; ``missing`` is the number of pods without a node in the last try."""
 
-    def __init__(self, book: Book, snapshot: ClusterSnapshot, works: Works) -> None:
+    def __init__(self, book: Book, snapshot: ClusterSnapshot, missing: Missing) -> None:
         self.book = book
+        self.missing = 0
         self._snapshot = snapshot
-        self._works = works
+        self._missing = missing
         self._left = min(MOST_TRIES, _EFFORT // max(1, len(snapshot.nodes) + len(snapshot.pods)))
 
     def works(self, edit: Edit) -> bool:
@@ -173,7 +178,8 @@ class _Trials:
             raise _TriesSpentError
         self._left -= 1
         changed = reloaded(self.book, self._snapshot, steps) if changes_claims(steps) else applied(self._snapshot, steps)
-        return self._works(changed)
+        self.missing = self._missing(changed)
+        return not self.missing
 
     def as_change(self, edit: Edit, *, proven: bool) -> SmallestChange:
         """Return *edit*, which works."""
