@@ -23,7 +23,7 @@ from scheduler_core.preemption.minimal.minimal_plans import fewest_victims
 from scheduler_core.preemption.plans.plan_cost import PlanCost
 from scheduler_core.preemption.result import Preemption
 from scheduler_core.preemption.units.disruption_budgets import DisruptionBudgets
-from scheduler_core.preemption.units.preemption_units import Units
+from scheduler_core.preemption.units.preemption_units import Units, lowest_priority
 from scheduler_core.preemption.victims.default_preemption import PodPreemption
 from scheduler_core.preemption.victims.workload_aware import select_victims
 
@@ -56,8 +56,8 @@ class Preemptions:
 
         Without a preemption the result is *outcome*.  If it is a failure, *proved* says whether it is proved.
         """
-        profile, preemption = entity.profile, None
-        if not (profile.preempts_pods if entity.name.kind == "Pod" else profile.preempts_groups):
+        preemption = None
+        if not self._may_preempt(entity):
             return outcome, None
         if outcome.success or outcome.status is Status.UNSCHEDULABLE:
             preemption = self.preempt(entity, fewest=not outcome.success)
@@ -66,6 +66,12 @@ class Preemptions:
         if ongoing or outcome.status not in (Status.UNSCHEDULABLE, Status.UNRESOLVABLE):
             return outcome, preemption
         return self._with_releases(entity, outcome, preemption, proved=proved)
+
+    def _may_preempt(self, entity: Entity) -> bool:
+        """Return whether *entity* may preempt, and, for a single pod, whether any pod can have a lower priority."""
+        if entity.name.kind != "Pod":
+            return entity.profile.preempts_groups
+        return entity.profile.preempts_pods and entity.priority > self._lowest_priority
 
     def _with_releases(
         self, entity: Entity, outcome: PlacementOutcome, preemption: Chosen | None, *, proved: bool
@@ -158,6 +164,10 @@ class Preemptions:
             return frozenset()
         named = self._used_claims | named_claims(pod for leaf in entity.leaves() for pod in leaf.waiting)
         return frozenset(key for key in named if key in devices.allocated)
+
+    @functools.cached_property
+    def _lowest_priority(self) -> int:
+        return lowest_priority(self._snapshot)
 
     @functools.cached_property
     def budgets(self) -> DisruptionBudgets:

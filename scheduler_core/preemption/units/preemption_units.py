@@ -230,3 +230,9 @@ class Units:
 
 
 _NOTHING = Inherited(None, None)
+
+
+def lowest_priority(snapshot: ClusterSnapshot) -> int:
+    """Return a lower bound of the priorities of the units of *snapshot*, also after pending pods are placed."""
+    of_groups = (*snapshot.priorities.values(), 0) if snapshot.groups else ()
+    return min((*of_groups, *(pod.priority for pod in snapshot.pods)), default=0)

@@ -9,6 +9,7 @@ import pytest
 from scheduler_core.cycle.run_cycle import CycleOptions, prepared, queued
 from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Status
+from scheduler_core.preemption.result import Preemption
 from tests.scheduler_core.builders import (
     Json,
     decided,
@@ -194,3 +195,24 @@ def test_every_pod_that_is_not_placed_has_a_reason():
     assert {f"default/{each['metadata']['name']}" for each in objects if each["kind"] == "Pod"} == messages | placed_
     assert not messages & placed_
     assert all(reason for each in result.decisions for reason in each.pending.values())
+
+
+@pytest.mark.parametrize(
+    ("running", "examined"),
+    [
+        pytest.param(pod("r", on="n", priority=5), 0, id="the same priority"),
+        pytest.param(pod("r", on="n", priority=4), 2, id="a lower priority"),
+    ],
+)
+def test_victims_of_a_single_pod_are_searched_only_among_pods_of_lower_priorities(running, examined, monkeypatch):
+    calls = []
+    select = "scheduler_core.preemption.victims.default_preemption.PodPreemption.select_victims"
+    monkeypatch.setattr(select, lambda *_: calls.append(1) or Preemption(UNSCHEDULABLE, ""))
+    run([node("n", cpu="1"), running, *(pod(f"p{index}", priority=5, cpu="2") for index in range(2))])
+    assert examined == len(calls)
+
+
+def test_a_single_pod_preempts_pods_of_a_group_whose_priority_is_lower_than_theirs():
+    group = leaf("g", 1)
+    objects = [node("n", cpu="1"), group, pod("r", "g", on="n", priority=9, cpu="1"), pod("p", priority=9, cpu="1")]
+    assert ("default/r",) == run(objects).decisions[0].victims
