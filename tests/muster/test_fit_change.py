@@ -16,6 +16,7 @@ Json = dict[str, Any]
 NODES = [node("n1", rack="a"), node("n2", rack="b")]
 """Each node has room for two of the pods."""
 LOW = {"priority": -10}
+CORDONED = {"spec": {"unschedulable": True}}
 
 
 @pytest.fixture(autouse=True)
@@ -53,6 +54,12 @@ CASES = {
     "two objects": ([deployment(3), job(4)], NODES, "2 more nodes like n1"),
     "pods that would need evictions": ([job(5)], [*NODES, pod("low", cpu="4", on="n2", **LOW)], "2 more nodes like n1"),
     "pods ahead in the queue": ([deployment(4)], [*NODES, pod("ahead", cpu="4", priority=10)], "1 more node like n1"),
+    "cordoned nodes": (
+        [deployment(3), job(4)],
+        [*NODES, *({**node(f"c{number}"), **CORDONED} for number in range(4))],
+        "2 nodes uncordoned: c0 and c1",
+    ),
+    "cordoned nodes that are too few": ([job(7)], [*NODES, {**node("c0", cpu="2"), **CORDONED}], "2 more nodes like n1"),
     "a selector that no node matches": (
         [with_pod(deployment(3), nodeSelector={"disk": "ssd"})],
         NODES,
@@ -91,7 +98,9 @@ def test_the_change_is_in_the_first_line_and_works(mine, cluster, want):
     pods = [each for each in steps if each["kind"] == "Pod"]
     # A relaxation is one of all pods of the template, so it is applied to the template.
     changed = [with_pod(each, **relaxed(pods[0]["spec"])) if pods else each for each in mine]
-    assert "fits" == fit(changed, [*cluster, *(each for each in steps if each["kind"] == "Node")])["verdict"]
+    nodes = {each["metadata"]["name"]: each for each in steps if each["kind"] == "Node"}
+    kept = [each for each in cluster if each["kind"] != "Node" or each["metadata"]["name"] not in nodes]
+    assert "fits" == fit(changed, [*kept, *nodes.values()])["verdict"]
 
 
 def relaxed(spec: Json) -> Json:

@@ -1,7 +1,7 @@
 """Changes of a cluster.
 
 edits           kinds of changes: text and steps
-node_edits      nodes that are added
+node_edits      nodes that are uncordoned or added
 device_edits    claims to devices, and devices that are added
 storage_edits   volumes, classes, storage capacity and attach limits that are changed
 pod_edits       tolerations, selectors and gates of pending pods

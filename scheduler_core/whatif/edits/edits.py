@@ -1,8 +1,8 @@
 """Kinds of changes: text for users, and steps on whole objects.
 
 The weight of a change is its class, then its extent.  The classes, from small to large: pods tolerate more or select
-less, a group is confined to a wider domain, a group needs less, running pods are moved, running pods are evicted, volumes or storage are
-added, nodes are added.
+less, a group is confined to a wider domain, a group needs less, nodes are uncordoned, running pods are moved, running pods are evicted,
+volumes or storage are added, nodes are added.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scheduler_core.whatif.edits.edited_objects import minimum_field, pod_of, re
 from scheduler_core.whatif.edits.node_templates import Content, belongs_to_its_node, section
 from scheduler_core.whatif.edits.raw_objects import Book
 
-RELAXED, CONFINED, DEMANDED, MOVED, EVICTED, MORE_STORAGE, MORE_NODES = range(7)
+RELAXED, CONFINED, DEMANDED, UNCORDONED, MOVED, EVICTED, MORE_STORAGE, MORE_NODES = range(8)
 """Classes of changes."""
 Weight = tuple[int, int]
 """Class, and extent within the class."""

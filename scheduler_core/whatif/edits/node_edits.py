@@ -1,4 +1,4 @@
-"""Changes that add nodes, each with its DaemonSet and static pods."""
+"""Changes that uncordon nodes, or add nodes, each with its DaemonSet and static pods."""
 
 from __future__ import annotations
 
@@ -8,14 +8,40 @@ from collections.abc import Iterator, Mapping
 
 from scheduler_core.diagnosis import phrases
 from scheduler_core.model.decision import Step
-from scheduler_core.whatif.edits.edits import MORE_NODES, Weight
-from scheduler_core.whatif.edits.node_templates import Content, companion, csi_drivers, fresh
+from scheduler_core.whatif.edits.edits import MORE_NODES, UNCORDONED, Weight
+from scheduler_core.whatif.edits.node_templates import Content, companion, csi_drivers, fresh, uncordoned
 from scheduler_core.whatif.edits.raw_objects import Book, merged
 
 LARGER = 1000
 """Extent of a new kind of node: larger than any number of existing kinds."""
 
+MOST_NAMED = 8
+"""Maximum number of uncordoned nodes that are named."""
 _ADDED = "-added-"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Uncordoned:
+    """Cordoned nodes accept new pods again."""
+
+    nodes: tuple[str, ...]
+
+    @property
+    def words(self) -> str:
+        """See Edit."""
+        if len(self.nodes) == 1:
+            return f"node {self.nodes[0]} uncordoned"
+        return f"{len(self.nodes)} nodes uncordoned: {phrases.listed(sorted(self.nodes), MOST_NAMED)}"
+
+    @property
+    def weight(self) -> Weight:
+        """See Edit."""
+        return UNCORDONED, len(self.nodes)
+
+    def steps(self, book: Book) -> tuple[Step, ...] | None:
+        """See Edit."""
+        nodes = [book.get("Node", "", name) for name in self.nodes]
+        return None if None in nodes else tuple(Step(apply=uncordoned(node)) for node in nodes if node is not None)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

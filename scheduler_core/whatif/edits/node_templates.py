@@ -8,6 +8,7 @@ from typing import Any
 Content = dict[str, Any]
 HOSTNAME = "kubernetes.io/hostname"
 _OF_A_MACHINE = "node.kubernetes.io/"
+_CORDON = "node.kubernetes.io/unschedulable"
 _IDENTITY = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "selfLink", "ownerReferences")
 OWNERS = ("DaemonSet", "Node")
 """Kinds of owners whose pods belong to their node."""
@@ -45,6 +46,15 @@ def fresh(node: Content, name: str, others: Mapping[str, str], larger: Mapping[s
         "spec": {**remaining, "taints": taints},
         "status": status,
     }
+
+
+def uncordoned(node: Content) -> Content:
+    """Return *node* as ``kubectl uncordon`` leaves it, without the taint that the node controller then removes."""
+    spec = section(node, "spec")
+    kept = {key: value for key, value in spec.items() if key not in ("unschedulable", "taints")}
+    if taints := [each for each in spec.get("taints") or () if each.get("key") != _CORDON]:
+        kept["taints"] = taints
+    return {**node, "spec": kept}
 
 
 def csi_drivers(node: Content, name: str) -> Content:

@@ -23,6 +23,7 @@ from scheduler_core.whatif.remedies.conflict import Conflict
 from scheduler_core.whatif.remedies.lower_demands import keep_alike, keep_lowered
 from scheduler_core.whatif.remedies.provide_devices import ProvidingDevices
 from scheduler_core.whatif.remedies.provide_storage import ProvidingStorage
+from scheduler_core.whatif.remedies.uncordon import keep_uncordoned
 from scheduler_core.whatif.remedies.verified import Finding
 from scheduler_core.whatif.trial.present_capacity import PresentCapacity
 from scheduler_core.whatif.trial.subject import Subject
@@ -95,6 +96,7 @@ class _Search:
         self._subject = finding.subject
         self._evicts = evicts
         self._capacity = capacity
+        self._book = book
         self._making = CapacityRemedies(finding, capacity)
         self._providing = ProvidingStorage(finding, capacity, book)
         self._devices = ProvidingDevices(finding, capacity, book)
@@ -135,6 +137,7 @@ class _Search:
         areas = self._capacity.areas(_AREAS)
         for group in self._subject.unlike:
             keep_alike(self._finding, group, areas[0].slots)
+        self._uncordon()
         for area in areas:
             self._making.keep_moved(area)
         for area in areas if self._evicts else ():
@@ -142,6 +145,10 @@ class _Search:
         self._providing.keep(_AREAS)
         self._devices.keep(_AREAS)
         self._making.keep_more(areas, _AREAS)
+
+    def _uncordon(self, first: Edit | None = None) -> None:
+        if self._capacity.snapshot.nodes.unschedulable.any():
+            keep_uncordoned(self._finding, self._capacity, self._book, _AREAS, first)
 
     def _paired(self) -> None:
         """Try two changes together: a relaxation that allows a smaller change, and any pair if no single change works."""
@@ -166,6 +173,7 @@ class _Search:
             for edit in (*self._relaxed, *wide):
                 if edit is not first:
                     self._finding.keep_if_verified(Both(first, edit))
+            self._uncordon(first)
             for area in self._capacity.areas(1):
                 self._making.keep_nodes(area, first)
             for group in self._subject.unlike:

@@ -1,7 +1,8 @@
 """The smallest change with which all pods of several roots, or of one that is placed in part, get a node.
 
 Unlike the remedies of one root, a change is verified by the cycles of the whole cluster, as a caller judges them.  Relaxations are tried
-on all the pods, as of one pod template; then the fewest nodes of a kind, on the assumption that more nodes never harm.
+on all the pods, as of one pod template; then the fewest cordoned nodes, and the fewest nodes of a kind, on the assumption that more
+nodes never harm.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from scheduler_core.whatif.edits.raw_objects import Book, merged
 from scheduler_core.whatif.remedies import candidates
 from scheduler_core.whatif.remedies.bisection import least
 from scheduler_core.whatif.remedies.node_kinds import NodeKind, kinds
+from scheduler_core.whatif.remedies.uncordon import CordonedNodes
 from scheduler_core.whatif.trial.present_capacity import PresentCapacity
 from scheduler_core.whatif.trial.subject import Subject
 
@@ -93,13 +95,23 @@ def smallest_change(
             return SmallestChange(remedy, proven=True)
         if (edit := next((each for each in edits if trials.works(each)), None)) is not None:
             return trials.as_change(edit, proven=True)
+        capacity = PresentCapacity(snapshot, subject, book)
+        if (cordoned := _fewest_uncordoned(trials, capacity)) is not None:
+            return trials.as_change(cordoned, proven=True)
     except _TriesSpentError:
         return None
-    found = _fewest_nodes(trials, PresentCapacity(snapshot, subject, book), len(subject.waiting))
+    found = _fewest_nodes(trials, capacity, len(subject.waiting))
     if found is None or found[0].weight[1] >= LARGER:
         # Nodes of a kind that does not exist are the last resort.
         found = _relaxed_and_more_nodes(trials, snapshot, roots, edits) or found
     return None if found is None else trials.as_change(found[0], proven=found[1])
+
+
+def _fewest_uncordoned(trials: _Trials, capacity: PresentCapacity) -> Edit | None:
+    """Return the fewest cordoned nodes that work if they are uncordoned; None if all do not.  Raises _TriesSpentError."""
+    cordoned = CordonedNodes(capacity, trials.book)
+    found = (cordoned.fewest(area, len(capacity.subject.waiting), trials.works) for area in cordoned.capacity.areas(_AREAS))
+    return next((each[0] for each in found if each is not None), None)
 
 
 def _relaxed_and_more_nodes(

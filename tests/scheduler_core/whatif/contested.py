@@ -1,4 +1,4 @@
-"""Small clusters in which many pods are nominated, gated, or pending without a group."""
+"""Small clusters in which many pods are nominated, gated, or pending without a group, or many nodes are cordoned."""
 
 from __future__ import annotations
 
@@ -28,6 +28,17 @@ def contested(draw: st.DrawFn, size: Size) -> Objects:
             pod["metadata"]["deletionTimestamp"] = moment(draw)
     alone = [by_itself(draw, number, draw(st.sampled_from(pods)), names) for number in range(draw(st.integers(0, 2)) if pods else 0)]
     return [*objects, *alone]
+
+
+@st.composite
+def cordoned(draw: st.DrawFn, size: Size) -> Objects:
+    """Draw a cluster as ``clusters`` does, with cordoned nodes; the node controller has tainted some of them."""
+    objects = draw(clusters(size))
+    for each in objects:
+        if each["kind"] == "Node" and draw(st.booleans()):
+            taints = [{"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}] if draw(st.booleans()) else []
+            each["spec"] = {**each["spec"], "unschedulable": True, "taints": [*(each["spec"].get("taints") or ()), *taints]}
+    return objects
 
 
 def by_itself(draw: st.DrawFn, number: int, like: dict[str, Any], names: list[str]) -> dict[str, Any]:

@@ -17,9 +17,10 @@ from tests.scheduler_core.cp_sat.corpus import Make
 from tests.scheduler_core.oracle.strategies import TINY, Size, clusters
 from tests.scheduler_core.plugins.device_objects import device_class, device_slice, template, wanting
 from tests.scheduler_core.whatif.cluster import COMPLETE, RACK, after, decided, gang, node, not_placed, pod, tree, waiting
-from tests.scheduler_core.whatif.contested import contested
+from tests.scheduler_core.whatif.contested import contested, cordoned
 
 TAINT = {"key": "team", "value": "a", "effect": "NoSchedule"}
+CORDON = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 TWO_RACKS = [node("a1"), node("a2"), node("b1", "r2"), node("b2", "r2")]
 
 
@@ -46,6 +47,19 @@ SITUATIONS = {
     "a selector matches nothing": (
         [*TWO_RACKS, gang("g", 2), *waiting("g", 2, nodeSelector={"disk": "ssd"})],
         "node selector and affinity of the pods of PodGroup default/g dropped",
+    ),
+    "a node is cordoned": ([node("a1"), node("a2", unschedulable=True), gang("g", 4), *waiting("g", 4)], "node a2 uncordoned"),
+    "nodes are cordoned and tainted": (
+        [*(node(f"a{number}", unschedulable=True, taints=[CORDON]) for number in range(3)), gang("g", 4), *waiting("g", 4)],
+        "2 nodes uncordoned: a0 and a1",
+    ),
+    "one rack is cordoned, the other too small": (
+        [node("a1"), node("b1", "r2", unschedulable=True), node("b2", "r2", unschedulable=True), gang("g", 4), *waiting("g", 4)],
+        "2 nodes uncordoned: b1 and b2",
+    ),
+    "a node is cordoned, and pods are gated": (
+        [node("a1", unschedulable=True), gang("g", 2), *waiting("g", 2, schedulingGates=[{"name": "x"}])],
+        "scheduling gates of the pods of PodGroup default/g removed, and node a1 uncordoned",
     ),
     "pods are gated": (
         [*TWO_RACKS, gang("g", 1), *waiting("g", 1, schedulingGates=[{"name": "x"}])],
@@ -92,6 +106,37 @@ def test_pods_that_wait_for_a_resource_claim_have_no_remedy(group):
 @pytest.mark.parametrize(("objects", "change"), SITUATIONS.values(), ids=SITUATIONS)
 def test_each_situation_has_a_verified_remedy(objects, change):
     assert change in helped(objects)
+
+
+@settings(max_examples=sampled(40), deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 6), st.booleans()), min_size=2, max_size=5), st.integers(1, 8))
+def test_as_few_nodes_are_uncordoned_as_work(nodes, pods):
+    objects = [gang("g", pods, ""), *waiting("g", pods)]
+    objects += [node(f"a{number}", cpu=cpu, unschedulable=closed) for number, (cpu, closed) in enumerate(nodes)]
+    for decision in not_placed(objects):
+        changes = [each.change for each in remedies(objects, load(objects), decision, COMPLETE)]
+        found = [1 if each.startswith("node ") else int(each.split()[0]) for each in changes if "uncordoned" in each]
+        free, slots = (
+            sum(cpu // 2 for cpu, closed in nodes if not closed),
+            sorted((cpu // 2 for cpu, closed in nodes if closed), reverse=True),
+        )
+        fewest = next((count for count in range(1, len(slots) + 1) if free + sum(slots[:count]) >= pods), 0)
+        assert found == ([fewest] if fewest else [])
+
+
+def test_a_node_that_an_earlier_root_takes_is_uncordoned_too():
+    closed = [node(f"a{number}", unschedulable=True) for number in range(3)]
+    objects = [*closed, pod("first", cpu=4, priority=9), pod("second", cpu=4)]
+    changes = {
+        each.root.name: [change.change for change in remedies(objects, load(objects), each, COMPLETE)] for each in not_placed(objects)
+    }
+    assert ["node a0 uncordoned", "2 nodes uncordoned: a0 and a1"] == [changes[name][0] for name in ("first", "second")]
+
+
+def test_a_cordoned_node_that_is_not_ready_is_left_alone():
+    broken = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+    objects = [node("a1"), node("a2", unschedulable=True, taints=[broken]), gang("g", 4), *waiting("g", 4)]
+    assert not [each for each in helped(objects) if "uncordoned" in each]
 
 
 def test_little_comes_before_much():
@@ -216,7 +261,7 @@ def test_the_order_of_objects_changes_nothing():
     "options", [COMPLETE, CycleOptions(), CycleOptions(strategy="complete", evict=True)], ids=["complete", "greedy", "evict"]
 )
 @settings(max_examples=sampled(40), deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.one_of(clusters(TINY), clusters(Size(nodes=5, depth=3)), contested(Size(nodes=3, depth=2))))
+@given(st.one_of(clusters(TINY), clusters(Size(nodes=5, depth=3)), contested(Size(nodes=3, depth=2)), cordoned(Size(nodes=4, depth=2))))
 def test_every_remedy_applied_is_placed(options, objects):
     for decision in not_placed(objects, options):
         for each in remedies(objects, load(objects), decision, options):

@@ -1,0 +1,83 @@
+"""The fewest cordoned nodes that, uncordoned, help a root."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from scheduler_core.whatif.edits.apply_edits import applied
+from scheduler_core.whatif.edits.edits import Edit, combine
+from scheduler_core.whatif.edits.node_edits import MOST_NAMED, Uncordoned
+from scheduler_core.whatif.edits.raw_objects import Book
+from scheduler_core.whatif.remedies.bisection import least
+from scheduler_core.whatif.remedies.verified import Finding
+from scheduler_core.whatif.trial.present_capacity import DomainCapacity, PresentCapacity
+
+_TAKEN = 2
+"""Maximum number of nodes uncordoned beyond those that the root itself needs, because earlier roots use some of them."""
+
+
+class CordonedNodes:
+    """Cordoned nodes that could take pods of a root.
+
+    Attributes:
+        capacity: the capacity if all cordoned nodes were uncordoned.
+
+    """
+
+    def __init__(self, capacity: PresentCapacity, book: Book) -> None:
+        """Uncordon all nodes of the cluster of *capacity*, whose raw objects are those of *book*."""
+        nodes = capacity.snapshot.nodes
+        self._names = frozenset(nodes.names[node] for node in np.flatnonzero(nodes.unschedulable).tolist())
+        steps = Uncordoned(tuple(sorted(self._names))).steps(book) if self._names else None
+        if not steps:
+            self._names = frozenset()
+        self.capacity = PresentCapacity(applied(capacity.snapshot, steps), capacity.subject, book) if steps else capacity
+
+    def fewest(self, area: DomainCapacity, pods: int, works: Callable[[Uncordoned], bool]) -> tuple[Uncordoned, Iterator[str]] | None:
+        """Return the fewest nodes of *area* that work for *pods* more pods, and the others, by capacity; None if all do not work."""
+        ordered, slots = self._ordered(area)
+        if not ordered:
+            return None
+        likely = int(np.searchsorted(np.cumsum(slots), pods)) + 1
+        if not (count := least(likely, len(ordered), lambda number: works(Uncordoned(ordered[:number])))):
+            return None
+        chosen = ordered[:count]
+        for name in chosen if 1 < count <= MOST_NAMED else ():
+            fewer = tuple(each for each in chosen if each != name)
+            if fewer and works(Uncordoned(fewer)):
+                chosen = fewer
+        return Uncordoned(chosen), (name for name in ordered if name not in chosen)
+
+    def _ordered(self, area: DomainCapacity) -> tuple[tuple[str, ...], list[int]]:
+        """Return the cordoned nodes of *area* with capacity for a pod of the root, the most capacity first, and that capacity."""
+        names, subject = self.capacity.snapshot.nodes.names, self.capacity.subject
+        slots = self.capacity.slots(subject.shape)
+        usable = np.zeros(len(names), dtype=bool)
+        for shape in {pod.shape.serial: pod.shape for pod in subject.waiting}.values():
+            usable |= self.capacity.slots(shape) > 0
+        nodes = [node for node in area.nodes.tolist() if usable[node] and names[node] in self._names]
+        nodes.sort(key=lambda node: (-int(slots[node]), names[node]))
+        return tuple(names[node] for node in nodes), [int(slots[node]) for node in nodes]
+
+
+def keep_uncordoned(finding: Finding, capacity: PresentCapacity, book: Book, areas: int, first: Edit | None = None) -> None:
+    """Try to uncordon nodes in the *areas* domains that have the most capacity then, and keep the fewest nodes that work."""
+    cordoned = CordonedNodes(capacity, book)
+    for area in cordoned.capacity.areas(areas):
+        missing = max(1, len(finding.subject.waiting) - _open_slots(capacity, area))
+        found = cordoned.fewest(area, missing, lambda edit: finding.placed(combine(first, edit)) is not None)
+        if found is None:
+            continue
+        chosen, others = found
+        for _ in range(_TAKEN + 1):
+            if finding.confirm(combine(first, chosen), f"uncordoned in {area.key}={area.value}, {first and first.words}"):
+                break
+            if (another := next(others, None)) is None:
+                break
+            chosen = Uncordoned((*chosen.nodes, another))
+
+
+def _open_slots(capacity: PresentCapacity, area: DomainCapacity) -> int:
+    return int(capacity.slots(capacity.subject.shape)[area.nodes].sum())
