@@ -10,6 +10,7 @@ domain_capacity    number of pods of a group that each domain holds
 node_refusals      first filter that rejects the pod, by node
 relaxed_filters    effect of dropping one filter
 resource_shortage  missing resources of a domain
+pod_rule_reasons   rules about other pods that exclude nodes, with their domains
 volume_reasons     claims and volumes that exclude nodes, by name
 device_reasons     claims to devices: too few free devices, taints, constraints, claims that are allocated
 with_pods          placement state with some pods assumed

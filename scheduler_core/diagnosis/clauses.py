@@ -12,6 +12,7 @@ from scheduler_core.diagnosis import node_refusals, phrases, relaxed_filters
 from scheduler_core.diagnosis.device_reasons import device_reason, with_domain
 from scheduler_core.diagnosis.domain_capacity import Held, homogeneous, nodes_of_pods
 from scheduler_core.diagnosis.node_refusals import NodeRefusals
+from scheduler_core.diagnosis.pod_rule_reasons import REASONS, PodRuleReasons
 from scheduler_core.diagnosis.resource_shortage import shortages
 from scheduler_core.diagnosis.volume_reasons import volume_reason
 from scheduler_core.diagnosis.with_pods import assume_pods, rewound
@@ -22,8 +23,7 @@ from scheduler_core.model.wire import Taint
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
-from scheduler_core.plugins.node_affinity import NODE_AFFINITY
-from scheduler_core.plugins.node_ports import PORTS
+from scheduler_core.plugins.node_affinity import NODE_AFFINITY, own_node
 from scheduler_core.plugins.node_unschedulable import UNSCHEDULABLE
 
 _REASONS = 3
@@ -60,12 +60,14 @@ def clause(greedy: Greedy, request: PlacementRequest, held: Held, goal: int) -> 
     pod = request.entity.waiting[int(failed[0]) if len(failed) else -1]
     with rewound(state):
         assume_pods(state, request, nodes)
-        refusals = node_refusals.examine_nodes(state, pod, held.domain.nodes)
+        own = own_node(pod.shape, state.nodes)
+        refusals = node_refusals.examine_nodes(state, pod, held.domain.nodes if own < 0 else np.intersect1d(held.domain.nodes, own))
+        rules = PodRuleReasons.from_refusals(state, refusals)
     refusals = with_domain(state, request, refusals, goal)
     what_if = relaxed_filters.best_relaxation(state, request, held.domain, refusals)
     helps = what_if if what_if is not None and what_if.pods > held.pods else None
     missing = shortages(refusals, state.nodes, max(goal - held.pods, 1), _taken(request, nodes))
-    why = [*missing, *_node_reasons(state, refusals, helps)][:_REASONS]
+    why = _reasons(state, refusals, missing, helps, rules)
     return Clause(held, "; ".join(why), _number(helps.pods, goal), helps.phrase) if helps else Clause(held, "; ".join(why))
 
 
@@ -74,7 +76,8 @@ def clause_for_more(state: PlacementState, request: PlacementRequest, domain: Pl
     refusals = node_refusals.examine_nodes(state, left[0], domain.nodes)
     what_if = relaxed_filters.best_relaxation(state, request, domain, refusals) if homogeneous(request) else None
     helps = what_if if what_if is not None and what_if.pods else None
-    why = [*shortages(refusals, state.nodes, len(left), {}), *_node_reasons(state, refusals, helps)][:_REASONS]
+    rules = PodRuleReasons.from_refusals(state, refusals)
+    why = _reasons(state, refusals, shortages(refusals, state.nodes, len(left), {}), helps, rules)
     only = Clause(Held(domain, 0), "; ".join(why))
     if helps:
         only = dataclasses.replace(only, instead=_number(min(helps.pods, len(left)), len(left)), phrase=helps.phrase)
@@ -123,9 +126,18 @@ def _taken(request: PlacementRequest, nodes: Nodes) -> dict[int, int]:
     return requested
 
 
-def _node_reasons(state: PlacementState, refusals: NodeRefusals, helps: relaxed_filters.WhatIf | None) -> list[str]:
-    """Return reasons other than requests, by number of nodes, without the one that *helps* states already."""
-    counts = [(reason, int(mask.sum())) for reason, mask in (*refusals.static.items(), *refusals.others.items())]
+def _reasons(
+    state: PlacementState, refusals: NodeRefusals, missing: list[str], helps: relaxed_filters.WhatIf | None, rules: PodRuleReasons
+) -> list[str]:
+    """Return rules about other pods that reject all nodes, then *missing* resources, then the other reasons."""
+    return [*rules.decisive.values(), *missing, *_node_reasons(state, refusals, helps, rules)][:_REASONS]
+
+
+def _node_reasons(state: PlacementState, refusals: NodeRefusals, helps: relaxed_filters.WhatIf | None, rules: PodRuleReasons) -> list[str]:
+    """Return reasons other than requests, by number of nodes, without decisive *rules* and the one that *helps* states already."""
+    hidden = REASONS if rules.decisive else ()
+    masks = {reason: mask for reason, mask in (*refusals.static.items(), *refusals.others.items()) if reason not in hidden}
+    counts = [(reason, int(mask.sum())) for reason, mask in masks.items()]
     counts.sort(key=lambda each: (-each[1], each[0]))
     taints = {
         reason: taint
@@ -134,11 +146,15 @@ def _node_reasons(state: PlacementState, refusals: NodeRefusals, helps: relaxed_
     }
     stated = helps.reason if helps is not None and helps.counted else ""
     if len(taints) <= _TAINTS:
-        return [_worded(state.nodes, refusals, *each, taints) for each in counts if each[0] != stated]
+        return [rules.others.get(each[0]) or _worded(state.nodes, refusals, *each, taints) for each in counts if each[0] != stated]
     tainted = sum(count for reason, count in counts if reason in taints)
     some = f"{phrases.some_of(tainted, len(refusals.nodes))} {'has' if tainted == 1 else 'have'}"
     listed = phrases.listed([relaxed_filters.taint_text(taint) for taint in taints.values()], _REASONS)
-    others = (_worded(state.nodes, refusals, *each, taints) for each in counts if each[0] not in taints and each[0] != stated)
+    others = (
+        rules.others.get(each[0]) or _worded(state.nodes, refusals, *each, taints)
+        for each in counts
+        if each[0] not in taints and each[0] != stated
+    )
     return [f"{some} untolerated taints: {listed}", *others]
 
 
@@ -149,9 +165,6 @@ def _worded(nodes: NodeTable, refusals: NodeRefusals, reason: str, count: int, t
         return f"{some} {'is' if single else 'are'} unschedulable"
     if reason == NODE_AFFINITY:
         return f"{some} {'does' if single else 'do'} not match its {relaxed_filters.selection(shape)}"
-    if reason == PORTS:
-        ports = phrases.listed([f"{port}/{protocol}" for protocol, _, port in shape.ports])
-        return f"{some} {'has' if single else 'have'} host port {ports} in use"
     if reason in taints:
         return f"{some} {'has' if single else 'have'} the untolerated taint {relaxed_filters.taint_text(taints[reason])}"
     if by_object := volume_reason(refusals, reason, count, nodes) or device_reason(refusals, reason, count):

@@ -1,7 +1,7 @@
 """Filters that reject a pod: for each node the first one, counted.
 
 In kube-scheduler's messages the order is that of its default profile (plugins.registry).  In our own texts the plugins that depend on the
-node alone are first, because free resources on nodes that they exclude do not count.
+node alone are first, because free resources on nodes that they exclude do not count; ports in use count only on nodes with enough resources.
 """
 
 from __future__ import annotations
@@ -42,9 +42,8 @@ class NodeRefusals:
         static: nodes by reason, for filters that are applied before all others; non-empty masks over ``nodes``.
         others: the same for ports, spread, affinity, and static filters that are applied last.
         usable: shape (nodes,): nodes that pass the filters of ``static``.
-        compared: shape (nodes,): nodes where the requests were compared with free resources.
         free: shape (requests, nodes): free resources, negative if overcommitted.
-        short: shape (requests, nodes): resources that are insufficient, among the nodes compared.
+        short: shape (requests, nodes): resources that are insufficient, among the usable nodes.
         feasible: number of nodes that would take the pod.
         pre_filter: the reason that excludes all nodes without a look at them; empty if there is none.
         filters: all filters with their plugin; masks over ``nodes``.
@@ -58,7 +57,6 @@ class NodeRefusals:
     static: Mapping[str, Bools]
     others: Mapping[str, Bools]
     usable: Bools
-    compared: Bools
     free: Ints
     short: Bools
     feasible: int
@@ -94,19 +92,18 @@ def examine_nodes(state: PlacementState, pod: PodRecord, nodes: Nodes) -> NodeRe
     static = _first_rejections(first, remaining)
     usable = remaining.copy()
     ledger = _ledger_filters(state, pod.shape, nodes)
-    others = _first_rejections(ledger, remaining)
-    compared = remaining.copy()
     rows = np.array([row for row, _ in pod.shape.requests], dtype=np.int64)
     amounts = np.array([[amount] for _, amount in pod.shape.requests], dtype=np.int64)
     free = free_of(state, rows)[:, nodes]
     enough = free >= amounts
     counted = np.array([row in state.nodes.counted for row in rows.tolist()], dtype=bool)
-    short = ~enough & compared & ~counted[:, None]
+    short = ~enough & usable & ~counted[:, None]
     # VolumeBinding filters after NodeResourcesFit.
     volumes = np.array([row in state.nodes.volume_rows for row in rows.tolist()], dtype=bool)
     if volumes.any():
         short[volumes] &= ~short[~volumes].any(axis=0)
     remaining &= ~short.any(axis=0)
+    others = _first_rejections(ledger, remaining)
     stateful = [*without, *(state.stateful.filters_by_plugin(pod, nodes) if related else ())]
     if counted.any():
         stateful.append((DeviceAllocation.name, CANNOT_ALLOCATE, enough[counted].all(axis=0)))
@@ -115,7 +112,7 @@ def examine_nodes(state: PlacementState, pod: PodRecord, nodes: Nodes) -> NodeRe
     others |= _first_rejections([*stateful, *last], remaining)
     pre_filter = state.profile.pre_filter(pod.shape)
     filters = (*first, *ledger, *_row_filters(state, rows[~counted], enough[~counted]), *stateful, *last)
-    refusals = NodeRefusals(pod, nodes, static, others, usable, compared, free, short, int(remaining.sum()), pre_filter, filters)
+    refusals = NodeRefusals(pod, nodes, static, others, usable, free, short, int(remaining.sum()), pre_filter, filters)
     return _with_shortage(state, refusals, nodes[others[CANNOT_ALLOCATE]]) if CANNOT_ALLOCATE in others else refusals
 
 

@@ -17,6 +17,7 @@ from scheduler_core.model.volume_users import NamedVolumes
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
+from scheduler_core.plugins.node_affinity import own_node
 
 _SHAPES = 16
 """Maximum number of shapes with their own reasons."""
@@ -113,8 +114,9 @@ def _head(state: PlacementState, request: PlacementRequest, parent: Placement) -
     entity = request.entity
     inside = f" in {phrases.place(parent)}"
     if entity.name.kind == "Pod":
-        requests = _requests_phrase(state, request, several=False)
-        return f"{f'({requests}) ' if requests else ''}does not fit on any node{inside}"
+        requests, own = _requests_phrase(state, request, several=False), own_node(entity.waiting[0].shape, state.nodes)
+        where = f"on its node {state.nodes.names[own]}" if own >= 0 else f"on any node{inside}"
+        return f"{f'({requests}) ' if requests else ''}does not fit {where}"
     level = phrases.level(entity.key)
     where = f" {'on' if level == 'node' else 'in'} any {level}" if level else ""
     return f"does not fit{where}{inside if parent.key or not entity.key else ''} ({_pods(state, request)})"

@@ -27,7 +27,7 @@ def shortages(refusals: NodeRefusals, nodes: NodeTable, missing: int, held: dict
     rows = [index for index, short in enumerate(refusals.short) if short.any()]
     rows.sort(key=lambda index: (-int(refusals.short[index].sum()), nodes.resources[refusals.pod.shape.requests[index][0]]))
     reasons, pieces = [], []
-    whose = "" if refusals.usable.all() else "that it can use "
+    nodes_in_words = "its only node" if len(refusals.nodes) == 1 else f"any node{'' if refusals.usable.all() else ' that it can use'}"
     for index in rows:
         row, requested = refusals.pod.shape.requests[index]
         free = int(np.maximum(refusals.free[index][refusals.usable], 0).sum())
@@ -37,7 +37,7 @@ def shortages(refusals: NodeRefusals, nodes: NodeTable, missing: int, held: dict
             reasons.append(f"no {name} is free")
         elif requested > largest:
             reasons.append(
-                f"a pod requests {phrases.amount(name, requested)}, more than any node {whose}has ({resource_names.size(name, largest)})"
+                f"a pod requests {phrases.amount(name, requested)}, more than {nodes_in_words} has ({resource_names.size(name, largest)})"
             )
         elif (lack := missing * requested - free) > 0:
             own = held.get(row, 0)
@@ -54,7 +54,7 @@ def _fragmented(refusals: NodeRefusals, nodes: NodeTable, pieces: list[int], *, 
         return []
     each = [(nodes.resources[row], requested) for row, requested in (refusals.pod.shape.requests[index] for index in pieces)]
     refused = refusals.short[pieces].any(axis=0)
-    total = int(refusals.compared.sum())
+    total = int(refusals.usable.sum())
     if int(refused.sum()) < total:
         count = int(refused.sum())
         return [
@@ -63,7 +63,7 @@ def _fragmented(refusals: NodeRefusals, nodes: NodeTable, pieces: list[int], *, 
     if len(pieces) > 1:
         return [f"fragmented: no node has {phrases.listed([phrases.amount(*one) for one in each], _SHOWN)} free together"]
     name, requested = each[0]
-    free: Ints = np.maximum(refusals.free[pieces[0]][refusals.compared], 0)
+    free: Ints = np.maximum(refusals.free[pieces[0]][refusals.usable], 0)
     sums = f"{phrases.amount(name, int(free.sum()))} {'more ' if more else ''}{'is' if free.sum() == 1 else 'are'} free"
     return [
         f"fragmented: {sums}, but no node has {resource_names.size(name, requested)} (at most {resource_names.size(name, int(free.max()))})"

@@ -24,7 +24,7 @@ from scheduler_core.plugins.base import ClusterEvent, Filters, StatefulPlugin
 from scheduler_core.plugins.pod_counts import PodCounts
 from scheduler_core.plugins.pod_kinds import PodKind
 from scheduler_core.plugins.pod_tally import PodTally
-from scheduler_core.plugins.pod_terms import has_affinity
+from scheduler_core.plugins.pod_terms import Term, has_affinity
 
 AFFINITY = "node(s) didn't match pod affinity rules"
 ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
@@ -78,6 +78,14 @@ class InterPodAffinity(StatefulPlugin):
         if forbidding:
             filters.append((EXISTING_ANTI_AFFINITY, _anti_affinity_allows(forbidding, nodes, within)))
         return filters
+
+    def related(self, pod: PodRecord, reason: str) -> list[tuple[Term, PodTally]]:
+        """Return the required terms about which the filter with *reason* is, with the number of pods that they select, or of their owners."""
+        kind = self.counts.kind(pod)
+        if reason == EXISTING_ANTI_AFFINITY:
+            return [(each.term, each.owners) for each in self.counts.claims_on(kind.crowd) if each.forbids and each.owners.by_node]
+        terms = {AFFINITY: kind.terms.affinity, ANTI_AFFINITY: kind.terms.anti_affinity}.get(reason, ())
+        return [(term, self.counts.tally(term.key, (term.pods,))) for term in terms]
 
     def skips(self, pod: PodRecord) -> bool:
         """Return whether *pod* has no required term, and no term of a running pod forbids it a domain."""

@@ -44,3 +44,14 @@ def selected_nodes(shape: PodShape, nodes: NodeTable) -> Bools | None:
         return mask
     found = selectors.node_mask(required, nodes)
     return found if mask is None else mask & found
+
+
+def own_node(shape: PodShape, nodes: NodeTable) -> int:
+    """Return the index of the node that the fields of all required terms name, as in a pod of a DaemonSet; -1 if there is none."""
+    affinity = shape.affinity.node_affinity if shape.affinity else None
+    required = affinity.required_during_scheduling_ignored_during_execution if affinity else None
+    terms = (required and required.node_selector_terms) or ()
+    names = {each.values for term in terms for each in term.match_fields or () if each.operator == "In"}
+    if not all(term.match_fields for term in terms) or len(names) != 1 or len(values := names.pop() or ()) != 1:
+        return -1
+    return nodes.index.get(values[0], -1)

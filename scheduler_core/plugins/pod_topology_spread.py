@@ -98,6 +98,16 @@ class PodTopologySpread(StatefulPlugin):
             crowded |= open_still & (ids >= 0) & _exceeds(rule, ids, within)
         return [(LACKS_TOPOLOGY, ~lacking), (SPREAD, ~crowded)]
 
+    def exceeded(self, pod: PodRecord, nodes: Nodes) -> list[tuple[SpreadTerm, dict[str, int]]]:
+        """Return the constraints that one more *pod* would violate on any of *nodes*, with the number of counted pods by domain."""
+        found = []
+        for rule in self._rules_of(self.counts.kind(pod), self._terms_of(pod)):
+            ids = rule.ids[nodes]
+            if (_exceeds(rule, ids, None) & (ids >= 0)).any():
+                values, counts = self.counts.nodes.label_column(rule.spread.key).values, rule.tally.domains()
+                found.append((rule.spread, {values[index]: int(counts[index]) for index in np.flatnonzero(rule.is_domain).tolist()}))
+        return found
+
     def score(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Ints:
         """Return the raw scores by the constraints with ScheduleAnyway; without one, no node is scored."""
         soft = self.soft(pod)

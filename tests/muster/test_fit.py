@@ -417,10 +417,17 @@ WHOLE = "rack a can hold none (1 of 2 nodes has less than 2 cpu free; 1 of 2 nod
 CLAUSES = {
     "the only one": ("pod p does not fit: short of 2 cpu", "pod p does not fit: short of 2 cpu"),
     "without a colon": ("waiting for its group", "waiting for its group"),
-    "the largest part of the nodes": (f"group g does not fit: 1 of 6 nodes is full; {AFFINITY}", f"group g does not fit: {AFFINITY}"),
+    "parts that are all nodes together": (
+        f"group g does not fit: 1 of 6 nodes is full; {AFFINITY}",
+        f"group g does not fit: {AFFINITY}; 1 of 6 nodes is full",
+    ),
+    "the largest parts of the nodes": (
+        "group g does not fit: 4 of 6 nodes are full; 3 of 6 nodes are cordoned; 1 of 6 nodes has a taint",
+        "group g does not fit: 4 of 6 nodes are full; 3 of 6 nodes are cordoned",
+    ),
     "with what would help": (
         f"group g does not fit: 1 of 6 nodes is full; {AFFINITY}; it would fit if its pod affinity were dropped. Proved",
-        f"group g does not fit: {AFFINITY}; it would fit if its pod affinity were dropped",
+        f"group g does not fit: {AFFINITY}; 1 of 6 nodes is full; it would fit if its pod affinity were dropped",
     ),
     "only what would help": (
         "group g does not fit: it would fit if 1 node was uncordoned",

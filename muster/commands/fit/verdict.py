@@ -247,15 +247,18 @@ def _unit(leaf: Name, number: int) -> str:
 def _main_clauses(text: str) -> str:
     """Return the clauses of the first sentence that have room in the line, without those about a part of the nodes.
 
-    If all of them are about parts of the nodes, that of the largest part is kept.
+    If all of them are about parts of the nodes, those of the largest parts are kept, until they can be all nodes.
     """
     first = _split(text, ". ")[0].rstrip(".")
     head, *sentence = _split(first, ": ")
     clauses = _split(": ".join(sentence), "; ")
-    main = max([each for each in clauses if not each.startswith(_HYPOTHETICAL)] or clauses, key=_part_of_nodes)
-    for each in clauses:
-        if each != main and _part_of_nodes(each) == 1 and len(main) + len(each) <= _LONG:
-            main = f"{main}; {each}"
+    real = [each for each in clauses if not each.startswith(_HYPOTHETICAL)]
+    main, *rest = sorted(real or clauses, key=_part_of_nodes, reverse=True)
+    part = _part_of_nodes(main)
+    for each in (*rest, *(each for each in clauses if real and each not in real)):
+        own = _part_of_nodes(each)
+        if (own == 1 or part < 1) and len(main) + len(each) <= _LONG:
+            main, part = f"{main}; {each}", part + own
     return f"{head}: {main}" if sentence else head
 
 

@@ -114,7 +114,7 @@ CLAIM = [{"name": "v", "azureFile": {}}]
             [node("n1"), node("n2")],
             [group("g", 3), *pods("g", 3, affinity=ANTI)],
             "group g does not fit in the cluster (3 pods with 1 cpu each): "
-            "the cluster can hold 2 (both nodes didn't match pod anti-affinity rules), "
+            "the cluster can hold 2 (both nodes are excluded by its pod anti-affinity: nodes n1 and n2 have a pod with app=g), "
             "or all 3 if its pod anti-affinity were dropped",
             id="anti-affinity",
         ),
@@ -122,7 +122,7 @@ CLAIM = [{"name": "v", "azureFile": {}}]
             [node("n1"), node("n2")],
             [group("g", 3), *pods("g", 3, affinity=ANTI, topologySpreadConstraints=SPREAD)],
             "group g does not fit in the cluster (3 pods with 1 cpu each): "
-            "the cluster can hold 2 (both nodes didn't match pod anti-affinity rules), "
+            "the cluster can hold 2 (both nodes are excluded by its pod anti-affinity: nodes n1 and n2 have a pod with app=g), "
             "or all 3 if all rules between pods were dropped",
             id="two rules between pods",
         ),
@@ -130,7 +130,7 @@ CLAIM = [{"name": "v", "azureFile": {}}]
             [node("n1"), node("n2", "1")],
             [group("g", 4), *pods("g", 4, topologySpreadConstraints=SPREAD)],
             "group g does not fit in the cluster (4 pods with 1 cpu each): the cluster can hold 3 (1 of 2 nodes has less than 1 cpu free; "
-            "1 of 2 nodes didn't match pod topology spread constraints), or all 4 if its topology spread constraints were dropped",
+            "1 of 2 nodes is excluded by its topology spread: maxSkew 1 by node, pods with app=g: n1 2, n2 1), or all 4 if its topology spread constraints were dropped",
             id="spread, and a full node",
         ),
         pytest.param(

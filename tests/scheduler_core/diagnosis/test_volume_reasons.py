@@ -182,6 +182,6 @@ def test_spread_of_pods_with_claims(labels, dropped, strategy):
     for each in pods:
         each["metadata"]["labels"] = {"app": "a"}
     message = decided([node("n1"), node("n2"), delayed.LOCAL, leaf("g", 3), *volumes, *claims, *pods], strategy=strategy).message
-    assert "didn't match pod topology spread constraints" in message
+    assert "excluded by its topology spread: maxSkew 1 by node, pods with app=a: n1 1, n2 0" in message
     assert dropped == ("or all 3 if its topology spread constraints were dropped" in message)
     assert dropped or "were dropped" not in message
