@@ -59,6 +59,16 @@ CASES = {
         [*NODES, *({**node(f"c{number}"), **CORDONED} for number in range(4))],
         "2 nodes uncordoned: c0 and c1",
     ),
+    "a cordoned node, and a tainted one": (
+        [job(4)],
+        [*TAINTED[:1], {**node("n2"), **CORDONED}],
+        "taint gpu=a:NoSchedule tolerated by the pods of Job default/train, and node n2 uncordoned",
+    ),
+    "a node that is cordoned and tainted": (
+        [job(2)],
+        [{**TAINTED[0], "spec": {**TAINTED[0]["spec"], **CORDONED["spec"]}}],
+        "taint gpu=a:NoSchedule tolerated by the pods of Job default/train, and node n1 uncordoned",
+    ),
     "cordoned nodes that are too few": ([job(7)], [*NODES, {**node("c0", cpu="2"), **CORDONED}], "2 more nodes like n1"),
     "a selector that no node matches": (
         [with_pod(deployment(3), nodeSelector={"disk": "ssd"})],

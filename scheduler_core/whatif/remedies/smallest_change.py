@@ -103,32 +103,41 @@ def smallest_change(
     found = _fewest_nodes(trials, capacity, len(subject.waiting))
     if found is None or found[0].weight[1] >= LARGER:
         # Nodes of a kind that does not exist are the last resort.
-        found = _relaxed_and_more_nodes(trials, snapshot, roots, edits) or found
+        found = _relaxed_and_nodes(trials, snapshot, roots, edits) or found
     return None if found is None else trials.as_change(found[0], proven=found[1])
 
 
-def _fewest_uncordoned(trials: _Trials, capacity: PresentCapacity) -> Edit | None:
-    """Return the fewest cordoned nodes that work if they are uncordoned; None if all do not.  Raises _TriesSpentError."""
+def _fewest_uncordoned(trials: _Trials, capacity: PresentCapacity, first: Edit | None = None) -> Edit | None:
+    """Return the fewest cordoned nodes that work if they are uncordoned, after *first*; None if all do not.  Raises _TriesSpentError."""
     cordoned = CordonedNodes(capacity, trials.book)
-    found = (cordoned.fewest(area, len(capacity.subject.waiting), trials.works) for area in cordoned.capacity.areas(_AREAS))
-    return next((each[0] for each in found if each is not None), None)
+    for area in cordoned.capacity.areas(_AREAS):
+        found = cordoned.fewest(area, len(capacity.subject.waiting), lambda edit: trials.works(combine(first, edit)))
+        if found is not None:
+            return combine(first, found[0])
+    return None
 
 
-def _relaxed_and_more_nodes(
-    trials: _Trials, snapshot: ClusterSnapshot, roots: UnplacedRoots, edits: Iterable[Edit]
-) -> tuple[Edit, bool] | None:
-    """Return the first of *edits* with which more nodes work, and the fewest of them; and whether fewer do not."""
+def _relaxed_and_nodes(trials: _Trials, snapshot: ClusterSnapshot, roots: UnplacedRoots, edits: Iterable[Edit]) -> tuple[Edit, bool] | None:
+    """Return the first of *edits* with which uncordoned or more nodes work, and the fewest of them; and whether fewer do not."""
+    found: tuple[Edit, bool] | None = None
     for edit in edits:
+        if found is not None and not snapshot.nodes.unschedulable.any():
+            break
         if not (steps := edit.steps(trials.book)):
             continue
         changed = applied(snapshot, merged(steps))
         if (subject := _subject(changed, roots)) is None:
             continue
         capacity = PresentCapacity(changed, subject, trials.book)
-        found = _fewest_nodes(trials, capacity, len(subject.waiting), edit)
-        if found is not None and found[0].weight[1] < LARGER:
+        try:
+            if (cordoned := _fewest_uncordoned(trials, capacity, edit)) is not None:
+                return cordoned, True
+        except _TriesSpentError:
             return found
-    return None
+        if found is None:
+            added = _fewest_nodes(trials, capacity, len(subject.waiting), edit)
+            found = added if added is not None and added[0].weight[1] < LARGER else None
+    return found
 
 
 def _fewest_nodes(trials: _Trials, capacity: PresentCapacity, pods: int, first: Edit | None = None) -> tuple[Edit, bool] | None:
