@@ -54,6 +54,21 @@ CASES = {
     "two objects": ([deployment(3), job(4)], NODES, "2 more nodes like n1"),
     "pods that would need evictions": ([job(5)], [*NODES, pod("low", cpu="4", on="n2", **LOW)], "2 more nodes like n1"),
     "pods ahead in the queue": ([deployment(4)], [*NODES, pod("ahead", cpu="4", priority=10)], "1 more node like n1"),
+    "spread over racks, one of which is full": (
+        [with_pod(deployment(4), topologySpreadConstraints=[{"maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", **APART}])],
+        [*NODES, pod("r", cpu="2", on="n2", priority=10)],
+        "1 more node like n2",
+    ),
+    "a rule that running pods exclude": (
+        [with_pod(deployment(1), affinity=SPREAD)],
+        [*NODES, *({**each, "metadata": {**each["metadata"], "labels": {"app": "x"}}} for each in (pod("r", on="n1"), pod("s", on="n2")))],
+        "pod affinity, anti-affinity and spread of the pods of Deployment default/web dropped",
+    ),
+    "one pod that a rule of its template excludes": (
+        [with_pod(deployment(3), affinity=SPREAD)],
+        [*NODES, node("n3", rack="a")],
+        "pod affinity, anti-affinity and spread of the pods of Deployment default/web dropped",
+    ),
     "cordoned nodes": (
         [deployment(3), job(4)],
         [*NODES, *({**node(f"c{number}"), **CORDONED} for number in range(4))],

@@ -14,7 +14,7 @@ from muster.render.answer import Answer
 from muster.render.tree_rows import Kinship
 from scheduler_core.cycle.run_cycle import run_cycles
 from scheduler_core.loading.gathered import Given
-from scheduler_core.model.decision import Name, latest
+from scheduler_core.model.decision import Name, Remedy, latest
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.whatif.edits.raw_objects import Book
 from scheduler_core.whatif.remedies.for_decisions import remedy_limit
@@ -48,8 +48,14 @@ def change_for_all(
         created = {f"{name.namespace}/{name.name}" for name, origin in own.origins.items() if origin == subjects[0] and name.kind == "Pod"}
         relaxed = frozenset(created or left)
     roots = UnplacedRoots(title or failed[0].root, failed[0].root, relaxed, left)
-    remedies = failed[0].remedies if len(failed) == 1 else ()
+    remedies = [each for each in failed[0].remedies if not _changes_created_pod(each, failed[0].root, own)] if len(failed) == 1 else []
     return smallest_change(Book(objects), snapshot, roots, missing, remedies)
+
+
+def _changes_created_pod(remedy: Remedy, root: Name, own: Own) -> bool:
+    """Return whether *remedy* changes the spec of the pod *root*, but not of the other pods of its controller."""
+    applied = (step.apply for step in remedy.steps if step.apply is not None and step.apply.get("kind") == "Pod")
+    return root.kind == "Pod" and root in own.origins and any(each["metadata"]["name"] == root.name for each in applied)
 
 
 def _title(subject: str) -> Name:

@@ -17,7 +17,7 @@ from scheduler_core.whatif.trial.present_capacity import DomainCapacity, Present
 from scheduler_core.whatif.trial.subject import Subject
 
 _MOST = 2
-"""Maximum number of kinds tried in a domain."""
+"""Maximum number of kinds tried in a domain; twice as many if the pods have rules about other pods of a topology domain."""
 _EXAMINED = 8
 """Maximum number of nodes of different kinds examined for their DaemonSet and static pods."""
 
@@ -58,10 +58,13 @@ def kinds(capacity: PresentCapacity, area: DomainCapacity, shape: PodShape | Non
     slots = capacity.slots(shape or subject.shape, nodes.allocatable)
     if not len(area.nodes):
         return []
-    if own := [*_kinds_like(capacity, _distinct_kinds(capacity.snapshot, slots.tolist(), area.nodes.tolist()), where, {}, shape)]:
-        return own[:_MOST]
+    keys = _related_keys(shape or subject.shape)
+    if own := [*_kinds_like(capacity, _distinct_kinds(capacity.snapshot, slots.tolist(), area.nodes.tolist(), keys), where, {}, shape)]:
+        return own[: 2 * _MOST if keys else _MOST]
     labels = {key: value for key in subject.keys if key != HOSTNAME and (value := nodes.labels[int(area.nodes[0])].get(key)) is not None}
-    if elsewhere := [*_kinds_like(capacity, _distinct_kinds(capacity.snapshot, slots.tolist(), range(len(nodes))), where, labels, shape)]:
+    if elsewhere := [
+        *_kinds_like(capacity, _distinct_kinds(capacity.snapshot, slots.tolist(), range(len(nodes)), ()), where, labels, shape)
+    ]:
         return elsewhere[:1]
     return _larger(capacity, area, where)
 
@@ -79,14 +82,24 @@ def _kinds_like(
             yield NodeKind(nodes.names[node], slots, where, labels, {}, companions)
 
 
-def _distinct_kinds(snapshot: ClusterSnapshot, slots: list[int], candidates: Iterable[int]) -> list[int]:
-    """Return a node for each kind, by allocatable and taints, on which the root's pods can run."""
+def _distinct_kinds(snapshot: ClusterSnapshot, slots: list[int], candidates: Iterable[int], keys: Sequence[str]) -> list[int]:
+    """Return a node for each kind, by allocatable, taints and values of the labels *keys*, on which the root's pods can run."""
     nodes = snapshot.nodes
     first_of_kind: dict[object, int] = {}
     for node in candidates:
         if slots[node] > 0 and not nodes.unschedulable[node]:
-            first_of_kind.setdefault((nodes.allocatable[:, node].tobytes(), nodes.taints[node]), node)
+            values = tuple(nodes.labels[node].get(key) for key in keys)
+            first_of_kind.setdefault((nodes.allocatable[:, node].tobytes(), nodes.taints[node], values), node)
     return sorted(first_of_kind.values(), key=lambda node: (-slots[node], nodes.names[node]))
+
+
+def _related_keys(shape: PodShape) -> tuple[str, ...]:
+    """Return the topology keys of the required rules of *shape* about other pods, except that each node is a domain."""
+    affinity = shape.affinity
+    sides = (affinity.pod_affinity, affinity.pod_anti_affinity) if affinity else ()
+    terms = [term for side in sides if side for term in side.required_during_scheduling_ignored_during_execution or ()]
+    spread = [each.topology_key for each in shape.spread if each.when_unsatisfiable == "DoNotSchedule"]
+    return tuple(sorted({*spread, *(term.topology_key for term in terms)} - {HOSTNAME}))
 
 
 def _larger(capacity: PresentCapacity, area: DomainCapacity, where: str) -> list[NodeKind]:

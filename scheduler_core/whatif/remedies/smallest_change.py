@@ -91,20 +91,21 @@ def smallest_change(
     edits = candidates.relaxations(snapshot, relaxed) if relaxed.waiting else []
     edits = sorted(edits, key=lambda each: (each.weight, each.words))
     try:
-        if (remedy := next((each for each in remedies if trials.helps(each.steps)), None)) is not None:
-            return SmallestChange(remedy, proven=True)
-        if (edit := next((each for each in edits if trials.works(each)), None)) is not None:
-            return trials.as_change(edit, proven=True)
+        # The remedies of a single pod of a controller lack the relaxations of all its pods, which are smaller than most.
+        changes: list[Edit | Remedy] = [*edits, *remedies] if roots.root.kind == "Pod" else [*remedies, *edits]
+        for change in changes:
+            if (found := trials.try_change(change)) is not None:
+                return found
         capacity = PresentCapacity(snapshot, subject, book)
         if (cordoned := _fewest_uncordoned(trials, capacity)) is not None:
             return trials.as_change(cordoned, proven=True)
     except _TriesSpentError:
         return None
-    found = _fewest_nodes(trials, capacity, len(subject.waiting))
-    if found is None or found[0].weight[1] >= LARGER:
+    added = _fewest_nodes(trials, capacity, len(subject.waiting))
+    if added is None or added[0].weight[1] >= LARGER:
         # Nodes of a kind that does not exist are the last resort.
-        found = _relaxed_and_nodes(trials, snapshot, roots, edits) or found
-    return None if found is None else trials.as_change(found[0], proven=found[1])
+        added = _relaxed_and_nodes(trials, snapshot, roots, edits) or added
+    return None if added is None else trials.as_change(added[0], proven=added[1])
 
 
 def _fewest_uncordoned(trials: _Trials, capacity: PresentCapacity, first: Edit | None = None) -> Edit | None:
@@ -192,6 +193,12 @@ class _Trials:
         """Return whether *edit* works.  Raises _TriesSpentError."""
         steps = edit.steps(self.book)
         return bool(steps) and self.helps(merged(steps or ()))
+
+    def try_change(self, change: Edit | Remedy) -> SmallestChange | None:
+        """Return *change* if it works.  Raises _TriesSpentError."""
+        if isinstance(change, Remedy):
+            return SmallestChange(change, proven=True) if self.helps(change.steps) else None
+        return self.as_change(change, proven=True) if self.works(change) else None
 
     def helps(self, steps: Sequence[Step]) -> bool:
         """Return whether the cluster works with *steps*.  Raises _TriesSpentError."""
