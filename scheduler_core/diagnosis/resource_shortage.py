@@ -8,6 +8,7 @@ from scheduler_core.diagnosis import phrases
 from scheduler_core.diagnosis.node_refusals import NodeRefusals
 from scheduler_core.model import resource_names
 from scheduler_core.model.nodes import Ints, NodeTable
+from scheduler_core.plugins.node_affinity import own_node
 
 _SHOWN = 3
 
@@ -27,7 +28,8 @@ def shortages(refusals: NodeRefusals, nodes: NodeTable, missing: int, held: dict
     rows = [index for index, short in enumerate(refusals.short) if short.any()]
     rows.sort(key=lambda index: (-int(refusals.short[index].sum()), nodes.resources[refusals.pod.shape.requests[index][0]]))
     reasons, pieces = [], []
-    nodes_in_words = "its only node" if len(refusals.nodes) == 1 else f"any node{'' if refusals.usable.all() else ' that it can use'}"
+    of_daemon = own_node(refusals.pod.shape, nodes) >= 0
+    whose = "its node" if of_daemon else f"any node{'' if refusals.usable.all() else ' that it can use'}"
     for index in rows:
         row, requested = refusals.pod.shape.requests[index]
         free = int(np.maximum(refusals.free[index][refusals.usable], 0).sum())
@@ -37,7 +39,7 @@ def shortages(refusals: NodeRefusals, nodes: NodeTable, missing: int, held: dict
             reasons.append(f"no {name} is free")
         elif requested > largest:
             reasons.append(
-                f"a pod requests {phrases.amount(name, requested)}, more than {nodes_in_words} has ({resource_names.size(name, largest)})"
+                f"a pod requests {phrases.amount(name, requested)}, more than {whose} has ({resource_names.size(name, largest)})"
             )
         elif (lack := missing * requested - free) > 0:
             own = held.get(row, 0)

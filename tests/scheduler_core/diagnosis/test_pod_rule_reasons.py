@@ -104,3 +104,5 @@ def test_a_pod_of_a_daemon_set_names_its_node():
     daemon = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": fields}}}
     message = diagnosed([*RACKS, running("r", "n2", cpu="3"), pod("ds", cpu="2", affinity=daemon)]).message
     assert message == "pod ds (2 cpu) does not fit on its node n2: short of 1 cpu: 1 free, 2 needed"
+    message = diagnosed([*RACKS, pod("ds", cpu="9", affinity=daemon)]).message
+    assert message == "pod ds (9 cpu) does not fit on its node n2: a pod requests 9 cpu, more than its node has (4)"
