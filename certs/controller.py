@@ -12,7 +12,7 @@ from typing import Protocol
 
 from apiserver.api import TRANSPORT, ReplyError
 from certs.published import Published
-from certs.rotation_run import CONFLICT, Installation, Rotation
+from certs.rotation_run import CONFLICT, Installation, Rotation, clock_skew
 from certs.rotation_steps import RotationError, Step
 from certs.store import StoreError
 
@@ -29,8 +29,8 @@ class Observer(Protocol):
     def leads(self, *, leading: bool) -> None:
         """Note whether this replica leads."""
 
-    def clock(self, offset: float) -> None:
-        """Note the time of the API server minus that of this machine, in seconds."""
+    def clock(self, offset: float, skew: str) -> None:
+        """Note the time of the API server minus that of this machine, in seconds, and a report if they differ much."""
 
     def failed(self, reason: str, text: str) -> None:
         """Note a failure: *reason* is one of FAILURES; called at each tick while it lasts."""
@@ -74,7 +74,7 @@ class Controller:
         if reason := self._published.update(reading, here):
             self._observer.failed("secret", reason)
         if reading.now is not None:
-            self._observer.clock((reading.now - here).total_seconds())
+            self._observer.clock((reading.now - here).total_seconds(), clock_skew(reading, here))
         leading = self._leading()
         self._observer.leads(leading=leading)
         if not leading:

@@ -24,6 +24,7 @@ MOST_FAILURES = 10
 MOST_WRITES = 20
 """Twice the writes of an unfinished rotation and a requested one; more mean that another writer undoes them."""
 CLOCK_SKEW = dt.timedelta(minutes=1)
+"""Difference of the clocks of API server and machine that is reported."""
 CONFLICT, TOO_MANY, INTERNAL = 409, 429, 500
 
 Report = Callable[[str, str], None]
@@ -76,7 +77,8 @@ class Rotation:
             reading = self._installation.read()
         except (ReplyError, *TRANSPORT) as error:
             raise _unavailable(error) from None
-        return rotation_steps.next_step(reading.state, self._order, self._now(reading))
+        self._report_skew(reading)
+        return rotation_steps.next_step(reading.state, self._order, reading.now or dt.datetime.now(dt.UTC))
 
     def run(self) -> bool:
         """Make all steps; return False if not every replica served the new leaf in time.
@@ -87,7 +89,9 @@ class Rotation:
         failures = writes = 0
         while True:
             try:
-                step = self.advance(self._installation.read())
+                reading = self._installation.read()
+                self._report_skew(reading)
+                step = self.advance(reading)
             except (ReplyError, *TRANSPORT) as error:
                 failures += 1
                 if failures > MOST_FAILURES or not _is_transient(error):
@@ -112,7 +116,8 @@ class Rotation:
             RotationError: the certificate must not or cannot be rotated.
             ReplyError and the exceptions of TRANSPORT: a request failed, or another writer was first.
         """
-        now = self._now(reading)
+        # The API server validates certificates; without its time that of this machine is used.
+        now = reading.now or dt.datetime.now(dt.UTC)
         state = reading.state
         step, reasons = rotation_steps.next_step(state, self._order, now)
         if step is Step.OBSERVE and self._replicas.all_serve(state):
@@ -159,15 +164,18 @@ class Rotation:
         self._timing.pause(POLL_SECONDS)
         return True
 
-    def _now(self, reading: Reading) -> dt.datetime:
-        """Return the time of the API server, which validates certificates; without it the time of this machine."""
-        here = dt.datetime.now(dt.UTC)
-        if reading.now is not None and abs(reading.now - here) > CLOCK_SKEW and not self._skew_reported:
+    def _report_skew(self, reading: Reading) -> None:
+        if not self._skew_reported and (skew := clock_skew(reading, dt.datetime.now(dt.UTC))):
             self._skew_reported = True
-            self._report(
-                "clock", f"this machine's clock is {here:%H:%M:%S} UTC, the API server's is {reading.now:%H:%M:%S} UTC and is used"
-            )
-        return reading.now or here
+            self._report("clock", skew)
+
+
+def clock_skew(reading: Reading, here: dt.datetime) -> str:
+    """Return a report if the clock of the API server differs from *here*, the time of this machine; else an empty string."""
+    if reading.now is None or abs(reading.now - here) <= CLOCK_SKEW:
+        return ""
+    machine, server = (f"{each:%Y-%m-%d %H:%M:%S} UTC" for each in (here, reading.now))
+    return f"this machine's clock is {machine}, the API server's is {server} and is used"
 
 
 def _unavailable(error: Exception) -> RotationError:

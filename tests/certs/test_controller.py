@@ -1,5 +1,7 @@
 """The controller of the certificate: from every state to a valid certificate, without a moment in which a review would fail."""
 
+import datetime as dt
+
 import pytest
 
 from apiserver.api import ReplyError
@@ -24,7 +26,7 @@ class Replica:
 
     def __init__(self, installation, folder, *, leading=True):
         folder.mkdir(exist_ok=True)
-        self.events, self.failures, self.offsets = [], [], []
+        self.events, self.failures, self.clocks = [], [], []
         self.leading = leading
         self.published = Published(folder)
         timing = Timing(SETTLE, 60.0, installation.pause, lambda: installation.seconds)
@@ -32,13 +34,13 @@ class Replica:
         self.controller = Controller(installation, rotation, self.published, lambda: self.leading, self, 5.0)
 
     def step(self, step, _text):
-        self.events += [step] if step != "clock" else []
+        self.events.append(step)
 
     def leads(self, *, leading):
         assert leading == self.leading
 
-    def clock(self, offset):
-        self.offsets.append(offset)
+    def clock(self, offset, skew):
+        self.clocks.append((offset, skew))
 
     def failed(self, reason, text):
         assert reason in FAILURES
@@ -244,9 +246,15 @@ def test_a_ca_bundle_that_another_writer_resets_is_restored(replica):
     assert [Step.TRUST] * 3 == created.events
 
 
-def test_the_clock_of_the_api_server_is_reported(replica):
+@pytest.mark.parametrize("leading", [True, False])
+def test_the_clock_of_the_api_server_is_reported_by_every_replica(replica, leading):
     installation = FakeInstallation(OLD)
-    created = replica(installation)
+    created = replica(installation, leading=leading)
+    created.controller.tick()
+    installation.now = dt.datetime.now(dt.UTC)
     created.controller.tick()
 
-    assert abs(created.offsets[0]) > 60
+    (offset, skew), (none, nothing) = created.clocks
+    assert abs(offset) > 60
+    assert skew.endswith("the API server's is 2026-05-01 00:00:00 UTC and is used")
+    assert (abs(none) < 60, nothing) == (True, "")

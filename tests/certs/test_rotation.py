@@ -229,7 +229,7 @@ def test_the_clock_of_the_api_server_is_used(run):
     assert run(installation)
     leaf = inspection.inspect("tls.crt", installation.secret["tls.crt"], NOW)
     assert NOW - issue.BACKDATED == leaf.not_before
-    assert ["clock"] == [step for step, text in installation.log if "the API server's is 00:00:00 UTC and is used" in text]
+    assert ["clock"] == [step for step, text in installation.log if "the API server's is 2026-05-01 00:00:00 UTC and is used" in text]
 
 
 def test_a_ca_of_somebody_else_is_replaced_on_request_only(run, monkeypatch):

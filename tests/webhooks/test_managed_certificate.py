@@ -41,12 +41,18 @@ KNOBS = {
 }
 
 
-class Objects:
-    """API server with the objects of one installation, by path; patches are merged, JSON patches of caBundles applied."""
+CONFLICT = 409, {}, {"kind": "Status", "code": 409, "message": "the object has been modified", "reason": "Conflict"}
 
-    def __init__(self, **objects):
+
+class Objects:
+    """API server with the objects of one installation, by path; patches are merged, JSON patches of caBundles applied.
+
+    *rival* is called once, before the first write to a Secret, with its path.
+    """
+
+    def __init__(self, *, rival=None, **objects):
         self.by_path, self.version, self.lock, self.broken = objects, 1, threading.Lock(), False
-        self.requests = []
+        self.requests, self.rival = [], rival
 
     def answer(self, method, url, body):
         path = url.partition("?")[0]
@@ -57,15 +63,29 @@ class Objects:
             if method == "GET":
                 there = self.by_path.get(path)
                 return (200, {}, there) if there else (404, {}, {"kind": "Status", "code": 404, "message": "not found"})
+            content = json.loads(body)
+            path = f"{path}/{content['metadata']['name']}" if method == "POST" else path
+            if self.rival and path.startswith(SECRETS):
+                self.rival(self.by_path, path)
+                self.rival = None
+            if self._is_outdated(self.by_path.get(path), content):
+                return CONFLICT
             self.version += 1
             if method == "POST":
-                content = json.loads(body)
-                path = f"{path}/{content['metadata']['name']}"
                 self.by_path[path] = content
             else:
-                self._patch(self.by_path[path], json.loads(body))
+                self._patch(self.by_path[path], content)
             self.by_path[path]["metadata"]["resourceVersion"] = str(self.version)
             return 200, {}, self.by_path[path]
+
+    @staticmethod
+    def _is_outdated(there, body):
+        """Return whether a write is not of the version that exists: it creates an object that exists, or has another resourceVersion."""
+        if isinstance(body, list):
+            (version,) = (each["value"] for each in body if each["path"] == "/metadata/resourceVersion")
+        else:
+            version = body["metadata"].get("resourceVersion")
+        return version != (there["metadata"]["resourceVersion"] if there else None)
 
     def _patch(self, there, body):
         if isinstance(body, list):
@@ -91,6 +111,11 @@ def secret_object(data):
     return {"metadata": {"name": "muster-webhook-tls", "resourceVersion": "1"}, "data": encoded}
 
 
+def held_lease():
+    """Return the Lease of another replica."""
+    return {"metadata": {"name": "muster-webhook", "resourceVersion": "1"}, "spec": {"holderIdentity": "b", "leaseDurationSeconds": 999}}
+
+
 @contextlib.contextmanager
 def managed(tmp_path, objects, *options, **knobs):
     with (
@@ -110,6 +135,13 @@ def managed(tmp_path, objects, *options, **knobs):
 
 def reasons(server):
     return json.loads(server.probe("/readyz")[1]).get("reasons", [])
+
+
+def counted(server, name, **labels):
+    """Return the value of one counter or gauge; None if it has no sample with these labels."""
+    (label,) = (f'{key}="{value}"' for key, value in labels.items())
+    lines = server.probe("/metrics")[1].decode().splitlines()
+    return next((float(each.rpartition(" ")[2]) for each in lines if each.startswith(f"{name}{{{label}}} ")), None)
 
 
 def failures(server):
@@ -178,41 +210,83 @@ def aged(days_ago, **lives):
 
 
 @pytest.mark.parametrize(
-    ("secret", "message", "failure"),
+    ("secret", "messages", "failure"),
     [
-        pytest.param(aged(40, ca_days=30, leaf_days=30), "tls.crt: expired at", None, id="expired CA at the start"),
-        pytest.param(aged(900, ca_days=1000, leaf_days=3000), "ca.crt: in the last third of its life", None, id="the CA expires first"),
-        pytest.param({**aged(0), "tls.key": b""}, "the Secret lacks tls.key", "secret", id="half written"),
+        pytest.param(aged(40, ca_days=30, leaf_days=30), ("tls.crt: expired at", "ca.crt: expired at"), None, id="expired CA at the start"),
+        pytest.param(aged(900, ca_days=1000, leaf_days=3000), ("ca.crt: in the last third of its life",), None, id="the CA expires first"),
+        pytest.param({**aged(0), "tls.key": b""}, ("the Secret lacks tls.key",), "the Secret lacks tls.key", id="half written"),
     ],
 )
-def test_what_is_repaired_is_logged_and_counted(tmp_path, secret, message, failure):
+def test_what_is_repaired_is_logged_and_counted(tmp_path, secret, messages, failure):
     objects = Objects(**{VALIDATING: configuration(), f"{SECRETS}/muster-webhook-tls": secret_object(secret)})
     with managed(tmp_path, objects, "--workers", "1") as server:
-        assert until(lambda: server.figure("muster_certificate_rotation_steps_total") >= 3), server.lines
+        assert until(lambda: counted(server, "muster_certificate_rotation_steps_total", step="switch") == 1.0), server.lines
         assert until(lambda: server.probe("/readyz")[0] == 200)
         (staged,) = (line["message"] for line in server.lines if line.get("step") == "stage")
-        assert message in staged
-        assert (failure is not None) == (failure in failures(server))
-        assert time.time() + 300 * 86400 < server.figure("muster_certificate_not_after_seconds")
+        assert all(each in staged for each in messages)
+        assert failure == failures(server).get("secret")
+        assert counted(server, "muster_certificate_rotation_steps_total", step="stage") == 1.0
+        assert (counted(server, "muster_certificate_failures_total", reason="secret") > 0) == (failure is not None)
+        assert until(lambda: server.figure("muster_certificate_failing") == 0.0)
+        for kind, days in (("leaf", 300), ("ca", 3000)):
+            end = time.time() + days * 86400
+            assert until(lambda kind=kind, end=end: counted(server, "muster_certificate_not_after_seconds", kind=kind) > end)
 
 
-@pytest.mark.parametrize("days", [1000, -1000])
-def test_a_clock_that_is_wrong_is_logged_and_measured_and_that_of_the_api_server_is_used(tmp_path, monkeypatch, days):
-    there = dt.datetime.now(dt.UTC) + dt.timedelta(days=days)
-    monkeypatch.setattr(BaseHTTPRequestHandler, "date_time_string", lambda *_: email.utils.format_datetime(there, usegmt=True))
-    objects = Objects(**{VALIDATING: configuration()})
+def rival_creates(by_path, path):
+    by_path[path] = secret_object({})
+
+
+def rival_changes(by_path, path):
+    by_path[path]["metadata"]["resourceVersion"] = "other"
+
+
+@pytest.mark.parametrize(("before", "rival"), [({}, rival_creates), (aged(300), rival_changes)], ids=["first write", "renewal"])
+def test_a_lost_race_is_logged_and_counted_and_the_state_is_read_again(tmp_path, before, rival):
+    there = {f"{SECRETS}/muster-webhook-tls": secret_object(before)} if before else {}
+    objects = Objects(rival=rival, **{VALIDATING: configuration()}, **there)
     with managed(tmp_path, objects, "--workers", "1") as server:
-        assert until(lambda: server.probe("/readyz")[0] == 200), server.lines
-        assert abs(server.figure("muster_certificate_clock_offset_seconds") - days * 86400) < 600
-        assert any("the API server's is" in line["message"] for line in server.lines if line.get("step") == "clock")
-        leaf = inspection.inspect("tls.crt", objects.secret()["tls.crt"], there)
-        assert there.replace(microsecond=0) - issue.BACKDATED == leaf.not_before
+        assert until(lambda: counted(server, "muster_certificate_rotation_steps_total", step="switch") == 1.0), server.lines
+        assert until(lambda: server.probe("/readyz")[0] == 200)
+        (line,) = (each for each in server.lines if each.get("failure") == "race")
+        assert ("info", "rotation", True) == (line["level"], line["event"], "the object has been modified" in line["reason"])
+        assert counted(server, "muster_certificate_failures_total", reason="race") == 1.0
+        assert counted(server, "muster_certificate_failing", reason="race") == 0.0
+        assert before.get("tls.crt") != objects.secret()["tls.crt"]
+
+
+@pytest.mark.parametrize("leading", [True, False])
+@pytest.mark.parametrize("days", [1000, -1000])
+def test_a_clock_that_is_wrong_is_logged_and_measured_and_that_of_the_api_server_is_used(tmp_path, monkeypatch, days, leading):
+    right, there = BaseHTTPRequestHandler.date_time_string, dt.datetime.now(dt.UTC) + dt.timedelta(days=days)
+
+    def wrong(*_):
+        return email.utils.format_datetime(there, usegmt=True)
+
+    objects = Objects(**{VALIDATING: configuration()}, **({} if leading else {f"{LEASES}/muster-webhook": held_lease()}))
+    with managed(tmp_path, objects, "--workers", "1") as server:
+
+        def measured(offset):
+            return abs((counted(server, "muster_certificate_clock_offset_seconds", certificate="managed") or 0.0) - offset) < 600
+
+        def logged():
+            return [(line["level"], line["message"]) for line in server.lines if line.get("step") == "clock"]
+
+        for number, (clock, offset) in enumerate(((wrong, days * 86400), (right, 0), (wrong, days * 86400)), 1):
+            monkeypatch.setattr(BaseHTTPRequestHandler, "date_time_string", clock)
+            assert until(lambda offset=offset: measured(offset)), server.lines
+            assert until(lambda number=number: len(logged()) == (number + 1) // 2), server.lines
+            if leading and number == 1:
+                assert until(lambda: server.probe("/readyz")[0] == 200), server.lines
+                leaf = inspection.inspect("tls.crt", objects.secret()["tls.crt"], there)
+                assert there.replace(microsecond=0) - issue.BACKDATED == leaf.not_before
+        want = f"the API server's is {there:%Y-%m-%d %H:%M:%S} UTC and is used"
+        assert all(level == "warning" and message.endswith(want) for level, message in logged())
 
 
 def test_it_is_ready_only_while_every_ca_bundle_trusts_it(tmp_path):
     data = new_secret(dt.datetime.now(dt.UTC))
-    held = {"metadata": {"name": "muster-webhook", "resourceVersion": "1"}, "spec": {"holderIdentity": "b", "leaseDurationSeconds": 999}}
-    paths = {VALIDATING: configuration(), f"{SECRETS}/muster-webhook-tls": secret_object(data), f"{LEASES}/muster-webhook": held}
+    paths = {VALIDATING: configuration(), f"{SECRETS}/muster-webhook-tls": secret_object(data), f"{LEASES}/muster-webhook": held_lease()}
     with managed(tmp_path, Objects(**paths), "--workers", "1") as server:
         want = "not every caBundle has the CA of the serving certificate"
         assert until(lambda: reasons(server) == [want])

@@ -125,14 +125,14 @@ class Report:
         self._telemetry = telemetry
         self._logged: dict[str, str] = {}
         self._failing: set[str] = set()
+        self._skewed = False
         telemetry.rotations_begin(Step, FAILURES)
 
     def step(self, step: str, text: str) -> None:
-        """Log a report of the rotation, and count it if it is a step."""
+        """Log and count a step of the rotation."""
         self._logged.clear()
-        if step in tuple(Step):
-            self._telemetry.rotation_step(step)
-        log.write("warning" if step == "clock" else "info", "rotation", {"step": step, "message": text})
+        self._telemetry.rotation_step(step)
+        log.write("info", "rotation", {"step": step, "message": text})
 
     def lease(self, level: str, text: str) -> None:
         """Log a change of the leader."""
@@ -145,9 +145,12 @@ class Report:
             self._logged.pop(reason, None)
         self._telemetry.certificate_leader(leading=leading)
 
-    def clock(self, offset: float) -> None:
+    def clock(self, offset: float, skew: str) -> None:
         """See certs.controller.Observer."""
         self._telemetry.clock_offset(offset)
+        if skew and not self._skewed:
+            log.write("warning", "rotation", {"step": "clock", "message": skew})
+        self._skewed = bool(skew)
 
     def failed(self, reason: str, text: str) -> None:
         """See certs.controller.Observer."""
