@@ -54,7 +54,7 @@ class Item:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Replica:
-    """One address of the webhook server, observed by TLS handshakes.
+    """One address of the webhook server and one certificate that it serves, observed by TLS handshakes.
 
     Attributes:
         target: the server that it belongs to, as ``Entry.target``.

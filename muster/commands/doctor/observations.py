@@ -15,6 +15,8 @@ from muster.doctor.entries import Entry
 from muster.doctor.latencies import Latency, read_latencies
 from muster.doctor.world import Replica
 
+HANDSHAKES = 8
+"""Handshakes with a replica.  Each reaches one of its worker processes, which load a new certificate one by one."""
 METRICS_SECONDS = 10.0
 LARGEST_METRICS = 16 * 1024 * 1024
 """Limit for one answer or file, in bytes."""
@@ -24,30 +26,55 @@ _SCHEMES = ("http://", "https://")
 def observed(
     called: Sequence[Entry], given: Sequence[str], endpoints: Callable[[Entry], tuple[Sequence[str], Connect]]
 ) -> Iterator[Replica]:
-    """Yield the replicas of each server: those *given*, else the *endpoints* of its Service, else the host of its URL."""
+    """Yield the replicas of each server: those *given*, else the *endpoints* of its Service, else the host of its URL.
+
+    A replica whose processes serve different certificates is yielded for each of them.
+    """
     for target in dict.fromkeys(each.target for each in called if each.host):
         same = [each for each in called if each.target == target]
         requested = bool(given) or same[0].service is None
         addresses, connect = (given or (target,), connect_directly) if requested else endpoints(same[0])
         for address in addresses:
-            yield _observe(Replica(target, address, requested=requested), {each.ca_bundle for each in same}, connect)
+            yield from _observe(Replica(target, address, requested=requested), {each.ca_bundle for each in same}, connect)
 
 
-def _observe(replica: Replica, bundles: Iterable[bytes], connect: Connect) -> Replica:
+def _observe(replica: Replica, bundles: Iterable[bytes], connect: Connect) -> Iterator[Replica]:
+    """Yield the replica for each certificate that its processes serve, and for a failed handshake, after which no other is tried."""
+    leaves, reason = dict[bytes, None](), ""
+    for _ in range(HANDSHAKES):
+        leaf, reason = _handshake(replica.address, None, connect)
+        if reason:
+            break
+        leaves[leaf] = None
+    readable = [each for each in bundles if pem_bundle.certificates(each)]
+    alike = len(leaves) == 1 and not reason
+    distrust = {each: _distrust(replica.address, each, [*leaves], connect, alike=alike) for each in readable if leaves}
+    for leaf in leaves:
+        yield dataclasses.replace(replica, leaf=leaf, distrust={each: reasons[leaf] for each, reasons in distrust.items()})
+    if reason:
+        yield dataclasses.replace(replica, reason=reason)
+
+
+def _distrust(address: str, ca_bundle: bytes, leaves: Sequence[bytes], connect: Connect, *, alike: bool) -> dict[bytes, str]:
+    """Return for each of the served *leaves* why a client with *ca_bundle* does not trust it; empty if it does.
+
+    *alike* is True if all processes answer in the same way.
+    """
+    trusted, reason = set[bytes](), ""
+    for _ in range(1 if alike else HANDSHAKES):
+        leaf, refused = _handshake(address, ca_bundle, connect)
+        trusted.add(leaf)
+        reason = refused or reason
+    # A failed handshake does not show its leaf, which is none that a CA of the bundle has signed.
+    return {each: "" if each in trusted or (not alike and pem_bundle.signer(each, ca_bundle)) else reason for each in leaves}
+
+
+def _handshake(address: str, ca_bundle: bytes | None, connect: Connect) -> tuple[bytes, str]:
+    """Return the served leaf, or why there was no handshake."""
     try:
-        leaf = served_leaf(replica.address, None, connect).encode()
+        return served_leaf(address, ca_bundle, connect).encode(), ""
     except (OSError, ValueError) as error:
-        return dataclasses.replace(replica, reason=str(error) or type(error).__name__)
-    distrust = {each: _distrust(replica.address, each, connect) for each in bundles if pem_bundle.certificates(each)}
-    return dataclasses.replace(replica, leaf=leaf, distrust=distrust)
-
-
-def _distrust(address: str, ca_bundle: bytes, connect: Connect) -> str:
-    try:
-        served_leaf(address, ca_bundle, connect)
-    except (OSError, ValueError) as error:
-        return str(getattr(error, "verify_message", "")) or str(error) or type(error).__name__
-    return ""
+        return b"", str(getattr(error, "verify_message", "")) or str(error) or type(error).__name__
 
 
 def given_latencies(sources: Sequence[str]) -> Iterator[Latency]:

@@ -1,4 +1,4 @@
-"""Every replica serves the certificate of its Secret, or all the same one."""
+"""Every replica, with all its processes, serves the certificate of its Secret, or all the same one."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ def check(world: World) -> Iterator[Result]:
         for namespace, name in secret_names(world):
             if world.named("Secret", namespace, name) is None:
                 yield Unseen(f"the Secret {namespace}/{name} cannot be read: what replicas serve is not compared with it")
+    observed = [(each.target, each.address) for each in world.replicas if each.leaf]
     for leaf in leaves(world):
         if leaf.replica is None:
             continue
@@ -29,7 +30,10 @@ def check(world: World) -> Iterator[Result]:
         # The first replica stands for its server if there is no Secret.
         wanted, source = expected.setdefault(leaf.replica.target, (served, leaf.source))
         if wanted and served != wanted:
-            yield warning(leaf.item, "", f"{leaf.source} serves another certificate than {source}", restart_command(world, leaf))
+            some = observed.count((leaf.replica.target, leaf.replica.address)) > 1
+            server = f"a process of {leaf.source}" if some else leaf.source
+            than = "another process of it" if source == leaf.source else source
+            yield warning(leaf.item, "", f"{server} serves another certificate than {than}", restart_command(world, leaf))
 
 
 CHECK = Check(

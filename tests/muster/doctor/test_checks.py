@@ -398,6 +398,16 @@ INVALID: dict[str, list[tuple[Callable[[], World], Severity, str]]] = {
             Severity.WARNING,
             "replica 10.0.0.2:9443 serves another certificate than replica 10.0.0.1:9443",
         ),
+        (
+            lambda: world(replicas=(served(PAIR), served(worlds.pair(CA)))),
+            Severity.WARNING,
+            "a process of replica 10.0.0.1:9443 serves another certificate than Secret muster-system/",
+        ),
+        (
+            lambda: world(without("Secret", "muster-webhook-tls"), replicas=(served(PAIR), served(worlds.pair(CA)))),
+            Severity.WARNING,
+            "a process of replica 10.0.0.1:9443 serves another certificate than another process of it",
+        ),
     ],
     "unreachable": [
         (lambda: world(without("Service", SERVER)), Severity.ERROR, "there is no Service muster-system/muster-webhook"),
