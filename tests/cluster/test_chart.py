@@ -76,6 +76,19 @@ def test_the_single_file_is_applied_twice_without_a_difference(plane, webhooks):
         assert "" == plane.kubectl("diff", "--server-side", "-f", "-", stdin=manifests, check=True).stdout
 
 
+def test_a_budget_that_kubectl_calls_configured_is_not_changed(plane, api, webhooks):
+    """The field ``selector`` has the patch strategy ``replace``, so that kubectl sends it without a comparison."""
+    budget = next(each for each in webhooks.objects if each["kind"] == "PodDisruptionBudget")
+    name, versions = budget["metadata"]["name"], []
+
+    for _ in range(3):
+        printed = plane.kubectl("apply", "-f", "-", stdin=json.dumps(budget), check=True).stdout
+        versions.append(api.get("PodDisruptionBudget", name, NAMESPACE)["metadata"]["resourceVersion"])
+
+    assert printed == f"poddisruptionbudget.policy/{name} configured\n"
+    assert versions[1] == versions[2]
+
+
 def test_the_api_server_knows_every_field(plane, webhooks):
     """Strict validation, of the configurations too: a field that the server does not know would be dropped."""
     manifests = json.dumps({"apiVersion": "v1", "kind": "List", "items": webhooks.objects})
