@@ -7,5 +7,6 @@ pod_search     pods with volumes on nodes, one by one, while their claims can be
 device_search  pods with devices on nodes, one by one, with each way to give them devices
 placed_pods    such pods on nodes, with the volumes, claims and storage that they use
 filled_nodes   free amounts of nodes with such pods
+attach_orders  orders in which attach limits refuse none of the pods of a node
 demands        demands of the leaves placed so far, and which of them share nodes
 """

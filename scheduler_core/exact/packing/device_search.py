@@ -50,7 +50,7 @@ class DeviceSearch:
         """Prepare; *limit_rows* gives the row of *free* for each row of a limit in the node table."""
         self._constraints = constraints
         self._volumes = volumes
-        # The most confined pods first: later pods get the remaining devices.  Attached volumes are checked on a node without other pods.
+        # The most confined pods first: later pods get the remaining devices.  Attached volumes confine the orders of the pods of a node.
         urgency = [(-len(each.demand.attached), int(each.pods.slots.sum()) - each.pods.count) for each in coupled]
         self._order = sorted(range(len(coupled)), key=lambda number: (urgency[number], number))
         self._coupled = [coupled[number] for number in self._order]
@@ -117,7 +117,7 @@ class DeviceSearch:
     def _try_node(self, demand: int, pod: PodRecord | None, node: int) -> Iterator[bool]:
         self._placed.place(demand, node, 1)
         try:
-            if self._has_volumes():
+            if self._placed.attachable(self._budget) and self._has_volumes():
                 yield from self._try_devices(pod, node) if pod is not None else (True,)
         finally:
             self._placed.place(demand, node, -1)

@@ -97,25 +97,19 @@ class FilledNodes:
         demand, most = self._demands[number], self._slots[node][number] - counts[number]
         if most <= 0 or any(disk.conflicts(each) for disk in demand.disks for each in disks):
             return 0
-        amounts, more = self._amounts[number], {*demand.attached} - attached
-        first, rest = list(free), list(free)
-        for row in self._units(node, more, with_attachment=True):
-            first[row] -= 1
-        if any(available < need for available, need in zip(first, amounts, strict=True)):
-            return 0
-        for row in self._units(node, more):
+        amounts, rest = self._amounts[number], list(free)
+        for row in self._units(node, {*demand.attached} - attached):
             rest[row] -= 1
+        if any(available < need for available, need in zip(rest, amounts, strict=True)):
+            return 0
         slots = (available // need for available, need in zip(rest, amounts, strict=True) if need)
-        return max(0, min([most, *slots]))
+        return min([most, *slots])
 
-    def _units(self, node: int, volumes: set[tuple[int, VolumeKey]], *, with_attachment: bool = False) -> list[int]:
-        """Return the rows of *free* of which *volumes* use one unit each on *node*.
-
-        A volume with a VolumeAttachment uses none.  But kube-scheduler counts it (*with_attachment*) for the first pod that uses it there.
-        """
+    def _units(self, node: int, volumes: set[tuple[int, VolumeKey]]) -> list[int]:
+        """Return the rows of *free* of which *volumes* use one unit each on *node*; a volume with a VolumeAttachment uses none."""
         if self._constraints is None or not volumes:
             return []
         name = self._nodes[node]
         present = self._constraints.counts.shared.get(name, {}).keys()
-        attached = () if with_attachment else self._constraints.attachments(name)
+        attached = self._constraints.attachments(name)
         return [self._limit_rows[row] for row, volume in volumes if volume not in present and volume not in attached]

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from scheduler_core.exact.packing.attach_orders import AttachOrders
 from scheduler_core.exact.packing.filled_nodes import Counts, CoupledPods, FilledNodes
 from scheduler_core.exact.packing.packing import EqualPods, Packed, pack
 from scheduler_core.exact.step_budget import StepBudget
@@ -25,6 +26,7 @@ class PlacedPods:
 
     Attributes:
         contents: number of pods of each demand by node, without nodes that have none.
+        left: number of pods of each demand that have no node.
         stored: storage in use; None if pods compete for no volumes.
 
     """
@@ -45,16 +47,19 @@ class PlacedPods:
         self._nodes = nodes
         self._kinds = kinds
         self._filled = FilledNodes(volumes, free, coupled, nodes, limit_rows)
+        self._orders = None if volumes is None else AttachOrders(volumes, free, coupled, nodes, limit_rows)
         self._empty: Counts = (0,) * len(coupled)
         self._users: dict[int, dict[int, int]] = {}
         self._single: Counter[ClaimName] = Counter()
         self.contents: dict[int, Counts] = {}
+        self.left = [each.pods.count for each in coupled]
         self.stored = None if volumes is None else StorageInUse(volumes.sums)
 
     def place(self, demand: int, node: int, amount: int) -> None:
         """Place one pod of *demand* on *node*, or (*amount* -1) take it away."""
         counts = list(self.contents.get(node, self._empty))
         counts[demand] += amount
+        self.left[demand] -= amount
         if any(counts):
             self.contents[node] = tuple(counts)
         else:
@@ -93,6 +98,16 @@ class PlacedPods:
             if self._volumes is not None and not self._volumes.common(claim, nodes) and not self._volumes.provisions(claim, nodes):
                 return False
         return True
+
+    def attachable(self, budget: StepBudget) -> bool:
+        """Return whether the pods of each node can come in an order in which attach limits refuse none of them.
+
+        Raises:
+            StepsSpentError: the budget is spent before the answer is known.
+
+        """
+        orders = self._orders
+        return orders is None or all(orders.exist(node, *self.state(node), self.left, budget) for node in self.contents)
 
     def items(self) -> Iterator[Item]:
         """Yield the claims of the pods that need an existing volume, each with the volumes that it can have."""

@@ -53,7 +53,6 @@ class PodSearch:
         self._nodes: list[int] = nodes.tolist()
         self._budget = budget
         self._free = free
-        self._left = [each.pods.count for each in coupled]
         self._needed = sum((each.amounts * each.count for each in (*others, *(one.pods for one in coupled))), np.zeros(len(free), np.int64))
         slots = np.array([each.slots for each in (*(one.pods for one in coupled), *others)])
         columns = np.concatenate((free, slots, constraints.node_classes()[nodes][None, :])).T.tolist()
@@ -92,11 +91,11 @@ class PodSearch:
         """Yield once for each node of the next pod, which is placed there while the caller continues."""
         placed, stored = self._placed, self._placed.stored
         key = tuple(sorted(map(placed.state, placed.contents)))
-        if key in self._failed or stored is None or stored.exceeded:
+        if key in self._failed or stored is None or stored.exceeded or not placed.attachable(self._budget):
             return
         hosts = self._hosts()
-        self._budget.step(_STATE_STEPS + len(hosts) * len(self._left) // _HOSTS)
-        if not any(self._left):
+        self._budget.step(_STATE_STEPS + len(hosts) * len(placed.left) // _HOSTS)
+        if not any(placed.left):
             self._packed = placed.packed_with(self._others, self._budget) if suffice(self._items(hosts), self._budget) else None
             if self._packed is not None:
                 yield True
@@ -112,7 +111,6 @@ class PodSearch:
         """Place one pod of *demand* on *node*, or (*amount* -1) take it away."""
         contents, before = self._placed.contents, len(self._placed.contents)
         self._placed.place(demand, node, amount)
-        self._left[demand] -= amount
         # Nodes of a kind are used in their order, and left in the reverse order.
         self._next[self._kinds[node]] += len(contents) - before
 
@@ -127,18 +125,18 @@ class PodSearch:
             if unused := len(members) - self._next[kind]:
                 node = members[self._next[kind]]
                 seen[self._placed.state(node)] = node, unused
-        demands = range(len(self._left))
+        demands = range(len(self._placed.left))
         return [_Host(node, count, tuple(self._placed.slots(node, each) for each in demands)) for node, count in seen.values()]
 
     def _most_confined(self, hosts: Sequence[_Host], stored: StorageInUse) -> int | None:
         """Return the demand with the fewest slots beyond its pods; None if one has too few, so that there is no packing.
 
-        Pods that share attached volumes come first: the check of these volumes is easiest on an empty node.
+        Pods with the most attached volumes come first: they confine the orders of the pods of a node.
         """
-        slots = [[(self._nodes[host.node], host.count * host.slots[number]) for host in hosts] for number in range(len(self._left))]
+        slots = [[(self._nodes[host.node], host.count * host.slots[number]) for host in hosts] for number in range(len(self._placed.left))]
         totals = [stored.most(coupled.storage, each) for coupled, each in zip(self._coupled, slots, strict=True)]
         confined: tuple[int, int, int] | None = None
-        for number, (left, total) in enumerate(zip(self._left, totals, strict=True)):
+        for number, (left, total) in enumerate(zip(self._placed.left, totals, strict=True)):
             if left > (min(total, 1) if self._coupled[number].demand.single else total):
                 return None
             if left:
@@ -149,7 +147,7 @@ class PodSearch:
     def _items(self, hosts: Sequence[_Host]) -> list[Item]:
         """Return the claims that need an existing volume, each with the volumes that it can have."""
         items = [*self._placed.items()]
-        for number, (left, each) in enumerate(zip(self._left, self._coupled, strict=True)):
+        for number, (left, each) in enumerate(zip(self._placed.left, self._coupled, strict=True)):
             if left:
                 items += [self._item_of_rest(number, left * count, claim, count, hosts) for claim, count in each.demand.own]
         return items

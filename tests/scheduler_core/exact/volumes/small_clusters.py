@@ -123,6 +123,22 @@ def clusters(draw: st.DrawFn, running: int = 1, priority: int = 10, groups: int 
     return Cluster(nodes, volumes, claims, pods, minimum, by_rack, capacity)
 
 
+@st.composite
+def attached_clusters(draw: st.DrawFn) -> Cluster:
+    """Draw a cluster whose pods share volumes with VolumeAttachments, so that their order decides which of them can come to a node."""
+    claims = [Claim(f"c{number}", BOUND) for number in range(draw(st.integers(2, 5)))]
+    names = [each.name for each in claims]
+    nodes = [Node(f"n{number}", f"r{number % 2}", draw(st.sampled_from((1, 2, 4, 4))), {}, []) for number in range(draw(st.integers(1, 3)))]
+    for node in nodes:
+        node.attached = [name for name in names if draw(st.integers(0, 2)) == 0]
+        node.limits = {BOUND: len(node.attached) + draw(st.integers(0, 3))}
+    used = st.lists(st.sampled_from(names), max_size=3, unique=True)
+    pods = [Pod(f"p{number}", "g0", draw(used)) for number in range(draw(st.integers(2, 4)))]
+    least = draw(st.integers(len(pods) - 1, len(pods)))
+    pods += [Pod("q", "", draw(used), node=draw(st.sampled_from(nodes)).name)] if draw(st.booleans()) else []
+    return Cluster(nodes, [], claims, pods, {"g0": least}, [], {})
+
+
 def _pod(draw: st.DrawFn, name: str, group: str, claims: list[Claim], kinds: tuple[str, ...]) -> Pod:
     mine: list[str] = []
     for number in range(draw(st.sampled_from((0, 1, 1, 2)))):

@@ -12,7 +12,7 @@ from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Decision, Status
 from tests.sampling import sampled
 from tests.scheduler_core.exact.volumes import brute
-from tests.scheduler_core.exact.volumes.small_clusters import BOUND, DYNAMIC, Cluster, clusters, manifests
+from tests.scheduler_core.exact.volumes.small_clusters import BOUND, DYNAMIC, Cluster, attached_clusters, clusters, manifests
 
 RANDOM = settings(
     max_examples=sampled(1_000, share=10), deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
@@ -47,6 +47,12 @@ def check(cluster: Cluster) -> None:
 @RANDOM
 @given(clusters())
 def test_a_root_is_placed_if_and_only_if_that_is_possible(cluster):
+    check(cluster)
+
+
+@RANDOM
+@given(attached_clusters())
+def test_pods_are_placed_if_they_can_attach_their_volumes_in_any_order(cluster):
     check(cluster)
 
 

@@ -10,7 +10,11 @@ from scheduler_core.exact.complete import Complete
 from scheduler_core.model.decision import Decision, Status
 from scheduler_core.model.options import PlacingOptions
 from tests.scheduler_core.builders import Json, composite, decided, entities, leaf, names, node, placed, pod, state
+from tests.scheduler_core.plugins.device_objects import device_class, device_slice, request, template
+from tests.scheduler_core.plugins.device_objects import wanting as wanting_devices
 from tests.scheduler_core.plugins.test_delayed_claims import LOCAL, claim, using, volume
+from tests.scheduler_core.plugins.test_node_volume_limits import attached as attachment
+from tests.scheduler_core.plugins.test_node_volume_limits import csi
 from tests.scheduler_core.plugins.test_volume_restrictions import single
 from tests.scheduler_core.plugins.test_volumes import claim as bound_claim
 from tests.scheduler_core.plugins.test_volumes import csi_node
@@ -95,6 +99,41 @@ def test_shared_volume_counts_once_on_a_node():
     decision = decided([*ZONES[:2], *shared, *own, *limits, leaf("g", 3), *pods], strategy="complete")
     nodes = placed(decision)
     assert nodes["p0"] == nodes["p1"] != nodes["p2"]
+
+
+TWELVE = [f"{one}{other}" for one, other in zip("abcdefghijkl", "mnopqrstuvwx", strict=True)]
+
+
+def attaching(attached: str, limit: int, *pods: str) -> list[Json]:
+    """Return a gang of *pods*, each with the volumes that its letters name, and the node a1 that has *limit* and those *attached*."""
+    objects = [node("a1", "32"), csi_node("a1", {"csi.example": limit})]
+    objects += csi(*sorted({*attached, *"".join(pods)}), driver="csi.example")
+    objects += [attachment("a1", name, "csi.example") for name in attached]
+    return [*objects, *(using(*volumes, name=f"p{number}", group="g") for number, volumes in enumerate(pods))]
+
+
+DEVICES = [device_class(), device_slice("a1", "d0", "d1"), template("all", request(allocationMode="All"))]
+
+
+@pytest.mark.parametrize("others", [[], [pod("other", "g")], [*DEVICES, wanting_devices("other", "gpu:all", group="g")]])
+@pytest.mark.parametrize(
+    ("attached", "limit", "pods", "outcome"),
+    [
+        # The pod whose volume has an attachment must come before the last unit is used.
+        ("a", 2, ["b", "b", "a"], "placed"),
+        ("a", 1, ["a", "a"], "infeasible"),
+        # Pods with one volume each bring those that are too many for one pod.
+        ("ab", 3, ["ab", "a", "b"], "placed"),
+        ("ab", 3, ["ab", "ab"], "infeasible"),
+        ("abcdefghijkl", 24, TWELVE, "infeasible"),
+        ("abcdefghijkl", 25, TWELVE, "placed"),
+    ],
+)
+def test_an_attached_volume_needs_a_unit_until_its_first_pod_is_there(attached, limit, pods, outcome, others):
+    count = len(pods) + bool(others)
+    decision = decided([leaf("g", count), *attaching(attached, limit, *pods), *others], strategy="complete")
+    assert outcome == decision.search.outcome
+    assert len(placed(decision)) == (count if outcome == "placed" else 0)
 
 
 def test_a_spent_budget_leaves_the_root_undecided():
