@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from scheduler_core.model.decision import Decision
@@ -79,6 +79,14 @@ class ClaimConsumers:
         return {key: each for key, each in known.items() if len(each | wanted[key]) > MOST_CONSUMERS}
 
 
+def without_users(entity: Entity, claims: Collection[str]) -> tuple[Entity, dict[str, str]]:
+    """Return *entity* without the pods that use *claims*, which wait for the end of the victims of an earlier root, and their reasons."""
+    waiting = [pod for leaf in entity.leaves() for pod in leaf.waiting] if claims else []
+    used = {pod.key: next((key for key, _ in _uses(pod) if key in claims), "") for pod in waiting}
+    reasons = {pod: f"claim {key} gets its devices when the pods that an earlier root evicts are gone" for pod, key in used.items() if key}
+    return (only(entity, used.keys() - reasons.keys()), reasons) if reasons else (entity, {})
+
+
 def are_alike(entity: Entity) -> bool:
     """Return whether the waiting pods of *entity* are alike, so that each can replace any other one."""
     return not entity.children and len({pod.shape.serial for pod in entity.waiting}) <= 1
@@ -91,7 +99,7 @@ def lacks_members(entity: Entity) -> bool:
     return len(entity.waiting) + len(entity.running) < entity.minimum
 
 
-def only(entity: Entity, kept: set[str]) -> Entity:
+def only(entity: Entity, kept: Collection[str]) -> Entity:
     """Return *entity* with only those waiting pods that are *kept*."""
     return dataclasses.replace(
         entity,

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 
 from scheduler_core import diagnosis
-from scheduler_core.cycle.claim_consumers import ClaimConsumers, are_alike, with_refused
+from scheduler_core.cycle.claim_consumers import ClaimConsumers, are_alike, with_refused, without_users
 from scheduler_core.cycle.device_decisions import devices_beyond_requests, error_explained, with_devices
 from scheduler_core.cycle.effects import Effects, keeps_nominations
 from scheduler_core.cycle.preemptions import Preemptions
@@ -67,13 +67,18 @@ class Decider:
 
     def decide(self, entity: Entity) -> Decision:
         """Return the decision on *entity*.  If a plugin fails, its status is Error, as in kube-scheduler."""
-        whole, (entity, refused) = entity, self._within_limit(entity)
-        self._chosen = bool(refused) and not are_alike(whole)
-        decision = self._attempted(entity)
-        if refused:
-            decision = with_refused(decision, refused)
+        whole, awaiting = self._without_awaiting(entity)
+        within, refused = self._within_limit(whole)
+        self._chosen = bool(awaiting) or (bool(refused) and not are_alike(whole))
+        decision = self._attempted(within)
+        if awaiting or refused:
+            decision = with_refused(decision, awaiting | refused)
             self.effects.record(decision)
         return decision
+
+    def _without_awaiting(self, entity: Entity) -> tuple[Entity, dict[str, str]]:
+        """Return *entity* without pods whose claims an earlier root awaits: with these pods its evictions would be in vain."""
+        return without_users(entity, self.preemptions.awaited) if self._options.sparing else (entity, {})
 
     def _within_limit(self, entity: Entity) -> tuple[Entity, dict[str, str]]:
         """Return *entity* without pods whose claims have too many consumers; kube-scheduler learns of the limit when it binds."""
@@ -124,7 +129,7 @@ class Decider:
         stateful = self._greedy.state.stateful
         mark, counted = self._ledger.mark(), stateful.mark()
         self._nominations.release_lower_priority(entity.priority)
-        request = self._greedy.request(self._within_limit(entity)[0])
+        request = self._greedy.request(self._within_limit(self._without_awaiting(entity)[0])[0])
         try:
             outcome = self._greedy.place(request)
         except PluginFailedError:
@@ -199,13 +204,16 @@ class Decider:
             preemption=eviction_quality(preemption),
         )
         kept = keeps_nominations(decision, preempts=request.entity.preempts)
-        for pod in (pod for leaf in request.entity.leaves() for pod in leaf.waiting):
+        self._settled(decision)
+        waiting = [pod for leaf in request.entity.leaves() for pod in leaf.waiting]
+        self.preemptions.await_claims(pod for pod in waiting if pod.key in nominations)
+        for pod in waiting:
             if pod.key in nominations:
                 self._nominations.nominate(pod, nominations[pod.key])
                 self.preemptions.keep_claims((pod,))
             elif not kept:
                 self._nominations.withdraw(pod)
-        return self._settled(decision)
+        return decision
 
     def _settled(self, decision: Decision) -> Decision:
         """Record *decision*, and make the assumed pods permanent."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Iterable
+from collections.abc import Set as AbstractSet
 
 from scheduler_core.cycle.claim_release import Attempted, ClaimReleases, allocated_claims
 from scheduler_core.cycle.device_decisions import chosen_devices
@@ -19,6 +20,7 @@ from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.placement.extension_points import PluginFailedError
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.outcome import PlacementOutcome, assigned
+from scheduler_core.plugins.devices.evicted_users import held_claims
 from scheduler_core.preemption.minimal.minimal_plans import fewest_victims
 from scheduler_core.preemption.plans.plan_cost import PlanCost
 from scheduler_core.preemption.result import Preemption
@@ -35,7 +37,12 @@ Chosen = Preemption[Proposal] | Preemption[None]
 
 
 class Preemptions:
-    """Victims among the pods of *snapshot* after *effects*; *searching* returns the search in another cluster."""
+    """Victims among the pods of *snapshot* after *effects*; *searching* returns the search in another cluster.
+
+    Attributes:
+        awaited: keys of the claims that get devices for nominated pods, or that are to be free for them, when the victims are gone.
+
+    """
 
     def __init__(
         self, greedy: Greedy, snapshot: ClusterSnapshot, effects: Effects, searching: Callable[[ClusterSnapshot], Complete]
@@ -46,10 +53,27 @@ class Preemptions:
         self._known_units: tuple[tuple[int, frozenset[str]], Units] | None = None
         self._of_pods: tuple[Units, PodPreemption] | None = None
         self._used_claims = frozenset[str]()
+        self.awaited = frozenset[str]()
 
     def keep_claims(self, pods: Iterable[PodRecord]) -> None:
         """Let the claims of *pods*, which were placed or nominated, keep their devices."""
         self._used_claims |= named_claims(pods)
+
+    def await_claims(self, pods: Iterable[PodRecord]) -> None:
+        """Let the claims that the nominated *pods* depend on wait for the end of their victims."""
+        if (devices := self._snapshot.devices) is None:
+            return
+        pods = [*pods]
+        named = named_claims(pods)
+        self.awaited |= frozenset(key for key in named if key not in devices.allocated)
+        if any(need.allocates for pod in pods for need in pod.shape.devices):
+            self.awaited |= self._freed(self._effects.victims, self._used_claims | named)
+
+    def _freed(self, victims: AbstractSet[str], kept: AbstractSet[str]) -> frozenset[str]:
+        """Return the claims, except *kept*, that no pod uses without *victims*."""
+        devices = self._snapshot.devices
+        held = () if devices is None else held_claims(devices)
+        return frozenset(each.key for each in held if each.key not in kept and each.users <= victims)
 
     def run(self, entity: Entity, outcome: PlacementOutcome, *, proved: bool) -> tuple[PlacementOutcome, Chosen | None]:
         """Return the result of *entity*, and the preemption for it; None if there is none.
@@ -88,6 +112,7 @@ class Preemptions:
         better = releases.best(preemption, cost, self._attempt, victims, proved=proved)
         if better is not None:
             hold_devices(self._greedy.state.stateful.plugins, releases.devices)
+            self.awaited |= self._freed(victims | {pod.key for unit in better.units for pod in unit.pods}, self._used_claims)
         if releases.can_help and outcome.status is Status.UNRESOLVABLE:
             outcome = dataclasses.replace(outcome, status=Status.UNSCHEDULABLE)
         if better is None and preemption is not None and releases.tried:

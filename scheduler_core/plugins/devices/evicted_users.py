@@ -41,7 +41,7 @@ class EvictedUsers:
     def _known(self) -> dict[str, list[HeldClaim]]:
         """Claims by user; few cycles evict pods."""
         known: dict[str, list[HeldClaim]] = {}
-        for held in _held_claims(self._objects):
+        for held in held_claims(self._objects):
             for pod in held.users:
                 known.setdefault(pod, []).append(held)
         return known
@@ -75,7 +75,7 @@ class EvictedUsers:
                 yield HeldClaim(claim.key, allocation, frozenset({pod.key}))
 
 
-def _held_claims(objects: DeviceObjects) -> Iterator[HeldClaim]:
+def held_claims(objects: DeviceObjects) -> Iterator[HeldClaim]:
     """Yield the allocated claims that are reserved for pods only."""
     for (namespace, name), claim in objects.claims.items():
         key = f"{namespace}/{name}"

@@ -18,7 +18,7 @@ from scheduler_core.model.decision import Decision, Status
 from scheduler_core.model.devices import MOST_CONSUMERS, Allocation
 from scheduler_core.model.wire import ENCODER
 from tests.sampling import sampled
-from tests.scheduler_core.builders import Json, node
+from tests.scheduler_core.builders import Json, leaf, node
 from tests.scheduler_core.plugins.device_objects import device_class, device_slice, request, resource_claim, template, wanting
 
 RANDOM = settings(
@@ -206,6 +206,45 @@ def test_devices_that_a_root_is_to_have_after_an_eviction_are_not_planned_for_th
     assert ({"default/p": "n"}, {}) == (first.nominations, second.nominations)
     last = run(objects, "complete")
     assert ({"default/p": "n"}, {"default/q": "m"}) == (last["p"].assignments, last["q"].assignments)
+
+
+ON_N = {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n"]}]}]}
+HELD = resource_claim("used", request(), devices=["gpu=n/a"], users=["low"], nodes=ON_N)
+"""A claim that a running pod uses, whose device only its node reaches."""
+
+
+@pytest.mark.parametrize(
+    ("claim", "objects"),
+    [
+        pytest.param(
+            "new",
+            [
+                device_slice("m", "a"),
+                resource_claim("new", request()),
+                wanting("p", "x=new", priority=9, cpu="2", nodeSelector={"on": "n"}),
+            ],
+            id="to allocate on the nominated node",
+        ),
+        pytest.param(
+            "used", [device_slice("m", count=1), wanting("p", priority=9, cpu="2")], id="freed, so that another claim gets its device"
+        ),
+        pytest.param(
+            "used",
+            [device_slice("m", "a"), wanting("p", "x=used", priority=9, cpu="2", nodeSelector={"on": "m"})],
+            id="freed, so that it gets another device",
+        ),
+    ],
+)
+def test_claim_that_an_eviction_is_to_free_for_a_root_is_not_used_by_the_next_root(claim: str, objects: list[Json]):
+    cluster = [*ONE_DEVICE, node("n", cpu="2", on="n"), node("m", cpu="2", on="m"), HELD, wanting("low", "x=used", on="n", cpu="2")]
+    pod, member = wanting("late", f"x={claim}", priority=1, cpu="0"), wanting("member", f"x={claim}", group="late", priority=1, cpu="0")
+    for later in ([pod], [leaf("late", 1, priority=1), member]):
+        first, second, *_ = run_cycle(load([*cluster, *objects, *later]), CycleOptions(strategy="complete", evict=True)).decisions
+        assert (("default/low",), ["default/p"]) == (first.victims, [*first.nominations])
+        reason = f"claim default/{claim} gets its devices when the pods that an earlier root evicts are gone"
+        assert ([reason], {}, "not-searched") == ([*second.pending.values()], second.assignments, second.search.outcome)
+        last = run([*cluster, *objects, *later], "complete")
+        assert last["p"].assignments
 
 
 @pytest.mark.parametrize(("strategy", "status"), [("greedy", Status.SUCCESS), ("complete", Status.UNSCHEDULABLE)])
