@@ -65,7 +65,7 @@ class AttachOrders:
 
     def _volumes_on(self, node: int) -> list[_Volumes]:
         name = self._nodes[node]
-        present, attachments = self._constraints.counts.shared.get(name, {}).keys(), self._constraints.attachments(name)
+        present, attachments = self._constraints.present(name), self._constraints.attachments(name)
         new = [frozenset(each for each in demand.attached if each[1] not in present) for demand in self._demands]
         with_attachment = [frozenset(each for each in volumes if each[1] in attachments) for volumes in new]
         return [(attached, volumes - attached) for attached, volumes in zip(with_attachment, new, strict=True)]

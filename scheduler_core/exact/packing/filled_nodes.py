@@ -110,6 +110,6 @@ class FilledNodes:
         if self._constraints is None or not volumes:
             return []
         name = self._nodes[node]
-        present = self._constraints.counts.shared.get(name, {}).keys()
+        present = self._constraints.present(name)
         attached = self._constraints.attachments(name)
         return [self._limit_rows[row] for row, volume in volumes if volume not in present and volume not in attached]

@@ -75,6 +75,7 @@ class VolumeConstraints:
         self._storage = state.nodes.storage
         self._matching = next((each for each in state.stateful.plugins if isinstance(each, VolumeMatching)), None)
         self.counts = _counts(state, members)
+        self._present = _counts(state, None).shared
         self.claims: list[ClaimVolumes] = []
         self._numbers: dict[ClaimRequest, int] = {}
         pods = [*pods]
@@ -100,6 +101,13 @@ class VolumeConstraints:
     def rows(self) -> set[int]:
         """Return the rows of the limits of volumes that several pods use."""
         return {row for demand in self._demands.values() for row, _ in demand.attached}
+
+    def present(self, node: int) -> Collection[VolumeKey]:
+        """Return the volumes that running pods use on *node*: they need no more unit of its limit.
+
+        With ``members`` that includes the volumes of all other pods, because those pods can stay when others are evicted.
+        """
+        return self._present.get(node, {}).keys()
 
     def attachments(self, node: int) -> Collection[VolumeKey]:
         """Return the volumes with a VolumeAttachment to *node*: its limit is smaller by them."""
@@ -139,7 +147,7 @@ class VolumeConstraints:
             here = 0
             for mask in reached:
                 here |= mask
-            in_use = shared & self.counts.shared.get(node, {}).keys()
+            in_use = shared.intersection(self.present(node))
             attached = shared.intersection(self.attachments(node))
             key = (
                 tuple(mask & self.several for mask in reached),

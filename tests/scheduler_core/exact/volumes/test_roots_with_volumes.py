@@ -136,6 +136,14 @@ def test_an_attached_volume_needs_a_unit_until_its_first_pod_is_there(attached, 
     assert len(placed(decision)) == (count if outcome == "placed" else 0)
 
 
+def test_an_eviction_can_help_although_the_eviction_of_all_pods_does_not():
+    """The volume needs a unit of its own, unless a running pod that uses it stays."""
+    running = [using("a", name="user", nodeName="a1", cpu="16", priority=-1), pod("other", nodeName="a1", cpu="16", priority=-1)]
+    objects = [leaf("g", 1), *attaching("a", 1, "a"), *running]
+    assert Status.UNSCHEDULABLE is decided(objects, strategy="complete").status
+    assert Status.UNRESOLVABLE is decided([*objects[:-2], running[1]], strategy="complete").status
+
+
 def test_a_spent_budget_leaves_the_root_undecided():
     volumes = [zonal("x", "a", red="1"), zonal("y", "a", red="1"), zonal("z", "a", blue="1")]
     objects = [*ZONES, *GANG, *(claim(f"c{n}", **wanting(red="1")) for n in range(3)), *volumes]
