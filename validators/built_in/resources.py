@@ -117,14 +117,18 @@ def _amount(name: str, written: Any, at: FieldPath, *, of_pod: bool) -> Iterator
         yield field.invalid(at, str(written), f"{written} is not positive integer multiple of {name}")
     if name.startswith("requests."):
         yield field.invalid(at, name, "doesn't follow extended resource name standard")
-    if is_extended(name) and amount % 1:
+    if is_extended(name) and not _is_whole(amount):
         yield field.invalid(at, str(written), "must be an integer")
 
 
 def _divides(page: str, amount: decimal.Decimal) -> bool:
     """Return whether an amount is a number of pages of a size such as 2Mi."""
     size = exact(page)
-    return size > 0 and amount % size == 0
+    return size > 0 and _is_whole(size) and int(amount.to_integral_value(decimal.ROUND_UP)) % int(size) == 0
+
+
+def _is_whole(amount: decimal.Decimal) -> bool:
+    return amount == amount.to_integral_value()
 
 
 def is_quantity(written: Any) -> bool:

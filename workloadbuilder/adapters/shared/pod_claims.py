@@ -33,7 +33,7 @@ class PodClaims:
         spec = pod["spec"]
         names = [each for each in self.templates if not mounted_only or each in _mounted(spec)]
         if names:
-            volumes = [each for each in spec.get("volumes") or () if each.get("name") not in names]
+            volumes = [each for each in _listed(spec, "volumes") if not isinstance(each, Mapping) or each.get("name") not in names]
             own = [{"name": name, "persistentVolumeClaim": {"claimName": f"{name}-{owner}"}} for name in names]
             spec["volumes"] = [*volumes, *own]
 
@@ -47,6 +47,12 @@ class PodClaims:
                     yield {"apiVersion": "v1", "kind": _CLAIM, "metadata": {"name": name}, "spec": copied(spec)}
 
 
-def _mounted(spec: Mapping[str, Json]) -> set[Json]:
-    containers = [each for kind in ("containers", "initContainers") for each in spec.get(kind) or () if isinstance(each, Mapping)]
-    return {mount.get("name") for each in containers for mount in each.get("volumeMounts") or () if isinstance(mount, Mapping)}
+def _mounted(spec: Mapping[str, Json]) -> list[Json]:
+    containers = [each for kind in ("containers", "initContainers") for each in _listed(spec, kind)]
+    return [mount.get("name") for each in containers for mount in _listed(each, "volumeMounts") if isinstance(mount, Mapping)]
+
+
+def _listed(content: Json, name: str) -> list[Json]:
+    """Return a list in an untrusted object; empty if it is absent or something else."""
+    listed = content.get(name) if isinstance(content, Mapping) else None
+    return listed if isinstance(listed, list) else []

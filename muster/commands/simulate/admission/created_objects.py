@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from muster.commands.simulate.admission.limit_ranges import Content, items, section
+from workloadbuilder.adapters.shared.adapter_result import MAX_PODS
 from workloadbuilder.adapters.shared.known_objects import group_of
 
 _JOB, _SERVICE, _CONFIG, _SECRET = ("batch/v1", "Job"), ("v1", "Service"), ("v1", "ConfigMap"), ("v1", "Secret")
@@ -102,8 +103,9 @@ def _volcano_job(manifest: Content, _: Iterable[Content]) -> Numbers:
 
 
 def _count(spec: Mapping[str, Any], name: str, default: int) -> int:
+    """Return the number in a field; no object creates more than the largest number of pods."""
     number = spec.get(name, default)
-    return number if isinstance(number, int) else default
+    return min(number, MAX_PODS) if isinstance(number, int) else default
 
 
 _CREATED: Mapping[tuple[str, str], Callable[[Content, Iterable[Content]], Numbers]] = {
