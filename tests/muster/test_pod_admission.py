@@ -95,6 +95,18 @@ def test_objects_at_path_share_a_quota():
     ]
 
 
+def test_the_verdict_says_that_nodes_have_capacity_for_several_refused_objects():
+    _, answer = fit([job(2), deployment(2)], [*NODES, quota({"cpu": "0"}, cpu="6")])
+    named = "Job default/train, Deployment default/web"
+    assert f"does not fit: {named}: quota default/team-a leaves 6 cpu, 8 needed; the nodes have capacity" == answer["message"]
+
+
+def test_the_verdict_names_a_shortage_of_nodes_besides_the_quota():
+    _, answer = fit([job(9)], [*NODES, quota({"cpu": "2"}, cpu="8")])
+    want = "does not fit: Job default/train: quota default/team-a leaves 6 cpu, 18 needed; besides, 1 of 9 pods has no node"
+    assert want == answer["message"]
+
+
 def test_pods_that_are_replaced_leave_their_share_of_the_quota():
     running = [owned(f"train-{number}", "Job", "train") for number in range(2)]
     assert 0 == fit([job(3)], [*NODES, *running, quota({"cpu": "4"}, cpu="6")])[0]

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from muster.commands.simulate.admission.path import THERE_IS_NO
+from muster.commands.simulate.admission.path import SEVERAL, THERE_IS_NO
 from muster.commands.simulate.controllers import CREATES_NO_PODS, HAS_ENDED
 from muster.commands.simulate.own_objects import Own
 from muster.render.answer import Answer
@@ -141,9 +141,16 @@ class _Case:
         first, number = refused[0], len(refused) - 1
         placed = {f"Pod {pod}" for each in self.answer.decisions for pod in each.assignments}
         judged = {self._subject(root) for root in latest(self.answer.decisions)} | placed
-        capacity = _CAPACITY.get(otherwise, "") if first.object in judged else ""
+        capacity = _CAPACITY.get(otherwise, "") if judged.issuperset(first.object.split(SEVERAL)) else ""
         more = f" (and {counted(number, 'more reason')})" if number else ""
-        return f"{printable(first.object)}: {printable(first.message)}{more}{capacity}"
+        shortage = self._shortage() if otherwise is Kind.DOES_NOT_FIT else ""
+        return f"{printable(first.object)}: {printable(first.message)}{more}{capacity}{shortage}"
+
+    def _shortage(self) -> str:
+        """Return how many pods have no node, apart from the refusal; nothing if all have one."""
+        left = sum(len(each.pending) for each in latest(self.answer.decisions).values())
+        placed = {pod for each in self.answer.decisions for pod in each.assignments}
+        return f"; besides, {left:,} of {counted(left + len(placed), 'pod')} {'has' if left == 1 else 'have'} no node" if left else ""
 
     def budget(self, decisions: Sequence[Decision]) -> str:
         """Return which budget of the search was spent: that of a cycle's steps, or that of cycles."""

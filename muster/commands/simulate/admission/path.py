@@ -32,6 +32,8 @@ THERE_IS_NO = "there is no"
 """Beginning of a note about an object that pods name, and for which they wait."""
 _NAMED = 4
 """Maximum number of objects that a reason names."""
+SEVERAL = ", "
+"""Text between several objects that are refused together."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -67,7 +69,7 @@ def admit_path(expansion: Expansion, rest: Rest, places: Places | None = None) -
         result.notes += dict.fromkeys(_missing_templates(expansion, rest, pods))
     for shortage in _shortages(rules, expansion, rest, pods):
         more = f" and {len(shortage.origins) - _NAMED:,} more" if len(shortage.origins) > _NAMED else ""
-        found = Problem(f"{', '.join(shortage.origins[:_NAMED])}{more}", shortage.reason)
+        found = Problem(f"{SEVERAL.join(shortage.origins[:_NAMED])}{more}", shortage.reason)
         if shortage.doubt:
             result.notes.append(found)
         else:
