@@ -115,7 +115,9 @@ def _without(state: PlacementState, request: PlacementRequest, domain: Placement
         phrase = _BETWEEN_PODS[reason] if len(rules) == 1 else "all rules between pods were dropped"
         return WhatIf(reason, phrase, _count(state, _unrelated(request), domain), counted=False)
     change, phrase = _change(refusals, reason, state.nodes)
-    if change is None:
+    spreads = (each for each in state.stateful.plugins if isinstance(each, PodTopologySpread))
+    if change is None or any(each.honours(refusals.pod, affinity=reason == NODE_AFFINITY) for each in spreads):
+        # More nodes would form domains, or fewer: the count of the pods by domain would be another one.
         return None
     pods = _count(dataclasses.replace(state, profile=_Relaxed(state.profile, change)), request, domain)
     return WhatIf(reason, phrase, pods, counted=not about_fields(refusals.pod.shape, reason))

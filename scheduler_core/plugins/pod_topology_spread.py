@@ -84,6 +84,10 @@ class PodTopologySpread(StatefulPlugin):
         kind = self.counts.kind(pod)
         return any(kind.is_in(spread.pods) for spread in self._terms_of(other).hard)
 
+    def honours(self, pod: PodRecord, *, affinity: bool) -> bool:
+        """Return whether only nodes that *pod* selects, or whose taints it tolerates, form domains of a constraint with DoNotSchedule."""
+        return any(each.affinity if affinity else each.taints for each in self._terms_of(pod).hard)
+
     def filters(self, pod: PodRecord, nodes: Nodes, within: Nodes | None = None) -> Filters:
         """Return two filters for a pod with constraints.  A node is refused for one reason: the first constraint that it violates."""
         terms = self._terms_of(pod)
