@@ -203,3 +203,14 @@ def test_few_tries_find_the_number_of_nodes_for_pods_of_two_sizes(monkeypatch):
     cluster = [node("n1", rack="a"), node("n2", rack="b", pods="109")]
     answer = fit([{**large, "metadata": {"name": "large"}}, deployment(40)], cluster)
     assert answer["message"].endswith("; the smallest change that helps: 58 more nodes like n1")
+
+
+def test_few_tries_find_the_only_domain_of_a_spread_where_nodes_help(monkeypatch):
+    """A kind of node with which no pod more gets a node is tried once."""
+    monkeypatch.setattr("scheduler_core.whatif.remedies.smallest_change.MOST_TRIES", 14)
+    spread = {"maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", **APART}
+    many = with_pod(deployment(90), topologySpreadConstraints=[spread])
+    racks = [node(f"{rack}{number}", cpu="4", rack=rack) for rack in "abc" for number in range(15)]
+    full = [pod(f"r{number}", cpu="4", on=f"c{number}", priority=10) for number in range(15)]
+    answer = fit([many], [*racks, *full])
+    assert "; the smallest change that helps: 15 more nodes like c0" in answer["message"]

@@ -60,12 +60,21 @@ def _between(low: int, high: int, good: Callable[[int], bool], missing: Callable
     """Return the least good number from *low* to *high*, which is good."""
     # In most cases one less is already too few.
     tried, guessed = high - 1, False
+    before: tuple[int, int] | None = None
     while low < high:
         if good(tried):
             high, tried = tried, tried - 1 if guessed else (low + tried) // 2
             guessed = False
         else:
             low, more = tried + 1, missing()
-            tried = min(high - 1, max(tried + more, (low + high) // 2))
-            guessed = more > 0
+            step, before = _step(tried, more, before), (tried, more)
+            guessed = more > 0 and tried + step >= (low + high) // 2
+            tried = min(high - 1, max(tried + step, (low + high) // 2))
     return high
+
+
+def _step(tried: int, more: int, before: tuple[int, int] | None) -> int:
+    """Return how much larger than *tried* the next number is: what was missing, or less if it shrank faster since the one *before*."""
+    if before is None or not more < before[1]:
+        return more
+    return min(more, -(-more * (tried - before[0]) // (before[1] - more)))

@@ -145,13 +145,18 @@ def _fewest_nodes(trials: _Trials, capacity: PresentCapacity, pods: int, first: 
     """Return the fewest nodes of a kind that work for *pods* pods without a node, after the edit *first*; and whether fewer do not."""
     best: tuple[Edit, bool] | None = None
     # Pods that are ahead in the queue, or that are placed only after evictions, can take added nodes.
-    fewest = min(sum(pod.node < 0 for pod in capacity.snapshot.pods), MOST_NODES)
+    waiting = sum(pod.node < 0 for pod in capacity.snapshot.pods)
+    alone, fewest = not capacity.subject.groups, min(waiting, MOST_NODES)
     for kind in _kinds(capacity):
-        proven, good = True, 0
+        proven, good, useless = True, 0, False
 
         def works(count: int, kind: NodeKind = kind) -> bool:
-            nonlocal good
+            nonlocal good, useless
+            if useless:
+                return False
             if not trials.works(combine(first, kind.more(count))):
+                # Of pods without a group, each gets a node as soon as it can: for example, a spread needs nodes in another domain.
+                useless = alone and trials.missing >= pods and count * kind.slots >= waiting
                 return False
             good = count
             return True
