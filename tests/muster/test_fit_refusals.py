@@ -169,3 +169,12 @@ def test_a_missing_template_of_claims_is_named_in_the_verdict():
     template = named("ResourceClaimTemplate", "gpus", "resource.k8s.io/v1", spec={"spec": {"devices": {"requests": []}}})
     assert fit([mine], NODES)[1]["message"].endswith("; there is no ResourceClaimTemplate default/gpu")
     assert fit([mine], [*NODES, template])[1]["message"].endswith("; there is no ResourceClaimTemplate default/gpu; did you mean 'gpus'?")
+
+
+def test_worker_groups_of_one_name():
+    workers = [{"groupName": name, "replicas": 1, "minReplicas": 1, "maxReplicas": 1, "template": LABELLED} for name in ("a", "b", "a")]
+    spec = {"headGroupSpec": {"rayStartParams": {}, "template": LABELLED}, "workerGroupSpecs": workers}
+    reason = 'workerGroupSpecs[2].groupName: Duplicate value: "a" (mine.json:1)'
+    assert (1, {"RayCluster default/web": f"spec.{reason}"}) == refused([manifest("RayCluster", "ray.io/v1", **spec)])
+    mine = manifest("RayJob", "ray.io/v1", entrypoint="x", rayClusterSpec=spec)
+    assert (1, {"RayJob default/web": f"spec.rayClusterSpec.{reason}"}) == refused([mine])

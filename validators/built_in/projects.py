@@ -110,12 +110,18 @@ def _mpi_job(manifest: Content) -> Iterator[FieldError]:
 
 
 def _ray_cluster(manifest: Content) -> Iterator[FieldError]:
-    return _label(_name(manifest), _NAME, _LONGEST_RAY_CLUSTER)
+    yield from _label(_name(manifest), _NAME, _LONGEST_RAY_CLUSTER)
+    yield from _worker_groups(section(manifest, "spec"), _SPEC)
+
+
+def _worker_groups(spec: Content, at: FieldPath) -> Iterator[FieldError]:
+    yield from duplicates((path / "groupName", each.get("groupName")) for path, each in items(spec, "workerGroupSpecs", at))
 
 
 def _ray_job(manifest: Content) -> Iterator[FieldError]:
     yield from _label(_name(manifest), _NAME, _LONGEST_RAY_JOB)
     spec = section(manifest, "spec")
+    yield from _worker_groups(section(spec, "rayClusterSpec"), _SPEC / "rayClusterSpec")
     if spec.get("shutdownAfterJobFinishes") is not True:
         if spec.get("suspend") is True:
             yield field.invalid(_SPEC / "suspend", value=True, detail="needs shutdownAfterJobFinishes: true")
