@@ -149,7 +149,8 @@ def published_slice(name: str, published: ResourceSlice, rules: Sequence[DeviceT
     """Return a slice; None if kube-scheduler 1.37 ignores it: a device has compatibility groups, whose gate is off."""
     spec = published.spec
     devices = tuple(_device(spec.driver, spec.pool.name, each, rules) for each in spec.devices or ())
-    if any(use.compatibility_groups for each in devices for use in each.content.consumes_counters or ()):
+    uses = [use for each in devices for use in each.content.consumes_counters or ()]
+    if any(use.compatibility_groups for use in uses):
         return None
     return DeviceSlice(
         name=name,
@@ -163,6 +164,7 @@ def published_slice(name: str, published: ResourceSlice, rules: Sequence[DeviceT
         by_device=spec.per_device_node_selection,
         devices=devices,
         counters=spec.shared_counters or (),
+        checked=bool(uses or spec.shared_counters) or len({each.name for each in devices}) < len(devices),
     )
 
 

@@ -118,11 +118,12 @@ class DevicePools:
     @functools.cached_property
     def _may_be_invalid(self) -> bool:
         """Return whether a pool can be invalid: it has counters, or several devices of one name."""
-        for numbers in self._of_pool.values():
-            devices = [device for each in numbers for device in self.slices[each].devices]
-            if len({each.name for each in devices}) < len(devices) or any(each.content.consumes_counters for each in devices):
-                return True
-        return any(each.counters for each in self.slices)
+        if any(each.checked for each in self.slices):
+            return True
+        # A pool of one slice is incomplete if it has several, and then not invalid.
+        pools = {(each.driver, each.pool) for each in self.slices if each.count != 1}
+        names = ([device.name for each in self._of_pool[pool] for device in self.slices[each].devices] for pool in pools)
+        return any(len({*each}) < len(each) for each in names)
 
     def is_local(self, pool: PoolName, node: int) -> bool:
         """Return whether all slices of *pool* are those of *node*."""

@@ -51,6 +51,7 @@ class DeviceSlice:
         everywhere: True if all nodes reach its devices.
         by_device: True if each device says which nodes reach it.
         count: number of slices in the generation of the pool.
+        checked: True if its pool can be invalid for what is in this slice: counters, or several devices of one name.
 
     """
 
@@ -65,6 +66,7 @@ class DeviceSlice:
     by_device: bool
     devices: tuple[PublishedDevice, ...]
     counters: tuple[CounterSet, ...]
+    checked: bool
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

@@ -227,6 +227,7 @@ def test_greedy_decides_the_same_with_and_without_rows(any_cluster: Cluster, cou
 
 TWICE = [device_slice("n1", "x", pool="bad", name=f"bad-{number}", count=2) for number in range(2)]
 """A pool with two devices of one name."""
+IN_ONE = [device_slice("n1", "x", "x", pool="bad", name="bad")]
 UNCOUNTED = {"consumesCounters": [{"counterSet": "none", "counters": {"memory": {"value": "1"}}}]}
 COUNTERLESS = [device_slice("n1", device("x", **UNCOUNTED), pool="bad", name="bad")]
 NONE = request(selectors=[{"cel": {"expression": "device.driver == 'none'"}}])
@@ -238,6 +239,7 @@ NONE = request(selectors=[{"cel": {"expression": "device.driver == 'none'"}}])
         pytest.param([*TWICE, device_slice("n1", "a"), wanting("o"), wanting()], id="the last device is taken"),
         pytest.param([*TWICE, device_slice("n1", "a"), template("two", request(count=2)), wanting("p", "g:two")], id="too few devices"),
         pytest.param([*TWICE, template("none", NONE), wanting("p", "g:none")], id="no device, and a device twice"),
+        pytest.param([*IN_ONE, template("none", NONE), wanting("p", "g:none")], id="no device, and a device twice in a slice"),
         pytest.param([*COUNTERLESS, template("none", NONE), wanting("p", "g:none")], id="no device, and a missing counter"),
     ],
 )
