@@ -164,7 +164,7 @@ def published_slice(name: str, published: ResourceSlice, rules: Sequence[DeviceT
         by_device=spec.per_device_node_selection,
         devices=devices,
         counters=spec.shared_counters or (),
-        checked=bool(uses or spec.shared_counters) or len({each.name for each in devices}) < len(devices),
+        can_be_invalid=bool(uses or spec.shared_counters) or len({each.name for each in devices}) < len(devices),
     )
 
 

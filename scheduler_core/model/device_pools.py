@@ -118,7 +118,7 @@ class DevicePools:
     @functools.cached_property
     def _may_be_invalid(self) -> bool:
         """Return whether a pool can be invalid: it has counters, or several devices of one name."""
-        if any(each.checked for each in self.slices):
+        if any(each.can_be_invalid for each in self.slices):
             return True
         # A pool of one slice is incomplete if it has several, and then not invalid.
         pools = {(each.driver, each.pool) for each in self.slices if each.count != 1}

@@ -51,7 +51,7 @@ class DeviceSlice:
         everywhere: True if all nodes reach its devices.
         by_device: True if each device says which nodes reach it.
         count: number of slices in the generation of the pool.
-        checked: True if its pool can be invalid for what is in this slice: counters, or several devices of one name.
+        can_be_invalid: True if its pool can be invalid because of this slice alone: it has counters, or several devices of one name.
 
     """
 
@@ -66,7 +66,7 @@ class DeviceSlice:
     by_device: bool
     devices: tuple[PublishedDevice, ...]
     counters: tuple[CounterSet, ...]
-    checked: bool
+    can_be_invalid: bool
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

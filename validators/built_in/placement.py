@@ -1,4 +1,4 @@
-"""What restricts the nodes of a pod: affinity, tolerations, topology spread constraints, scheduling gates."""
+"""Restrictions of the nodes of a pod: affinity, tolerations, topology spread constraints, scheduling gates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the webhooks and operators of other projects refuse in their kinds, besides wrong shapes and pod templates.
+"""Rules of the webhooks and operators of other projects for their kinds, besides shapes and pod templates.
 
 Sources: JobSet 0.12, LeaderWorkerSet 0.10, Trainer 2.3, Training Operator 1.9, MPI Operator 0.8, KubeRay 1.7, Volcano 1.15,
 Grove 0.1.

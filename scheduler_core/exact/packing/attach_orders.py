@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 
-from scheduler_core.exact.packing.filled_nodes import Counts, CoupledPods
+from scheduler_core.exact.packing.filled_nodes import Counts, PackingInput
 from scheduler_core.exact.step_budget import StepBudget
 from scheduler_core.exact.volumes.constraints import VolumeConstraints
-from scheduler_core.model.nodes import Ints
 from scheduler_core.model.volume_users import VolumeKey
 
 _Limited = tuple[int, VolumeKey]
@@ -22,23 +21,13 @@ _Volumes = tuple[frozenset[_Limited], frozenset[_Limited]]
 
 
 class AttachOrders:
-    """Orders of pods of *coupled*; *free* has the shape (rows, nodes)."""
+    """Orders of the pods of *given*, which compete for the volumes of *constraints*."""
 
-    def __init__(
-        self,
-        constraints: VolumeConstraints,
-        free: Ints,
-        coupled: Sequence[CoupledPods],
-        nodes: Sequence[int],
-        limit_rows: Mapping[int, int],
-    ) -> None:
-        """Prepare; *nodes* are indices of the node table, *limit_rows* gives the row of *free* for a row of a limit in that table."""
-        self._constraints = constraints
-        self._free, self._nodes, self._limit_rows = free, nodes, limit_rows
-        self._demands = [each.demand for each in coupled]
-        self._own = [
-            Counter({row: int(each.pods.amounts[at]) for row, at in limit_rows.items() if each.pods.amounts[at]}) for each in coupled
-        ]
+    def __init__(self, constraints: VolumeConstraints, given: PackingInput) -> None:
+        self._constraints, self._given = constraints, given
+        self._demands = [each.demand for each in given.coupled]
+        amounts = [each.pods.amounts for each in given.coupled]
+        self._own = [Counter({row: int(each[at]) for row, at in given.limit_rows.items() if each[at]}) for each in amounts]
         self._volumes: dict[int, list[_Volumes]] = {}
         self._known: dict[Hashable, bool] = {}
 
@@ -64,7 +53,7 @@ class AttachOrders:
         return known
 
     def _volumes_on(self, node: int) -> list[_Volumes]:
-        name = self._nodes[node]
+        name = self._given.nodes[node]
         present, attachments = self._constraints.present(name), self._constraints.attachments(name)
         new = [frozenset(each for each in demand.attached if each[1] not in present) for demand in self._demands]
         with_attachment = [frozenset(each for each in volumes if each[1] in attachments) for volumes in new]
@@ -72,7 +61,7 @@ class AttachOrders:
 
     def _search(self, node: int, volumes: Mapping[int, _Volumes], budget: StepBudget) -> bool:
         """Return whether one pod of each demand can come, in some order, each with its *volumes*."""
-        free = Counter({row: int(self._free[at, node]) for row, at in self._limit_rows.items()})
+        free = Counter({row: int(self._given.free[at, node]) for row, at in self._given.limit_rows.items()})
         # Pods with many volumes that count once more are best first, which is tried first.
         numbers, alike = sorted(volumes, key=lambda number: -len(volumes[number][0])), self._alike(volumes)
         stack, seen = [frozenset[int]()], {frozenset[int]()}

@@ -12,7 +12,7 @@ from collections.abc import Generator, Hashable, Iterator, Mapping, Sequence
 import numpy as np
 
 from scheduler_core.exact.devices.device_constraints import DeviceConstraints
-from scheduler_core.exact.packing.filled_nodes import CoupledPods
+from scheduler_core.exact.packing.filled_nodes import CoupledPods, PackingInput
 from scheduler_core.exact.packing.packing import EqualPods, Packed
 from scheduler_core.exact.packing.placed_pods import PlacedPods
 from scheduler_core.exact.step_budget import StepBudget, StepsSpentError
@@ -61,7 +61,7 @@ class DeviceSearch:
             (demand, pod) for demand, each in enumerate(self._coupled) for pod in each.records or (None,) * each.pods.count
         ]
         self._kinds = self._node_kinds(free)
-        self._placed = PlacedPods(volumes, free, self._coupled, self._nodes, self._kinds, limit_rows or {})
+        self._placed = PlacedPods(PackingInput(volumes, free, self._coupled, self._nodes, limit_rows or {}), self._kinds)
         self._members: dict[int, list[int]] = {}
         for node, kind in enumerate(self._kinds):
             self._members.setdefault(kind, []).append(node)

@@ -37,6 +37,26 @@ class CoupledPods:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class PackingInput:
+    """Nodes, and the pods that are placed on them one by one.
+
+    Attributes:
+        volumes: what is known of volumes; None if pods compete for none.
+        free: free amounts; shape (rows, nodes).
+        coupled: the pods, by demand.
+        nodes: indices of the node table.
+        limit_rows: the row of *free* for a row of a limit in the node table.
+
+    """
+
+    volumes: VolumeConstraints | None
+    free: Ints
+    coupled: Sequence[CoupledPods]
+    nodes: Sequence[int]
+    limit_rows: Mapping[int, int]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class FilledNode:
     """Node with some pods.
 
@@ -51,24 +71,13 @@ class FilledNode:
 
 
 class FilledNodes:
-    """Nodes with numbers of pods of *coupled*; *free* has the shape (rows, nodes)."""
+    """Nodes of *given* with numbers of its pods."""
 
-    def __init__(
-        self,
-        constraints: VolumeConstraints | None,
-        free: Ints,
-        coupled: Sequence[CoupledPods],
-        nodes: Sequence[int],
-        limit_rows: Mapping[int, int],
-    ) -> None:
-        """Prepare; *nodes* are indices of the node table, *limit_rows* gives the row of *free* for a row of a limit in that table."""
-        self._constraints = constraints
-        self._free = free
-        self._demands = [each.demand for each in coupled]
-        self._amounts: list[tuple[int, ...]] = [tuple(each.pods.amounts.tolist()) for each in coupled]
-        self._slots: list[list[int]] = np.array([each.pods.slots for each in coupled]).T.tolist()
-        self._nodes = nodes
-        self._limit_rows = limit_rows
+    def __init__(self, given: PackingInput) -> None:
+        self._given = given
+        self._demands = [each.demand for each in given.coupled]
+        self._amounts: list[tuple[int, ...]] = [tuple(each.pods.amounts.tolist()) for each in given.coupled]
+        self._slots: list[list[int]] = np.array([each.pods.slots for each in given.coupled]).T.tolist()
         self._filled: dict[tuple[int, Counts], FilledNode] = {}
 
     def at(self, node: int, kind: int, counts: Counts) -> FilledNode:
@@ -79,7 +88,7 @@ class FilledNodes:
         return filled
 
     def _fill(self, node: int, counts: Counts) -> FilledNode:
-        free: list[int] = self._free[:, node].tolist()
+        free: list[int] = self._given.free[:, node].tolist()
         for count, amounts in zip(counts, self._amounts, strict=True):
             if count:
                 free = [available - count * need for available, need in zip(free, amounts, strict=True)]
@@ -107,9 +116,8 @@ class FilledNodes:
 
     def _units(self, node: int, volumes: set[tuple[int, VolumeKey]]) -> list[int]:
         """Return the rows of *free* of which *volumes* use one unit each on *node*; a volume with a VolumeAttachment uses none."""
-        if self._constraints is None or not volumes:
+        known, name = self._given.volumes, self._given.nodes[node]
+        if known is None or not volumes:
             return []
-        name = self._nodes[node]
-        present = self._constraints.present(name)
-        attached = self._constraints.attachments(name)
-        return [self._limit_rows[row] for row, volume in volumes if volume not in present and volume not in attached]
+        present, attached = known.present(name), known.attachments(name)
+        return [self._given.limit_rows[row] for row, volume in volumes if volume not in present and volume not in attached]

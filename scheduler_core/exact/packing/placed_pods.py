@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from scheduler_core.exact.packing.attach_orders import AttachOrders
-from scheduler_core.exact.packing.filled_nodes import Counts, CoupledPods, FilledNodes
+from scheduler_core.exact.packing.filled_nodes import Counts, CoupledPods, FilledNodes, PackingInput
 from scheduler_core.exact.packing.packing import EqualPods, Packed, pack
 from scheduler_core.exact.step_budget import StepBudget
-from scheduler_core.exact.volumes.constraints import VolumeConstraints
 from scheduler_core.exact.volumes.matching import Item
 from scheduler_core.exact.volumes.storage_sums import StorageInUse
-from scheduler_core.model.nodes import Ints
 from scheduler_core.model.volumes import ClaimName
 
 
@@ -31,29 +29,17 @@ class PlacedPods:
 
     """
 
-    def __init__(
-        self,
-        volumes: VolumeConstraints | None,
-        free: Ints,
-        coupled: Sequence[CoupledPods],
-        nodes: Sequence[int],
-        kinds: Sequence[int],
-        limit_rows: Mapping[int, int],
-    ) -> None:
-        """Prepare; *nodes* are indices of the node table, *limit_rows* gives the row of *free* for a row of a limit in that table."""
-        self._volumes = volumes
-        self._free = free
-        self._coupled = coupled
-        self._nodes = nodes
+    def __init__(self, given: PackingInput, kinds: Sequence[int]) -> None:
+        self._volumes, self._free, self._coupled, self._nodes = given.volumes, given.free, given.coupled, given.nodes
         self._kinds = kinds
-        self._filled = FilledNodes(volumes, free, coupled, nodes, limit_rows)
-        self._orders = None if volumes is None else AttachOrders(volumes, free, coupled, nodes, limit_rows)
-        self._empty: Counts = (0,) * len(coupled)
+        self._filled = FilledNodes(given)
+        self._orders = None if given.volumes is None else AttachOrders(given.volumes, given)
+        self._empty: Counts = (0,) * len(given.coupled)
         self._users: dict[int, dict[int, int]] = {}
         self._single: Counter[ClaimName] = Counter()
         self.contents: dict[int, Counts] = {}
-        self.left = [each.pods.count for each in coupled]
-        self.stored = None if volumes is None else StorageInUse(volumes.sums)
+        self.left = [each.pods.count for each in given.coupled]
+        self.stored = None if given.volumes is None else StorageInUse(given.volumes.sums)
 
     def place(self, demand: int, node: int, amount: int) -> None:
         """Place one pod of *demand* on *node*, or (*amount* -1) take it away."""

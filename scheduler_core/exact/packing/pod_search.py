@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from scheduler_core.exact.packing.filled_nodes import Counts, CoupledPods
+from scheduler_core.exact.packing.filled_nodes import Counts, CoupledPods, PackingInput
 from scheduler_core.exact.packing.packing import EqualPods, Packed
 from scheduler_core.exact.packing.placed_pods import PlacedPods
 from scheduler_core.exact.step_budget import StepBudget
@@ -63,7 +63,7 @@ class PodSearch:
         for node, kind in enumerate(self._kinds):
             self._members[kind] += [node] if usable[node] else []
         self._next = [0] * len(self._members)
-        self._placed = PlacedPods(constraints, free, coupled, self._nodes, self._kinds, limit_rows)
+        self._placed = PlacedPods(PackingInput(constraints, free, coupled, self._nodes, limit_rows), self._kinds)
         self._failed: set[object] = set()
         self._packed: Packed | None = None
 
