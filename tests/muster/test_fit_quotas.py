@@ -210,6 +210,26 @@ def test_devices_of_claims_that_are_created_for_pods_count():
     assert 0 == fit([mine], [*CLUSTER, *device_objects(3), quota(**{limit: "6"})])[0]
 
 
+def test_a_request_for_all_devices_counts_for_32():
+    mine = job(1)
+    mine["spec"]["template"] = {"spec": {**RUN_ONCE["spec"], "resourceClaims": [{"name": "g", "resourceClaimTemplateName": "gpus"}]}}
+    (template, *others), limit = device_objects(1), "gpu.deviceclass.resource.k8s.io/devices"
+    exactly = template["spec"]["spec"]["devices"]["requests"][0]["exactly"]
+    del exactly["count"]
+    exactly["allocationMode"] = "All"
+    answers = [fit([mine], [*CLUSTER, template, *others, quota(**{limit: number})]) for number in ("31", "32")]
+    assert [1, 0] == [status for status, _ in answers]
+    assert ["quota default/team-a leaves 31 devices of class gpu, 32 needed"] == [each["reason"] for each in answers[0][1]["refused"]]
+
+
+@pytest.mark.parametrize(("mode", "refused"), [({}, 1), ({"submissionMode": "K8sJobMode"}, 1), ({"submissionMode": "HTTPMode"}, 0)])
+def test_a_ray_job_has_a_job_if_one_submits_it(mode, refused):
+    spec = {"headGroupSpec": {"rayStartParams": {}, "template": TEMPLATE}}
+    mine = manifest("RayJob", "ray.io/v1", entrypoint="python train.py", rayClusterSpec=spec, **mode)
+    _, answer = fit([mine], [*CLUSTER, quota(**{"count/jobs.batch": "0"})])
+    assert ["quota default/team-a leaves 0 jobs.batch, 1 needed"] * refused == [each["reason"] for each in answer.get("refused") or ()]
+
+
 LIMITS = named("LimitRange", "sizes", spec={"limits": [{"type": CLAIM, "min": {"storage": "1Gi"}, "max": {"storage": "5Gi"}}]})
 CLAIMS = {
     "of a StatefulSet": ([stateful_set()], "StatefulSet default/web"),

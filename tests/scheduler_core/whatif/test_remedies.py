@@ -57,6 +57,13 @@ SITUATIONS = {
         [node("a1"), node("b1", "r2", unschedulable=True), node("b2", "r2", unschedulable=True), gang("g", 4), *waiting("g", 4)],
         "2 nodes uncordoned: b1 and b2",
     ),
+    "a larger cordoned node does not help": (
+        [
+            *(node("a1"), node("a2", cpu=8, unschedulable=True), node("a3", unschedulable=True)),
+            *(gang("g", 2), *waiting("g", 1), pod("picky", "g", nodeSelector={"kubernetes.io/hostname": "a3"})),
+        ],
+        "node a3 uncordoned",
+    ),
     "a node is cordoned, and pods are gated": (
         [node("a1", unschedulable=True), gang("g", 2), *waiting("g", 2, schedulingGates=[{"name": "x"}])],
         "scheduling gates of the pods of PodGroup default/g removed, and node a1 uncordoned",

@@ -222,6 +222,14 @@ def test_patches_of_the_runtime_are_merged_into_its_pods(patches):
         assert "x" == result.objects[-1]["metadata"]["labels"]["team"]
 
 
+def test_null_in_a_patch_removes_a_field():
+    runtime = RUNTIME.replace("spec: {containers: [{name: node, image: torch}]}", IN_RUNTIME)
+    patch = "  podSpecOverrides: [{targetJobs: [{name: node}], tolerations: null, nodeSelector: {rack: a}}]\n"
+    spec = sound(TRAINJOB + patch, further=runtime, pods=True).objects[-1]["spec"]
+
+    assert ("tolerations" in spec, spec["nodeSelector"]) == (False, {"rack": "a", "disk": "ssd"})
+
+
 def test_later_patches_override_earlier_ones_and_affinity_is_merged():
     term = "nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [RACK]}]}}"
     patch = f"  - {{targetJobs: [{{name: node}}], nodeSelector: {{rack: RACK}}, affinity: {{{term}}}}}\n"
