@@ -176,6 +176,30 @@ def test_objects_that_may_exist_already_are_a_note():
     assert (0, [{"object": "ConfigMap default/c", "message": want}]) == (status, answer["notes"])
 
 
+SURE = {
+    "one that the controller creates cannot exist": ([JOB_SET, named("Service", "s")], {"services": "5"}, {"services": "5"}),
+    "all together are too many": ([job(1), named("Service", "s"), named("Service", "t")], {"services": "1"}, {"services": "1"}),
+}
+
+
+@pytest.mark.parametrize(("mine", "hard", "used"), SURE.values(), ids=SURE)
+def test_objects_that_may_exist_already_are_refused_if_there_is_too_little_in_any_case(mine, hard, used):
+    status, answer = fit(mine, [*CLUSTER, quota(used, **hard)])
+    assert (1, 1) == (status, len({each["reason"] for each in answer["refused"]}))
+
+
+def test_a_status_that_is_behind_leaves_no_more_than_the_limit():
+    running = [owned(f"train-{number}", "Job", "train") for number in range(2)]
+    _, answer = fit([job(3)], [*CLUSTER, *running, quota(pods="2")])
+    assert ["quota default/team-a leaves 2 pods, 3 needed"] == [each["reason"] for each in answer["refused"]]
+
+
+def test_a_quota_with_scopes_counts_no_objects_that_have_none():
+    scoped = quota(configmaps="0")
+    scoped["spec"]["scopes"] = ["NotTerminating"]
+    assert 0 == fit([job(1), named("ConfigMap", "c")], [*CLUSTER, scoped])[0]
+
+
 def test_objects_in_an_unknown_number_are_a_note():
     spec = {
         "pytorchReplicaSpecs": {

@@ -94,3 +94,15 @@ def test_a_process_without_handshakes(tmp_path):
     assert (pair.certificate, "", {CA.certificate: ""}) == (serving.leaf, serving.reason, serving.distrust)
     assert broken.leaf == b""
     assert broken.reason
+
+
+def test_a_replica_that_does_not_answer_is_tried_once():
+    tried = []
+
+    def refuse(address):
+        tried.append(address)
+        raise ConnectionRefusedError(address)
+
+    called = [*entries(worlds.world(worlds.trust(CA.certificate)))]
+    (replica,) = observations.observed(called, (), lambda _: (("10.0.0.1:9443",), refuse))
+    assert (tried, replica.leaf, replica.reason) == (["10.0.0.1:9443"], b"", "10.0.0.1:9443")

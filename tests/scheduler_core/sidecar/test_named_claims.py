@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -59,6 +60,16 @@ def test_a_claim_that_another_waiting_pod_names_is_free_when_its_user_is_evicted
     pool = Pool("pool-n0", "kubernetes.io/hostname", "n0", (Device("d0", "x"),))
     pods = [Pod("p0", "g0", [HELD], []), Pod("other", "", [], ["held-0"], cpu=9), Pod("q0", "", [], [], "n0", 0, 0)]
     assert {"q0"} == victims(Cluster({"n0": "r0"}, [pool], pods, {}, [("pool-n0/d0", ("q0",))], {"g0": 1}, []))
+
+
+@pytest.mark.parametrize(("priority", "victim"), [(9, {"q0"}), (10, set())])
+def test_a_claim_is_freed_for_the_root_only_if_its_users_have_a_lower_priority(priority, victim):
+    """The node of the claim is full."""
+    pools = [Pool(f"pool-{name}", "kubernetes.io/hostname", name, (Device("d0", "x"),)) for name in ("n0", "n1")]
+    users = [Pod("q0", "", [], [], "n0", priority, 1), Pod("q1", "", [], [], "n0", 11, 1)]
+    pods = [Pod("p0", "g0", [], ["held-0"], cpu=2), *users]
+    cluster = Cluster({"n0": "r0", "n1": "r0"}, pools, pods, {}, [("pool-n0/d0", ("q0",))], {"g0": 1}, [])
+    assert victim == victims(cluster)
 
 
 def test_a_device_that_an_eviction_frees_serves_one_claim_of_the_root():

@@ -83,7 +83,7 @@ class _Selected:
             hard = amount(resource, self.hard[resource])
             left = max(hard - max(used[resource], 0), 0)
             if needed[resource] > left:
-                yield self._shortage(resource, left, needed[resource], doubt=self._is_doubtful(resource, left, hard))
+                yield self._shortage(resource, left, needed[resource], doubt=self._is_doubtful(resource, left, hard, needed[resource]))
         yield from self._uncounted()
 
     def _used(self) -> Counter[str]:
@@ -102,11 +102,10 @@ class _Selected:
         reason = f"{self.name} leaves {amounts[0]} {words}, {amounts[1]} needed"
         return Shortage(f"{reason}, unless some of them exist already: they are not in the input" if doubt else reason, origins, doubt)
 
-    def _is_doubtful(self, resource: str, left: int, hard: int) -> bool:
+    def _is_doubtful(self, resource: str, left: int, hard: int, needed: int) -> bool:
         """Return whether the quota can already count some of the new objects, so that there is enough."""
         sure = quota_usage.usage(each.content for each in self.new if not each.can_exist)[resource]
-        all_of_them = quota_usage.usage(each.content for each in self.new)[resource]
-        if sure > left or all_of_them > hard or sure == all_of_them or "used" not in self.status:
+        if sure > left or needed > hard or sure == needed or "used" not in self.status:
             return False
         return amount(resource, section(self.status, "used").get(resource)) > self._present()[resource]
 
