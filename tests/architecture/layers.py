@@ -192,9 +192,10 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"priority_queue"}),
     ),
     "scheduler_core.sidecar.scheduling": (
-        frozenset({"binding", "decide", "device_binder", "eviction_budgets", "explanation", "volume_binder"}),
-        frozenset({"pre_binding", "preemption_plan", "waiting"}),
-        frozenset({"apply_decision"}),
+        frozenset({"binding", "device_binder", "eviction_budgets", "explanation", "volume_binder"}),
+        frozenset({"awaited_claims", "pre_binding", "preemption_plan"}),
+        frozenset({"decide"}),
+        frozenset({"apply_decision", "waiting"}),
         frozenset({"write_results"}),
         frozenset({"scheduler"}),
     ),

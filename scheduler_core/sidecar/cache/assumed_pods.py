@@ -107,7 +107,7 @@ class AssumedPods:
         reporter, before = self._cache.reporter, pod.nominated
         pod.assumed_nomination = node if node != pod.draft.nominated else None
         if before and before != pod.nominated:
-            reporter.changes.freed_nodes.add(before)
+            reporter.nomination_ended(pod, before)
         reporter.change_count += 1
         self._cache.usage.changed(pod)
 

@@ -172,8 +172,8 @@ class ChangeReporter:
         if old_node and (old_node != new_node or _form(before) is not _form(after)):
             self.changes.freed_nodes.add(old_node)
         nominated = before.nominated if before is not None and not old_node else ""
-        if nominated and nominated != new_node and (after is None or after.nominated != nominated):
-            self.changes.freed_nodes.add(nominated)
+        if before is not None and nominated and nominated != new_node and (after is None or after.nominated != nominated):
+            self.nomination_ended(before, nominated)
         self.changes.pods_moved |= pod_moved
         if _differs(before, after):
             self.change_count += 1
@@ -185,6 +185,11 @@ class ChangeReporter:
                     self.changes.roots.add(root)
                 elif pod is after and pod.draft.group and not where:
                     self.changes.missing_groups.add((pod.name[0], pod.draft.group))
+
+    def nomination_ended(self, pod: LivePod, node: str) -> None:
+        """Record that *pod* is not nominated for *node* any more: others can have its capacity there, and the claims that it awaited."""
+        self.changes.freed_nodes.add(node)
+        self.changes.devices |= bool(pod.draft.device_claims)
 
     def root(self, pod: LivePod) -> Root | None:
         """Return the root of *pod*, possibly the pod itself; None if its group does not exist or is named by ``workloadRef``."""

@@ -100,6 +100,11 @@ class QueuedEntity:
                 return self.state
         return Backoff()
 
+    @property
+    def can_follow_victims(self) -> bool:
+        """Return whether what its nominated pods await is for it: not while it cannot be attempted, or after it failed without victims."""
+        return not isinstance(self.state, Gated) and (self.awaits_victims or not isinstance(self.waiting, Unschedulable))
+
     def back_off(self, now: float) -> None:
         """Start a backoff after a failed attempt."""
         self.attempts += 1

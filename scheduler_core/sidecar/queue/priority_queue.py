@@ -222,6 +222,10 @@ class SchedulingQueue:
         self.entities.move(entity, Event.PROPOSE_PREEMPTION, PreemptionProposed(plan))
         self.entities.wake_at(entity, plan.since + self.options.plan_seconds, now)
 
+    def awaits_victims(self, root: Root) -> bool:
+        """Return whether *root* waits for its victims, or is attempted after them."""
+        return (entity := self.get(root)) is not None and entity.can_follow_victims
+
     def preempt(self, entity: QueuedEntity, preempting: Preempting) -> None:
         """Record that the evictions of a plan are sent."""
         self.entities.move(entity, Event.PREEMPT, preempting)

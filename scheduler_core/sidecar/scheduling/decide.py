@@ -9,6 +9,7 @@ from scheduler_core.cycle.decider import Decider
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.model.conditions import Conditions
 from scheduler_core.model.decision import Decision, Name
+from scheduler_core.model.entity import Entity
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.placement.counters import Counters
 from scheduler_core.plugins.base import ClusterEvent
@@ -16,6 +17,7 @@ from scheduler_core.queueing import pre_enqueue, scheduling_queue
 from scheduler_core.queueing.queue_order import spellings
 from scheduler_core.queueing.trees import Trees
 from scheduler_core.sidecar.cache.cache import Cache
+from scheduler_core.sidecar.scheduling.awaited_claims import AwaitedClaims
 from validators.model.meta import replaced
 
 
@@ -27,12 +29,14 @@ class Decided:
         decision: the decision.
         events: cluster events, apart from freed capacity, that can change the decision.
         preempts: whether the root is allowed to preempt.
+        planned: whether victims were chosen; the decision has none of them if the root still waits for earlier ones.
 
     """
 
     decision: Decision
     events: frozenset[ClusterEvent] = frozenset()
     preempts: bool = False
+    planned: bool = False
 
 
 def decide(
@@ -42,6 +46,8 @@ def decide(
     excluded: Collection[str] = (),
     stop: Callable[[], bool] = lambda: False,
     counters: Counters | None = None,
+    *,
+    awaits: Callable[[Name], bool] = lambda _: False,
 ) -> tuple[Decided, ...]:
     """Return the decisions on *roots*, in this order; capacity taken by one root is not available to the next.
 
@@ -52,6 +58,7 @@ def decide(
         excluded: keys of pending members that must not be placed.
         stop: called after each root; once it returns True, the remaining roots get no decision.
         counters: counters of evaluated placements.
+        awaits: returns whether a root waits for its victims, or is attempted after them.
 
     """
     view = _without_excluded(cache.snapshot(roots), excluded)
@@ -61,6 +68,9 @@ def decide(
     placing = options.effective_placing
     state = cache.start_cycle(placing, options.ignore, options.plugins)
     decider = Decider(cache.lazy_snapshot(), forest.conditions, placing, options.ignore, options.steps, state=state)
+    awaited = AwaitedClaims(cache, awaits)
+    # Their reservations can be in flight: the claims do not show them.
+    decider.preemptions.keep_claims(cache.usage.record(pod) for pod in cache.usage.pods.assumed_or_pinned.values() if pod.assumed)
     decided = []
     try:
         for root in forest.roots:
@@ -70,7 +80,8 @@ def decide(
                 pods = (pod for leaf in root.leaves() for pod in leaf.waiting)
                 # The result of a placement plugin can depend on any event.
                 events = frozenset(ClusterEvent) if options.plugins else frozenset().union(*map(state.stateful.events, pods))
-                decided.append(Decided(decider.decide(root), events, root.preempts))
+                decision = _decision(decider, root, awaited)
+                decided.append(Decided(awaited.settled(decision), events, root.preempts, bool(decision.victims)))
             if stop():
                 break
     finally:
@@ -78,6 +89,16 @@ def decide(
         if counters is not None:
             counters.join(state.evaluated)
     return tuple(decided)
+
+
+def _decision(decider: Decider, root: Entity, awaited: AwaitedClaims) -> Decision:
+    """Return the decision on *root*, without the pods that use claims which other roots await."""
+    preemptions = decider.preemptions
+    of_batch, held = preemptions.awaited, awaited.for_root(root)
+    preemptions.awaited = of_batch | held
+    decision = decider.decide(root)
+    preemptions.awaited = of_batch | (preemptions.awaited - held)
+    return decision
 
 
 def refused(cache: Cache, root: Name, options: CycleOptions, excluded: Collection[str] = ()) -> Decision | None:

@@ -36,25 +36,29 @@ class BlockedPreemption:
 
     def added_to(self, decision: Decision, retry_seconds: float) -> Decision:
         """Return *decision* with the reason in the messages of the root, its unplaced groups and its pods, and with the remedies."""
-        note = self.note(retry_seconds)
-        groups = tuple(
-            dataclasses.replace(
-                group,
-                conditions=tuple(
-                    dataclasses.replace(each, message=_joined(each.message, note)) if each.status == "False" else each
-                    for each in group.conditions
-                ),
-            )
-            for group in decision.groups
+        # Once the budgets allow it, the root still waits for its victims to be evicted.
+        remedies = (*(dataclasses.replace(each, then=decision.status) for each in self.remedies), *decision.remedies)
+        return with_note(dataclasses.replace(decision, remedies=remedies), self.note(retry_seconds))
+
+
+def with_note(decision: Decision, note: str) -> Decision:
+    """Return *decision* with *note* in the messages of the root, its unplaced groups and its pods."""
+    groups = tuple(
+        dataclasses.replace(
+            group,
+            conditions=tuple(
+                dataclasses.replace(each, message=_joined(each.message, note)) if each.status == "False" else each
+                for each in group.conditions
+            ),
         )
-        return dataclasses.replace(
-            decision,
-            message=f"{note}; {decision.message}" if decision.message else note,
-            groups=groups,
-            pending={pod: _joined(message, note) for pod, message in decision.pending.items()},
-            # Once the budgets allow it, the root still waits for its victims to be evicted.
-            remedies=(*(dataclasses.replace(each, then=decision.status) for each in self.remedies), *decision.remedies),
-        )
+        for group in decision.groups
+    )
+    return dataclasses.replace(
+        decision,
+        message=f"{note}; {decision.message}" if decision.message else note,
+        groups=groups,
+        pending={pod: _joined(message, note) for pod, message in decision.pending.items()},
+    )
 
 
 def blocked_preemption(budgets: Iterable[DisruptionBudget], victims: Sequence[PodRecord]) -> BlockedPreemption | None:

@@ -70,7 +70,15 @@ class Scheduler:
             return (*reports, *done)
         stop = (lambda: clock() - began > self._options.seconds) if clock is not None else lambda: False
         excluded = frozenset[str]().union(*(status.excluded for _, status in batch))
-        decided = decide(self._cache, [status.root for _, status in batch], self._parameters, excluded, stop, self.counters)
+        decided = decide(
+            self._cache,
+            [status.root for _, status in batch],
+            self._parameters,
+            excluded,
+            stop,
+            self.counters,
+            awaits=self._queue.awaits_victims,
+        )
         by_root = {each.decision.root: each for each in decided}
         attempts = [*reports, *done]
         plan_dropped = False
@@ -87,7 +95,7 @@ class Scheduler:
             attempts.append(attempt)
             victims.update(write.pod for write in attempt.plan)
             # Later roots of this batch were decided with the capacity for this plan reserved, but the plan is dropped.
-            plan_dropped |= bool(each.decision.victims) and not attempt.plan
+            plan_dropped |= each.planned and not attempt.plan
         return tuple(attempts)
 
     def done(self, write: Write, outcome: WriteOutcome, why: str, now: float) -> tuple[Write, ...]:
@@ -220,7 +228,7 @@ class Scheduler:
         """Return the current decision on a root; None if the root can be placed without victims, or must not preempt."""
         if not status.to_place or not status.ready:
             return None
-        (decided,) = decide(self._cache, [status.root], self._parameters, status.excluded)
+        (decided,) = decide(self._cache, [status.root], self._parameters, status.excluded, awaits=self._queue.awaits_victims)
         decision = decided.decision
         return decision if decision.status is not Status.SUCCESS and self._preemption.blocked(decision) is None else None
 

@@ -1,0 +1,134 @@
+"""Claims to devices that wait for the end of victims: nominated pods get devices for them, or get their devices.
+
+They follow from the nominations, and from the terminating pods and reservations that the cache shows, so they are known after a restart too.
+They end with the nominations of a root, and when it fails without new ones.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Sequence
+
+from scheduler_core.model import selectors
+from scheduler_core.model.decision import Decision, Name, Status
+from scheduler_core.model.device_claims import KnownClaim, name_of
+from scheduler_core.model.devices import Allocation
+from scheduler_core.model.entity import Entity
+from scheduler_core.model.pods import PodRecord
+from scheduler_core.model.wording import listed
+from scheduler_core.sidecar.cache.cache import Cache
+from scheduler_core.sidecar.scheduling.eviction_budgets import with_note
+
+_Users = dict[str, list[PodRecord]]
+"""Pods by key of a claim that they name."""
+_FAILED = frozenset({Status.UNSCHEDULABLE, Status.UNRESOLVABLE})
+_LONGEST = 300
+"""Maximum number of characters for claims in a message."""
+
+
+class AwaitedClaims:
+    """Claims that the nominated pods of roots await; *awaits* returns whether a root waits for its victims, or is attempted after them."""
+
+    def __init__(self, cache: Cache, awaits: Callable[[Name], bool]) -> None:
+        self._cache, self._nodes = cache, cache.usage.placement_state().nodes
+        self._pods: dict[Name, list[PodRecord]] = {}
+        for _, pod in sorted(cache.usage.pods.nominated.items()):
+            if pod.draft.device_claims and (root := cache.reporter.root(pod)) is not None and awaits(root):
+                self._pods.setdefault(root, []).append(cache.usage.record(pod))
+
+    def for_root(self, entity: Entity) -> frozenset[str]:
+        """Return by key the claims of *entity* that other roots of at least its priority await."""
+        pods = [pod for root, each in self._pods.items() if root != entity.name for pod in each if pod.priority >= entity.priority]
+        if not pods:
+            return frozenset()
+        users = _users(pods)
+        return frozenset(
+            key for key in _users(pod for leaf in entity.leaves() for pod in leaf.waiting) if self._is_awaited(key, users, pods)
+        )
+
+    def settled(self, decision: Decision) -> Decision:
+        """Return *decision*, which ends what its root awaits unless the root has nominations.
+
+        If it fails because victims that are gone still have reservations, it gets no other victims: the nominated pods wait until the
+        resourceclaim controller has removed these reservations.
+        """
+        claims = self._unreleased(decision.root) if decision.status in _FAILED else []
+        if claims:
+            why = f"waiting until the claims of pods that are gone are released: {listed(claims, joint=', ', longest=_LONGEST)}"
+            decision = dataclasses.replace(
+                with_note(decision, why),
+                victims=(),
+                preemption=None,
+                nominations={pod.key: self._nodes.names[pod.nominated] for pod in self._pods[decision.root]},
+            )
+        if not decision.nominations:
+            self._pods.pop(decision.root, None)
+        return decision
+
+    def _is_awaited(self, key: str, users: _Users, pods: Sequence[PodRecord]) -> bool:
+        """Return whether nominated *pods* await the claim *key*, or its devices."""
+        claimed = self._cache.devices.claimed
+        if key not in claimed.allocated:
+            return key in users
+        if (known := self._cache.devices.claims.get(name_of(key))) is None or claimed.is_held(name_of(key)):
+            return False
+        return _is_to_be_free(self._cache, key, known) and self._is_needed(known, users.get(key, ()), pods)
+
+    def _is_needed(self, claim: KnownClaim, users: Sequence[PodRecord], pods: Sequence[PodRecord]) -> bool:
+        """Return whether nominated *pods*, of which *users* name *claim*, need that it is free: it, or its devices, are for them then."""
+        if users:
+            # They can share the claim as it is, unless they are nominated where its devices are not.
+            return not all(_is_usable(self._cache, claim.allocation, pod) for pod in users)
+        return any(_is_usable(self._cache, claim.allocation, pod) and _allocates(self._cache, pod) for pod in pods)
+
+    def _unreleased(self, root: Name) -> list[str]:
+        """Return the claims that are reserved only for pods that are gone, and that the nominated pods of *root* need to be free."""
+        pods = self._pods.get(root, ())
+        users = _users(pods)
+        known = ((f"{namespace}/{name}", claim) for (namespace, name), claim in (self._cache.devices.claims.items() if pods else ()))
+        return sorted(
+            key
+            for key, claim in known
+            if claim.allocation is not None
+            and _is_to_be_free(self._cache, key, claim, gone=True)
+            and self._is_needed(claim, users.get(key, ()), pods)
+        )
+
+
+def _is_to_be_free(cache: Cache, key: str, claim: KnownClaim, *, gone: bool = False) -> bool:
+    """Return whether all consumers of *claim* are pods that terminate or are gone; only those that are *gone*, if so."""
+    namespace, pods = name_of(key)[0], cache.usage.pods.pods
+    for kind, name in claim.consumers:
+        user = pods.get(f"{namespace}/{name}") if kind == "pods" else None
+        exists = kind != "pods" or (user is not None and user.stamp.uid in claim.users)
+        if exists and (gone or user is None or not (user.draft.terminating or user.deletion_assumed)):
+            return False
+    return bool(claim.consumers)
+
+
+def _allocates(cache: Cache, pod: PodRecord) -> bool:
+    """Return whether the nominated *pod* gets devices for a claim that is not allocated by then."""
+    for claim, need in zip(pod.device_claims, pod.shape.devices, strict=False):
+        known = cache.devices.claims.get(name_of(claim.key)) if need.allocated is not None else None
+        if need.allocates or (
+            known is not None and not _is_usable(cache, known.allocation, pod) and _is_to_be_free(cache, claim.key, known)
+        ):
+            return True
+    return False
+
+
+def _is_usable(cache: Cache, allocation: Allocation | None, pod: PodRecord) -> bool:
+    """Return whether *pod* can use the devices of *allocation* on its nominated node."""
+    if allocation is None or allocation.nodes is None:
+        return True
+    return bool(selectors.node_mask(allocation.nodes, cache.usage.placement_state().nodes)[pod.nominated])
+
+
+def _users(pods: Iterable[PodRecord]) -> _Users:
+    """Return *pods* by the claims that they name and that exist."""
+    users: _Users = {}
+    for pod in pods:
+        for claim in pod.device_claims:
+            if claim.exists:
+                users.setdefault(claim.key, []).append(pod)
+    return users
