@@ -2,6 +2,7 @@
 
 scheduler        facade: attempts, write results, /explain
 awaited_claims   claims that victims leave to nominated pods
+planned_devices  devices that nominated pods are to get for claims of their victims
 decide           one cycle over a few roots
 apply_decision   API writes and next state after a decision
 binding          binds, conditions, nominations

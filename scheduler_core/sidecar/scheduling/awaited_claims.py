@@ -18,6 +18,7 @@ from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.wording import listed
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.scheduling.eviction_budgets import with_note
+from scheduler_core.sidecar.scheduling.planned_devices import planned_devices, requesting
 
 _Users = dict[str, list[PodRecord]]
 """Pods by key of a claim that they name."""
@@ -27,14 +28,22 @@ _LONGEST = 300
 
 
 class AwaitedClaims:
-    """Claims that the nominated pods of roots await; *awaits* returns whether a root waits for its victims, or is attempted after them."""
+    """Claims that the nominated pods of roots await, and devices that they are to have for claims of their own which victims have.
+
+    Attributes:
+        nominated: nominated pods that request more than by themselves: devices of these claims that are counted by node.
+
+    """
 
     def __init__(self, cache: Cache, awaits: Callable[[Name], bool]) -> None:
+        """*awaits* returns whether a root waits for its victims, or is attempted after them."""
         self._cache, self._nodes = cache, cache.usage.placement_state().nodes
         self._pods: dict[Name, list[PodRecord]] = {}
         for _, pod in sorted(cache.usage.pods.nominated.items()):
             if pod.draft.device_claims and (root := cache.reporter.root(pod)) is not None and awaits(root):
                 self._pods.setdefault(root, []).append(cache.usage.record(pod))
+        self._planned = {root: planned for root, pods in self._pods.items() if (planned := self._planned_devices(pods))}
+        self.nominated = requesting([each for planned in self._planned.values() for each in planned], self._nodes)
 
     def for_root(self, entity: Entity) -> frozenset[str]:
         """Return by key the claims of *entity* that other roots of at least its priority await."""
@@ -45,6 +54,11 @@ class AwaitedClaims:
         return frozenset(
             key for key in _users(pod for leaf in entity.leaves() for pod in leaf.waiting) if self._is_awaited(key, users, pods)
         )
+
+    def devices_for_root(self, entity: Entity) -> list[Allocation]:
+        """Return the devices that other roots of at least the priority of *entity* are to have."""
+        others = (planned for root, planned in self._planned.items() if root != entity.name)
+        return [allocation for planned in others for pod, allocation in planned if pod.priority >= entity.priority]
 
     def settled(self, decision: Decision) -> Decision:
         """Return *decision*, which ends what its root awaits unless the root has nominations.
@@ -63,7 +77,18 @@ class AwaitedClaims:
             )
         if not decision.nominations:
             self._pods.pop(decision.root, None)
+            self._planned.pop(decision.root, None)
         return decision
+
+    def _planned_devices(self, pods: Sequence[PodRecord]) -> list[tuple[PodRecord, Allocation]]:
+        """Return the devices for the claims of nominated *pods* that their victims have."""
+        users, allocated = _users(pods), self._cache.devices.claimed.allocated
+        own = {key for key in users if key in allocated and self._is_awaited(key, users, pods)}
+        if not own:
+            return []
+        claims = ((f"{namespace}/{name}", known) for (namespace, name), known in self._cache.devices.claims.items())
+        freed = [key for key, known in claims if known.allocation is not None and _is_to_be_free(self._cache, key, known)]
+        return planned_devices(self._cache.lazy_snapshot(), pods, own, freed)
 
     def _is_awaited(self, key: str, users: _Users, pods: Sequence[PodRecord]) -> bool:
         """Return whether nominated *pods* await the claim *key*, or its devices."""

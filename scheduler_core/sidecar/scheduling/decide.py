@@ -12,12 +12,14 @@ from scheduler_core.model.decision import Decision, Name
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.placement.counters import Counters
+from scheduler_core.placement.state import PlacementState
 from scheduler_core.plugins.base import ClusterEvent
 from scheduler_core.queueing import pre_enqueue, scheduling_queue
 from scheduler_core.queueing.queue_order import spellings
 from scheduler_core.queueing.trees import Trees
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.scheduling.awaited_claims import AwaitedClaims
+from scheduler_core.sidecar.scheduling.planned_devices import hold_devices
 from validators.model.meta import replaced
 
 
@@ -66,9 +68,11 @@ def decide(
         view, scheduling_queue.QueueOptions(order=tuple(spellings(root)[-1] for root in roots), gates=options.gates)
     )
     placing = options.effective_placing
-    state = cache.start_cycle(placing, options.ignore, options.plugins)
-    decider = Decider(cache.lazy_snapshot(), forest.conditions, placing, options.ignore, options.steps, state=state)
     awaited = AwaitedClaims(cache, awaits)
+    state = cache.start_cycle(placing, options.ignore, options.plugins)
+    for pod in awaited.nominated:
+        state.nominations.nominate(pod, pod.nominated)
+    decider = Decider(cache.lazy_snapshot(), forest.conditions, placing, options.ignore, options.steps, state=state)
     # Their reservations can be in flight: the claims do not show them.
     decider.preemptions.keep_claims(cache.usage.record(pod) for pod in cache.usage.pods.assumed_or_pinned.values() if pod.assumed)
     decided = []
@@ -80,7 +84,7 @@ def decide(
                 pods = (pod for leaf in root.leaves() for pod in leaf.waiting)
                 # The result of a placement plugin can depend on any event.
                 events = frozenset(ClusterEvent) if options.plugins else frozenset().union(*map(state.stateful.events, pods))
-                decision = _decision(decider, root, awaited)
+                decision = _decision(decider, state, root, awaited)
                 decided.append(Decided(awaited.settled(decision), events, root.preempts, bool(decision.victims)))
             if stop():
                 break
@@ -91,13 +95,15 @@ def decide(
     return tuple(decided)
 
 
-def _decision(decider: Decider, root: Entity, awaited: AwaitedClaims) -> Decision:
-    """Return the decision on *root*, without the pods that use claims which other roots await."""
+def _decision(decider: Decider, state: PlacementState, root: Entity, awaited: AwaitedClaims) -> Decision:
+    """Return the decision on *root*, without the pods that use claims which other roots await, and without devices that these are to have."""
     preemptions = decider.preemptions
-    of_batch, held = preemptions.awaited, awaited.for_root(root)
-    preemptions.awaited = of_batch | held
+    of_batch, claims, devices = preemptions.awaited, awaited.for_root(root), awaited.devices_for_root(root)
+    preemptions.awaited = of_batch | claims
+    hold_devices(state, devices, 1)
     decision = decider.decide(root)
-    preemptions.awaited = of_batch | (preemptions.awaited - held)
+    hold_devices(state, devices, -1)
+    preemptions.awaited = of_batch | (preemptions.awaited - claims)
     return decision
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from scheduler_core.sidecar.writes import AllocateClaim, Nominate
 from tests.scheduler_core.builders import Json, leaf, node, pod
-from tests.scheduler_core.plugins.device_objects import device_class, device_slice, request, resource_claim, wanting
+from tests.scheduler_core.plugins.device_objects import claim_spec, device, device_class, device_slice, request, resource_claim, wanting
 from tests.scheduler_core.sidecar.test_scheduler import MUSTER, Scene, of
 from tests.scheduler_core.sidecar.world import TERMINATING
 
@@ -260,3 +260,55 @@ def test_claim_with_a_reservation_in_flight_is_not_counted_as_free_after_the_evi
     assert [("used", "n", "late")] == scene.allocated()
     scene.put(pending("new", priority=9))
     assert [] == scene.evict()
+
+
+COUNTED = resource_claim("mine", request())
+PICKED = COUNTED | {"spec": claim_spec(request(), constraints=[{"requests": ["gpu"], "matchAttribute": "example.com/numa"}])}
+
+
+@pytest.mark.parametrize("mine", [pytest.param(COUNTED, id="counted"), pytest.param(PICKED, id="chosen one by one")])
+@pytest.mark.parametrize("restarted", [False, True], ids=["", "after a restart"])
+def test_device_for_a_claim_that_victims_free_is_not_taken_by_roots_of_later_batches(mine, restarted):
+    free = device("a", {"example.com/numa": 1})
+    scene = Evicting(device_slice("m", free), mine, pending(priority=9, nodeSelector={"on": "m"}))
+    assert ["low"] == scene.evict()
+    if restarted:
+        scene.restart()
+        scene.wait(1)
+    scene.put(late("mine"))
+    assert [] == scene.allocated()
+    scene.put(device_slice("m", free, device("b", {"example.com/numa": 1})))
+    assert [("mine", "m", "late")] == scene.allocated(), "there is another device"
+    scene.victims_end()
+    assert ("used", "m", "p") == scene.allocated()[0]
+
+
+@pytest.mark.parametrize("mine", [pytest.param(COUNTED, id="counted"), pytest.param(PICKED, id="chosen one by one")])
+def test_device_for_a_claim_that_victims_free_is_not_kept_from_a_root_of_higher_priority(mine):
+    scene = Evicting(device_slice("m", device("a", {"example.com/numa": 1})), mine, pending(priority=9, nodeSelector={"on": "m"}))
+    assert ["low"] == scene.evict()
+    scene.put(late("mine", priority=10))
+    assert [("mine", "m", "late")] == scene.allocated()
+
+
+def test_only_the_claims_that_victims_free_hold_devices_beside_the_requests_of_the_nominated_pod():
+    both = wanting("p", "x=used", "y=new", priority=9, cpu="2", nodeSelector={"on": "m"}, **MUSTER)
+    scene = Evicting(device_slice("m", "a", "b"), NEW, COUNTED, both)
+    assert ["low"] == scene.evict()
+    scene.put(late("mine"))
+    assert [] == scene.allocated()
+    scene.put(device_slice("m", "a", "b", "c"))
+    assert [("mine", "m", "late")] == scene.allocated()
+
+
+def test_devices_are_held_beside_those_that_another_victim_of_the_plan_frees():
+    """The claim gets two devices of node m, of which one is in use."""
+    two = resource_claim("used", request(count=2), devices=["gpu=n/a", "gpu=n/b"], users=["low"], nodes=ON_N)
+    scene = Evicting(device_slice("n", "a", "b"), device_slice("m", "a", "b"), COUNTED)
+    scene.put(two, resource_claim("other", request(), devices=["gpu=m/b"], users=["low-2"]), wanting("low-2", "x=other", on="m", cpu="2"))
+    for claim, user in (("used", "low"), ("other", "low-2")):
+        scene.change("ResourceClaim", claim, status={"reservedFor": [{"resource": "pods", "name": user, "uid": scene.uid(user)}]})
+    scene.put(pending(priority=9, nodeSelector={"on": "m"}))
+    assert ["low", "low-2"] == scene.evict()
+    scene.put(late("mine", nodeSelector={"on": "m"}))
+    assert [] == scene.allocated()
