@@ -96,6 +96,7 @@ class DeviceCache:
         self.slices, self.claimed = PublishedSlices(), ClaimedDevices(self._known)
         self._extended: dict[Name, set[Name]] = {}
         self._reusable: dict[Name, dict[str, Allocation | None]] = {}
+        self._reservations: Counter[str] = Counter()
         self._specs = ClaimSpecs(self._classes)
         self.specs: Counter[ClaimSpec] = Counter()
         self.specs_changed = False
@@ -130,6 +131,10 @@ class DeviceCache:
     def claims_of_extended(self, pod: Name, uid: str) -> Iterable[Name]:
         """Return the claims that were created for the extended resources of *pod*, not of an earlier pod of this name."""
         return sorted(each for each in self._extended.get(pod, ()) if self._known[each].owner_uid == uid)
+
+    def has_reservations(self, uid: str) -> bool:
+        """Return whether a claim is reserved for the pod or PodGroup *uid*, which may be gone."""
+        return self._reservations[uid] > 0
 
     def resolved(self, draft: Draft, forms: PodForms) -> Draft:
         """Return *draft* with the present requirements of its claims."""
@@ -180,6 +185,11 @@ class DeviceCache:
                 change.pods.add(pod)
                 self._set_extended(pod, name, exists=each is after)
         self._count_specs(before, after)
+        self._reservations.update(after.users if after is not None else ())
+        for uid in before.users if before is not None else ():
+            self._reservations[uid] -= 1
+            if not self._reservations[uid]:
+                del self._reservations[uid]
         change.claims.add(name)
         change.frees = before is not None and before.allocation is not None and (after is None or _frees(before, after))
         self.claimed.update(name)

@@ -2,7 +2,7 @@
 
 A plan is *proposed* while its evictions are in a dry run.  Meanwhile its victims are assumed deleted and its capacity is reserved, so
 no other root uses either.  It is *preempting* once it is proved again and its evictions are sent.  The root is not attempted before
-the last victim is gone.
+the last victim is gone, and claims to devices are not reserved for it any more.
 """
 
 from __future__ import annotations
@@ -102,8 +102,9 @@ class PreemptionPlans:
         return remaining, tuple(SetCondition(group, Condition(disruption_target("").type, "", "", "")) for group in undisrupted)
 
     def prune(self, plan: PreemptionPlan) -> PreemptionPlan:
-        """Return *plan* without the victims that are gone."""
-        victims = {key: ref for key, ref in plan.victims.items() if self._cache.pod(ref) is not None}
+        """Return *plan* without the victims that are gone, as well as their reservations of claims to devices."""
+        reserved = self._cache.devices.has_reservations
+        victims = {key: ref for key, ref in plan.victims.items() if self._cache.pod(ref) is not None or reserved(ref.uid)}
         return dataclasses.replace(plan, victims=victims)
 
     def _nominations(self, decision: Decision) -> dict[str, str]:
