@@ -264,7 +264,8 @@ class NodeUsage:
             self.pods.nominated[pod.key] = pod
         self.affinity.count(shape, 1)
         if self.affinity.counting:
-            pod.affinity_record = self.record(pod)
+            # ``record`` would update the state first, and count the pod twice.
+            pod.affinity_record = pod.record = pod.record or self._record(pod, nodes)
             self.affinity.add_pod(pod.affinity_record)
         pod.counted = shape, node
 

@@ -26,6 +26,7 @@ from tests.scheduler_core.builders import Json, leaf, node
 from tests.scheduler_core.plugins.device_objects import (
     API,
     DRIVER,
+    claim_spec,
     device,
     device_class,
     device_slice,
@@ -37,6 +38,7 @@ from tests.scheduler_core.plugins.device_objects import (
 from tests.scheduler_core.sidecar.histories import Watched, aligned, raw
 from tests.scheduler_core.sidecar.random_changes import RandomChanges
 from tests.scheduler_core.sidecar.test_cache import json_of
+from tests.scheduler_core.sidecar.test_scheduler import MUSTER, Scene, of
 
 NAMES = [f"n{number}" for number in range(4)]
 CLAIM, SLICE = "ResourceClaim", "ResourceSlice"
@@ -387,3 +389,19 @@ def test_kinds_and_rows_that_are_gone_are_forgotten(monkeypatch):
 def test_modules_of_these_tests_are_those_that_both_use():
     """The comparison would say nothing if one of the two had a copy of its own."""
     assert live_devices.Counting is interchangeable.Counting
+
+
+def test_pod_is_counted_once_when_the_allocation_of_a_claim_changes_how_the_devices_of_the_other_one_are_found():
+    """One claim is counted by node once the other one, whose device is chosen, is allocated; the row exists for another pod."""
+    picked = resource_claim("picked", request())
+    picked["spec"] = claim_spec(request(), constraints=[{"requests": ["gpu"], "matchAttribute": "x/numa"}])
+    devices = device_slice("n", *(device(name, {"x/numa": 1}) for name in "ab"))
+    waiting = wanting("waits", "x=other", cpu="9", **MUSTER)
+    scene = Scene(node("n"), device_class(), devices, *map(resource_claim, ("counted", "other")), picked, waiting)
+    scene.writes()
+    scene.put(wanting("p", "x=picked", "y=counted", cpu="1", **MUSTER))
+    for write in of(AllocateClaim, scene.wait(1)):
+        before = scene.server.objects["ResourceClaim", "default", write.target.name]
+        given = resource_claim(write.target.name, devices=[f"gpu=n/{write.allocation.devices[0].id[2]}"], users=["p"])
+        scene.put({**before, "status": given["status"]})
+        assert 1000 == scene.store.usage.placement_state().requested.sums()[0, 0]
