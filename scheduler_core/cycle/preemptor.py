@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from scheduler_core.diagnosis.node_refusals import free_of
 from scheduler_core.exact.complete import Complete, searchable
 from scheduler_core.exact.needs import lacking, satisfied, selections
 from scheduler_core.exact.step_budget import StepBudget, StepsSpentError
@@ -25,7 +24,7 @@ from scheduler_core.placement.candidate_placements import PinError, pinned_value
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.outcome import PlacementOutcome, assigned, pods_with_nodes
 from scheduler_core.placement.placement_request import PlacementRequest
-from scheduler_core.placement.state import PlacementState
+from scheduler_core.placement.state import PlacementState, free_of
 from scheduler_core.preemption.bounds.shortage import GroupDemand
 from scheduler_core.preemption.minimal.trials import RootRequirements
 from scheduler_core.preemption.plans.required_pods import RequiredPods

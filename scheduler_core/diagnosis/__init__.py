@@ -12,7 +12,8 @@ relaxed_filters    effect of dropping one filter
 resource_shortage  missing resources of a domain
 pod_rule_reasons   rules about other pods that exclude nodes, with their domains
 volume_reasons     claims and volumes that exclude nodes, by name
-device_reasons     claims to devices: too few free devices, taints, constraints, claims that are allocated
+device_causes      reasons why nodes have no devices, each with its number of nodes
+device_reasons     wording of these reasons: free devices, taints, constraints, claims that are allocated
 with_pods          placement state with some pods assumed
 greedy_limits      reasons why greedy may have missed a placement
 capacity_survey    used, free and unusable capacity of nodes

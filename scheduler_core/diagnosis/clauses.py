@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from scheduler_core.diagnosis import node_refusals, phrases, relaxed_filters
-from scheduler_core.diagnosis.device_reasons import device_reason, with_domain
+from scheduler_core.diagnosis.device_reasons import device_reasons, with_domain
 from scheduler_core.diagnosis.domain_capacity import Held, homogeneous, nodes_of_pods
 from scheduler_core.diagnosis.node_refusals import NodeRefusals
 from scheduler_core.diagnosis.pod_rule_reasons import REASONS, PodRuleReasons
@@ -146,19 +146,28 @@ def _node_reasons(state: PlacementState, refusals: NodeRefusals, helps: relaxed_
     }
     stated = helps.reason if helps is not None and helps.counted else ""
     if len(taints) <= _TAINTS:
-        return [rules.others.get(each[0]) or _worded(state.nodes, refusals, *each, taints) for each in counts if each[0] != stated]
+        return [text for each in counts if each[0] != stated for text in _worded(state.nodes, refusals, rules, *each, taints)]
     tainted = sum(count for reason, count in counts if reason in taints)
     some = f"{phrases.some_of(tainted, len(refusals.nodes))} {'has' if tainted == 1 else 'have'}"
     listed = phrases.listed([relaxed_filters.taint_text(taint) for taint in taints.values()], _REASONS)
     others = (
-        rules.others.get(each[0]) or _worded(state.nodes, refusals, *each, taints)
+        text
         for each in counts
         if each[0] not in taints and each[0] != stated
+        for text in _worded(state.nodes, refusals, rules, *each, taints)
     )
     return [f"{some} untolerated taints: {listed}", *others]
 
 
-def _worded(nodes: NodeTable, refusals: NodeRefusals, reason: str, count: int, taints: Mapping[str, Taint]) -> str:
+def _worded(
+    nodes: NodeTable, refusals: NodeRefusals, rules: PodRuleReasons, reason: str, count: int, taints: Mapping[str, Taint]
+) -> list[str]:
+    """Return *reason* in words: by rules about other pods or by devices, else by the node."""
+    rule = rules.others.get(reason)
+    return [rule] if rule else device_reasons(refusals, reason, count) or [_by_node(nodes, refusals, reason, count, taints)]
+
+
+def _by_node(nodes: NodeTable, refusals: NodeRefusals, reason: str, count: int, taints: Mapping[str, Taint]) -> str:
     """Return *reason* with details: the taint, the selector, the port."""
     some, shape, single = phrases.some_of(count, len(refusals.nodes)), refusals.pod.shape, count == 1
     if reason == UNSCHEDULABLE:
@@ -167,7 +176,7 @@ def _worded(nodes: NodeTable, refusals: NodeRefusals, reason: str, count: int, t
         return f"{some} {'does' if single else 'do'} not match its {relaxed_filters.selection(shape)}"
     if reason in taints:
         return f"{some} {'has' if single else 'have'} the untolerated taint {relaxed_filters.taint_text(taints[reason])}"
-    if by_object := volume_reason(refusals, reason, count, nodes) or device_reason(refusals, reason, count):
+    if by_object := volume_reason(refusals, reason, count, nodes):
         return by_object
     known = reason.startswith("node(s) ")
     return f"{some} {reason.removeprefix('node(s) ')}" if known else reason

@@ -5,94 +5,141 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Iterable
+from decimal import Decimal
 
 from scheduler_core.diagnosis import phrases
-from scheduler_core.diagnosis.node_refusals import NodeRefusals, free_devices
-from scheduler_core.model.device_claims import DeviceShortage
+from scheduler_core.diagnosis.device_causes import DeviceCause, free_devices
+from scheduler_core.diagnosis.node_refusals import NodeRefusals
+from scheduler_core.model.device_claims import EXTENDED, DeviceLack, DeviceShortage
 from scheduler_core.model.devices import CANNOT_ALLOCATE, UNAVAILABLE
+from scheduler_core.model.nodes import Nodes
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.wire import NodeSelector, Requirement
 from scheduler_core.placement.placement_request import PlacementRequest
 from scheduler_core.placement.state import PlacementState
+from scheduler_core.plugins.dynamic_resources import NAME
 
 _VALUES = 3
 """Maximum number of values, taints or selectors in a reason."""
 _MOST_NODES = 2048
 """Maximum number of nodes of a domain whose devices are counted together."""
 _QUOTES = "\"'"
+_METHODS = {"isGreaterThan": ">", "isLessThan": "<"}
 _MEMBER = re.compile(
-    r"""device\.(?:attributes|capacity)\[(?:"[^"]*"|'[^']*')\]\.(?P<name>\w+)\s*"""
+    r"""(?P<no>!)?device\.(?:attributes|capacity)\[(?:"[^"]*"|'[^']*')\]\.(?P<name>\w+)\s*"""
     r"""(?:\.compareTo\((?:quantity|semver)\((?P<amount>"[^"]*"|'[^']*')\)\)\s*(?P<sign>==|!=|>=|<=|>|<)\s*0"""
-    r"""|(?P<operator>==|!=|>=|<=|>|<)\s*(?P<value>"[^"]*"|'[^']*'|-?\d+|true|false))"""
+    r"""|\.(?P<method>isGreaterThan|isLessThan)\((?:quantity|semver)\((?P<other>"[^"]*"|'[^']*')\)\)"""
+    r"""|(?P<operator>==|!=|>=|<=|>|<)\s*(?P<value>"[^"]*"|'[^']*'|-?\d+|true|false))?"""
 )
-"""Comparison of one attribute or capacity with a literal."""
+"""Comparison of one attribute or capacity with a literal, or a boolean attribute."""
 
 
 def with_domain(state: PlacementState, request: PlacementRequest, refusals: NodeRefusals, goal: int) -> NodeRefusals:
-    """Return *refusals* with the free devices of all its nodes, if these are too few for *goal* pods; no pod of *request* is assumed."""
-    short = refusals.shortage
-    if short is None or not short.needed or len(refusals.nodes) > _MOST_NODES or len(request.runs) != 1:
+    """Return *refusals* with the free devices of the nodes that the group can use, if these are too few for *goal* pods.
+
+    No pod of *request* is assumed.
+    """
+    causes = refusals.devices.get(CANNOT_ALLOCATE, ())
+    if not causes or len(refusals.nodes) > _MOST_NODES or len(request.runs) != 1:
         return refusals
-    needed = short.needed * (1 if short.shared else goal)
-    free = free_devices(state, refusals.pod, short, refusals.nodes)
-    if not 0 <= free < needed or needed == short.needed:
-        return refusals
-    return dataclasses.replace(refusals, shortage=dataclasses.replace(short, together=(free, needed)))
+    usable = _usable(state, refusals)
+    for cause in causes:
+        short = cause.shortage
+        if short is None or short.shared or short.last or not short.needed or goal < 2:
+            continue
+        free = free_devices(state, refusals.pod, short, usable)
+        if 0 <= free < short.needed * goal:
+            together = dataclasses.replace(short, together=(free, short.needed * goal, len(usable)))
+            others = (each for each in causes if each.shortage is None or each.shortage.shared)
+            found = (DeviceCause(DeviceLack((together,)), cause.nodes), *others)
+            return dataclasses.replace(refusals, devices={**refusals.devices, CANNOT_ALLOCATE: found})
+    return refusals
 
 
-def device_reason(refusals: NodeRefusals, reason: str, count: int) -> str:
-    """Return *reason*, which excludes *count* nodes, with claim, class and number; empty if it is not about devices."""
-    some = phrases.some_of(count, len(refusals.nodes))
-    if reason == UNAVAILABLE:
-        return f"{some} cannot use the devices of {_allocated(refusals.pod)}"
-    if reason != CANNOT_ALLOCATE:
-        return ""
-    if (short := refusals.shortage) is None:
-        return _unsatisfied(refusals, some)
-    wanted = f"of class {short.device_class}{matching(short)}{_tainted(short)} for claim {_name(short.claim)}"
+def _usable(state: PlacementState, refusals: NodeRefusals) -> Nodes:
+    """Return the nodes that no other reason excludes; without those that other claims exclude, if the pod has several."""
+    usable = refusals.usable.copy()
+    if sum(need.allocates for need in refusals.pod.shape.devices) > 1:
+        for plugin, _, mask in state.profile.filters_by_plugin(refusals.pod.shape, last=False):
+            usable &= mask[refusals.nodes] | (plugin != NAME)
+    return refusals.nodes[usable]
+
+
+def device_reasons(refusals: NodeRefusals, reason: str, count: int) -> list[str]:
+    """Return *reason*, which excludes *count* nodes, with claims, classes and numbers; empty if it is not about devices."""
+    if reason == UNAVAILABLE and (allocated := _allocated(refusals.pod)):
+        return [f"{phrases.some_of(count, len(refusals.nodes))} cannot use the devices of {allocated}"]
+    return [_cause(refusals, each) for each in refusals.devices.get(reason, ())]
+
+
+def _cause(refusals: NodeRefusals, cause: DeviceCause) -> str:
+    some, lack = phrases.some_of(cause.nodes, len(refusals.nodes)), cause.lack
+    if cause.shortage is not None:
+        return _short(cause.shortage, cause.nodes, len(refusals.nodes))
+    if lack.taken is not None:
+        label, nodes = lack.taken
+        return f"{some} cannot use the devices of claim {_name(label)}, which other pods take {_where(nodes)}"
+    if lack.broken is not None:
+        claim, constraint = lack.broken
+        values = "different values" if constraint.distinct else "one value"
+        return f"the free devices of {some} do not have {values} of {constraint.attribute} for claim {_name(claim)}"
+    claims = [claim for claim, need in zip(refusals.pod.device_claims, refusals.pod.shape.devices, strict=False) if need.allocates]
+    return f"the free devices of {some} do not satisfy {f'claim {_name(claims[0].label)}' if len(claims) == 1 else 'all claims together'}"
+
+
+def _short(short: DeviceShortage, count: int, total: int) -> str:
+    """Return the shortage of *count* nodes of *total*."""
+    claim = "its extended resources" if short.claim.endswith(EXTENDED) else f"claim {_name(short.claim)}"
+    wanted = f"of class {short.device_class}{_conditions(short)} for {'the last alternative of ' if short.last else ''}{claim}"
     if short.together is not None:
-        free, needed = short.together
-        return f"{phrases.counted(free, 'free device') if free else 'no free device'} {wanted}, {needed} needed"
+        free, needed, nodes = short.together
+        where = f"{phrases.some_of(nodes, total)} {'has' if nodes == 1 else 'have'} " if nodes < total else ""
+        return f"{where}{phrases.counted(free, 'free device') if free else 'no free device'} {wanted}, {needed} needed"
     some_devices = f"at most {phrases.counted(short.free, 'free device')}" if short.free else "no free device"
-    needed_devices = f", {short.needed} needed" if short.needed > 1 else ""
-    return f"{some} {'has' if count == 1 else 'have'} {some_devices} {wanted}{needed_devices}"
+    needed_devices = "" if short.needed == 1 else f", {short.needed or 'all'} needed"
+    return f"{phrases.some_of(count, total)} {'has' if count == 1 else 'have'} {some_devices} {wanted}{needed_devices}"
 
 
-def matching(short: DeviceShortage) -> str:
-    """Return the selectors of a request in words: `` with memory >= 80Gi``; empty if it has none."""
-    words = selectors_in_words(short.selectors)
-    return f" matching the selectors of request {short.request}" if words is None else words
+def _conditions(short: DeviceShortage) -> str:
+    """Return the conditions of a request in words: selectors, capacity, counters and taints."""
+    selected = selectors_in_words(short.selectors)
+    left = [f"{_amount(size)} of {name}" for name, size in short.capacity]
+    if short.counters:
+        left.append("enough shared counters")
+    phrase = phrases.listed([*(selected or ()), *([f"{phrases.listed(left, _VALUES)} left"] if left else ())], _VALUES)
+    unknown = f" matching the selectors of request {short.request}" if selected is None else ""
+    taints = f" without the taint {phrases.listed(short.taints, _VALUES)}" if short.taints else ""
+    return f"{unknown}{' and' if unknown and phrase else ''}{f' with {phrase}' if phrase else ''}{taints}"
 
 
-def selectors_in_words(selectors: Iterable[str]) -> str | None:
-    """Return *selectors* as a phrase: `` with memory >= 80Gi``; empty without any, None if one is not a comparison with a literal."""
+def _amount(value: Decimal) -> str:
+    """Return the shortest text of a quantity: ``40G``, ``16Gi``."""
+    units = {"": 1, **{suffix: 1000**power for power, suffix in enumerate("kMGTPE", 1)}}
+    units |= {f"{suffix}i": 1024**power for power, suffix in enumerate("KMGTPE", 1)}
+    return min((f"{int(value / unit)}{suffix}" for suffix, unit in units.items() if not value % unit), key=len, default=f"{value:f}")
+
+
+def selectors_in_words(selectors: Iterable[str]) -> list[str] | None:
+    """Return *selectors* as phrases: ``memory >= 80Gi``; None if one is not a comparison with a literal."""
     found: list[str] = []
     for part in (part for expression in selectors for part in expression.split("&&")):
         if (match := _MEMBER.fullmatch(part.strip())) is None:
             return None
-        sign, value = match["sign"] or match["operator"], match["amount"] or match["value"]
-        found.append(f"{match['name']} {sign} {value.strip(_QUOTES)}")
-    return f" with {phrases.listed(found, _VALUES)}" if found else ""
-
-
-def _unsatisfied(refusals: NodeRefusals, some: str) -> str:
-    """Return why the free devices of *some* nodes do not satisfy claims for each of which there are enough."""
-    if refusals.broken is None:
-        return f"the free devices of {some} do not satisfy all claims together"
-    claim, constraint = refusals.broken
-    values = "different values" if constraint.distinct else "one value"
-    return f"the free devices of {some} do not have {values} of {constraint.attribute} for claim {_name(claim)}"
+        sign, value = match["sign"] or match["operator"] or _METHODS.get(match["method"] or "", ""), match["amount"] or match["value"]
+        value = (value or match["other"] or "").strip(_QUOTES)
+        found.append(" ".join(filter(None, (f"{'no ' if match['no'] else ''}{match['name']}", sign, value))))
+    return found
 
 
 def _allocated(pod: PodRecord) -> str:
-    """Return the allocated claims of *pod* that some nodes cannot use."""
+    """Return the allocated claims of *pod* that some nodes cannot use; empty if there are none."""
     found = []
     for claim, need in zip(pod.device_claims, pod.shape.devices, strict=False):
         if need.unavailable:
             found.append(f"claim {_name(claim.label)}, whose binding failed")
         elif need.allocated is not None and need.allocated.nodes is not None:
             found.append(f"claim {_name(claim.label)}, which is allocated {_where(need.allocated.nodes)}")
-    return phrases.listed(found, _VALUES) if found else "a claim that another pod has taken"
+    return phrases.listed(found, _VALUES)
 
 
 def _where(selector: NodeSelector) -> str:
@@ -105,10 +152,6 @@ def _where(selector: NodeSelector) -> str:
             level = "node" if term.match_fields else phrases.level(requirements[0].key)
             return f"{'on' if level == 'node' else 'in'} {level} {phrases.listed(requirements[0].values or (), _VALUES)}"
     return "for other nodes"
-
-
-def _tainted(short: DeviceShortage) -> str:
-    return f" without the taint {phrases.listed(short.taints, _VALUES)}" if short.taints else ""
 
 
 def _name(label: str) -> str:

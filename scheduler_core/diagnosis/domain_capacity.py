@@ -7,13 +7,13 @@ import dataclasses
 import numpy as np
 
 from scheduler_core.diagnosis import phrases
-from scheduler_core.diagnosis.node_refusals import admitted, free_of
+from scheduler_core.diagnosis.node_refusals import admitted
 from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.equal_pods import slots_of
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.placement_request import PlacementRequest, Run
-from scheduler_core.placement.state import PlacementState
+from scheduler_core.placement.state import PlacementState, free_of
 
 _TRIED = phrases.SHOWN
 """Maximum number of domains to try again if their results are not cached."""

@@ -12,7 +12,6 @@ import numpy as np
 
 from scheduler_core.diagnosis import phrases
 from scheduler_core.diagnosis.domain_capacity import capacity, homogeneous, largest_places, needed, slots, summed
-from scheduler_core.diagnosis.node_refusals import free_of
 from scheduler_core.model.decision import Status
 from scheduler_core.model.nodes import Bools
 from scheduler_core.model.pods import PodRecord
@@ -20,7 +19,7 @@ from scheduler_core.model.topology import Placement
 from scheduler_core.placement.greedy import Greedy
 from scheduler_core.placement.outcome import PlacementOutcome, pods_with_nodes
 from scheduler_core.placement.placement_request import PlacementRequest, Run
-from scheduler_core.placement.state import PlacementState
+from scheduler_core.placement.state import PlacementState, free_of
 
 _DOMAINS = 64
 """Maximum number of domains examined for a composite."""

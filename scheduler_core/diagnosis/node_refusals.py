@@ -13,13 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
-from scheduler_core.diagnosis import phrases
-from scheduler_core.model.device_claims import DeviceShortage
-from scheduler_core.model.device_rows import CountedRequest
-from scheduler_core.model.devices import CANNOT_ALLOCATE, INVALID_POOLS, AttributeConstraint
+from scheduler_core.diagnosis import device_causes, phrases
+from scheduler_core.diagnosis.device_causes import DeviceCause
+from scheduler_core.model.devices import CANNOT_ALLOCATE, INVALID_POOLS, UNAVAILABLE
 from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
-from scheduler_core.placement.state import PlacementState
+from scheduler_core.placement.state import PlacementState, free_of
 from scheduler_core.plugins import registry
 from scheduler_core.plugins.base import NamedFilter
 from scheduler_core.plugins.dynamic_resources import DeviceAllocation
@@ -47,8 +46,7 @@ class NodeRefusals:
         feasible: number of nodes that would take the pod.
         pre_filter: the reason that excludes all nodes without a look at them; empty if there is none.
         filters: all filters with their plugin; masks over ``nodes``.
-        shortage: request for which nodes have too few free devices, if that is a reason.
-        broken: claim and constraint because of which the first of these nodes has no devices, if no request is short of devices.
+        devices: reasons why nodes have no devices, or cannot use those of a claim, by kube-scheduler's reason.
 
     """
 
@@ -62,8 +60,7 @@ class NodeRefusals:
     feasible: int
     pre_filter: str = ""
     filters: tuple[NamedFilter, ...] = ()
-    shortage: DeviceShortage | None = None
-    broken: tuple[str, AttributeConstraint] | None = None
+    devices: Mapping[str, tuple[DeviceCause, ...]] = dataclasses.field(default_factory=dict)
 
     def counts(self) -> list[tuple[str, int]]:
         """Return kube-scheduler's reasons with their number of nodes, most first, then by text."""
@@ -113,12 +110,14 @@ def examine_nodes(state: PlacementState, pod: PodRecord, nodes: Nodes) -> NodeRe
     pre_filter = state.profile.pre_filter(pod.shape)
     filters = (*first, *ledger, *_row_filters(state, rows[~counted], enough[~counted]), *stateful, *last)
     refusals = NodeRefusals(pod, nodes, static, others, usable, free, short, int(remaining.sum()), pre_filter, filters)
-    return _with_shortage(state, refusals, nodes[others[CANNOT_ALLOCATE]]) if CANNOT_ALLOCATE in others else refusals
+    about_devices = {reason: others[reason] for reason in (CANNOT_ALLOCATE, UNAVAILABLE) if reason in others}
+    devices = {reason: device_causes.causes(state, pod, nodes[mask]) for reason, mask in about_devices.items()}
+    return dataclasses.replace(refusals, devices=devices)
 
 
 def _with_invalid_pools(state: PlacementState, filters: Iterable[NamedFilter], nodes: Nodes) -> Iterator[NamedFilter]:
     """Yield *filters*; where *nodes* without devices reach an invalid pool, that is the reason."""
-    plugin = device_plugin(state)
+    plugin = device_causes.device_plugin(state)
     for name, reason, passing in filters:
         if plugin is not None and reason == CANNOT_ALLOCATE:
             invalid = ~passing
@@ -127,57 +126,6 @@ def _with_invalid_pools(state: PlacementState, filters: Iterable[NamedFilter], n
             yield name, reason, passing | invalid
         else:
             yield name, reason, passing
-
-
-def _with_shortage(state: PlacementState, refusals: NodeRefusals, without: Nodes) -> NodeRefusals:
-    """Return *refusals* with the reason why the nodes *without* devices for the claims have none."""
-    if (plugin := device_plugin(state)) is None:
-        return refusals
-    if _is_counted(state, refusals.pod):
-        return dataclasses.replace(refusals, shortage=_counted_shortage(state, refusals.pod, without))
-    if (shortage := plugin.shortage(refusals.pod, without)) is not None:
-        return dataclasses.replace(refusals, shortage=shortage)
-    return dataclasses.replace(refusals, broken=plugin.broken_constraint(refusals.pod, int(without[0])))
-
-
-def _is_counted(state: PlacementState, pod: PodRecord) -> bool:
-    """Return whether rows say all about the free devices for *pod*; taints are read from the devices."""
-    rows = state.nodes.device_rows
-    return rows is not None and not rows.tainted and pod.shape.counts_devices
-
-
-def _counted_shortage(state: PlacementState, pod: PodRecord, nodes: Nodes) -> DeviceShortage | None:
-    for label, request in _counted_requests(state, pod):
-        most = int(np.maximum(_free_devices(state, request, nodes), 0).max())
-        if most < request.count:
-            return DeviceShortage(label, request.device_class, most, request.count, request.name, request.selectors)
-    return None
-
-
-def free_devices(state: PlacementState, pod: PodRecord, short: DeviceShortage, nodes: Nodes) -> int:
-    """Return the number of devices of *nodes* that are free for the request of *pod* in *short*; -1 if its claim is taken by now."""
-    if _is_counted(state, pod):
-        rows = (request for label, request in _counted_requests(state, pod) if (label, request.name) == (short.claim, short.request))
-        return next((int(np.maximum(_free_devices(state, each, nodes), 0).sum()) for each in rows), -1)
-    return -1 if (plugin := device_plugin(state)) is None else plugin.free_devices(pod, short, nodes)
-
-
-def _counted_requests(state: PlacementState, pod: PodRecord) -> Iterator[tuple[str, CountedRequest]]:
-    """Yield the requests of the claims of *pod* to allocate, each with the label of its claim."""
-    rows = state.nodes.device_rows
-    for claim, need in zip(pod.device_claims, pod.shape.devices, strict=True):
-        for request in rows.claim(need).requests if rows is not None and need.allocates else ():
-            yield claim.label, request
-
-
-def _free_devices(state: PlacementState, request: CountedRequest, nodes: Nodes) -> Ints:
-    free: Ints = free_of(state, np.array([state.nodes.row[request.row]], dtype=np.int64))[0, nodes]
-    return free
-
-
-def device_plugin(state: PlacementState) -> DeviceAllocation | None:
-    """Return the plugin that allocates devices; None if no pod or object needs it."""
-    return next((each for each in state.stateful.plugins if isinstance(each, DeviceAllocation)), None)
 
 
 def fit_error_message(state: PlacementState, refusals: NodeRefusals) -> str:
@@ -193,12 +141,6 @@ def fit_error_message(state: PlacementState, refusals: NodeRefusals) -> str:
     if outside := total - len(refusals.nodes):
         shown.append(f"{outside} {ELSEWHERE}")
     return f"0/{total} nodes are available: {', '.join(shown)}." if shown else f"0/{total} nodes are available."
-
-
-def free_of(state: PlacementState, rows: Ints) -> Ints:
-    """Return the free amounts of the resources *rows*; shape (rows, all nodes)."""
-    free: Ints = state.nodes.allocatable[rows] - state.ledger.used[rows]
-    return free - state.ledger.held[rows] if state.ledger.holding else free
 
 
 def admitted(state: PlacementState, shape: PodShape) -> Bools:

@@ -10,7 +10,7 @@ from scheduler_core.loading.extended_resources import ExtendedSpecs
 from scheduler_core.loading.gather import Name
 from scheduler_core.loading.pod_drafts import Draft
 from scheduler_core.loading.pod_forms import PodForm, PodForms
-from scheduler_core.model.device_claims import DeviceClaim, DeviceNeed, DeviceObjects, KnownClaim, PodEntry, spec_of
+from scheduler_core.model.device_claims import EXTENDED, DeviceClaim, DeviceNeed, DeviceObjects, KnownClaim, PodEntry, spec_of
 from validators.model.group import PodGroup
 
 GroupEntries = Callable[[Name], Mapping[PodEntry, str | None] | None]
@@ -95,7 +95,7 @@ class PodDevices:
     def _extended_claims(self, draft: Draft) -> Iterator[_Claim]:
         """Yield the claim for the extended resources of a pod, if it has any."""
         if self._has_extended(draft):
-            label = f"pod/{draft.name[1]}/<extended-resources>"
+            label = f"pod/{draft.name[1]}/{EXTENDED}"
             yield _Claim(-1, DeviceClaim(f"{draft.name[0]}:{label}", label, is_extended=True), label, None, draft=draft)
 
     def _need_of_extended(self, draft: Draft) -> DeviceNeed:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Collection, Mapping, Sequence
+from decimal import Decimal
 
 from scheduler_core.model.device_usage import DeviceUsage
-from scheduler_core.model.devices import Allocation, ClaimSpec, DeviceSlice, ExtendedSpec
+from scheduler_core.model.devices import Allocation, AttributeConstraint, ClaimSpec, DeviceSlice, ExtendedSpec
+from scheduler_core.model.wire import NodeSelector
 
 ClaimName = tuple[str, str]
 """Namespace and name."""
 Consumer = tuple[str, str]
 """Resource and name of a pod or PodGroup that a claim is reserved for."""
+EXTENDED = "<extended-resources>"
+"""Entry of the claim for the extended resources of a pod."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -137,12 +141,16 @@ class DeviceShortage:
     Attributes:
         claim: label of the claim.
         free: number of free devices of the class that match, at most on a node.
-        needed: number of devices; 0 for all.
+        needed: number of devices for this request and for equal ones of the pod; 0 for all.
         request: name of the request.
         selectors: its own selectors.
         shared: True if several pods use the claim.
         taints: taints of devices that are free and match, but that the request does not tolerate; ``key=value:effect``.
-        together: number of free devices of a group's domain, and the number that its pods need; None if the nodes alone are short.
+        capacity: amounts of capacities that it requests, by name.
+        counters: True if devices match and are free, but the shared counters of their pool are used up.
+        last: True if it is the last alternative of the request; there are too few devices for the others too.
+        together: number of free devices on the nodes that a group can use, the number that its pods need, and the number of these nodes;
+            None if the nodes alone are short.
 
     """
 
@@ -154,7 +162,32 @@ class DeviceShortage:
     selectors: tuple[str, ...] = ()
     shared: bool = False
     taints: tuple[str, ...] = ()
-    together: tuple[int, int] | None = None
+    capacity: tuple[tuple[str, Decimal], ...] = ()
+    counters: bool = False
+    last: bool = False
+    together: tuple[int, int, int] | None = None
+
+    def merged(self, other: DeviceShortage) -> DeviceShortage:
+        """Return the shortage of the same request on the nodes of both."""
+        taints = tuple(sorted({*self.taints, *other.taints}))
+        free, needed = max(self.free, other.free), max(self.needed, other.needed)
+        return dataclasses.replace(self, free=free, needed=needed, taints=taints, counters=self.counters or other.counters)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DeviceLack:
+    """Reason why a node has no devices for a pod.
+
+    Attributes:
+        short: requests for which it has too few free devices.
+        taken: else a claim whose devices, which other pods have taken, it cannot use: label and nodes that can.
+        broken: else a claim, and the constraint that alone is the reason.
+
+    """
+
+    short: tuple[DeviceShortage, ...] = ()
+    taken: tuple[str, NodeSelector] | None = None
+    broken: tuple[str, AttributeConstraint] | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

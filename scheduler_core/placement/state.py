@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from scheduler_core.model.device_claims import DeviceNeed
 from scheduler_core.model.devices import Allocation
 from scheduler_core.model.ledger import Ledger
-from scheduler_core.model.nodes import NodeTable
+from scheduler_core.model.nodes import Ints, NodeTable
 from scheduler_core.model.nominations import Nominations
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.snapshot import ClusterSnapshot
@@ -84,6 +84,12 @@ def new_ledger(topology: Topology, options: PlacingOptions) -> Ledger:
     """
     nodes = topology.nodes
     return Ledger(topology, unheld=() if options.sparing else nodes.counted | nodes.volume_rows)
+
+
+def free_of(state: PlacementState, rows: Ints) -> Ints:
+    """Return the free amounts of the resources *rows*; shape (rows, all nodes)."""
+    free: Ints = state.nodes.allocatable[rows] - state.ledger.used[rows]
+    return free - state.ledger.held[rows] if state.ledger.holding else free
 
 
 def _claims_taken(snapshot: ClusterSnapshot) -> Iterator[tuple[DeviceNeed, Allocation]]:

@@ -20,7 +20,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from scheduler_core.model.device_claims import DeviceClaim, DeviceShortage
+from scheduler_core.model.device_claims import DeviceClaim
 from scheduler_core.model.devices import Allocation
 from scheduler_core.model.ledger import Ledger
 from scheduler_core.model.nodes import CPU_AND_MEMORY_ROWS, Bools, Ints, Nodes, NodeTable, ScoredRows
@@ -282,9 +282,6 @@ class StatefulPlugin(Plugin):
 
     def most_pods(self, pod: PodRecord, nodes: Nodes) -> Ints | None:
         """Return an upper bound of the pods like *pod* for each of *nodes*; None if there is none."""
-
-    def shortage(self, pod: PodRecord, nodes: Nodes) -> DeviceShortage | None:
-        """Return a request of *pod* for which *nodes* have too few free devices; None if there is none."""
 
     def exchanged(self, pod: PodRecord) -> bool:  # noqa: ARG002 - for DynamicResources
         """Return whether claims of *pod*, which is assumed, have the devices of other claims."""

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scheduler_core.model import selectors
-from scheduler_core.model.device_claims import DeviceClaim, DeviceShortage
-from scheduler_core.model.devices import CANNOT_ALLOCATE, UNAVAILABLE, Allocation, AttributeConstraint
+from scheduler_core.model.device_claims import DeviceClaim, DeviceLack, DeviceShortage
+from scheduler_core.model.devices import CANNOT_ALLOCATE, UNAVAILABLE, Allocation
 from scheduler_core.model.nodes import Bools, Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.volumes import ClaimName
@@ -212,19 +212,15 @@ class DeviceAllocation(StatefulPlugin):
         """Return which of *nodes* reach an invalid pool: then that is kube-scheduler's reason why they have no devices."""
         return self.claims.found.pools.reach_invalid(nodes) if self.claims is not None else np.zeros(len(nodes), dtype=bool)
 
-    def shortage(self, pod: PodRecord, nodes: Nodes) -> DeviceShortage | None:
-        """Return a request of *pod* for which *nodes* have too few free devices; None if there is none."""
+    def lacks(self, pod: PodRecord, nodes: Nodes) -> list[DeviceLack]:
+        """Return for each of *nodes* why it has no devices for *pod*; empty if a claim excludes all nodes."""
         self._allocate_postponed()
-        return self.claims.shortage(pod, nodes) if self.claims is not None and self.used_by(pod.shape) else None
+        return self.claims.lacks(pod, nodes) if self.claims is not None and self.used_by(pod.shape) else []
 
     def free_devices(self, pod: PodRecord, short: DeviceShortage, nodes: Nodes) -> int:
-        """Return the number of devices of *nodes* that are free for the request in *short*; -1 if its claim is taken."""
+        """Return the number of devices of *nodes* that are free for the request in *short*; -1 if that is no limit for pods."""
         self._allocate_postponed()
         return self.claims.free_devices(pod, short, nodes) if self.claims is not None and self.used_by(pod.shape) else -1
-
-    def broken_constraint(self, pod: PodRecord, node: int) -> tuple[str, AttributeConstraint] | None:
-        """Return the claim of *pod* and its constraint that alone is why *node* has no devices."""
-        return self.claims.broken_constraint(pod, node) if self.claims is not None and self.touches(pod) else None
 
     def exchanged(self, pod: PodRecord) -> bool:
         """Return whether claims of *pod*, which is assumed, have the devices of other claims."""

@@ -15,5 +15,6 @@ counted_claims         devices for claims whose devices are counted
 fresh_claims           claims of a pod to allocate on a node
 evicted_users          devices that are free when all users of their claims are evicted
 node_allocations       results of the search, by shape and state
+missing_devices        reasons why a node has no devices
 assumed_claims         claims of assumed pods
 """

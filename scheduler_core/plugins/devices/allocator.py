@@ -108,18 +108,28 @@ class Allocator:
             return tuple(map(tuple, self._chosen.of_claim))
         return INVALID_POOLS if any(pool.invalid for pool in self._views) else CANNOT_ALLOCATE
 
-    def free(self, wanted: Wanted) -> list[PoolDevice]:
-        """Return the free devices that match *wanted*, also those with untolerated taints; none if a selector cannot be evaluated."""
+    def free(self, wanted: Wanted) -> tuple[list[PoolDevice], bool]:
+        """Return the free devices that match *wanted*, also those with untolerated taints; none if a selector cannot be evaluated.
+
+        The second value is whether other devices match, but the shared counters that are left do not suffice for them.
+        """
         try:
-            return [device for pool in self._views for device in pool.devices if self._is_candidate(wanted, device)]
+            matching = [(pool, device) for pool in self._views for device in pool.devices if self._is_candidate(wanted, device)]
         except AllocationError:
-            return []
+            return [], False
+        free = [device for pool, device in matching if self._chosen.has_counters(pool, device)]
+        return free, len(free) < len(matching)
 
     def most(self, wanted: Wanted, count: int) -> int | None:
         """Return how many times *count* free devices can be given to *wanted*; None if devices can have several users."""
         if wanted.alternative.admin:
             return None
-        able = [device for pool in self._views for device in pool.devices if self._is_able(wanted, device)]
+        able = [
+            device
+            for pool in self._views
+            for device in pool.devices
+            if self._is_able(wanted, device) and self._chosen.has_counters(pool, device)
+        ]
         return None if any(each.content.allow_multiple_allocations for each in able) else len(able) // count
 
     def _is_able(self, wanted: Wanted, device: PoolDevice) -> bool:
@@ -137,14 +147,20 @@ class Allocator:
                 if self._kinds is not None:
                     self._selection.check(each, claim)
                 if each.every:
-                    self._every[claim, each] = self._every_device(Wanted(claim, request, each))
+                    self._every[claim, each] = self.every_device(Wanted(claim, request, each))
                 counts.append(len(self._every[claim, each]) if each.every else each.count)
             if (needed := min(counts)) > MOST_DEVICES - least:
                 message = f"adding {needed} devices exceeds the claim limit of {MOST_DEVICES}, with {least} already accounted for"
                 raise AllocationError(f", request {request.name}: {message}", claim, "request fewer devices in the claim")
             least += needed
 
-    def _every_device(self, wanted: Wanted) -> list[tuple[NodePool, PoolDevice]]:
+    def every_device(self, wanted: Wanted) -> list[tuple[NodePool, PoolDevice]]:
+        """Return the devices of a request for all devices.
+
+        Raises:
+            AllocationError: kube-scheduler would end the attempt with an error.
+
+        """
         try:
             return list(self._all_devices(wanted))
         except SelectionError:

@@ -11,14 +11,15 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from scheduler_core.model.device_claims import DeviceClaim, DeviceObjects, DeviceShortage
-from scheduler_core.model.devices import UNAVAILABLE, Allocation, AttributeConstraint
+from scheduler_core.model.device_claims import DeviceClaim, DeviceLack, DeviceObjects, DeviceShortage
+from scheduler_core.model.devices import UNAVAILABLE, Allocation
 from scheduler_core.model.nodes import Bools, Nodes, NodeTable
 from scheduler_core.model.pods import PodRecord
-from scheduler_core.plugins.devices.chosen_devices import NamedSpec, preference
+from scheduler_core.plugins.devices.chosen_devices import preference
 from scheduler_core.plugins.devices.counted_claims import CountedClaims
 from scheduler_core.plugins.devices.evicted_users import EvictedUsers, HeldClaim
 from scheduler_core.plugins.devices.fresh_claims import FreshClaims, FreshSpecs
+from scheduler_core.plugins.devices.missing_devices import MissingDevices, UnservedNode
 from scheduler_core.plugins.devices.node_allocations import Failed, NodeAllocations
 
 PodAllocations = tuple[tuple[int, Allocation], ...]
@@ -200,34 +201,21 @@ class AssumedClaims:
         allocations = self._of_pod.get(pod.key, ())
         return any(_is_foreign(pod.device_claims[position].key, allocation, self._pending) for position, allocation in allocations)
 
-    def shortage(self, pod: PodRecord, nodes: Nodes) -> DeviceShortage | None:
-        """Return the first request for which all *nodes* have too few free devices; None if there is none."""
+    def lacks(self, pod: PodRecord, nodes: Nodes) -> list[DeviceLack]:
+        """Return for each of *nodes* why it has no devices for *pod*; empty if a claim excludes all nodes."""
         plan = self._plan(pod)
-        if plan.refusal or not len(nodes):
-            return None
-        for position in plan.fresh:
-            label = pod.device_claims[position].label
-            if (found := self.found.shortage(label, self._specs(pod, plan, position, nodes), nodes.tolist())) is not None:
-                return dataclasses.replace(found, shared=bool(pod.shape.devices[position].shared))
-        return None
+        return [] if plan.refusal else MissingDevices(self.found).lacks(pod, (self._unserved(pod, plan, node) for node in nodes.tolist()))
+
+    def _unserved(self, pod: PodRecord, plan: _Plan, node: int) -> UnservedNode:
+        """Return the claims for which *node* has no devices: those to allocate, and those whose devices it cannot use."""
+        elsewhere = tuple(each for each in (*plan.reused, *plan.given) if not self._is_usable(each[1], node))
+        positions = sorted((*plan.fresh, *(position for position, _ in elsewhere if position in dict(plan.reused))))
+        return UnservedNode(node, self._fresh_specs.on(pod, positions, node), elsewhere)
 
     def free_devices(self, pod: PodRecord, short: DeviceShortage, nodes: Nodes) -> int:
-        """Return the number of devices of *nodes* that are free for the request of *pod* in *short*; -1 if its claim is taken by now."""
+        """Return the number of devices of *nodes* that are free for the request of *pod* in *short*; -1 if that is no limit for pods."""
         plan = self._plan(pod)
-        for position in plan.fresh:
-            if pod.device_claims[position].label == short.claim:
-                return len(self.found.free_devices(short, self._specs(pod, plan, position, nodes), nodes.tolist()))
-        return -1
-
-    def broken_constraint(self, pod: PodRecord, node: int) -> tuple[str, AttributeConstraint] | None:
-        """Return the claim of *pod* and its constraint that alone is why *node* has no devices; None without a single reason."""
-        plan = self._plan(pod)
-        return None if plan.refusal else self.found.broken_constraint(self._fresh(pod, plan, node).specs, node)
-
-    def _specs(self, pod: PodRecord, plan: _Plan, position: int, nodes: Nodes) -> list[NamedSpec | None]:
-        """Return the specification of the claim of *pod* at *position* on each of *nodes*; None where it needs no devices."""
-        fresh = [self._fresh(pod, plan, node) for node in nodes.tolist()]
-        return [dict(zip(each.positions, each.specs, strict=True)).get(position) for each in fresh]
+        return MissingDevices(self.found).free_devices(short, ((self._fresh(pod, plan, node).specs, node) for node in nodes.tolist()))
 
     def _plan(self, pod: PodRecord) -> _Plan:
         fresh: list[int] = []
@@ -259,6 +247,9 @@ class AssumedClaims:
     def _fresh(self, pod: PodRecord, plan: _Plan, node: int) -> FreshClaims:
         """Return the claims to allocate on *node*, -1 for any."""
         return self._fresh_specs.on(pod, plan.fresh, node)
+
+    def _is_usable(self, allocation: Allocation, node: int) -> bool:
+        return allocation.nodes is None or bool(self.found.matching(allocation.nodes)[node])
 
     def _usable(self, plan: _Plan, nodes: Nodes) -> Bools:
         """Return the nodes that can use the devices of the other claims; shape of *nodes*."""

@@ -119,8 +119,7 @@ class ChosenDevices:
         if self.is_blocked(wanted, device) and not (shared and wanted.alternative.admin):
             return None
         undone: list[Undo] = []
-        # A further share of a device consumes no counters.
-        if device.content.consumes_counters and not (shared and (self._usage.is_shared(device.id) or self._shares[device.id])):
+        if self._consumes_counters(device):
             if not self._counters.consume(pool, device):
                 return None
             undone.append(lambda: self._counters.restore_counters(pool, device))
@@ -130,6 +129,21 @@ class ChosenDevices:
             return None
         self._record(wanted, device, undone)
         return lambda: _undo(undone)
+
+    def has_counters(self, pool: NodePool, device: PoolDevice) -> bool:
+        """Return whether the shared counters that are left suffice for *device*."""
+        if not self._consumes_counters(device):
+            return True
+        if not self._counters.consume(pool, device):
+            return False
+        self._counters.restore_counters(pool, device)
+        return True
+
+    def _consumes_counters(self, device: PoolDevice) -> bool:
+        if not device.content.consumes_counters:
+            return False
+        # A further share of a device consumes no counters.
+        return not (device.content.allow_multiple_allocations and (self._usage.is_shared(device.id) or self._shares[device.id]))
 
     def _constrain(self, wanted: Wanted, device: PoolDevice, undone: list[Undo], *, must: bool) -> bool:
         names = wanted.request.name, wanted.alternative.name

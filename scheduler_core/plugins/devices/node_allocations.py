@@ -8,9 +8,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Hashable, Iterable, Sequence
 
-from scheduler_core.model.device_claims import DeviceObjects, DeviceShortage
+from scheduler_core.model.device_claims import DeviceObjects
 from scheduler_core.model.device_pools import DevicePools, NodePool, PoolDevice
-from scheduler_core.model.devices import Allocation, Alternative, AttributeConstraint, ClaimSpec, DeviceId, GivenDevice, Request
+from scheduler_core.model.devices import Allocation, Alternative, DeviceId, GivenDevice
 from scheduler_core.model.nodes import Bools, NodeTable
 from scheduler_core.model.wire import NodeSelector, NodeSelectorTerm, Requirement
 from scheduler_core.plugins.devices.allocator import Allocator, Solution, UnfinishedSearchError
@@ -19,10 +19,6 @@ from scheduler_core.plugins.devices.chosen_devices import Choice, NamedSpec, Wan
 from scheduler_core.plugins.devices.fresh_claims import FreshClaims
 from scheduler_core.plugins.devices.node_state import KeptObjects, NodeStates, PoolStructures
 from scheduler_core.plugins.devices.selection import AllocationError, Selection
-from scheduler_core.plugins.devices.tolerations import untolerated
-
-_EXAMINED = 64
-"""Maximum number of nodes whose free devices are counted for a message."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -133,7 +129,7 @@ class NodeAllocations:
     def _result_on(self, serial: int, claims: FreshClaims, node: int) -> Result:
         at = serial, claims.positions, claims.resources, self.states.state(node)
         if (known := self._results.get(at)) is None:
-            known = self._results[at] = self._search(claims.specs, node)
+            known = self._results[at] = self.search(claims.specs, node)
         return known
 
     def allocations(self, serial: int, claims: FreshClaims, node: int) -> list[Allocation] | None:
@@ -180,50 +176,15 @@ class NodeAllocations:
         positions = _positions(self.pools.on(node))
         return tuple(tuple(_Placed(*positions[each.device.id], each) for each in choices) for choices in solution)
 
-    def shortage(self, claim: str, specs: Sequence[NamedSpec | None], nodes: Sequence[int]) -> DeviceShortage | None:
-        """Return the first request of *claim* for which all *nodes*, with their *specs*, have too few free devices."""
-        known = [(each, node) for each, node in zip(specs, nodes, strict=True) if each is not None]
-        for request in known[0][0].spec.requests if known else ():
-            each = request.alternatives[-1]
-            matching = [self._matching(named, request, node) for named, node in known[:_EXAMINED]]
-            free = max(len([device for device in devices if _is_tolerated(each, device)]) for devices in matching)
-            if free < (1 if each.every else each.count):
-                taints = {
-                    text for devices in matching for device in devices for text in untolerated(device.content.taints, each.tolerations)
-                }
-                needed = 0 if each.every else each.count
-                return DeviceShortage(claim, each.device_class, free, needed, request.name, each.selectors, taints=tuple(sorted(taints)))
-        return None
+    def allocator(self, claims: Sequence[NamedSpec], node: int) -> Allocator:
+        """Return a new search for *claims* on *node*."""
+        return Allocator(claims, self.pools, node, self.usage, self._selection, self._kinds)
 
-    def free_devices(self, short: DeviceShortage, specs: Sequence[NamedSpec | None], nodes: Sequence[int]) -> set[DeviceId]:
-        """Return the free devices of *nodes*, with their *specs*, for the request of *short*."""
-        found: set[DeviceId] = set()
-        for named, node in zip(specs, nodes, strict=True):
-            for request in named.spec.requests if named is not None else ():
-                if named is not None and request.name == short.request:
-                    devices = self._matching(named, request, node)
-                    found.update(device.id for device in devices if _is_tolerated(request.alternatives[-1], device))
-        return found
-
-    def broken_constraint(self, claims: Sequence[NamedSpec], node: int) -> tuple[str, AttributeConstraint] | None:
-        """Return the claim and the constraint without which *node* has devices for *claims*; None if no single constraint is the reason."""
-        for at, claim in enumerate(claims):
-            for constraint in claim.spec.constraints:
-                others = tuple(each for each in claim.spec.constraints if each is not constraint)
-                changed = NamedSpec(claim.name, ClaimSpec(claim.spec.requests, others))
-                if not isinstance(self._search([*claims[:at], changed, *claims[at + 1 :]], node), str | Failed):
-                    return claim.name, constraint
-        return None
-
-    def _matching(self, named: NamedSpec, request: Request, node: int) -> list[PoolDevice]:
-        """Return the free devices of *node* for the last alternative of *request*, also those with untolerated taints."""
-        wanted = Wanted(0, request, request.alternatives[-1])
-        return Allocator([named], self.pools, node, self.usage, self._selection).free(wanted)
-
-    def _search(self, claims: Sequence[NamedSpec], node: int) -> Result:
+    def search(self, claims: Sequence[NamedSpec], node: int) -> Result:
+        """Return the result for *claims* on *node*."""
         self._selection.failed = None
         try:
-            found = Allocator(claims, self.pools, node, self.usage, self._selection, self._kinds).allocate()
+            found = self.allocator(claims, node).allocate()
         except AllocationError as error:
             return self._failed(error)
         if isinstance(found, str):
@@ -260,10 +221,6 @@ def _named(result: Result, claims: FreshClaims) -> Result:
     if isinstance(result, Failed) and result.claim is not None:
         return dataclasses.replace(result, message=f"claim {claims.specs[result.claim].name}{result.message}", claim=None)
     return result
-
-
-def _is_tolerated(alternative: Alternative, device: PoolDevice) -> bool:
-    return not any(untolerated(device.content.taints, alternative.tolerations))
 
 
 def _positions(pools: Sequence[NodePool]) -> dict[DeviceId, tuple[int, int]]:

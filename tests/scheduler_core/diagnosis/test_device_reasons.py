@@ -70,12 +70,16 @@ MEMORY, MODEL = f"device.capacity['{DRIVER}'].memory", f'device.attributes["{DRI
         ([f"{MODEL} == 'a100'"], "with model == a100"),
         ([f"{MODEL} == 'a100' && {MEMORY}.compareTo(quantity('1Gi')) > 0"], "with model == a100 and memory > 1Gi"),
         ([f"{MODEL} != 'a100'", f"device.attributes['{DRIVER}'].index < 4"], "with model != a100 and index < 4"),
+        ([f"!device.attributes['{DRIVER}'].index && {MEMORY}.isGreaterThan(quantity('1Gi'))"], "with no index and memory > 1Gi"),
+        ([f"device.attributes['{DRIVER}'].rdma"], "with rdma"),
         ([f"device.attributes['{DRIVER}'].?model.orValue('') == 'a100'"], "matching the selectors of request gpu"),
         ([f"{MODEL} == 'a100' || {MODEL} == 'h100'"], "matching the selectors of request gpu"),
     ],
 )
 def test_selectors_in_words(expressions: list[str], words: str) -> None:
-    other = device("x", {"model": "a100" if "!=" in expressions[0] else "b", "index": 9}, capacity={"memory": {"value": "1Gi"}})
+    other = device(
+        "x", {"model": "a100" if "!=" in expressions[0] else "b", "index": 9, "rdma": False}, capacity={"memory": {"value": "1Gi"}}
+    )
     found = message(node("a"), device_slice("a", other), template("one", request(selectors=selector(*expressions))), wanting())
 
     assert f"its only node has no free device of class gpu {words} for claim g" in found
@@ -97,6 +101,98 @@ def test_constraints_are_named(kind: str, words: str) -> None:
     assert f"the free devices of its only node do not have {words} of {DRIVER}/numa for claim g" in message(
         node("a"), device_slice("a", *devices), pair, wanting()
     )
+
+
+def test_reasons_differ_by_node() -> None:
+    nic = request("nic", selectors=selector(f"device.attributes['{DRIVER}'].kind == 'nic'"))
+    gpu = request("gpu", selectors=selector(f"device.attributes['{DRIVER}'].kind == 'gpu'"))
+    pair = template("one", gpu, nic, constraints=[{"matchAttribute": f"{DRIVER}/root"}])
+    found = message(
+        *RACKS,
+        device_slice("a", device("g", {"kind": "gpu", "root": 1})),
+        device_slice("b", device("g", {"kind": "gpu", "root": 1}), device("n", {"kind": "nic", "root": 2})),
+        device_slice("c", device("g", {"kind": "gpu", "root": 1})),
+        pair,
+        wanting(),
+        strategy="complete",
+    )
+
+    assert (
+        "2 of 3 nodes have no free device of class gpu with kind == nic for claim g; "
+        f"the free devices of 1 of 3 nodes do not have one value of {DRIVER}/root for claim g"
+    ) in found
+
+
+def test_equal_requests_are_counted_together() -> None:
+    found = message(node("a"), device_slice("a", "x"), template("one", request("left"), request("right")), wanting())
+
+    assert "its only node has at most 1 free device of class gpu for claim g, 2 needed" in found
+
+
+def test_a_request_for_all_devices_needs_those_in_use() -> None:
+    used = resource_claim("u", devices=["gpu=a/x"], users=["other"])
+    found = message(node("a"), device_slice("a", "x", "y"), used, template("one", request(allocationMode="All")), wanting())
+
+    assert "its only node has at most 1 free device of class gpu for claim g, all needed" in found
+
+
+def partition(name: str, amount: str) -> dict[str, Any]:
+    return device(name, consumesCounters=[{"counterSet": "chip", "counters": {"slices": {"value": amount}}}])
+
+
+def test_used_up_counters_are_named() -> None:
+    counters = device_slice(
+        "a", pool="a", name="counters", count=2, sharedCounters=[{"name": "chip", "counters": {"slices": {"value": "4"}}}]
+    )
+    del counters["spec"]["devices"]
+    partitions = device_slice("a", partition("whole", "4"), partition("half", "2"), count=2)
+    used = resource_claim("u", devices=["gpu=a/half"], users=["other"])
+    found = message(node("a"), counters, partitions, used, template(), wanting())
+
+    assert "its only node has no free device of class gpu with enough shared counters left for claim g" in found
+
+
+@pytest.mark.parametrize("pods", [2, 1])
+def test_requested_capacity_is_named(pods: int) -> None:
+    shared = device("nic", capacity={"bandwidth": {"value": "100G"}}, allowMultipleAllocations=True)
+    wanted = template("one", request(capacity={"requests": {"bandwidth": "60G" if pods == 2 else "120G"}}))
+    found = message(node("a"), device_slice("a", shared), wanted, *wanting_gang(pods, key=""))
+
+    left = "60G" if pods == 2 else "120G"
+    assert f"its only node has no free device of class gpu with {left} of bandwidth left for claim g" in found
+
+
+def test_the_last_alternative_is_named() -> None:
+    first = {"name": "all", "deviceClassName": "gpu", "count": 3}
+    both = {"name": "gpu", "firstAvailable": [first, {"name": "pair", "deviceClassName": "gpu", "count": 2}]}
+    found = message(node("a"), device_slice("a", "x", "y", "z"), template("one", both), *wanting_gang(2, key=""))
+
+    assert "its only node has no free device of class gpu for the last alternative of claim g, 2 needed" in found
+
+
+def test_nodes_that_another_claim_excludes_have_no_devices_that_count() -> None:
+    fabric = resource_claim("f", request("channel", selectors=selector(f"device.attributes['{DRIVER}'].kind == 'channel'")))
+    gpu = template("one", request(selectors=selector(f"device.attributes['{DRIVER}'].kind == 'gpu'")))
+    slices = [device_slice(name, device("x", {"kind": "gpu"}), device("y", {"kind": "gpu"})) for name in "abc"]
+    channel = device_slice(None, device("0", {"kind": "channel"}), pool="fabric", nodeSelector=RACK_2)
+    found = message(*RACKS, *slices, channel, gpu, fabric, *wanting_gang(3, "f=f", "g:one", key=""), strategy="complete")
+
+    assert (
+        "can hold 2 (1 of 3 nodes has 2 free devices of class gpu with kind == gpu for claim g, 3 needed; "
+        "2 of 3 nodes have no free device of class gpu with kind == channel for claim f)"
+    ) in found
+
+
+def test_devices_that_other_pods_of_the_group_take() -> None:
+    fabric = resource_claim("f", request("channel", selectors=selector(f"device.attributes['{DRIVER}'].kind == 'channel'")))
+    channels = [
+        device_slice(None, device("0", {"kind": "channel"}), pool=f"fabric-{number}", nodeSelector=only_on(name))
+        for number, name in enumerate("ab")
+    ]
+    small = [node(name, rack="r1", cpu="1") for name in "ab"]
+    found = message(*small, *channels, fabric, *wanting_gang(2, "f=f", key="", cpu="1"), strategy="complete")
+
+    assert "1 of 2 nodes cannot use the devices of claim f, which other pods take on node a" in found
 
 
 RACK_2 = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "rack", "operator": "In", "values": ["r2"]}]}]}

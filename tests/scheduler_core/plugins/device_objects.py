@@ -30,9 +30,10 @@ def device_slice(
 
 
 def device(name: str, /, attributes: Mapping[str, Any] | None = None, **more: Any) -> Json:
-    """Return a device; the values of *attributes* are texts or numbers."""
+    """Return a device; the values of *attributes* are texts, numbers or booleans."""
     if attributes:
-        more["attributes"] = {key: {"int" if isinstance(value, int) else "string": value} for key, value in attributes.items()}
+        kinds = {bool: "bool", int: "int", str: "string"}
+        more["attributes"] = {key: {kinds[type(value)]: value} for key, value in attributes.items()}
     return {"name": name, **more}
 
 

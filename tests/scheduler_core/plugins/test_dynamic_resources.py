@@ -560,8 +560,20 @@ def test_a_pod_without_claims_does_not_activate_the_plugin():
         ),
         pytest.param(
             [device_slice("n1", "a"), template("t", request("x"), request("y")), wanting("p", "g:t")],
-            "the free devices of its only node do not satisfy all claims together",
+            "its only node has at most 1 free device of class gpu for claim g, 2 needed",
             id="one device for two requests",
+        ),
+        pytest.param(
+            [
+                device_slice("n1", device("a", {"model": "m"}), device("b", {"model": "n"})),
+                resource_claim("u", devices=["gpu=n1/b"], users=["other"]),
+                template(
+                    "t", request("x"), request("y", selectors=[{"cel": {"expression": f'device.attributes["{DRIVER}"].model == "m"'}}])
+                ),
+                wanting("p", "g:t"),
+            ],
+            "the free devices of its only node do not satisfy claim g",
+            id="one device for different requests",
         ),
         pytest.param(
             [resource_claim("c", devices=["gpu=n2/a"], nodes=only_on("n2")), wanting("p", "x=c")],
