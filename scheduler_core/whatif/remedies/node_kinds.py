@@ -56,7 +56,7 @@ def kinds(capacity: PresentCapacity, area: DomainCapacity, shape: PodShape | Non
     nodes, subject = capacity.snapshot.nodes, capacity.subject
     where = candidates.named(area) if area.key else ""
     slots = capacity.slots(shape or subject.shape, nodes.allocatable)
-    if not len(area.nodes):
+    if not len(area.nodes) or not capacity.fits_new_nodes:
         return []
     keys = _related_keys(shape or subject.shape)
     if own := [*_kinds_like(capacity, _distinct_kinds(capacity.snapshot, slots.tolist(), area.nodes.tolist(), keys), where, {}, shape)]:

@@ -51,8 +51,8 @@ class ProvidingDevices:
 
     @functools.cached_property
     def _bare(self) -> PodShape:
-        """The shape of the first pod without its devices."""
-        return _without_devices(self._waiting[0].shape, self._capacity.snapshot.nodes)
+        """The shape of the first pod without its own devices; nodes that cannot use those of shared claims have no capacity for it."""
+        return _without_own_devices(self._waiting[0].shape, self._capacity.snapshot.nodes)
 
     def _sources(self) -> Iterator[tuple[ClaimSource, DeviceNeed]]:
         """Yield the objects with the specifications of the claims that are not allocated, each once."""
@@ -223,9 +223,14 @@ def _requests(need: DeviceNeed) -> Iterator[Request]:
         yield from (each for _, of_name in need.extended.requests for each in of_name)
 
 
-def _without_devices(shape: PodShape, nodes: NodeTable) -> PodShape:
-    """Return *shape* without claims to devices, and without requests of rows that count devices, or that devices provide."""
+def _without_own_devices(shape: PodShape, nodes: NodeTable) -> PodShape:
+    """Return *shape* with the claims that pods share or that are allocated, and without requests for devices."""
     rows = nodes.counted.union(nodes.row[name] for name in nodes.backed)
     requests = tuple((row, amount) for row, amount in shape.requests if row not in rows)
     # Shapes of pods have numbers from 0.
-    return dataclasses.replace(shape, serial=-1 - shape.serial, devices=(), requests=requests)
+    return dataclasses.replace(
+        shape,
+        serial=-1 - shape.serial,
+        devices=tuple(each for each in shape.devices if each.shared or each.allocated is not None),
+        requests=requests,
+    )

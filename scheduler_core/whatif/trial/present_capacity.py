@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
+from scheduler_core.model.device_claims import DeviceNeed
+from scheduler_core.model.device_pools import PoolDevice
 from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.plugins.devices.selection import Selection
 from scheduler_core.plugins.profile import Profile
 from scheduler_core.whatif.edits.node_templates import Content
 from scheduler_core.whatif.edits.raw_objects import Book, key_of
@@ -58,6 +62,29 @@ class PresentCapacity:
         static = self._profile.compile(shape)
         counts: Ints = np.maximum((free[static.rows] // static.amounts).min(axis=0), 0)
         return counts if static.mask is None else counts * static.mask
+
+    @functools.cached_property
+    def fits_new_nodes(self) -> bool:
+        """Return whether a new node, which has no devices of its own, can take one of the waiting pods."""
+        shapes = {pod.shape for pod in self.subject.waiting}
+        objects = self.snapshot.devices
+        if objects is None or not all(any(need.allocates and need.spec for need in shape.devices) for shape in shapes):
+            return True
+        selection = Selection(exact=False)
+        shared = [
+            PoolDevice((each.driver, each.pool, device.name), device.content, each)
+            for each in objects.slices
+            if not each.node
+            for device in each.devices
+        ]
+
+        def served(need: DeviceNeed) -> bool:
+            return need.spec is None or all(
+                any(selection.selects(alternative, 0, device) for alternative in request.alternatives for device in shared)
+                for request in need.spec.requests
+            )
+
+        return any(all(served(need) for need in shape.devices if need.allocates) for shape in shapes)
 
     def companions(self, node: int) -> tuple[tuple[Content, ...], Ints]:
         """Return the DaemonSet and static pods of a new node like *node*, and their requests by resource."""

@@ -8,10 +8,14 @@ import pytest
 
 from scheduler_core.facade import simulate
 from scheduler_core.loading.load import load
-from scheduler_core.model.decision import Remedy, Status
+from scheduler_core.model.decision import Name, Remedy, Status
+from scheduler_core.whatif.edits.raw_objects import Book
+from scheduler_core.whatif.remedies.node_kinds import kinds
 from scheduler_core.whatif.remedies.remedies import advise, remedies
 from scheduler_core.whatif.trial import trial
-from tests.scheduler_core.builders import node
+from scheduler_core.whatif.trial.present_capacity import PresentCapacity
+from scheduler_core.whatif.trial.subject import Subject
+from tests.scheduler_core.builders import node, pod
 from tests.scheduler_core.plugins.device_objects import (
     DRIVER,
     device,
@@ -72,6 +76,34 @@ def test_a_rack_lacks_one_device() -> None:
     (step,) = more.steps
     assert step.apply is not None
     assert [each["name"] for each in step.apply["spec"]["devices"]] == ["x", "y", "x-added-1"]
+
+
+def test_devices_are_added_where_a_shared_claim_can_be_used() -> None:
+    racks = [*RACKS, *(node(f"c{number}", rack=rack) for number, rack in enumerate(("r3", "r3", "r3", "r4", "r4", "r4")))]
+    slices = [device_slice(each["metadata"]["name"], "x") for each in racks]
+    selector = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "rack", "operator": "In", "values": ["r2"]}]}]}
+    fabric = device_slice(None, device("y", {"kind": "fabric"}), pool="fabric", nodeSelector=selector)
+    shared = resource_claim("f", request(selectors=[{"cel": {"expression": f'has(device.attributes["{DRIVER}"].kind)'}}]))
+    own = template("one", request(selectors=[{"cel": {"expression": f'!has(device.attributes["{DRIVER}"].kind)'}}]))
+
+    assert "1 more device of class gpu in rack r2, on b1" in changes(
+        *racks[len(RACKS) :], *slices, fabric, shared, own, *wanting_gang(2, "f=f", "g:one")
+    )
+
+
+@pytest.mark.parametrize(
+    ("fabric", "others", "helps"), [(False, False, False), (True, False, True), (False, True, True)], ids=["own", "fabric", "other pods"]
+)
+def test_new_nodes_have_no_devices(fabric: bool, others: bool, helps: bool) -> None:
+    devices = device_slice(None, "y", pool="fabric", allNodes=True) if fabric else device_slice("a1", "x")
+    gang = [*wanting_gang(2)[: 2 if others else 3], *([pod("p1", "g")] if others else [])]
+    objects = [*RACKS, *CLASSES, devices, template(constraints=[{"matchAttribute": f"{DRIVER}/numa"}]), *gang]
+    snapshot = load(objects)
+    subject = Subject.from_snapshot(snapshot, Name("PodGroup", "default", "g"))
+    assert subject is not None
+    capacity = PresentCapacity(snapshot, subject, Book(objects))
+
+    assert bool(kinds(capacity, capacity.whole_cluster)) == helps
 
 
 def test_devices_are_added_where_the_fewest_are_missing() -> None:
