@@ -33,7 +33,9 @@ LACKS_TOPOLOGY = "node(s) didn't match pod topology spread constraints (missing 
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class _Rule:
+class SpreadRule:
+    """Constraint with DoNotSchedule of an incoming pod."""
+
     spread: SpreadTerm
     self_count: int
     """1 if the pod counts towards its own domain, else 0."""
@@ -56,7 +58,7 @@ class PodTopologySpread(StatefulPlugin):
         super().__init__(counts)
         self._defaults = defaults
         self._own: dict[PodTerms, SpreadTerms] = {}
-        self._rules: dict[tuple[PodKind, SpreadTerms], tuple[_Rule, ...]] = {}
+        self._rules: dict[tuple[PodKind, SpreadTerms], tuple[SpreadRule, ...]] = {}
         self._soft: dict[tuple[PodShape, SpreadTerms], SoftSpread | None] = {}
         self._geometry: dict[tuple[PodShape, str, bool, bool, int], tuple[Ids, int, Bools | None, Bools | None, DomainMembers]] = {}
         self._eligible: dict[tuple[PodShape, bool, bool, bool], Bools] = {}
@@ -102,10 +104,14 @@ class PodTopologySpread(StatefulPlugin):
             crowded |= open_still & (ids >= 0) & _exceeds(rule, ids, within)
         return [(LACKS_TOPOLOGY, ~lacking), (SPREAD, ~crowded)]
 
+    def rules(self, pod: PodRecord) -> tuple[SpreadRule, ...]:
+        """Return the constraints of *pod* with DoNotSchedule."""
+        return self._rules_of(self.counts.kind(pod), self._terms_of(pod))
+
     def exceeded(self, pod: PodRecord, nodes: Nodes) -> list[tuple[SpreadTerm, dict[str, int]]]:
         """Return the constraints that one more *pod* would violate on any of *nodes*, with the number of counted pods by domain."""
         found = []
-        for rule in self._rules_of(self.counts.kind(pod), self._terms_of(pod)):
+        for rule in self.rules(pod):
             ids = rule.ids[nodes]
             if (_exceeds(rule, ids, None) & (ids >= 0)).any():
                 values, counts = self.counts.nodes.label_column(rule.spread.key).values, rule.tally.domains()
@@ -141,19 +147,19 @@ class PodTopologySpread(StatefulPlugin):
             terms = self._own[own] = SpreadTerms(own.spread, own.soft_spread)
         return terms
 
-    def _rules_of(self, kind: PodKind, terms: SpreadTerms) -> tuple[_Rule, ...]:
+    def _rules_of(self, kind: PodKind, terms: SpreadTerms) -> tuple[SpreadRule, ...]:
         if (rules := self._rules.get((kind, terms))) is None:
             rules = self._rules[kind, terms] = tuple(self._rule(spread, kind, terms) for spread in terms.hard)
         return rules
 
-    def _rule(self, spread: SpreadTerm, kind: PodKind, terms: SpreadTerms) -> _Rule:
+    def _rule(self, spread: SpreadTerm, kind: PodKind, terms: SpreadTerms) -> SpreadRule:
         column = self.counts.nodes.label_column(spread.key)
         ids: Ids = np.where(self._eligible_nodes(spread, kind.shape, terms.hard), column.ids, np.int32(-1))
         # Pods of one shape have the same eligible nodes; the sets differ where a constraint takes a value from the pod's labels.
         name = (kind.shape, spread.key, spread.pods, spread.affinity, spread.taints)
         tally = self.counts.watch(name, PodTally(ids, len(column.values)), (spread.pods,), living=True)
         self_count = int(admits(spread.own, kind.crowd.labels))
-        return _Rule(spread, self_count, column.ids, _domains(ids, len(column.values)), tally)
+        return SpreadRule(spread, self_count, column.ids, _domains(ids, len(column.values)), tally)
 
     def _soft_spread(self, shape: PodShape, terms: SpreadTerms) -> SoftSpread:
         required = terms.soft if terms.all_keys else ()
@@ -198,7 +204,7 @@ def spreads_by_default(profile: SchedulerProfile) -> bool:
     return any(filters if is_hard(each) else scores for each in defaults)
 
 
-def _exceeds(rule: _Rule, ids: Ids, within: Nodes | None) -> Bools:
+def _exceeds(rule: SpreadRule, ids: Ids, within: Nodes | None) -> Bools:
     """Return, for each domain id, whether one more pod would exceed the skew; undefined where the id is -1."""
     counts = rule.tally.domains(within)
     is_domain = rule.is_domain if within is None else _domains(rule.tally.ids[within], len(rule.is_domain))

@@ -47,6 +47,7 @@ def with_pod(made: Json, **spec: Any) -> Json:
 
 APART = {"labelSelector": {"matchLabels": {"app": "x"}}, "topologyKey": "rack"}
 SPREAD = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [APART]}}
+HARD = {"maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": APART["labelSelector"]}
 TAINTED = [{**each, "spec": {"taints": [{"key": "gpu", "value": "a", "effect": "NoSchedule"}]}} for each in NODES]
 CASES = {
     "a Job without a gang": ([job(7)], NODES, "2 more nodes like n1"),
@@ -58,6 +59,19 @@ CASES = {
         [with_pod(deployment(4), topologySpreadConstraints=[{"maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", **APART}])],
         [*NODES, pod("r", cpu="2", on="n2", priority=10)],
         "1 more node like n2",
+    ),
+    "spread over racks, all of which are full": (
+        [with_pod(deployment(10), topologySpreadConstraints=[{"maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", **APART}])],
+        [*NODES, pod("r", cpu="2", on="n2", priority=10)],
+        "4 more nodes: 2 in rack a like n1 and 2 in rack b like n2",
+    ),
+    "spread over racks in zones": (
+        [with_pod(deployment(8), topologySpreadConstraints=[{**HARD, "topologyKey": "zone"}, {**HARD, "topologyKey": "rack"}])],
+        [node(f"n{number}", rack="abcd"[number], zone="xxyy"[number], cpu="2") for number in range(4)],
+        (
+            "4 more nodes: 1 in zone x and rack a like n0, 1 in zone x and rack b like n1, 1 in zone y and rack c like n2"
+            " and 1 in zone y and rack d like n3"
+        ),
     ),
     "a rule that running pods exclude": (
         [with_pod(deployment(1), affinity=SPREAD)],
@@ -137,6 +151,13 @@ def test_fewer_nodes_do_not_help():
     assert "does-not-fit" == fit([job(7)], [*NODES, one])["verdict"]
 
 
+def test_a_thousand_nodes_of_an_existing_kind_are_better_than_larger_ones():
+    apart = with_pod(deployment(1008), nodeSelector={"disk": "ssd"})
+    want = "node selector and affinity of the pods of Deployment default/web dropped, and 502 more nodes like n1"
+    assert want == change([apart], NODES)
+    assert want.replace("502", "1002") == change([with_pod(deployment(2008), nodeSelector={"disk": "ssd"})], NODES)
+
+
 def test_pods_that_are_confined_with_their_group_get_nodes_in_its_domain():
     confined = {**job(3)["spec"], "scheduling": {"schedulingConstraints": {"topology": [{"key": "rack"}]}}}
     assert "1 more node in rack a like n1" == change([{**job(3), "spec": confined}], NODES)
@@ -189,11 +210,22 @@ def test_the_order_of_the_input_does_not_change_the_change():
     assert change(mine, cluster) == change(mine[::-1], cluster[::-1])
 
 
-@pytest.mark.parametrize(("tries", "want"), [(1, "; a change"), (2, "; the smallest change")])
+@pytest.mark.parametrize(("tries", "want"), [(2, "; a change"), (3, "; the smallest change")])
 def test_a_change_is_the_smallest_only_if_smaller_ones_were_tried(tries, want, monkeypatch):
+    """The sum of free capacity allows fewer nodes: 3 cpu that two nodes have left hold no pod of 2 cpu."""
     monkeypatch.setattr("scheduler_core.whatif.remedies.smallest_change.MOST_TRIES", tries)
-    answer = fit([manifest("Job", "batch/v1", "train", parallelism=40, completions=40, template=RUN_ONCE)], NODES)
-    assert answer["message"].endswith(f"{want} that helps: 18 more nodes like n1")
+    large = with_pod(deployment(4), containers=[{"name": "c", "image": "r.example/c", "resources": {"requests": {"cpu": "3"}}}])
+    answer = fit([{**large, "metadata": {"name": "large"}}, deployment(4)], NODES)
+    assert answer["message"].endswith(f"{want} that helps: 4 more nodes like n1")
+
+
+def test_changes_that_leave_too_little_capacity_take_no_try(monkeypatch):
+    monkeypatch.setattr("scheduler_core.whatif.remedies.smallest_change.MOST_TRIES", 1)
+    many = manifest("Job", "batch/v1", "train", parallelism=40, completions=40, template=RUN_ONCE)
+    assert fit([many], NODES)["message"].endswith("; the smallest change that helps: 18 more nodes like n1")
+    apart = with_pod(deployment(40), topologySpreadConstraints=[{**HARD, "topologyKey": "rack"}])
+    want = "; the smallest change that helps: 18 more nodes: 9 in rack a like n1 and 9 in rack b like n2"
+    assert fit([apart], NODES)["message"].endswith(want)
 
 
 def test_few_tries_find_the_number_of_nodes_for_pods_of_two_sizes(monkeypatch):
@@ -206,11 +238,10 @@ def test_few_tries_find_the_number_of_nodes_for_pods_of_two_sizes(monkeypatch):
 
 
 def test_few_tries_find_the_only_domain_of_a_spread_where_nodes_help(monkeypatch):
-    """A kind of node with which no pod more gets a node is tried once."""
-    monkeypatch.setattr("scheduler_core.whatif.remedies.smallest_change.MOST_TRIES", 14)
+    monkeypatch.setattr("scheduler_core.whatif.remedies.smallest_change.MOST_TRIES", 2)
     spread = {"maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", **APART}
     many = with_pod(deployment(90), topologySpreadConstraints=[spread])
     racks = [node(f"{rack}{number}", cpu="4", rack=rack) for rack in "abc" for number in range(15)]
     full = [pod(f"r{number}", cpu="4", on=f"c{number}", priority=10) for number in range(15)]
     answer = fit([many], [*racks, *full])
-    assert "; the smallest change that helps: 15 more nodes like c0" in answer["message"]
+    assert "; the smallest change that helps: 15 more nodes in rack c like c0" in answer["message"]

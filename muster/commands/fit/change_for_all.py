@@ -33,23 +33,25 @@ def change_for_all(
     if not failed or not remedy_limit(request.cycle, request.remedies):
         return None
 
+    cycle = dataclasses.replace(request.cycle, progress=None)
+
     def missing(changed: ClusterSnapshot) -> int:
-        cycle = dataclasses.replace(request.cycle, progress=None)
         result = run_cycles(changed, cycle, simulation.unsettled(own), most=simulation.most_cycles(changed))
         found = own_objects.restricted(Answer.from_decisions(result.decisions, result.pending), changed, own)
         if verdict.judge(found, own, kinship).kind is Kind.FITS:
             return 0
         return max(1, sum(len(each.pending) for each in latest(found.decisions).values()))
 
+    required = {pod for each in answer.decisions for pod in (*each.assignments, *each.pending)}
     subjects = sorted({verdict.subject(own.origins, each.root) for each in failed})
     left = {pod for each in failed for pod in each.pending}
     title, relaxed = _title(subjects[0]) if len(subjects) == 1 else None, frozenset[str]()
     if title is not None:
         created = {f"{name.namespace}/{name.name}" for name, origin in own.origins.items() if origin == subjects[0] and name.kind == "Pod"}
         relaxed = frozenset(created or left)
-    roots = UnplacedRoots(title or failed[0].root, failed[0].root, relaxed, left)
+    roots = UnplacedRoots(title or failed[0].root, failed[0].root, relaxed, left, required)
     remedies = [each for each in failed[0].remedies if not _changes_created_pod(each, failed[0].root, own)] if len(failed) == 1 else []
-    return smallest_change(Book(objects), snapshot, roots, missing, remedies)
+    return smallest_change(Book(objects), snapshot, roots, missing, cycle, remedies)
 
 
 def _changes_created_pod(remedy: Remedy, root: Name, own: Own) -> bool:

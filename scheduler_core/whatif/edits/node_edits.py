@@ -12,7 +12,7 @@ from scheduler_core.whatif.edits.edits import MORE_NODES, UNCORDONED, Weight
 from scheduler_core.whatif.edits.node_templates import Content, companion, csi_drivers, fresh, uncordoned
 from scheduler_core.whatif.edits.raw_objects import Book, merged
 
-LARGER = 1000
+LARGER = 1_000_000
 """Extent of a new kind of node: larger than any number of existing kinds."""
 
 MOST_NAMED = 8

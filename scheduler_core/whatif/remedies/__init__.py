@@ -4,6 +4,7 @@ remedies          remedies for a root
 smallest_change   the smallest change that places several roots, or the rest of one
 for_decisions     remedies for some decisions of a simulation
 candidates        edits that may help, small ones first
+pod_bounds        lower bound of the pods without a node, without a cycle
 verified          tries edits, and keeps those that work
 bisection         largest and smallest number that works, in few tries
 lower_demands     smaller minimums of groups
@@ -12,6 +13,7 @@ capacity_remedies running pods moved or evicted, nodes added
 provide_devices   more devices; claims that request less, or devices of another class
 provide_storage   volumes, storage capacity, classes and attach limits
 node_kinds        kinds of nodes that can be added
-nodes_by_domain   nodes for several domains at once
+nodes_by_domain   nodes for several domains at once, for the groups of a tree
+spread_nodes      nodes for several domains at once, for pods that spread
 conflict          minimal set of conflicting constraints
 """

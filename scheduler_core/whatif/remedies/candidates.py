@@ -15,7 +15,6 @@ from scheduler_core.plugins.taint_toleration import tolerates
 from scheduler_core.whatif.edits import edits, pod_edits
 from scheduler_core.whatif.edits.edits import Edit, Lowered, Quorum, Widened
 from scheduler_core.whatif.edits.pod_edits import Respecified
-from scheduler_core.whatif.trial.present_capacity import DomainCapacity
 from scheduler_core.whatif.trial.subject import Subject
 from validators.model.group import Group
 from validators.model.workload import TopologyConstraint
@@ -78,10 +77,10 @@ def wider(snapshot: ClusterSnapshot, key: str) -> list[str]:
     return [each for _, each in sorted(result)]
 
 
-def named(area: DomainCapacity) -> str:
+def named(key: str, value: str) -> str:
     """Return the name of a domain: ``rack r1``, or ``rack-1`` if the value contains the noun."""
-    noun = phrases.level(area.key)
-    return area.value if area.value.startswith(noun) else f"{noun} {area.value}"
+    noun = phrases.level(key)
+    return value if value.startswith(noun) else f"{noun} {value}"
 
 
 def _topology(group: Group) -> tuple[TopologyConstraint, ...]:

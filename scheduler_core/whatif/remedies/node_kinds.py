@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -54,7 +55,7 @@ def kinds(capacity: PresentCapacity, area: DomainCapacity, shape: PodShape | Non
     DaemonSet and static pods use part of a new node's capacity.  *shape*: the shape of the pods; by default their most frequent one.
     """
     nodes, subject = capacity.snapshot.nodes, capacity.subject
-    where = candidates.named(area) if area.key else ""
+    where = candidates.named(area.key, area.value) if area.key else ""
     slots = capacity.slots(shape or subject.shape, nodes.allocatable)
     if not len(area.nodes) or not capacity.fits_new_nodes:
         return []
@@ -67,6 +68,22 @@ def kinds(capacity: PresentCapacity, area: DomainCapacity, shape: PodShape | Non
     ]:
         return elsewhere[:1]
     return _larger(capacity, area, where)
+
+
+def kinds_by_labels(capacity: PresentCapacity, keys: Sequence[str]) -> list[NodeKind]:
+    """Return the kind with the largest capacity for each combination of values of the labels *keys*, sorted by these values."""
+    nodes = capacity.snapshot.nodes
+    slots = capacity.slots(capacity.subject.shape, nodes.allocatable).tolist()
+    by_values: dict[tuple[str, ...], list[int]] = {}
+    for node in _distinct_kinds(capacity.snapshot, slots, range(len(nodes)), keys):
+        labels = nodes.labels[node]
+        if all(key in labels for key in keys):
+            by_values.setdefault(tuple(labels[key] for key in keys), []).append(node)
+    found: list[NodeKind] = []
+    for values, like in sorted(by_values.items()):
+        where = " and ".join(candidates.named(key, value) for key, value in zip(keys, values, strict=True))
+        found += itertools.islice(_kinds_like(capacity, like, where, {}, None), 1)
+    return found
 
 
 def _kinds_like(

@@ -111,7 +111,7 @@ class ProvidingDevices:
             if not alternative.every:
                 numbers, like = self._missing(area, alternative, objects)
                 if numbers:
-                    where = candidates.named(area) if area.key else ""
+                    where = candidates.named(area.key, area.value) if area.key else ""
                     self._finding.keep_if_verified(more_devices(numbers, like, alternative.device_class, where))
 
     def _missing(

@@ -171,7 +171,7 @@ class ProvidingStorage:
         for number in numbers[:_SEGMENTS]:
             there = nodes[largest_index == number]
             where = segment_place(options, int(there[0])) if number >= 0 else ""
-            where = where or (f"in {candidates.named(area)}" if area.key else "")
+            where = where or (f"in {candidates.named(area.key, area.value)}" if area.key else "")
             if number < 0:
                 labels = {area.key: area.value} if area.key else {}
                 yield (name, area.value), AddedCapacity(None, name, where, -1, labels, total, size), there
@@ -210,7 +210,7 @@ class ProvidingStorage:
         order = sorted((node for node in beyond if beyond[node] > 0), key=lambda node: (-beyond[node], node))
         places = [node for node in order for _ in range(beyond[node])][:_MOST_VOLUMES]
         names, pods = self._capacity.snapshot.nodes.names, list(zip(places, itertools.cycle(needed), strict=False))
-        where = candidates.named(area) if area.key else ""
+        where = candidates.named(area.key, area.value) if area.key else ""
 
         def volumes(count: int) -> ChangedStorage:
             return storage_edits.more_volumes([(names[node], each) for node, requests in pods[:count] for each in requests], where)

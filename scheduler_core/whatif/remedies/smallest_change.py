@@ -2,7 +2,7 @@
 
 Unlike the remedies of one root, a change is verified by the cycles of the whole cluster, as a caller judges them.  Relaxations are tried
 on all the pods, as of one pod template; then the fewest cordoned nodes, and the fewest nodes of a kind, on the assumption that more
-nodes never harm.
+nodes never harm.  Cycles of a large cluster take long, so a change that leaves too little capacity is refuted without one.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
+from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.model.decision import Name, Remedy, Step
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
@@ -20,6 +21,8 @@ from scheduler_core.whatif.edits.raw_objects import Book, merged
 from scheduler_core.whatif.remedies import candidates
 from scheduler_core.whatif.remedies.bisection import least
 from scheduler_core.whatif.remedies.node_kinds import NodeKind, kinds
+from scheduler_core.whatif.remedies.pod_bounds import PodBounds
+from scheduler_core.whatif.remedies.spread_nodes import SpreadNodes, spread_nodes
 from scheduler_core.whatif.remedies.uncordon import CordonedNodes
 from scheduler_core.whatif.trial.present_capacity import PresentCapacity
 from scheduler_core.whatif.trial.subject import Subject
@@ -58,6 +61,7 @@ class UnplacedRoots:
         root: the first that is not placed, or in part: nodes are added in its topology domains.
         pods: keys of the pods that a relaxation changes; empty for no relaxation.
         left: keys of the pods without a node.
+        required: keys of all pods that must get a node.
 
     """
 
@@ -65,6 +69,7 @@ class UnplacedRoots:
     root: Name
     pods: Collection[str]
     left: Collection[str]
+    required: Collection[str]
 
 
 class _TriesSpentError(Exception):
@@ -72,7 +77,12 @@ class _TriesSpentError(Exception):
 
 
 def smallest_change(
-    book: Book, snapshot: ClusterSnapshot, roots: UnplacedRoots, missing: Missing, remedies: Iterable[Remedy] = ()
+    book: Book,
+    snapshot: ClusterSnapshot,
+    roots: UnplacedRoots,
+    missing: Missing,
+    options: CycleOptions,
+    remedies: Iterable[Remedy] = (),
 ) -> SmallestChange | None:
     """Return the smallest change that works, and of equal ones the first by its text; None if none is found.
 
@@ -81,12 +91,13 @@ def smallest_change(
         snapshot: the cluster.
         roots: the roots to help.
         missing: judges a changed cluster.
+        options: those of the cycles.
         remedies: changes that help one of the roots at least in part, small ones first; they are tried first.
 
     """
     if (subject := _subject(snapshot, roots)) is None:
         return None
-    trials = _Trials(book, snapshot, missing)
+    trials = _Trials(book, snapshot, roots.required, missing, options)
     relaxed = dataclasses.replace(subject, waiting=_pods(snapshot, roots.pods))
     edits = candidates.relaxations(snapshot, relaxed) if relaxed.waiting else []
     edits = sorted(edits, key=lambda each: (each.weight, each.words))
@@ -146,32 +157,55 @@ def _fewest_nodes(trials: _Trials, capacity: PresentCapacity, pods: int, first: 
     best: tuple[Edit, bool] | None = None
     # Pods that are ahead in the queue, or that are placed only after evictions, can take added nodes.
     waiting = sum(pod.node < 0 for pod in capacity.snapshot.pods)
-    alone, fewest = not capacity.subject.groups, min(waiting, MOST_NODES)
-    for kind in _kinds(capacity):
-        proven, good, useless = True, 0, False
-
-        def works(count: int, kind: NodeKind = kind) -> bool:
-            nonlocal good, useless
-            if useless:
-                return False
-            if not trials.works(combine(first, kind.more(count))):
-                # Of pods without a group, each gets a node as soon as it can: for example, a spread needs nodes in another domain.
-                useless = alone and trials.missing >= pods and count * kind.slots >= waiting
-                return False
-            good = count
-            return True
-
-        def missing(kind: NodeKind = kind) -> int:
-            return -(-trials.missing // kind.slots)
-
-        try:
-            # Another kind matters only if fewer nodes work.
-            least(fewest if best else -(-pods // kind.slots), fewest, works, missing)
-        except _TriesSpentError:
-            proven = False
-        if good:
-            best, fewest = (combine(first, kind.more(good)), proven), good - 1
+    fewest = min(waiting, MOST_NODES)
+    spread = spread_nodes(capacity, trials.bounds(capacity.snapshot))
+    each_kind: Iterable[NodeKind | SpreadNodes] = _kinds(capacity) if spread is None else (spread, *_kinds(capacity))
+    for kind in each_kind:
+        # Another kind matters only if fewer nodes work.
+        likely = fewest if best else -(-pods // kind.slots)
+        count, proven = _least_count(trials, kind, (likely, fewest), waiting if not capacity.subject.groups else 0, first)
+        if count:
+            best, fewest = (combine(first, kind.more(count)), proven), count - 1
+            if kind is spread:
+                break
     return best
+
+
+def _least_count(
+    trials: _Trials, kind: NodeKind | SpreadNodes, counts: tuple[int, int], waiting: int, first: Edit | None
+) -> tuple[int, bool]:
+    """Return the least number of nodes of *kind* that works after *first*, 0 if none does; and whether fewer do not.
+
+    *counts* are the first number to try and the largest.  *waiting* is the number of pending pods if none belongs to a group, else 0.
+    """
+    good, useless = 0, False
+
+    def edit(count: int) -> Edit:
+        return combine(first, kind.more(count))
+
+    def works(count: int) -> bool:
+        nonlocal good, useless
+        if useless:
+            return False
+        if not trials.works(edit(count)):
+            # Of pods without a group, each gets a node as soon as it can: for example, a spread needs nodes in another domain.
+            useless = waiting > 0 and trials.missing >= pods and count * kind.slots >= waiting
+            return False
+        good = count
+        return True
+
+    def missing() -> int:
+        return -(-trials.missing // kind.slots)
+
+    likely, high = counts
+    pods = likely * kind.slots
+    try:
+        # Numbers that the bound refutes take no cycle.
+        if likely := least(likely, high, lambda count: not trials.is_refuted(edit(count)), missing):
+            least(likely, high, works, missing)
+    except _TriesSpentError:
+        return good, False
+    return good, True
 
 
 def _kinds(capacity: PresentCapacity) -> Iterator[NodeKind]:
@@ -185,19 +219,31 @@ def _kinds(capacity: PresentCapacity) -> Iterator[NodeKind]:
 
 
 class _Trials:
-    """Tries edits of a cluster, each once; ``missing`` is the number of pods without a node in the last try."""
+    """Tries edits of a cluster; ``missing`` is the number of pods without a node in the last try, or a lower bound of it."""
 
-    def __init__(self, book: Book, snapshot: ClusterSnapshot, missing: Missing) -> None:
+    def __init__(self, book: Book, snapshot: ClusterSnapshot, required: Collection[str], missing: Missing, options: CycleOptions) -> None:
         self.book = book
         self.missing = 0
-        self._snapshot = snapshot
+        self._snapshot, self._required, self._options = snapshot, required, options
         self._missing = missing
         self._left = min(MOST_TRIES, _EFFORT // max(1, len(snapshot.nodes) + len(snapshot.pods)))
+
+    def bounds(self, snapshot: ClusterSnapshot) -> PodBounds:
+        """Return the bounds for a changed cluster."""
+        return PodBounds(snapshot, self._options)
 
     def works(self, edit: Edit) -> bool:
         """Return whether *edit* works.  Raises _TriesSpentError."""
         steps = edit.steps(self.book)
         return bool(steps) and self.helps(merged(steps or ()))
+
+    def is_refuted(self, edit: Edit) -> bool:
+        """Return whether *edit* cannot work, by bounds alone."""
+        steps = edit.steps(self.book)
+        if not steps:
+            return True
+        self.missing = self.bounds(self._changed(merged(steps))).least_missing(self._required)
+        return self.missing > 0
 
     def try_change(self, change: Edit | Remedy) -> SmallestChange | None:
         """Return *change* if it works.  Raises _TriesSpentError."""
@@ -207,12 +253,18 @@ class _Trials:
 
     def helps(self, steps: Sequence[Step]) -> bool:
         """Return whether the cluster works with *steps*.  Raises _TriesSpentError."""
+        changed = self._changed(steps)
+        self.missing = self.bounds(changed).least_missing(self._required)
+        if self.missing:
+            return False
         if not self._left:
             raise _TriesSpentError
         self._left -= 1
-        changed = reloaded(self.book, self._snapshot, steps) if changes_claims(steps) else applied(self._snapshot, steps)
         self.missing = self._missing(changed)
         return not self.missing
+
+    def _changed(self, steps: Sequence[Step]) -> ClusterSnapshot:
+        return reloaded(self.book, self._snapshot, steps) if changes_claims(steps) else applied(self._snapshot, steps)
 
     def as_change(self, edit: Edit, *, proven: bool) -> SmallestChange:
         """Return *edit*, which works."""
