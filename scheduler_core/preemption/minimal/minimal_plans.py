@@ -25,6 +25,7 @@ from scheduler_core.preemption.bounds.shortage import IMPOSSIBLE
 from scheduler_core.preemption.minimal.eviction_problem import PlanProblem, plan_problem
 from scheduler_core.preemption.minimal.exact_plan import ExactSearch
 from scheduler_core.preemption.minimal.heuristic_plans import HeuristicSearch
+from scheduler_core.preemption.minimal.kept_users import plans_with_users, shared_volumes
 from scheduler_core.preemption.minimal.trials import Prover, Trials
 from scheduler_core.preemption.plans.effort import Effort, EffortSpentError
 from scheduler_core.preemption.plans.plan_cost import PlanCost
@@ -51,7 +52,7 @@ def fewest_victims(
 
     Args:
         root: the preemptor, which does not fit at present.
-        first: result of ``workload_aware`` or ``default_preemption``.
+        first: possibly without a plan; result of ``workload_aware`` or ``default_preemption``.
         prover: places the root, and knows its requirements.
         units: of all running pods.
         budgets: the disruption budgets.
@@ -59,9 +60,13 @@ def fewest_victims(
         steps: budget.
 
     """
-    if first.status is not Status.SUCCESS or not first.units:
-        return first
+    if not first.units:
+        failed = first.status in (Status.UNSCHEDULABLE, Status.UNRESOLVABLE) and not first.nominations
+        if not (failed and root.preempts and shared_volumes(root)):
+            return first
     plans: _Plans[ProposalT] = _Plans(root, first, prover, units, budgets, being_evicted)
+    if not first.units and not plans.begin_with_users(steps):
+        return first
     plans.search(steps)
     for numbers in dict.fromkeys((plans.best, plans.first)):
         chosen, outcome = plans.verified(numbers)
@@ -74,7 +79,7 @@ class _Plans(Generic[ProposalT]):
     """Plans for one root.
 
     Attributes:
-        first: units of the first plan.
+        first: units of the first plan; none if there is no plan yet.
         best: units of the best known plan.
 
     """
@@ -103,6 +108,16 @@ class _Plans(Generic[ProposalT]):
         self._candidates: Ints = np.array([number for number in potential.units.tolist() if number not in self._cost.free], dtype=np.int64)
         self._lower = 0
         self._proved = False
+
+    def begin_with_users(self, steps: int) -> bool:
+        """Return whether a plan is known that keeps users of volumes of the root; record it as the first plan."""
+        self._effort.renew(steps // 4)
+        with contextlib.suppress(EffortSpentError):
+            for numbers in plans_with_users(self._root, self._requirements.state, self._units, self._candidates.tolist()):
+                if self._trials.fits(numbers, self._domain):
+                    self.first = self.best = numbers
+                    return True
+        return False
 
     def search(self, steps: int) -> None:
         """Find the best plan, or a better plan than the first; a plan that breaks no disruption budget if there is one."""

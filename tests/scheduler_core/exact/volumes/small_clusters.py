@@ -124,8 +124,11 @@ def clusters(draw: st.DrawFn, running: int = 1, priority: int = 10, groups: int 
 
 
 @st.composite
-def attached_clusters(draw: st.DrawFn) -> Cluster:
-    """Draw a cluster whose pods share volumes with VolumeAttachments, so that their order decides which of them can come to a node."""
+def attached_clusters(draw: st.DrawFn, running: int = 1, priority: int = 10) -> Cluster:
+    """Draw a cluster whose pods share volumes with VolumeAttachments, so that their order decides which of them can come to a node.
+
+    Up to *running* pods without a group run, with this *priority*.
+    """
     claims = [Claim(f"c{number}", BOUND) for number in range(draw(st.integers(2, 5)))]
     names = [each.name for each in claims]
     nodes = [Node(f"n{number}", f"r{number % 2}", draw(st.sampled_from((1, 2, 4, 4))), {}, []) for number in range(draw(st.integers(1, 3)))]
@@ -135,7 +138,8 @@ def attached_clusters(draw: st.DrawFn) -> Cluster:
     used = st.lists(st.sampled_from(names), max_size=3, unique=True)
     pods = [Pod(f"p{number}", "g0", draw(used)) for number in range(draw(st.integers(2, 4)))]
     least = draw(st.integers(len(pods) - 1, len(pods)))
-    pods += [Pod("q", "", draw(used), node=draw(st.sampled_from(nodes)).name)] if draw(st.booleans()) else []
+    for number in range(draw(st.integers(0, running))):
+        pods.append(Pod(f"q{number}", "", draw(used), draw(st.sampled_from(nodes)).name, priority=priority))
     return Cluster(nodes, [], claims, pods, {"g0": least}, [], {})
 
 

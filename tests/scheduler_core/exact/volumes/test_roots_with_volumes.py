@@ -140,8 +140,19 @@ def test_an_eviction_can_help_although_the_eviction_of_all_pods_does_not():
     """The volume needs a unit of its own, unless a running pod that uses it stays."""
     running = [using("a", name="user", nodeName="a1", cpu="16", priority=-1), pod("other", nodeName="a1", cpu="16", priority=-1)]
     objects = [leaf("g", 1), *attaching("a", 1, "a"), *running]
-    assert Status.UNSCHEDULABLE is decided(objects, strategy="complete").status
+    decision = decided(objects, strategy="complete")
+    assert (Status.UNSCHEDULABLE, ("default/other",), {"default/p0": "a1"}) == (decision.status, decision.victims, decision.nominations)
     assert Status.UNRESOLVABLE is decided([*objects[:-2], running[1]], strategy="complete").status
+
+
+def test_one_of_several_users_of_a_volume_stays():
+    """Two users are evicted: the youngest, and the one that has the other volume too."""
+    users = [using("a", name=f"user{number}", nodeName="a1", cpu="8", priority=-1) for number in range(3)]
+    users.append(using("a", "b", name="both", nodeName="a1", cpu="8", priority=-2))
+    objects = [leaf("g", 1), *attaching("a", 1, "a"), *csi("b", driver="csi.example"), *users]
+    objects = [*(each for each in objects if each["metadata"]["name"] != "p0"), using("a", name="p0", group="g", cpu="16")]
+    decision = decided(objects, strategy="complete")
+    assert (2, "default/both") == (len(decision.victims), decision.victims[0])
 
 
 def test_a_spent_budget_leaves_the_root_undecided():
