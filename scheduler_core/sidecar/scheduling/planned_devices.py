@@ -1,4 +1,4 @@
-"""Devices that nominated pods are to get for claims of their own which their victims still have."""
+"""Devices that nominated pods are to get if some of their own claims still have the devices that their victims use."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SERIALS = itertools.count(2**43)
 def planned_devices(
     snapshot: ClusterSnapshot, pods: Sequence[PodRecord], named: Collection[str], freed: Iterable[str]
 ) -> list[tuple[PodRecord, Allocation]]:
-    """Return the devices that the nominated *pods* of a root can have for the claims *named*, by key, when all claims *freed* have none.
+    """Return the devices that the nominated *pods* of a root can have, when its claims *named* and others, all of them *freed*, have none.
 
     The first pod that names a claim has its devices.
     """
@@ -41,20 +41,22 @@ def planned_devices(
     for original, pod in zip(pods, released, strict=True):
         claims.assume(pod, pod.nominated)
         for claim, allocation in claims.allocations(pod):
-            if claim.key in named:
-                found.setdefault(claim.key, (original, allocation))
+            found.setdefault(claim.key, (original, allocation))
     return [found[key] for key in sorted(found)]
 
 
 def requesting(planned: Iterable[tuple[PodRecord, Allocation]], nodes: NodeTable) -> list[PodRecord]:
-    """Return the pods of *planned*, which also request the devices of their allocations that rows of *nodes* count."""
-    more: dict[str, Counter[int]] = {}
+    """Return the pods of *planned*, which request of the rows that count devices exactly those that they are to have on their nodes."""
+    if (rows := nodes.device_rows) is None:
+        return []
+    devices: dict[str, Counter[int]] = {}
     pods = {pod.key: pod for pod, _ in planned}
-    for pod, allocation in planned if nodes.device_rows is not None else ():
-        for (row, node), number in nodes.device_rows.in_use([allocation]).items() if nodes.device_rows is not None else ():
-            if node == nodes.names[pod.nominated]:
-                more.setdefault(pod.key, Counter())[nodes.row[row]] += number
-    return [_with_requests(pods[key], numbers) for key, numbers in more.items()]
+    for pod, allocation in planned:
+        counted = rows.in_use([allocation])
+        devices.setdefault(pod.key, Counter()).update(
+            {nodes.row[row]: number for (row, node), number in counted.items() if node == nodes.names[pod.nominated]}
+        )
+    return [_with_devices(pods[key], numbers, nodes) for key, numbers in devices.items()]
 
 
 def hold_devices(state: PlacementState, allocations: Sequence[Allocation], sign: int) -> None:
@@ -66,6 +68,6 @@ def hold_devices(state: PlacementState, allocations: Sequence[Allocation], sign:
                 (usage.add_allocation if sign > 0 else usage.remove_allocation)(each)
 
 
-def _with_requests(pod: PodRecord, more: Mapping[int, int]) -> PodRecord:
-    requests = Counter(dict(pod.shape.requests)) + Counter(more)
+def _with_devices(pod: PodRecord, devices: Mapping[int, int], nodes: NodeTable) -> PodRecord:
+    requests = {row: number for row, number in pod.shape.requests if row not in nodes.counted} | dict(devices)
     return replaced(pod, shape=dataclasses.replace(pod.shape, serial=next(_SERIALS), requests=tuple(sorted(requests.items()))))
