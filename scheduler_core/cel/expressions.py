@@ -78,7 +78,7 @@ class Message:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Comprehension:
     """Fold over a list or map: the expansion of ``all``, ``map``, ``cel.bind`` and the other macros."""
 

@@ -24,7 +24,7 @@ class Format(Extension):
     """A format: its messages about a string that does not have it."""
 
     TYPE = "kubernetes.NamedFormat"
-    HASHABLE = False
+    UNHASHABLE = "cel.Format"
     name: str
     regex_size: int
     """Size of the regular expression that its cost is estimated by."""

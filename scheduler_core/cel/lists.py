@@ -19,7 +19,9 @@ from scheduler_core.cel.values import (
     Value,
     compare,
     equal,
+    is_ordered,
     limited,
+    no_overload,
     type_name,
 )
 
@@ -37,8 +39,18 @@ def _same(left: Value, right: Value) -> bool:
         return False
 
 
+def _order(left: Value, right: Value) -> int:
+    """Return the order of two values; as upstream, 0 if they have none but have one among values of their own type."""
+    if not is_ordered(right):
+        raise no_overload()
+    try:
+        return compare(left, right)
+    except Fault:
+        return 0
+
+
 def _is_sorted(values: list[Value]) -> bool:
-    return all(compare(left, right) <= 0 for left, right in itertools.pairwise(values))
+    return all(_order(left, right) <= 0 for left, right in itertools.pairwise(values))
 
 
 def _sum(kind: str) -> Callable[[list[Value]], Value]:
@@ -52,7 +64,7 @@ def _extreme(name: str, sign: int) -> Callable[[list[Value]], Value]:
     def select(values: list[Value]) -> Value:
         if not values:
             raise Fault(f"{name} called on empty list")
-        return functools.reduce(lambda best, each: each if compare(best, each) == sign else best, values)
+        return functools.reduce(lambda best, each: each if _order(best, each) == sign else best, values)
 
     return select
 

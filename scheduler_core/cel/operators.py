@@ -172,6 +172,8 @@ def _insert(target: Value, *rest: Value) -> Value:
     """Add one entry, or all entries of a map, to the map that a macro builds."""
     if not isinstance(target, Map):
         raise no_overload()
+    if len(rest) == 1 and not isinstance(rest[0], Map):
+        raise Fault(f"no such overload: cel.@mapInsert(map, {type_name(rest[0])})")
     result = target
     if type(target) is not GrowingMap:
         result = GrowingMap()

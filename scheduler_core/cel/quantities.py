@@ -6,7 +6,7 @@ import functools
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scheduler_core.cel.values import MAX_INT, MIN_INT, Extension, Fault, Value
 
@@ -22,12 +22,16 @@ _LARGEST_EXPONENT = 1000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Quantity(Extension):
-    """``unscaled * 10**scale``; *wide* if resource.Quantity represents it by an ``inf.Dec``, which it never converts to an integer."""
+    """``unscaled * 10**scale``; *wide* if resource.Quantity represents it by an ``inf.Dec``, which it never converts to an integer.
+
+    *computed* if a function has computed it: upstream such a quantity is a pointer, and equal to nothing if it is the right operand.
+    """
 
     TYPE = "kubernetes.Quantity"
     unscaled: int
     scale: int
     wide: bool = False
+    computed: bool = False
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Quantity) and _compare(self, other) == 0
@@ -129,14 +133,16 @@ def _add(left: Quantity, right: Quantity) -> Quantity:
     first, second, scale = _aligned(left, right)
     fits = all(MIN_INT <= each <= MAX_INT for each in (first, second, first + second))
     if left.wide or right.wide or not fits:
-        return Quantity(first + second, scale, wide=True)
+        return Quantity(first + second, scale, wide=True, computed=True)
     if not left.unscaled or not right.unscaled:
-        return left if not right.unscaled else right
-    return Quantity(first + second, scale)
+        return replace(left if not right.unscaled else right, computed=True)
+    return Quantity(first + second, scale, computed=True)
 
 
 def _subtract(left: Quantity, right: Quantity) -> Quantity:
-    return _add(left, Quantity(-right.unscaled, right.scale, right.wide))
+    # Go cannot negate the least integer.
+    negated = right.unscaled if right.unscaled == MIN_INT and not right.wide else -right.unscaled
+    return _add(left, Quantity(negated, right.scale, right.wide))
 
 
 def _integer(value: Quantity) -> int | None:

@@ -17,7 +17,7 @@ from scheduler_core.cel.scope import Scope
 from scheduler_core.cel.static_types import ANY, BOOL, DYN, Type
 from scheduler_core.cel.syntax import SyntaxFault, parse
 from scheduler_core.cel.validation import violations
-from scheduler_core.cel.values import Err, Fault, Map, OptionalValue, Value, type_name
+from scheduler_core.cel.values import Err, Fault, Map, OptionalValue, PanicError, Value, type_name
 
 MOST_BYTES = 10 * 1024
 """``CELSelectorExpressionMaxLength`` of resource.k8s.io."""
@@ -126,6 +126,8 @@ class Selector:
             value = self.run(scope)
         except CostExceeded:
             raise EvaluationError("operation cancelled: actual cost limit exceeded") from None
+        except PanicError as error:
+            raise EvaluationError(str(error)) from None
         if type(value) is Err:
             raise EvaluationError(value.message)
         while type(value) is OptionalValue and value.present:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scheduler_core.cel.attributes import Run
 from scheduler_core.cel.scope import Scope
-from scheduler_core.cel.values import Err, Extension, Map, OptionalValue, TypeValue, Value, equal, no_overload
+from scheduler_core.cel.values import Err, Extension, OptionalValue, PanicError, UInt, Value, equal, no_overload
 
 
 def junction(left: Run, right: Run, *, decides: bool) -> Run:
@@ -45,15 +45,15 @@ def constant_member(run: Run, members: list[Value]) -> Run | None:
     """Return the test for membership in a list of constants, which costs nothing; None if they are not all simple values."""
     if not members:
         return lambda _: False
-    if any(type(each) is bytes or each is None or isinstance(each, (list, Map, TypeValue)) for each in members):
+    if any(type(each) not in {bool, int, UInt, float, str} for each in members):
         return None
 
     def member(scope: Scope) -> Value:
         value = run(scope)
         if type(value) is Err:
             return value
-        if (isinstance(value, Extension) and not value.HASHABLE) or type(value) is bytes:
-            return Err("internal error: runtime error: hash of unhashable type")
-        return any(type(each) is not Err and not isinstance(value, Extension) and equal(value, each) for each in members)
+        if name := value.UNHASHABLE if isinstance(value, Extension) else "types.Bytes" if type(value) is bytes else "":
+            raise PanicError(f"internal error: runtime error: hash of unhashable type {name}")
+        return not isinstance(value, Extension) and any(equal(value, each) for each in members)
 
     return member

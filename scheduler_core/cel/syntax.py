@@ -5,6 +5,7 @@ The library expands the macros.  Its result is read from the serialized ``cel.ex
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 import re
@@ -29,6 +30,7 @@ extensions:
 
 _Fields = dict[int, list[int | bytes]]
 _MASK = 2**64 - 1
+_ONE = "exists_one"
 
 
 class SyntaxFault(Exception):
@@ -37,6 +39,38 @@ class SyntaxFault(Exception):
 
 def parse(expression: str) -> expressions.Parsed:
     """Return the nodes of *expression*.
+
+    Raises:
+        SyntaxFault: it cannot be parsed.
+    """
+    result = _parsed(expression)
+    if renamed := _with_known_macros(result):
+        result = dataclasses.replace(_parsed(renamed), source=expression)
+    _restore_variables(result)
+    return result
+
+
+def _with_known_macros(parsed: expressions.Parsed) -> str:
+    """Return the expression with the name ``existsOne`` for ``exists_one`` of two variables, which the library lacks; empty without any."""
+    calls = (each for each in expressions.walk(parsed.root) if isinstance(each, expressions.Call) and each.target is not None)
+    ends = {parsed.positions[each.id] for each in calls if each.function == _ONE and len(each.args) == 3}
+    text = parsed.source
+    for end in ends:
+        at = text.rindex(_ONE, 0, end)
+        text = text[:at] + "existsOne".ljust(len(_ONE)) + text[at + len(_ONE) :]
+    return text if ends else ""
+
+
+def _restore_variables(parsed: expressions.Parsed) -> None:
+    """Give copies of a comprehension its second variable: ``optMap`` and ``optFlatMap`` copy their operand without it."""
+    nodes = [each for each in expressions.walk(parsed.root) if isinstance(each, expressions.Comprehension)]
+    known = {(parsed.positions[each.id], each.accumulator, each.variable): each.second_variable for each in nodes if each.second_variable}
+    for each in nodes:
+        each.second_variable = known.get((parsed.positions[each.id], each.accumulator, each.variable), "")
+
+
+def _parsed(expression: str) -> expressions.Parsed:
+    """Return what the library reads.
 
     Raises:
         SyntaxFault: it cannot be parsed.

@@ -23,6 +23,10 @@ class Fault(Exception):
     """An operation that has no result; the caller turns it into an Err."""
 
 
+class PanicError(Exception):
+    """The evaluation ends, as Go panics; nothing discards this error."""
+
+
 @dataclass(frozen=True, slots=True)
 class Err:
     """The error that a step results in."""
@@ -73,8 +77,10 @@ class Extension:
 
     __slots__ = ()
     TYPE = ""
-    HASHABLE = True
-    """Whether Go can look the value up in a set of constants."""
+    UNHASHABLE = ""
+    """Go's name of a type whose values it cannot look up in a set of constants."""
+    computed = False
+    """Whether Go cannot compare the value as the right operand of an equality."""
 
 
 class Growing(list[Value]):
@@ -144,14 +150,14 @@ def equal(left: Value, right: Value) -> bool:
     """Return whether two values are equal: numbers of all types by value, other types never.
 
     Raises:
-        Fault: one is a quantity, version or other type of Kubernetes, and *right* has another type.
+        Fault: *left* is a quantity, version or other type of Kubernetes, and *right* has another type, or is a computed quantity.
     """
     kind = type(left)
     if left is None or right is None:
         return left is right
     if kind in NUMBERS:
         return type(right) in NUMBERS and compare_numbers(left, right) == 0
-    if isinstance(left, Extension) and type(right) is not kind:
+    if isinstance(left, Extension) and (type(right) is not kind or right.computed):
         raise no_overload()
     if isinstance(left, (list, Map, OptionalValue)):
         return _equal_containers(left, right)
@@ -216,6 +222,11 @@ def compare(left: Value, right: Value) -> int:
         raise no_overload()
     first, second = (left.nanoseconds, right.nanoseconds) if kind in {Timestamp, Duration} else (left, right)
     return int(first > second) - int(first < second)
+
+
+def is_ordered(value: Value) -> bool:
+    """Return whether values of the type of *value* have an order."""
+    return type(value) in NUMBERS or type(value) in _ORDERED
 
 
 def size(value: Value) -> int | None:

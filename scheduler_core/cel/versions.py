@@ -17,7 +17,7 @@ class Semver(Extension):
     """A version; its build does not count when versions are compared."""
 
     TYPE = "kubernetes.Semver"
-    HASHABLE = False
+    UNHASHABLE = "cel.Semver"
     numbers: tuple[int, int, int]
     prerelease: tuple[int | str, ...]
 
