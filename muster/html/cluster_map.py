@@ -149,7 +149,8 @@ class _Surveyor:
             yield Note(svg.CLOSED, f"closed to pending pods: {self._closed(node)}")
 
     def _closed(self, node: int) -> str:
-        return "cordoned" if self.final.nodes.unschedulable[node] else self._taints(node, _HARD) or "not selected by them"
+        other = "not selected by them, or without devices for them" if self.final.nodes.device_reach else "not selected by them"
+        return "cordoned" if self.final.nodes.unschedulable[node] else self._taints(node, _HARD) or other
 
     def _taints(self, node: int, effects: Iterable[str] | None = None) -> str:
         taints = [each for each in self.final.nodes.taints[node] if effects is None or each.effect in effects]

@@ -1,7 +1,7 @@
 """Devices as resources of nodes, so that the page draws them like other resources: for requests that can be counted by node.
 
 A request is counted if it is for a number of devices, has no alternatives, belongs to a claim of one pod, and all devices that it selects
-belong to one node each.  The row has the name of the device class, with a number for further requests of a class.
+belong to one node each.  Fewer pods can fit than the row says if its claim has constraints.  The row has the name of the device class, with a number for further requests of a class.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def with_device_rows(snapshot: ClusterSnapshot) -> ClusterSnapshot:
 def _requests(shape: PodShape) -> Iterator[Alternative]:
     """Yield the requests of the claims of a pod that may be counted."""
     for need in shape.devices:
-        if need.spec is None or need.shared or need.spec.constraints:
+        if need.spec is None or need.shared:
             continue
         for request in need.spec.requests:
             each = request.alternatives[0]

@@ -16,6 +16,7 @@ from muster.html.free_capacity import Attempt
 from muster.html.sentences import amount_text
 from muster.render.phrases import natural
 from scheduler_core.diagnosis import phrases
+from scheduler_core.model.devices import CANNOT_ALLOCATE, UNAVAILABLE
 from scheduler_core.model.nodes import PODS, Bools, Ints
 from scheduler_core.model.topology import Placement, Topology
 from scheduler_core.plugins.node_affinity import NODE_AFFINITY
@@ -24,7 +25,12 @@ from scheduler_core.plugins.profile import Profile
 
 FIGURES, ROWS, SEGMENTS, ALIKE = 4, 12, 32, 3
 """Limits: figures of a root, domains of a figure, nodes of a domain drawn one by one, names of equal domains."""
-_REASONS = {UNSCHEDULABLE: "cordoned", NODE_AFFINITY: "not selected by the pods"}
+_REASONS = {
+    UNSCHEDULABLE: "cordoned",
+    NODE_AFFINITY: "not selected by the pods",
+    CANNOT_ALLOCATE: "without devices for a claim",
+    UNAVAILABLE: "cannot use the devices of a claim",
+}
 _TAINT = "node(s) had untolerated taint"
 
 
@@ -89,6 +95,7 @@ class Figure:
         most: pods that fit in the domain with the largest capacity; None if they are not alike.
         capacities: capacity of every domain, by its nodes.
         promised: True if nominated pods of other roots reduce the free amount.
+        hides_devices: True if the pods need devices, and a domain has enough of everything that is counted: the figure has no reason.
 
     """
 
@@ -104,6 +111,7 @@ class Figure:
     most: int | None
     capacities: dict[bytes, int]
     promised: bool
+    hides_devices: bool
 
 
 def figures(attempt: Attempt, topology: Topology, profile: Profile) -> list[Figure]:
@@ -112,7 +120,7 @@ def figures(attempt: Attempt, topology: Topology, profile: Profile) -> list[Figu
     for claim in claims(attempt.entity):
         alike.setdefault((claim.chain, tuple(shape.serial for shape in claim.shapes)), []).append(claim)
     drawn = (_figure(same, attempt, topology, profile) for same in list(alike.values())[:FIGURES])
-    return [figure for figure in drawn if figure is not None]
+    return [figure for figure in drawn if figure is not None and not figure.hides_devices]
 
 
 def _figure(same: Sequence[Claim], attempt: Attempt, topology: Topology, profile: Profile) -> Figure | None:
@@ -142,6 +150,8 @@ def _figure(same: Sequence[Claim], attempt: Attempt, topology: Topology, profile
         most=max(capacities.values(), default=None),
         capacities=capacities,
         promised=attempt.promised,
+        hides_devices=any(need.allocates for shape in shapes for need in shape.devices)
+        and max(capacities.values(), default=0) >= max(claim.pods for claim in same),
     )
 
 

@@ -67,12 +67,17 @@ def test_devices_of_running_pods_are_theirs() -> None:
     assert changed.nodes.allocatable[changed.nodes.row["gpu"]].tolist() == [2, 0]
 
 
+def test_devices_of_a_claim_with_constraints_are_rows() -> None:
+    pair = template("one", request(count=2), constraints=[{"matchAttribute": f"{DRIVER}/numa"}])
+
+    assert rows(*SLICES, pair, wanting()) == {"gpu": [2, 1]}
+
+
 @pytest.mark.parametrize(
     "objects",
     [
         [*SLICES, template("one", request(allocationMode="All")), wanting()],
         [*SLICES, template("one", request(adminAccess=True)), wanting()],
-        [*SLICES, template("one", request(count=2), constraints=[{"matchAttribute": f"{DRIVER}/numa"}]), wanting()],
         [*SLICES, template("one", {"name": "g", "firstAvailable": [{"name": n, "deviceClassName": "gpu"} for n in "ab"]}), wanting()],
         [*SLICES, resource_claim("s"), wanting("p", "x=s"), wanting("q", "x=s")],
         [device_slice(None, "x", pool="fabric", nodeSelector=only_on("a", "b")), template(), wanting()],
@@ -84,7 +89,6 @@ def test_devices_of_running_pods_are_theirs() -> None:
     ids=[
         "all",
         "admin",
-        "constraint",
         "alternatives",
         "shared",
         "several nodes",
@@ -112,3 +116,19 @@ def test_the_page_has_the_devices_that_decide() -> None:
     assert "gpu free in each rack" in text
     assert "in one rack; a pod takes 1 cpu, 1 gpu" in text
     assert "device of class gpu each" not in text
+
+
+def test_no_figure_shows_enough_capacity_if_devices_are_the_reason() -> None:
+    shared = device("x", capacity={"bandwidth": {"value": "100G"}}, allowMultipleAllocations=True)
+    wanted = template("one", request(capacity={"requests": {"bandwidth": "60G"}}))
+    pods = [wanting("p0", group="g"), wanting("p1", group="g")]
+    page = rendered([*NODES[:1], device_class(), device_slice("a", shared), wanted, leaf("g", 2), *pods], strategy="complete")
+
+    assert "with 60G of bandwidth left" in page
+    assert "capacity for" not in page
+
+
+def test_nodes_that_a_claim_excludes_are_named_on_the_map() -> None:
+    objects = [*NODES, device_class(), device_slice("a", "x"), template(), *(wanting(name, group="g") for name in "pq"), leaf("g", 2)]
+
+    assert "closed to pending pods: not selected by them, or without devices for them" in rendered(objects, strategy="complete")
