@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 from scheduler_core.model.decision import Name, Step
 from scheduler_core.whatif.edits.node_templates import Content, section
@@ -53,3 +53,16 @@ def pod_of(book: Book, key: str) -> Content | None:
 def minimum_field(kind: str) -> str:
     """Return the name of the field for the minimum of a kind of group."""
     return "minCount" if kind == "PodGroup" else "minGroupCount"
+
+
+def released_claims(book: Book, pods: Iterable[str]) -> Iterator[Step]:
+    """Yield the steps that release the claims to devices that only the running *pods* use, by namespace and name."""
+    by_namespace: dict[str, set[str]] = {}
+    for namespace, _, name in (key.partition("/") for key in pods):
+        by_namespace.setdefault(namespace, set()).add(name)
+    for namespace, names in sorted(by_namespace.items()):
+        for claim in book.naming("ResourceClaim", namespace, names):
+            status = section(claim, "status")
+            users = {str(each.get("name")) if each.get("resource") == "pods" else "" for each in status.get("reservedFor") or ()}
+            if status.get("allocation") and users and users <= names:
+                yield Step(apply=claim | {"status": {}})

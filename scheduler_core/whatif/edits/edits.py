@@ -13,7 +13,7 @@ from typing import Protocol
 
 from scheduler_core.diagnosis import phrases
 from scheduler_core.model.decision import Name, Step
-from scheduler_core.whatif.edits.edited_objects import minimum_field, pod_of, respecified
+from scheduler_core.whatif.edits.edited_objects import minimum_field, pod_of, released_claims, respecified
 from scheduler_core.whatif.edits.node_templates import Content, belongs_to_its_node, section
 from scheduler_core.whatif.edits.raw_objects import Book
 
@@ -162,7 +162,10 @@ class Evicted:
         return EVICTED, len(self.pods)
 
     def steps(self, book: Book) -> tuple[Step, ...] | None:
-        """See Edit; DaemonSet and static pods would be recreated."""
+        """See Edit; DaemonSet and static pods would be recreated.
+
+        Claims that no other pod uses are released, as the resourceclaim controller does.
+        """
         result = []
         for key in self.pods:
             pod = pod_of(book, key)
@@ -170,7 +173,7 @@ class Evicted:
                 return None
             namespace, _, name = key.partition("/")
             result.append(Step(delete={"apiVersion": "v1", "kind": "Pod", "namespace": namespace, "name": name}))
-        return tuple(result)
+        return (*result, *released_claims(book, self.pods))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

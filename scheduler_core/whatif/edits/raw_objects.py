@@ -60,6 +60,13 @@ class Book:
         keys = {key for key in (*self._objects_of_kind(kind), *self._replaced) if key[0] == kind and key[1] == namespace}
         return [content for key in sorted(keys) if (content := self.get(*key)) is not None]
 
+    def naming(self, kind: str, namespace: str, names: Iterable[str]) -> list[Content]:
+        """Return copies of the objects of a kind in a namespace whose text has one of *names*, sorted by name: only these are parsed."""
+        encoded = [name.encode() for name in names]
+        texts = {key: bytes(each.text) for key, each in self._objects_of_kind(kind).items() if key[1] == namespace}
+        found = sorted(key for key, text in texts.items() if any(name in text for name in encoded))
+        return [content for key in found if (content := self.get(*key)) is not None]
+
     def with_steps(self, steps: Sequence[Step]) -> Book:
         """Return the same objects with those that *steps* apply."""
         return _ChangedBook(self, {key_of(step.apply): dict(step.apply) for step in steps if step.apply is not None})

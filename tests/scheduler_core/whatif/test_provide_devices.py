@@ -106,6 +106,21 @@ def test_new_nodes_have_no_devices(fabric: bool, others: bool, helps: bool) -> N
     assert bool(kinds(capacity, capacity.whole_cluster)) == helps
 
 
+def test_an_eviction_releases_the_claims_that_no_other_pod_uses() -> None:
+    own = resource_claim("own", devices=["gpu=a1/x"], users=["r"], nodes=only_on("a1"))
+    both = resource_claim("both", devices=["gpu=a1/y"], users=["r", "s"], nodes=only_on("a1"))
+    objects = [*RACKS, *CLASSES, device_slice("a1", "x", "y"), own, both, template()]
+    objects += [wanting("r", "o=own", "b=both", on="a1"), wanting("s", "b=both", on="a1"), wanting()]
+    (decision,) = not_placed(objects)
+    (evicted,) = (each for each in remedies(objects, load(objects), decision, COMPLETE) if "evicted" in each.change)
+
+    assert evicted.change == "Pod default/r evicted (1 running pod)"
+    released = [step.apply for step in evicted.steps if step.apply is not None]
+    assert [(each["metadata"]["name"], each["status"]) for each in released] == [("own", {})]
+    (again,) = simulate(after(objects, evicted.steps), strategy="complete").decisions
+    assert again.status is Status.SUCCESS
+
+
 def test_devices_are_added_where_the_fewest_are_missing() -> None:
     slices = [device_slice("a1", "x", "y", "z"), device_slice("a2", "x", "y"), device_slice("b1", "x")]
 
