@@ -210,7 +210,7 @@ def nearest(value: str, known: Iterable[str], repair: Repair = Repair.REPLACE) -
     It is safe if the two differ only in the case of letters, or by one letter.
     """
     close = _nearest(value, tuple(sorted(known)))
-    return Fix(repair, close, is_safe=_is_slip(value, close)) if close else None
+    return Fix(repair, close, is_safe=is_slip(value, close)) if close else None
 
 
 @functools.lru_cache(maxsize=256)
@@ -220,15 +220,15 @@ def _nearest(value: str, known: tuple[str, ...]) -> str:
     return next(iter(difflib.get_close_matches(value, known, n=1)), "")
 
 
-def _is_slip(one: str, other: str) -> bool:
-    """Return whether two texts differ only in the case of letters, or in one letter that is missing, added, replaced or exchanged."""
+def is_slip(one: str, other: str) -> bool:
+    """Return whether two texts differ only in the case of letters, or in one letter that is missing, added or replaced, or two exchanged."""
     left, right = one.lower(), other.lower()
     while left and right and left[0] == right[0]:
         left, right = left[1:], right[1:]
     while left and right and left[-1] == right[-1]:
         left, right = left[:-1], right[:-1]
     is_exchanged = len(left) == 2 and left == right[::-1]
-    return is_exchanged or (len(left) < 2 and len(right) < 2 and not any(each.isdigit() for each in left + right))
+    return (is_exchanged or (len(left) < 2 and len(right) < 2)) and not any(each.isdigit() for each in left + right)
 
 
 def too_long(path: FieldPath, limit: int, unit: str = "bytes") -> FieldError:

@@ -13,6 +13,7 @@ from scheduler_core.loading.gather import label
 from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.problem import Problem
+from validators.field import is_slip
 from validators.model.group import Group
 from validators.model.objects import namespace_of
 
@@ -24,6 +25,8 @@ _SEARCHES = 50
 """Maximum number of labels for which a similar one is searched."""
 _SIMILAR = 0.8
 """Minimum ratio of similarity."""
+_SHORT = 4
+"""Minimum length of a name that is similar to one with another letter, or two letters exchanged, whatever the ratio is."""
 _PRESENT = frozenset({"In", "Exists", "Gt", "Lt"})
 """Operators that a node without the label does not match."""
 
@@ -114,4 +117,6 @@ def _name(key: str) -> str:
 
 def _near(name: str, names: Iterable[str], cutoff: float) -> str:
     listed = [*itertools.islice(names, _COMPARED)]
-    return next(iter(difflib.get_close_matches(name, listed, n=1, cutoff=cutoff)), "")
+    if near := difflib.get_close_matches(name, listed, n=1, cutoff=cutoff):
+        return near[0]
+    return next((each for each in listed if is_slip(name, each)), "") if len(name) >= _SHORT else ""

@@ -9,7 +9,7 @@ from tests.muster.simulated import gang, node, pod
 
 NODES = [
     node("n1", **{"example.com/rack": "r1", "topology.kubernetes.io/zone": "us-east-1a"}),
-    node("n2", **{"example.com/rack": "r2", "topology.kubernetes.io/zone": "us-east-1b"}),
+    node("n2", **{"example.com/rack": "r2", "example.com/row": "r-12", "topology.kubernetes.io/zone": "us-east-1b"}),
 ]
 
 
@@ -45,6 +45,19 @@ def selecting(key, value, **more):
             group("example.com/rck"), 'no node has the topology key "example.com/rck"; did you mean "example.com/rack"?', id="key"
         ),
         pytest.param(group("rack"), 'no node has the topology key "rack"; did you mean "example.com/rack"?', id="without its prefix"),
+        pytest.param(
+            group("topology.kubernetes.io/zoen"),
+            'no node has the topology key "topology.kubernetes.io/zoen"; did you mean "topology.kubernetes.io/zone"?',
+            id="two letters exchanged",
+        ),
+        pytest.param(
+            group("topology.kubernetes.io/zome"),
+            'no node has the topology key "topology.kubernetes.io/zome"; did you mean "topology.kubernetes.io/zone"?',
+            id="another letter",
+        ),
+        pytest.param(group("example.com/zoem"), None, id="two other letters"),
+        pytest.param(selecting("example.com/rack", "x1"), None, id="another letter in a short value"),
+        pytest.param(selecting("example.com/row", "r-21"), None, id="digits exchanged"),
         pytest.param(group("example.com/rack"), None, id="a key that nodes have"),
         pytest.param(group("example.com/block"), None, id="a key that is not similar"),
         pytest.param(
