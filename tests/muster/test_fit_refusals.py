@@ -178,3 +178,48 @@ def test_worker_groups_of_one_name():
     assert (1, {"RayCluster default/web": f"spec.{reason}"}) == refused([manifest("RayCluster", "ray.io/v1", **spec)])
     mine = manifest("RayJob", "ray.io/v1", entrypoint="x", rayClusterSpec=spec)
     assert (1, {"RayJob default/web": f"spec.rayClusterSpec.{reason}"}) == refused([mine])
+
+
+def account(name, namespace="default", **metadata):
+    return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": namespace, **metadata}}
+
+
+def as_account(made, name):
+    template = made["spec"]["template"]
+    return {**made, "spec": {**made["spec"], "template": {**template, "spec": {**template["spec"], "serviceAccountName": name}}}}
+
+
+CREATED = account("default", uid="1")
+"""The account that a controller creates: with it, all accounts of its namespace are known."""
+NO_ACCOUNT = {"Job default/train": 'error looking up service account default/own: serviceaccount "own" not found'}
+MPI_JOB = manifest(
+    "MPIJob",
+    "kubeflow.org/v2beta1",
+    "pi",
+    mpiReplicaSpecs={
+        "Launcher": {"replicas": 1, "template": {"spec": {**RUN_ONCE["spec"], "serviceAccountName": "pi-launcher"}}},
+        "Worker": {"replicas": 1, "template": TEMPLATE},
+    },
+)
+ACCOUNTS = {
+    "one that does not exist": ([as_account(job(1), "own")], [CREATED, account("other")], NO_ACCOUNT),
+    "one of another namespace": ([as_account(job(1), "own")], [CREATED, account("own", "ml")], NO_ACCOUNT),
+    "one of the cluster": ([as_account(job(1), "own")], [CREATED, account("own")], {}),
+    "one at PATH": ([as_account(job(1), "own"), account("own")], [CREATED], {}),
+    "none": ([job(1)], [CREATED], {}),
+    "accounts that are not known": ([as_account(job(1), "own")], [], {}),
+    "manifests of some accounts": ([as_account(job(1), "own")], [account("other"), account("default")], {}),
+    "accounts of another namespace": ([as_account(job(1), "own")], [account("default", "ml", uid="1")], {}),
+    "one that an operator can create": ([MPI_JOB], [CREATED], {}),
+}
+
+
+@pytest.mark.parametrize(("mine", "cluster", "want"), ACCOUNTS.values(), ids=ACCOUNTS)
+def test_pods_that_are_refused_for_their_service_account(mine, cluster, want):
+    assert (int(bool(want)), want) == refused(mine, [*NODES, *cluster])
+
+
+def test_a_pod_names_its_account_by_the_former_field_too():
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {**RUN_ONCE["spec"], "serviceAccount": "own"}}
+    reason = 'error looking up service account default/own: serviceaccount "own" not found (mine.json:1)'
+    assert (1, {"Pod default/p": reason}) == refused([pod], [*NODES, CREATED])

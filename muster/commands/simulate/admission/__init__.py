@@ -6,6 +6,7 @@ limit_ranges   LimitRanger: defaults and limits of containers, pods and claims
 new_claims     new PersistentVolumeClaims: default class, volumes, and LimitRanges
 storage_classes  default StorageClass of new claims, and the volumes of classes that bind at once
 pod_defaults   default PriorityClass, and overhead and scheduling of a RuntimeClass
+service_accounts  ServiceAccounts that new pods name
 quotas         ResourceQuota: what is left, and what the new objects need
 quota_charges  the objects that quotas count
 quota_usage    usage of objects by the names of resources in quotas

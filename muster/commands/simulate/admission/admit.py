@@ -8,6 +8,7 @@ from typing import Any
 
 from muster.commands.simulate.admission import limit_ranges, pod_defaults, validation
 from muster.commands.simulate.admission.limit_ranges import section
+from muster.commands.simulate.admission.service_accounts import account_refusals
 from scheduler_core.loading.gathered import GatheredObjects, Objects, Unusable
 from validators.model.cluster import SYSTEM_CLASSES
 
@@ -35,9 +36,13 @@ class Rules:
     """None if they are not known."""
     terminating: frozenset[str] = frozenset()
     """The namespaces that are being deleted."""
+    accounts: Mapping[str, frozenset[str]] = dataclasses.field(default_factory=dict)
+    """Names of the ServiceAccounts of each namespace of which all are known."""
 
     @classmethod
-    def from_objects(cls, sources: Iterable[Mapping[str, Objects]], *, strict: bool = False) -> Rules:
+    def from_objects(
+        cls, sources: Iterable[Mapping[str, Objects]], *, strict: bool = False, accounts: Mapping[str, frozenset[str]] | None = None
+    ) -> Rules:
         """Return the rules among *sources*, objects by kind; of objects with one name, that of the first source is used.
 
         If *strict*, the objects are all that the cluster has of their kinds.  Namespaces are known only if there is the one of
@@ -63,21 +68,23 @@ class Rules:
             classes if strict and not redacted else None,
             namespaces if strict and namespaces and not redacted else None,
             frozenset(name for (_, name), each in read["Namespace"].items() if section(each, "metadata").get("deletionTimestamp")),
+            accounts or {},
         )
 
     def __bool__(self) -> bool:
         return self.strict or bool(self.limits or self.quotas or self.runtimes or self.default_class)
 
-    def admit(self, pod: Content, *, created: bool = False) -> list[str]:
+    def admit(self, pod: Content, *, created: bool = False, by_operator: bool = False) -> list[str]:
         """Set what admission sets in a new *pod*, which can be *created* by a controller; return the reasons why it would be refused.
 
-        They are those of the first step of the API server that refuses it: mutation, validation, validating admission.
+        If *by_operator*, its controller can also create its ServiceAccount.  The reasons are those of the first step of the API server that refuses it: mutation, validation, validating admission.
         """
         ranges = self.limits.get(namespace_of(pod), ())
         refusals = [*self.missing(pod)]
         limit_ranges.set_requests(pod)
         limit_ranges.set_defaults(pod, ranges)
         pod_defaults.set_class(pod, self.default_class)
+        refusals += () if by_operator else account_refusals(pod, namespace_of(pod), self.accounts)
         refusals += pod_defaults.set_runtime(pod, self.runtimes, known=bool(self.runtimes) or self.classes is not None)
         if not refusals and self.strict:
             refusals = [*map(validation.described, validation.errors_of_pod(pod, created=created))] or [

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from muster.commands.simulate.admission import quota_charges, quotas, validation
+from muster.commands.simulate.admission import quota_charges, quotas, service_accounts, validation
 from muster.commands.simulate.admission.admit import Rules, namespace_of, parsed
 from muster.commands.simulate.admission.limit_ranges import items, section
 from muster.commands.simulate.admission.new_claims import CLAIM, NewClaims
@@ -14,6 +14,7 @@ from muster.commands.simulate.admission.quota_charges import Rest, is_new, is_st
 from muster.commands.simulate.admission.quotas import Shortage
 from muster.commands.simulate.expansion import Expansion
 from muster.commands.simulate.places import Places
+from muster.commands.simulate.pod_owners import Controller
 from muster.commands.simulate.what_if import whole_name
 from scheduler_core.loading.gather import label
 from scheduler_core.loading.gathered import GatheredObjects
@@ -28,6 +29,8 @@ _GROUPS = ("PodGroup", "CompositePodGroup")
 _DEVICES = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass")
 _CLASS = "PriorityClass"
 _TEMPLATE = "ResourceClaimTemplate"
+_WITHOUT_ACCOUNTS = frozenset({"", "apps", "batch", "jobset.x-k8s.io", "leaderworkerset.x-k8s.io"})
+"""API groups whose controllers create no ServiceAccounts."""
 THERE_IS_NO = "there is no"
 """Beginning of a note about an object that pods name, and for which they wait."""
 _NAMED = 4
@@ -51,7 +54,8 @@ def admit_path(expansion: Expansion, rest: Rest, places: Places | None = None) -
     With *places*, of the objects at PATH, ``Rules`` are strict, and the objects are validated too.
     """
     strict = places is not None
-    rules = Rules.from_objects((expansion.kinds, rest.kinds), strict=strict)
+    accounts = service_accounts.known_accounts((*rest.others, *expansion.others)) if strict else {}
+    rules = Rules.from_objects((expansion.kinds, rest.kinds), strict=strict, accounts=accounts)
     result = Admitted()
     if not rules:
         return result
@@ -83,11 +87,12 @@ def _refusals(rules: Rules, expansion: Expansion, rest: Rest, pods: Iterable[Con
     of_manifests = [*_of_manifests(expansion, places)] if places is not None else []
     yield from of_manifests
     invalid = {each.object for each in of_manifests}
+    operators = {each.label for each, manifest in _controllers(expansion) if group_of(str(manifest["apiVersion"])) not in _WITHOUT_ACCOUNTS}
     for pod in pods:
         origin = origin_of(pod, expansion.origins)
         # The template of these pods has the same errors.
         own = origin.startswith("Pod ")
-        for reason in rules.admit(pod, created=not own) if origin not in invalid else ():
+        for reason in rules.admit(pod, created=not own, by_operator=origin in operators) if origin not in invalid else ():
             at = places.place(pod, FieldPath("spec")) if places is not None and own else ""
             yield Problem(origin, f"{reason} ({at})" if at else reason)
     for group in _new_groups(expansion) if places is not None else ():
@@ -125,10 +130,14 @@ def queue_notes(others: Iterable[GatheredObjects]) -> Iterator[Problem]:
 
 def _of_manifests(expansion: Expansion, places: Places) -> Iterator[Problem]:
     """Yield the errors of the controllers' objects at PATH, with their positions."""
-    for controller, manifest in zip(expansion.controllers, expansion.manifests, strict=True):
+    for controller, manifest in _controllers(expansion):
         for error in validation.errors_of_controller(manifest):
             at = places.place(manifest, error.path)
             yield Problem(controller.label, f"{validation.described(error)} ({at})" if at else validation.described(error))
+
+
+def _controllers(expansion: Expansion) -> Iterator[tuple[Controller, Content]]:
+    return zip(expansion.controllers, expansion.manifests, strict=True)
 
 
 def _of_other_objects(expansion: Expansion, rest: Rest, places: Places) -> Iterator[Problem]:
