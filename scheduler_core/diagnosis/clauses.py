@@ -171,7 +171,7 @@ def _by_node(nodes: NodeTable, refusals: NodeRefusals, reason: str, count: int, 
     """Return *reason* with details: the taint, the selector, the port."""
     some, shape, single = phrases.some_of(count, len(refusals.nodes)), refusals.pod.shape, count == 1
     if reason == UNSCHEDULABLE:
-        return f"{some} {'is' if single else 'are'} unschedulable"
+        return f"{some} {'is' if single else 'are'} cordoned"
     if reason == NODE_AFFINITY:
         return f"{some} {'does' if single else 'do'} not match its {relaxed_filters.selection(shape)}"
     if reason in taints:

@@ -10,6 +10,8 @@ BUILT_IN = ("cpu", "memory", "ephemeral-storage", "pods")
 """Resources of every node, in the order of the rows of resource arrays."""
 OF_CLASS = "deviceclass.resource.kubernetes.io/"
 """Prefix of the extended resource that each device class has."""
+OF_STORAGE_CLASS, OF_DEVICE_CLASS = ".storageclass.storage.k8s.io/", ".deviceclass.resource.k8s.io/"
+"""Text after the name of a class in the name of a resource in a ResourceQuota."""
 
 _STORAGE = ("memory", "ephemeral-storage")
 _UNITS = (("Ei", 2**60), ("Pi", 2**50), ("Ti", 2**40), ("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10))

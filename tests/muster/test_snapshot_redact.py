@@ -306,6 +306,30 @@ def test_the_resource_of_a_class_has_the_hash_of_the_class():
     assert len(decision.assignments) == 1
 
 
+def test_the_classes_in_the_resources_of_quotas_have_the_hashes_of_the_classes():
+    hard = {
+        "requests.storage": "9Gi",
+        "the.gold.storageclass.storage.k8s.io/requests.storage": "5Gi",
+        "the.gold.storageclass.storage.k8s.io/persistentvolumeclaims": "2",
+        "the-class.deviceclass.resource.k8s.io/devices": "3",
+        "requests.deviceclass.resource.kubernetes.io/the-class": "4",
+    }
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "default"}, "spec": {"hard": hard}}
+    storage = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "the.gold"}, "provisioner": "csi.example"}
+    hidden = redacted([*device_objects("true"), storage, {**quota, "status": {"hard": hard, "used": hard}}])
+    assert not any(name in json.dumps(hidden) for name in ("the-class", "the.gold"))
+    names = {each["kind"]: each["metadata"]["name"] for each in hidden}
+    after = next(each for each in hidden if each["kind"] == "ResourceQuota")
+    for of_quota in (after["spec"]["hard"], after["status"]["used"]):
+        assert {
+            "requests.storage": "9Gi",
+            f"{names['StorageClass']}.storageclass.storage.k8s.io/requests.storage": "5Gi",
+            f"{names['StorageClass']}.storageclass.storage.k8s.io/persistentvolumeclaims": "2",
+            f"{names['DeviceClass']}.deviceclass.resource.k8s.io/devices": "3",
+            f"requests.deviceclass.resource.kubernetes.io/{names['DeviceClass']}": "4",
+        } == of_quota
+
+
 def generated(objects, owner, kind="Pod", uid="uid-of-p", group="v1"):
     """Return *objects* with a claim that was created for their pod, or a claim of the same name that was created for *owner*."""
     reference = {"apiVersion": group, "kind": kind, "name": owner, "uid": uid, "controller": True}

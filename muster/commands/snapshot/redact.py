@@ -20,7 +20,7 @@ from muster.commands.snapshot.shapes import Each, Entries, IfPresent, OrScalar, 
 from scheduler_core.loading.gather import DEVICE_KINDS
 from scheduler_core.model.cluster_objects import has_tag
 from scheduler_core.model.pod_ranks import INDEX_LABELS, is_index
-from scheduler_core.model.resource_names import OF_CLASS
+from scheduler_core.model.resource_names import OF_CLASS, OF_DEVICE_CLASS, OF_STORAGE_CLASS
 from validators.model.cluster import SYSTEM_CLASSES
 from validators.model.objects import CLUSTER_SCOPED
 
@@ -226,10 +226,21 @@ def _leaf(value: Json, leaf: ScalarShape, rename: Callable[[str], str]) -> Json:
         case ScalarShape.ZONES:
             result = "__".join(map(rename, value.split("__")))
         case ScalarShape.RESOURCE:
-            head, of_class, name = value.partition(OF_CLASS)
-            result = f"{head}{of_class}{rename(name)}" if of_class else value
+            result = _resource(value, rename)
         case ScalarShape.NAME | ScalarShape.ATTRIBUTE:
             result = rename(value)
         case _:
             result = value
     return result
+
+
+def _resource(resource: str, rename: Callable[[str], str]) -> str:
+    """Return the name of a resource with the class in it renamed."""
+    head, of_class, name = resource.partition(OF_CLASS)
+    if of_class:
+        return f"{head}{of_class}{rename(name)}"
+    for marker in (OF_STORAGE_CLASS, OF_DEVICE_CLASS):
+        name, of_class, of_quota = resource.partition(marker)
+        if of_class:
+            return f"{rename(name)}{of_class}{of_quota}"
+    return resource

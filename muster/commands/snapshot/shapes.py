@@ -16,7 +16,7 @@ class ScalarShape(enum.Enum):
     NODE_IMAGE = "an image on a node, which is hashed like a name"
     ZONES = "names separated by __, each hashed on request"
     ATTRIBUTE = "the value of a device attribute, which is hashed on request"
-    RESOURCE = "the name of a resource; that of a device class in it is hashed on request"
+    RESOURCE = "the name of a resource; that of a device or storage class in it is hashed on request"
     SELECTOR = "a device selector, in which the values are hashed on request"
     TEXT = "prose, left out if names are hashed"
     UNREAD = "left out; only a value of the wrong type is kept, because it makes the object unusable"

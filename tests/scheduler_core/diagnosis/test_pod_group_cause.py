@@ -101,7 +101,14 @@ CLAIM = [{"name": "v", "azureFile": {}}]
             [node(f"n{number}", rack="r1", cordoned=True) for number in range(2)],
             [group("g", 2, key=RACK), *pods("g", 2)],
             "group g does not fit in any rack (2 pods with 1 cpu each): rack r1 can hold none, or both if both nodes were uncordoned",
-            id="unschedulable nodes",
+            id="cordoned nodes",
+        ),
+        pytest.param(
+            [node("n1", cordoned=True), *(node(name, taints=("a:NoSchedule",)) for name in ("n2", "n3"))],
+            [group("g", 2), *pods("g", 2, "3")],
+            "group g does not fit in the cluster (2 pods with 3 cpu each): 1 of 3 nodes is cordoned; "
+            "both would fit if the taint a:NoSchedule on 2 of 3 nodes were tolerated",
+            id="a cordoned node, and a taint",
         ),
         pytest.param(
             [node("n1"), node("n2")],

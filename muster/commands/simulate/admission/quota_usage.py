@@ -13,14 +13,14 @@ from typing import Any
 from muster.commands.simulate.admission.limit_ranges import Content, items, section
 from scheduler_core.loading.pod_requests import demand
 from scheduler_core.model import wire
-from scheduler_core.model.resource_names import is_extended, size
+from scheduler_core.model.resource_names import OF_DEVICE_CLASS, OF_STORAGE_CLASS, is_extended, size
 from validators.model import decode, quantity
 from workloadbuilder.adapters.shared.known_objects import group_of
 
 PODS, REQUESTS, LIMITS, COUNT = "pods", "requests.", "limits.", "count/"
 CLAIM = "PersistentVolumeClaim"
 _STORAGE, _CLAIMS = "requests.storage", "persistentvolumeclaims"
-_OF_STORAGE_CLASS, _OF_DEVICE_CLASS = ".storageclass.storage.k8s.io/", ".deviceclass.resource.k8s.io/devices"
+_DEVICES = "devices"
 _ALL_DEVICES = 32
 """Devices that a request for all of a class counts for."""
 _COMPUTE = ("cpu", "memory", "ephemeral-storage")
@@ -81,8 +81,8 @@ def _add_storage(total: Counter[str], claim: Content) -> None:
     wanted = amount("storage", section(section(section(claim, "spec"), "resources"), "requests").get("storage"))
     total[_STORAGE] += wanted
     if name := storage_class(claim):
-        total[f"{name}{_OF_STORAGE_CLASS}{_STORAGE}"] += wanted
-        total[f"{name}{_OF_STORAGE_CLASS}{_CLAIMS}"] += 1
+        total[f"{name}{OF_STORAGE_CLASS}{_STORAGE}"] += wanted
+        total[f"{name}{OF_STORAGE_CLASS}{_CLAIMS}"] += 1
 
 
 def _add_ports(total: Counter[str], spec: Mapping[str, Any]) -> None:
@@ -102,7 +102,7 @@ def _devices(request: Content) -> Counter[str]:
     for each in alternatives:
         count = each.get("count", 1)
         number = _ALL_DEVICES if each.get("allocationMode") == "All" else count if isinstance(count, int) else 0
-        most |= Counter({f"{each.get('deviceClassName')}{_OF_DEVICE_CLASS}": number})
+        most |= Counter({f"{each.get('deviceClassName')}{OF_DEVICE_CLASS}{_DEVICES}": number})
     return most
 
 
@@ -173,7 +173,7 @@ def written_amount(resource: str, value: int) -> str:
 def resource_in_words(resource: str) -> str:
     """Return the name of a resource in quotas, in words."""
     base, of_class = _base(resource), ""
-    for marker in (_OF_STORAGE_CLASS, _OF_DEVICE_CLASS.removesuffix("devices")):
+    for marker in (OF_STORAGE_CLASS, OF_DEVICE_CLASS):
         if marker in resource:
             name, _, base = resource.partition(marker)
             base, of_class = _base(base), f" of class {name}"
