@@ -39,14 +39,14 @@ class Attempted:
         status: Success if it fits there, at once or after the eviction of *victims*.
         nominations: nodes of its pods.
         victims: pods to evict.
-        devices: new allocations of its claims, if no pod must be evicted.
+        devices: new allocations of its claims, by key, if no pod must be evicted.
 
     """
 
     status: Status
     nominations: Mapping[str, int] = dataclasses.field(default_factory=dict)
     victims: tuple[PodRecord, ...] = ()
-    devices: tuple[Allocation, ...] = ()
+    devices: Mapping[str, Allocation] = dataclasses.field(default_factory=dict)
 
 
 Attempt = Callable[[ClusterSnapshot, Entity], Attempted]
@@ -64,16 +64,19 @@ def allocated_claims(root: Entity, snapshot: ClusterSnapshot, kept: Collection[s
 class ClaimReleases:
     """Evictions in *snapshot* of all users of some of *claims*, by key, so that *root* can place its pods elsewhere.
 
+    The pods *being_evicted*, by key, are gone in any case.
+
     Attributes:
         users: the sets of units whose eviction frees some of the claims; all users have a lower priority than the root.
         tried: whether ``best`` has tried one of them.
         can_help: whether it is possible that one of them helps.
-        devices: what the claims of the root have after the best of these evictions.
 
     """
 
-    def __init__(self, root: Entity, snapshot: ClusterSnapshot, claims: Iterable[str], units: Units) -> None:
-        self._root, self._snapshot, self._units = root, snapshot, units
+    def __init__(
+        self, root: Entity, snapshot: ClusterSnapshot, claims: Iterable[str], units: Units, being_evicted: AbstractSet[str]
+    ) -> None:
+        self._root, self._snapshot, self._units, self._being_evicted = root, snapshot, units, being_evicted
         self._keys = [pod.key for pod in units.pods]
         lower = frozenset(units.potential_victims(root.priority).units.tolist())
         single = [users for claim in claims if (users := self._users(claim)) and users <= lower]
@@ -81,11 +84,18 @@ class ClaimReleases:
         sets = (frozenset[int]().union(*chosen) for size in sizes for chosen in itertools.combinations(single, size))
         self.users = tuple(dict.fromkeys(sets))
         self.tried = self.can_help = False
-        self.devices: tuple[Allocation, ...] = ()
 
-    def best(
-        self, other: Preemption[Any] | None, cost: PlanCost, attempt: Attempt, being_evicted: AbstractSet[str], *, proved: bool
-    ) -> Preemption[None] | None:
+    def verified(self, preemption: Preemption[Any], attempt: Attempt) -> Preemption[Any] | None:
+        """Return *preemption*; if it also frees claims, with the nodes and devices without the victims, or None if the root does not fit."""
+        victims = self._numbers(pod.key for unit in preemption.units for pod in unit.pods)
+        if not victims or not any(users <= victims | self._numbers(self._being_evicted) for users in self.users):
+            return preemption
+        attempted = attempt(*self._without(victims))
+        if attempted.status is not Status.SUCCESS or attempted.victims:
+            return None
+        return dataclasses.replace(preemption, nominations=attempted.nominations, devices=attempted.devices)
+
+    def best(self, other: Preemption[Any] | None, cost: PlanCost, attempt: Attempt, *, proved: bool) -> Preemption[None] | None:
         """Return the best preemption that costs less than *other*; None if there is none.
 
         *proved* says whether it is proved that the root does not fit without evictions.
@@ -104,13 +114,11 @@ class ClaimReleases:
             if attempted.victims:
                 attempted = attempt(*self._without(numbers))
             if attempted.status is Status.SUCCESS and not attempted.victims:
-                limit, self.devices = cost.key(numbers), attempted.devices
-                chosen = self._preemption(numbers, cost, attempted, being_evicted, lower=int(proved))
+                limit = cost.key(numbers)
+                chosen = self._preemption(numbers, cost, attempted, lower=int(proved))
         return chosen
 
-    def _preemption(
-        self, numbers: frozenset[int], cost: PlanCost, attempted: Attempted, being_evicted: AbstractSet[str], *, lower: int
-    ) -> Preemption[None]:
+    def _preemption(self, numbers: frozenset[int], cost: PlanCost, attempted: Attempted, *, lower: int) -> Preemption[None]:
         units = tuple(self._units.unit(number) for number in by_importance(numbers, self._units))
         chosen = ChosenUnits(units, cost.violations(numbers))
         subject = "placement for podgroup"
@@ -118,13 +126,16 @@ class ClaimReleases:
             node = self._snapshot.nodes.names[next(iter(attempted.nominations.values()))]
             subject = f"potential placement for pod on node {node}"
         message = f"found a {subject}, preempting {chosen.count} victims"
-        split = chosen.split(being_evicted)
-        return Preemption(Status.SUCCESS, message, *split, units, chosen.violating, attempted.nominations, None, lower)
+        split = chosen.split(self._being_evicted)
+        preemption: Preemption[None] = Preemption(
+            Status.SUCCESS, message, *split, units, chosen.violating, attempted.nominations, None, lower
+        )
+        return dataclasses.replace(preemption, devices=attempted.devices)
 
     def _without(self, users: Iterable[int]) -> tuple[ClusterSnapshot, Entity]:
         """Return the cluster without the pods of the units *users*, and the root with the needs that its pods then have."""
         evictions = Effects(self._snapshot.nodes)
-        evictions.victims.update(pod.key for number in users for pod in self._units.unit(number).pods)
+        evictions.victims.update(self._being_evicted, (pod.key for number in users for pod in self._units.unit(number).pods))
         snapshot = _one_by_one(evictions.apply(self._snapshot, evict=True), self._root)
         return snapshot, _with_pods(self._root, {pod.key: pod for pod in snapshot.pods if pod.node < 0})
 

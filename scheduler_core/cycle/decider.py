@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from scheduler_core import diagnosis
 from scheduler_core.cycle.claim_consumers import ClaimConsumers, are_alike, with_refused, without_users
@@ -15,6 +15,7 @@ from scheduler_core.cycle.verdicts import STATE_NOT_FOUND, lacks_state, search_v
 from scheduler_core.cycle.volume_choices import VolumeChoices
 from scheduler_core.diagnosis import Diagnosis
 from scheduler_core.exact.complete import Complete
+from scheduler_core.exact.nominated_devices import hold_nominated_devices, nominate
 from scheduler_core.model.conditions import Conditions, unschedulable
 from scheduler_core.model.decision import Decision, GroupDecision, Name, RankedGroup, Search, Status
 from scheduler_core.model.entity import Entity
@@ -53,9 +54,13 @@ class Decider:
         self._options = options
 
         def searching(other: ClusterSnapshot) -> Complete:
-            return Complete(PlacementState.from_snapshot(other, options, ignore, plugins), steps)
+            found = PlacementState.from_snapshot(other, options, ignore, plugins)
+            hold_nominated_devices(found, other.pods)
+            return Complete(found, steps)
 
         state = state or PlacementState.from_snapshot(snapshot, options, ignore, plugins)
+        if options.sparing:
+            hold_nominated_devices(state, snapshot.pods)
         self._greedy: Greedy = Complete(state, steps) if steps else Greedy(state)
         self._ledger = self._greedy.state.ledger
         self._nominations = self._greedy.state.nominations
@@ -103,10 +108,9 @@ class Decider:
 
     def _decide(self, entity: Entity) -> Decision:
         mark = self._ledger.mark()
-        self._nominations.release_lower_priority(entity.priority)
         request = self._greedy.request(entity)
-        outcome = self._greedy.place(request)
-        search = self._proved(self._greedy.search)
+        outcome, search, released = self._outcome(request)
+        search = self._proved(search)
         wants_more = outcome.success and self._options.preempt_for_leftovers and self._leaves_over(request, outcome)
         preemption = None
         # No preemption while the search has not decided whether the root fits without it.
@@ -116,7 +120,7 @@ class Decider:
             partly = not request.leaf and not all(verdict.status is Status.SUCCESS for verdict in verdicts(request, outcome))
             why = diagnosis.explain(self._greedy, request, outcome) if partly else _NOTHING_WRONG
             self._ledger.rewind(mark)
-            return self._placed(request, outcome, why, search)
+            return self._placed(request, outcome, why, search, released)
         why = diagnosis.explain(self._greedy, request, outcome)
         self._ledger.rewind(mark)
         if not self._options.sparing and lacks_state(request, outcome, self._greedy.state.profile):
@@ -124,11 +128,31 @@ class Decider:
             why = dataclasses.replace(why, message=f"{why.message}. {_NO_STATE}")
         return self._not_placed(request, outcome, preemption, why, search)
 
+    def _outcome(self, request: PlacementRequest) -> tuple[PlacementOutcome, Search, list[PodRecord]]:
+        """Return the result of *request*, its search, and the pods whose nominations do not count for it.
+
+        If it has evicted pods itself, nominations of lower priority count too if it fits whole, so that no eviction is in vain.
+        """
+        own = self._nominations.release_own(request.entity) if self._options.sparing else []
+        mark = self._ledger.mark()
+        released = self._nominations.release_lower_priority(request.entity)
+        if not (own and released):
+            return self._greedy.place(request), self._greedy.search, [*own, *released]
+        self._ledger.rewind(mark)
+        beside = self._greedy.place(request), self._greedy.search, own
+        if not beside[0].success or beside[0].placed < sum(len(leaf.waiting) for leaf in request.entity.leaves()):
+            self._nominations.release_lower_priority(request.entity)
+            outcome = self._greedy.place(request)
+            if outcome.placed > beside[0].placed or not beside[0].success:
+                return outcome, self._greedy.search, [*own, *released]
+            self._ledger.rewind(mark)
+        return beside
+
     def fitting(self, entity: Entity) -> list[tuple[PodRecord, int]] | None:
         """Return the pods of *entity* that could be placed now, with their nodes; None if it cannot be placed.  The state is unchanged."""
         stateful = self._greedy.state.stateful
         mark, counted = self._ledger.mark(), stateful.mark()
-        self._nominations.release_lower_priority(entity.priority)
+        self._nominations.release_for(entity)
         request = self._greedy.request(self._within_limit(self._without_awaiting(entity)[0])[0])
         try:
             outcome = self._greedy.place(request)
@@ -139,13 +163,18 @@ class Decider:
             self._ledger.rewind(mark)
         return assigned(request, outcome) if outcome.success else None
 
-    def _placed(self, request: PlacementRequest, outcome: PlacementOutcome, why: Diagnosis, search: Search) -> Decision:
+    def _placed(
+        self, request: PlacementRequest, outcome: PlacementOutcome, why: Diagnosis, search: Search, released: Sequence[PodRecord]
+    ) -> Decision:
         outcome, ranks = self._in_rank_order(request, outcome)
         placed = [*assigned_by_leaf(request, outcome)]
         pods = [pair for _, each in placed for pair in each]
+        for pod in released:
+            self._nominations.release_until_rewind(pod)
         self._greedy.assume(request, outcome, placed)
         pending = diagnosis.leftovers(self._greedy, request, outcome)
         self._nominations.delete_nominations(pod for pod, _ in pods)
+        self._nominations.hold_again(released)
         names = self._greedy.state.nodes.names
         volumes, without = self._volumes.choose(pods, outcome.volumes)
         decision = Decision(
@@ -207,11 +236,10 @@ class Decider:
         self._settled(decision)
         waiting = [pod for leaf in request.entity.leaves() for pod in leaf.waiting]
         self.preemptions.await_claims(pod for pod in waiting if pod.key in nominations)
+        nominated = [(pod, nominations[pod.key]) for pod in waiting if pod.key in nominations]
+        nominate(self._greedy.state, nominated, preemption.devices if preemption is not None else {})
         for pod in waiting:
-            if pod.key in nominations:
-                self._nominations.nominate(pod, nominations[pod.key])
-                self.preemptions.keep_claims((pod,))
-            elif not kept:
+            if pod.key not in nominations and not kept:
                 self._nominations.withdraw(pod)
         return decision
 

@@ -7,7 +7,6 @@ import itertools
 from collections import Counter
 from collections.abc import Container, Iterable
 
-from scheduler_core.model.devices import Allocation
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.plugins.base import StatefulPlugin
@@ -28,14 +27,6 @@ def keep_claims(plugins: Iterable[StatefulPlugin], claims: frozenset[str]) -> No
     for plugin in plugins:
         if isinstance(plugin, DeviceAllocation):
             plugin.keep_claims(claims)
-
-
-def hold_devices(plugins: Iterable[StatefulPlugin], allocations: Iterable[Allocation]) -> None:
-    """Let later roots of the cycle not take *allocations*, which nominated pods are to have."""
-    for plugin in plugins:
-        if isinstance(plugin, DeviceAllocation) and plugin.claims is not None:
-            for each in allocations:
-                plugin.claims.found.usage.add_allocation(each)
 
 
 class DeviceHolders:

@@ -9,11 +9,13 @@ from collections.abc import Set as AbstractSet
 
 from scheduler_core.cycle.claim_release import Attempted, ClaimReleases, allocated_claims
 from scheduler_core.cycle.device_decisions import chosen_devices
-from scheduler_core.cycle.device_holders import DeviceHolders, hold_devices, keep_claims, named_claims
+from scheduler_core.cycle.device_holders import DeviceHolders, keep_claims, named_claims
 from scheduler_core.cycle.effects import Effects
 from scheduler_core.cycle.preemptor import Preemptor, Proposal, Proving
 from scheduler_core.exact.complete import Complete
+from scheduler_core.exact.nominated_devices import devices_of_nominated
 from scheduler_core.model.decision import Status
+from scheduler_core.model.devices import Allocation
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
@@ -52,22 +54,28 @@ class Preemptions:
         self._holders = DeviceHolders(freed=greedy.state.options.sparing)
         self._known_units: tuple[tuple[int, frozenset[str]], Units] | None = None
         self._of_pods: tuple[Units, PodPreemption] | None = None
-        self._used_claims = frozenset[str]()
+        self._placed_claims = self._nominated_claims = frozenset[str]()
         self.awaited = frozenset[str]()
 
     def keep_claims(self, pods: Iterable[PodRecord]) -> None:
-        """Let the claims of *pods*, which were placed or nominated, keep their devices."""
-        self._used_claims |= named_claims(pods)
+        """Let the claims of *pods*, which were placed, keep their devices."""
+        self._placed_claims |= named_claims(pods)
+
+    @property
+    def _used_claims(self) -> frozenset[str]:
+        """Claims of pods that were placed or nominated."""
+        return self._placed_claims | self._nominated_claims
 
     def await_claims(self, pods: Iterable[PodRecord]) -> None:
-        """Let the claims that the nominated *pods* depend on wait for the end of their victims."""
+        """Let the claims of the nominated *pods* keep their devices, and others that they depend on wait for the end of their victims."""
         if (devices := self._snapshot.devices) is None:
             return
         pods = [*pods]
         named = named_claims(pods)
+        self._nominated_claims |= named
         self.awaited |= frozenset(key for key in named if key not in devices.allocated)
         if any(need.allocates for pod in pods for need in pod.shape.devices):
-            self.awaited |= self._freed(self._effects.victims, self._used_claims | named)
+            self.awaited |= self._freed(self._effects.victims, self._used_claims)
 
     def _freed(self, victims: AbstractSet[str], kept: AbstractSet[str]) -> frozenset[str]:
         """Return the claims, except *kept*, that no pod uses without *victims*."""
@@ -89,7 +97,15 @@ class Preemptions:
         ongoing = preemption is not None and preemption.status is Status.SUCCESS and not preemption.units
         if ongoing or outcome.status not in (Status.UNSCHEDULABLE, Status.UNRESOLVABLE):
             return outcome, preemption
-        return self._with_releases(entity, outcome, preemption, proved=proved)
+        outcome, preemption = self._with_releases(entity, outcome, preemption, proved=proved)
+        return outcome, None if preemption is not None and self._robs(preemption) else preemption
+
+    def _robs(self, preemption: Chosen) -> bool:
+        """Return whether *preemption* would free a claim whose devices the nominated pods of an earlier root are to use."""
+        before = self._effects.victims
+        victims = before | {pod.key for pod in preemption.victims}
+        freed = self._freed(victims, self._placed_claims) - self._freed(before, self._placed_claims)
+        return self._greedy.state.options.sparing and bool(freed & self._nominated_claims)
 
     def _may_preempt(self, entity: Entity) -> bool:
         """Return whether *entity* may preempt, and, for a single pod, whether any pod can have a lower priority."""
@@ -107,11 +123,11 @@ class Preemptions:
         if not claims:
             return outcome, preemption
         units, victims = self.units(entity), self._effects.victims
-        releases = ClaimReleases(entity, self._effects.apply(self._snapshot), claims, units)
+        releases = ClaimReleases(entity, self._effects.apply(self._snapshot), claims, units, victims)
+        preemption = preemption and releases.verified(preemption, self._attempt)
         cost = PlanCost(units, units.potential_victims(entity.priority), self.budgets, victims)
-        better = releases.best(preemption, cost, self._attempt, victims, proved=proved)
+        better = releases.best(preemption, cost, self._attempt, proved=proved)
         if better is not None:
-            hold_devices(self._greedy.state.stateful.plugins, releases.devices)
             self.awaited |= self._freed(victims | {pod.key for unit in better.units for pod in unit.pods}, self._used_claims)
         if releases.can_help and outcome.status is Status.UNRESOLVABLE:
             outcome = dataclasses.replace(outcome, status=Status.UNSCHEDULABLE)
@@ -128,7 +144,7 @@ class Preemptions:
     def attempt(self, entity: Entity) -> Attempted:
         """Return whether *entity* fits, at once or after evictions."""
         greedy = self._greedy
-        greedy.state.nominations.release_lower_priority(entity.priority)
+        greedy.state.nominations.release_for(entity)
         request = greedy.request(entity)
         try:
             outcome = greedy.place(request)
@@ -137,7 +153,7 @@ class Preemptions:
                 greedy.assume(request, outcome)
                 given = chosen_devices(pods, greedy.state.stateful.plugins)
                 before = self._snapshot.devices.allocated if self._snapshot.devices is not None else {}
-                devices = tuple(each for claim, each in given.items() if claim.key not in before)
+                devices = {claim.key: each for claim, each in given.items() if claim.key not in before}
                 return Attempted(Status.SUCCESS, {pod.key: node for pod, node in pods}, (), devices)
             if outcome.status is Status.UNSCHEDULABLE and greedy.search.outcome != "budget":
                 preemption = self.preempt(entity, fewest=True)
@@ -151,13 +167,26 @@ class Preemptions:
         """Return the victims for *entity*, while the claims that it names keep their devices; with *fewest* as few as possible."""
         mark = self._ledger.mark()
         keep_claims(self._greedy.state.stateful.plugins, self._kept_claims(entity))
-        self._greedy.state.nominations.hold_own(entity, -1)
+        self._greedy.state.nominations.release_own(entity)
         if isinstance(self._greedy, Complete) and fewest:
             preemption = self._fewest(entity, self._greedy)
         else:
             preemption = self._select(entity, Preemptor(self._greedy))
+        if self._greedy.state.options.sparing and preemption.nominations:
+            preemption = dataclasses.replace(preemption, devices=self._devices(entity, preemption))
         self._ledger.rewind(mark)
         return preemption
+
+    def _devices(self, entity: Entity, preemption: Chosen) -> dict[str, Allocation]:
+        """Return the devices that the nominated pods of *entity* get without the victims, by key of the claim."""
+        placed = preemption.outcome.assigned if preemption.outcome is not None else ()
+        order = {pod.key: number for number, (pod, _) in enumerate(placed)}
+        pods = [pod for leaf in entity.leaves() for pod in leaf.waiting if pod.key in preemption.nominations]
+        pods.sort(key=lambda pod: order.get(pod.key, len(order)))
+        victims = {pod.key for unit in preemption.units for pod in unit.pods} | self._effects.victims
+        left = [pod for pod in self.units(entity).pods if pod.terminating or pod.key in victims]
+        planned = preemption.outcome.outcome.devices if preemption.outcome is not None else {}
+        return devices_of_nominated(self._greedy.state, [(pod, preemption.nominations[pod.key]) for pod in pods], left, planned)
 
     def _fewest(self, entity: Entity, complete: Complete) -> Chosen:
         proving = Proving(complete, entity)

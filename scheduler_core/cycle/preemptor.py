@@ -74,10 +74,12 @@ class Preemptor:
         """True if a unit was reprieved although a proposed pod conflicts with it, because kube-scheduler 1.37.1 does not see the conflict."""
 
     def place(self, entity: Entity) -> Proposal:
-        """Place *entity* on the present ledger, with capacity held for its own nominations."""
+        """Place *entity* on the present ledger; as in kube-scheduler with capacity held for its own nominations, unless options are sparing."""
         ledger = self._greedy.state.ledger
         mark = ledger.mark()
-        self._greedy.state.nominations.hold_own(entity, 1)
+        if not self._greedy.state.options.sparing:
+            own = (pod for leaf in entity.leaves() for pod in leaf.waiting if pod.priority >= entity.priority)
+            self._greedy.state.nominations.hold_again(own)
         request = self._greedy.request(entity)
         outcome = self._greedy.place(request)
         ledger.rewind(mark)

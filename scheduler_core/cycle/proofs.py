@@ -41,8 +41,8 @@ def _proof(
     snapshot: ClusterSnapshot, root: Entity, options: CycleOptions, *, decision: Decision, before: ClusterSnapshot
 ) -> dict[str, Any]:
     """Return the proof, or why there is none; for the empty cluster if the decision says that no eviction can help."""
-    state = PlacementState.from_snapshot(snapshot, options.placing, options.ignore)
-    state.nominations.release_lower_priority(root.priority)
+    state = PlacementState.from_snapshot(snapshot, options.effective_placing, options.ignore)
+    state.nominations.release_for(root)
     request = Greedy(state).request(root)
     hopeless = decision.status is Status.UNRESOLVABLE
     for empty in (True, False) if hopeless else (False,):

@@ -7,6 +7,7 @@ needs        pods that a tree lacks
 volumes      volumes that requests do not count
 devices      devices that requests do not count
 claims_of_plan  volumes and devices for the claims of a plan
+nominated_devices  devices that nominated pods hold
 packing      pods on nodes
 tree         domains and quorums
 certificate  proofs of infeasibility

@@ -241,10 +241,8 @@ class Complete(Greedy):
 
 
 def searchable(request: PlacementRequest) -> bool:
-    """Return whether the search models all constraints of the pods: no relations to other pods except volumes, no host ports, no
-    nominated node.
-    """
-    return request.only_searched and not request.special and all(map(searchable, request.children))
+    """Return whether the search models all constraints of the pods: no relations to other pods except volumes, no host ports."""
+    return request.only_searched and all(map(searchable, request.children))
 
 
 def leaves_with(request: PlacementRequest, outcomes: Mapping[Name, PlacementOutcome]) -> list[tuple[PlacementRequest, PlacementOutcome]]:

@@ -15,6 +15,8 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from scheduler_core.model.device_usage import DeviceUsage
+from scheduler_core.model.devices import Allocation
 from scheduler_core.model.nodes import Ints, Nodes
 from scheduler_core.model.pods import PodRecord, PodShape, Port
 from scheduler_core.model.topology import Topology
@@ -28,13 +30,30 @@ class PodLoad:
     nodes: Nodes
 
 
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Hold:
+    """What is held for a nominated pod.
+
+    Attributes:
+        cause: as in ``Ledger.assume``.
+        devices: allocations of its claims.
+        beyond: numbers of these devices that its requests do not count, by row and node.
+
+    """
+
+    loads: tuple[PodLoad, ...]
+    cause: int
+    devices: tuple[Allocation, ...] = ()
+    beyond: Mapping[tuple[int, int], int] = dataclasses.field(default_factory=dict)
+
+
 @dataclasses.dataclass(slots=True)
 class _Entry:
     loads: tuple[PodLoad, ...]
     serials: Nodes
     versions: Ints
     sign: int
-    held: bool
+    hold: Hold | None
     count: int
     """Number of placements at that time."""
 
@@ -49,7 +68,9 @@ class Ledger:
         ports: host ports in use or held, by node.
         versions: shape (placements,) int64.
         unheld: rows that nominated pods do not take.
-        beyond: numbers in ``used`` that no pod requests, by row and node: volumes and devices that other claims alone request by this row.
+        beyond: numbers in ``used`` and ``held`` that no pod requests, by row and node: volumes and devices that other claims alone request by
+            this row.
+        devices: use of devices; None if none are known, or if nominated pods do not hold them.
 
     """
 
@@ -64,6 +85,8 @@ class Ledger:
         self.held: Ints = np.zeros_like(nodes.allocatable)
         self.holding = False
         self.beyond: Counter[tuple[int, int]] = Counter()
+        self.devices: DeviceUsage | None = None
+        self._holds: set[int] = set()
         self.ports: dict[int, Counter[Port]] = {}
         self.versions: Ints = np.zeros(max(64, topology.count), dtype=np.int64)
         self._journal: list[_Entry] = []
@@ -79,24 +102,29 @@ class Ledger:
     def assume(self, loads: tuple[PodLoad, ...], cause: int) -> None:
         """Add the requests of *loads*.  *cause* identifies exactly these loads: equal causes, equal loads."""
         self._apply(loads, 1)
-        self._journal.append(self._journal_entry(loads, cause, 1, held=False))
+        self._journal.append(self._journal_entry(loads, cause, 1))
 
-    def hold(self, loads: tuple[PodLoad, ...], cause: int, sign: int = 1) -> None:
-        """Hold capacity for nominated pods, or release it (*sign* -1).  *cause* as in ``assume``."""
+    def hold(self, hold: Hold, sign: int = 1) -> None:
+        """Hold *hold*, or release it (*sign* -1), unless that is so already."""
+        if (hold.cause in self._holds) == (sign > 0):
+            return
         self.holding = True
-        self._hold(loads, sign)
-        self._journal.append(self._journal_entry(loads, cause, sign, held=True))
+        self._hold(hold, sign)
+        self._journal.append(self._journal_entry(hold.loads, hold.cause, sign, hold))
 
     def release(self, loads: tuple[PodLoad, ...], cause: int) -> None:
         """Subtract the requests of *loads*; rewinding adds them again.  *cause* as in ``assume``."""
         self._apply(loads, -1)
-        self._journal.append(self._journal_entry(loads, cause, -1, held=False))
+        self._journal.append(self._journal_entry(loads, cause, -1))
 
     def rewind(self, mark: int) -> None:
         """Undo everything since *mark*, in reverse order."""
         while len(self._journal) > mark:
             entry = self._journal.pop()
-            (self._hold if entry.held else self._apply)(entry.loads, -entry.sign)
+            if entry.hold is None:
+                self._apply(entry.loads, -entry.sign)
+            else:
+                self._hold(entry.hold, -entry.sign)
             self.versions[entry.serials] = entry.versions
             if entry.count < self.topology.count:
                 self._renew(entry)
@@ -153,18 +181,18 @@ class Ledger:
         for shape, nodes in by_shape.items():
             self._apply((PodLoad(shape, np.array(nodes, dtype=np.int64)),), 1)
 
-    def _journal_entry(self, loads: tuple[PodLoad, ...], cause: int, sign: int, *, held: bool) -> _Entry:
+    def _journal_entry(self, loads: tuple[PodLoad, ...], cause: int, sign: int, hold: Hold | None = None) -> _Entry:
         around = self._placements(loads)
         serials = np.fromiter(around, dtype=np.int64, count=len(around))
         self.grow()
         before = self.versions[serials]
-        cause = _step(cause, sign, held=held)
+        cause = _step(cause, sign, held=hold is not None)
         for serial, version in zip(serials.tolist(), before.tolist(), strict=True):
             step = (serial, version, cause)
             if (after := self._next.get(step)) is None:
                 after = self._next[step] = self.fresh()
             self.versions[serial] = after
-        return _Entry(loads, serials, before, sign, held, self.topology.count)
+        return _Entry(loads, serials, before, sign, hold, self.topology.count)
 
     def _placements(self, loads: tuple[PodLoad, ...]) -> set[int]:
         return self.topology.placements_containing([node for load in loads for node in load.nodes.tolist()])
@@ -181,14 +209,25 @@ class Ledger:
             _add(self._taken, load.nodes, self._amounts(load.shape), sign)
             self._take_ports(load, sign)
 
-    def _hold(self, loads: tuple[PodLoad, ...], sign: int) -> None:
-        for load in loads:
+    def _hold(self, hold: Hold, sign: int) -> None:
+        if sign > 0:
+            self._holds.add(hold.cause)
+        else:
+            self._holds.discard(hold.cause)
+        for load in hold.loads:
             amounts = self._amounts(load.shape)[:-2]
             if self.unheld:
                 amounts = amounts.copy()
                 amounts[self.unheld] = 0
             _add(self.held, load.nodes, amounts, sign)
             self._take_ports(load, sign)
+        for at, number in hold.beyond.items():
+            self.held[at] += sign * number
+            self.beyond[at] += sign * number
+        if self.devices is not None:
+            change = self.devices.add_allocation if sign > 0 else self.devices.remove_allocation
+            for each in hold.devices:
+                change(each)
 
     def _amounts(self, shape: PodShape) -> Ints:
         """Return the amounts of one pod by row of ``used``, then of ``scored``; shape (resources + 2, 1)."""

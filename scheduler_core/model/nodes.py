@@ -207,6 +207,15 @@ class NodeTable:
         found = self.device_rows.beyond_requests(claims) if self.device_rows is not None else Counter[tuple[str, str]]()
         return Counter({(self.row[name], self.index[node]): number for (name, node), number in found.items() if node in self.index})
 
+    def devices_not_requested(
+        self, allocations: Iterable[Allocation], requests: Iterable[tuple[int, int]], node: int
+    ) -> Counter[tuple[int, int]]:
+        """Return how many devices of each row and node *allocations* have that *requests*, by row, of their pod on *node* do not count."""
+        found = self.device_rows.in_use(allocations) if self.device_rows is not None else Counter[tuple[str, str]]()
+        beyond = Counter({(self.row[name], self.index[where]): number for (name, where), number in found.items() if where in self.index})
+        beyond.subtract({(row, node): amount for row, amount in requests if row in self.counted})
+        return +beyond
+
     def _amounts(self, numbers: Mapping[str, int]) -> Ints:
         """Return *numbers* by node; shape (nodes,)."""
         amounts: Ints = np.zeros(len(self), dtype=np.int64)

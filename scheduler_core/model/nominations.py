@@ -1,44 +1,56 @@
 """Capacity held for pods with a nominated node, from earlier cycles and from this one.
 
 A nominated pod counts for every other pod whose priority is not higher (kube-scheduler's RunFilterPluginsWithNominatedPods).
-These include pods of its own root until it is placed.  It takes capacity but counts in no score.
+These include pods of its own root until it is placed, unless the nominations are *sparing*.  It takes capacity but counts in no score.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from scheduler_core.model.devices import Allocation
 from scheduler_core.model.entity import Entity
-from scheduler_core.model.ledger import Ledger, PodLoad
+from scheduler_core.model.ledger import Hold, Ledger, PodLoad
 from scheduler_core.model.pods import PodRecord
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Nomination:
     pod: PodRecord
-    load: PodLoad
-    cause: int
+    node: int
+    hold: Hold
 
 
 class Nominations:
-    """Current nominations by pod."""
+    """Current nominations by pod.
 
-    def __init__(self, ledger: Ledger, pods: Iterable[PodRecord]) -> None:
+    If *sparing*, they also hold devices, and those of a root hold nothing while it is placed.
+    """
+
+    def __init__(self, ledger: Ledger, pods: Iterable[PodRecord], *, sparing: bool = False) -> None:
         self._ledger = ledger
+        self._sparing = sparing
         self._nominations: dict[str, _Nomination] = {}
         for pod in pods:
             if pod.node < 0 and pod.nominated >= 0 and not pod.terminating:
                 self.nominate(pod, pod.nominated)
 
-    def nominate(self, pod: PodRecord, node: int) -> None:
-        """Hold capacity for *pod* on *node*, and nowhere else."""
+    def nominate(self, pod: PodRecord, node: int, devices: Sequence[Allocation] = ()) -> None:
+        """Hold capacity and *devices* for *pod* on *node*, and nowhere else."""
         self.withdraw(pod)
         load = PodLoad(pod.shape, np.array([node], dtype=np.int64))
-        self._nominations[pod.key] = nomination = _Nomination(pod, load, self._ledger.fresh())
-        self._ledger.hold((load,), nomination.cause)
+        beyond = self._ledger.topology.nodes.devices_not_requested(devices, pod.shape.requests, node) if devices else {}
+        hold = Hold((load,), self._ledger.fresh(), tuple(devices), beyond)
+        self._nominations[pod.key] = _Nomination(pod, node, hold)
+        self._ledger.hold(hold)
+
+    def pods(self) -> list[tuple[PodRecord, int]]:
+        """Return the nominated pods with their nodes, the more important first."""
+        ordered = sorted(self._nominations.values(), key=lambda each: (-each.pod.priority, each.pod.key))
+        return [(each.pod, each.node) for each in ordered]
 
     def withdraw(self, pod: PodRecord) -> None:
         """Remove the nomination of *pod*, and release its capacity."""
@@ -48,7 +60,7 @@ class Nominations:
     def release_until_rewind(self, pod: PodRecord) -> None:
         """Release the capacity held for *pod* until the ledger is rewound, while it is being placed."""
         if (nomination := self._nominations.get(pod.key)) is not None:
-            self._ledger.hold((nomination.load,), nomination.cause, -1)
+            self._ledger.hold(nomination.hold, -1)
 
     def release_all_until_rewind(self, pods: Iterable[tuple[PodRecord, int]]) -> None:
         """Do the same for pods with their nodes."""
@@ -60,15 +72,28 @@ class Nominations:
         for pod in pods if self._nominations else ():
             self._nominations.pop(pod.key, None)
 
-    def release_lower_priority(self, priority: int) -> None:
-        """Release the capacity that does not count for a root of *priority*; the caller rewinds the ledger."""
-        for key in sorted(self._nominations):
-            if self._nominations[key].pod.priority < priority:
-                self.release_until_rewind(self._nominations[key].pod)
+    def release_lower_priority(self, root: Entity) -> list[PodRecord]:
+        """Release the capacity that does not count for *root* until the ledger is rewound, and return its pods."""
+        lower = [self._nominations[key].pod for key in sorted(self._nominations) if self._nominations[key].pod.priority < root.priority]
+        for pod in lower:
+            self.release_until_rewind(pod)
+        return lower
 
-    def hold_own(self, entity: Entity, sign: int) -> None:
-        """Release the capacity held for the pods of *entity* (*sign* -1), or hold it again; the caller rewinds the ledger."""
-        for leaf in entity.leaves() if self._nominations else ():
-            for pod in leaf.waiting:
-                if (nomination := self._nominations.get(pod.key)) is not None and nomination.pod.priority >= entity.priority:
-                    self._ledger.hold((nomination.load,), nomination.cause, sign)
+    def release_own(self, root: Entity) -> list[PodRecord]:
+        """Do the same for the pods of *root*."""
+        own = [pod for leaf in root.leaves() for pod in leaf.waiting if pod.key in self._nominations] if self._nominations else []
+        for pod in own:
+            self.release_until_rewind(pod)
+        return own
+
+    def release_for(self, root: Entity) -> None:
+        """Release the capacity of lower priorities, and if *sparing* that of *root* itself."""
+        self.release_lower_priority(root)
+        if self._sparing:
+            self.release_own(root)
+
+    def hold_again(self, pods: Iterable[PodRecord]) -> None:
+        """Hold the capacity for those of *pods* that are still nominated."""
+        for pod in pods:
+            if (nomination := self._nominations.get(pod.key)) is not None:
+                self._ledger.hold(nomination.hold)

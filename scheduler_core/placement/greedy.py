@@ -65,6 +65,9 @@ class Greedy:
             for cause, pods in assigned_by_leaf(request, outcome) if placed is None else placed:
                 self.state.stateful.assume_all(pods, cause)
                 self.state.nominations.release_all_until_rewind(pods)
+        for plugin in self.state.stateful.plugins:
+            # Other placements of these pods do not follow the plan.
+            plugin.plan_claims({}, {})
 
     def evaluate(self, request: PlacementRequest, placement: Placement) -> PlacementOutcome:
         """Return the best result of *request* inside *placement*."""

@@ -43,7 +43,7 @@ class PlacementRequest:
         pinned: nodes of running members, of all groups below.
         special: True if its pods must be placed one by one.
         counted: True if its pods depend on other pods only by volumes that requests count.
-        only_searched: True if its pods depend on other pods only by volumes.
+        only_searched: True if its pods depend on other pods only by volumes and devices, and have no host ports.
         counts: of pods, by which pods of the request are scored; results are valid while their ``versions`` are the same too.
 
     """
@@ -108,10 +108,10 @@ class Signatures:
         runs = _spread_runs(entity.waiting, kinds) if kinds else _runs(entity.waiting)
         nominated = tuple(pod.nominated for pod in entity.waiting)
         promised = any(node >= 0 for node in nominated)
-        special = self._one_by_one or promised or any(registry.one_by_one(run.shape) for run in runs)
+        special = self._one_by_one or any(registry.one_by_one(run.shape) for run in runs)
         dependent = self._dependent(entity)
         counted = not dependent or (self._related is None and self._stateful is not None and all(map(self._stateful.counted, dependent)))
-        only_searched = counted or (self._related is None and all(map(self._only_searched, dependent)))
+        only_searched = not special and (counted or (self._related is None and all(map(self._only_searched, dependent))))
         spread = [run.spread for run in (*runs, *(run for child in children for run in _all_runs(child)))] if kinds else []
         counts = tuple(dict.fromkeys(rule.tally for kind in spread if kind is not None and kind.soft for rule in kind.soft.rules))
         if dependent or any(child.number < 0 for child in children):
@@ -119,7 +119,7 @@ class Signatures:
         else:
             pattern = _pattern(spread, counts) if spread else ()
             number = self._number(entity, runs, children, (pinned, nominated if promised else (), pattern))
-        return PlacementRequest(entity, number, runs, children, pinned, special, counted, only_searched, counts)
+        return PlacementRequest(entity, number, runs, children, pinned, special or promised, counted, only_searched, counts)
 
     def _dependent(self, entity: Entity) -> list[PodRecord]:
         """Return the pods of a leaf that depend on other pods."""

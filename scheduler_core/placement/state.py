@@ -66,7 +66,7 @@ class PlacementState:
                 ledger.used[row] = number
             ledger.beyond.update(snapshot.nodes.devices_beyond_requests(_claims_taken(snapshot)))
         ledger.take_beyond(volumes_beyond_requests(picks_of_running(snapshot.pods, snapshot.nodes), snapshot.nodes))
-        nominations = Nominations(ledger, snapshot.pods)
+        nominations = Nominations(ledger, snapshot.pods, sparing=options.sparing)
         ledger.forget()
         capacity = snapshot.nodes.allocatable[snapshot.nodes.scored.rows].astype(float)
         profile, stateful = Profile(snapshot.nodes, ignore), StatefulPlugins(snapshot, sparing=options.sparing)

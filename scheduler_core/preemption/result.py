@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from scheduler_core.model.decision import Status
+from scheduler_core.model.devices import Allocation
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.preemption.units.preemption_units import PotentialVictims, Unit, Units
 
@@ -46,6 +47,8 @@ class Preemption(Generic[OutcomeT_co]):
     """True if no plan is better in units, pods, priorities or age."""
     note: str = ""
     """What kube-scheduler does not see in this selection, for people."""
+    devices: Mapping[str, Allocation] = dataclasses.field(default_factory=dict)
+    """Devices that the nominated pods are to have, by key of the claim, if requests do not count them."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

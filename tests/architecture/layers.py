@@ -35,7 +35,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"step_budget", "needs"}),
         frozenset({"volumes", "devices", "certificate"}),
         frozenset({"packing"}),
-        frozenset({"tree", "completion", "claims_of_plan"}),
+        frozenset({"tree", "completion", "claims_of_plan", "nominated_devices"}),
         frozenset({"complete"}),
     ),
     "scheduler_core.preemption": (

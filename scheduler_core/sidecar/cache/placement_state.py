@@ -149,7 +149,7 @@ class LivePlacementState:
         """
         ledger = new_ledger(self.topology, options)
         self.requested.fill(ledger)
-        nominations = Nominations(ledger, nominated)
+        nominations = Nominations(ledger, nominated, sparing=options.sparing)
         ledger.forget()
         ledger.take_beyond(volumes_beyond_requests(picks_of_running(assumed, self.nodes), self.nodes))
         return PlacementState(

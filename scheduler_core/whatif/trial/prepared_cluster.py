@@ -14,6 +14,7 @@ import numpy as np
 from scheduler_core.cycle.claim_consumers import ClaimConsumers
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.exact.complete import Complete
+from scheduler_core.exact.nominated_devices import hold_nominated_devices
 from scheduler_core.loading.feature_gates import apply_feature_gates
 from scheduler_core.model.decision import Step
 from scheduler_core.model.entity import Entity
@@ -125,7 +126,7 @@ class PreparedCluster:
             # Nominations of lower priority are released below in any case.
             if pod.node < 0 and pod.priority >= entity.priority:
                 state.nominations.release_until_rewind(pod)
-        state.nominations.release_lower_priority(entity.priority)
+        state.nominations.release_for(entity)
         result = self._place(self._known_solver(), entity, whole=whole)
         state.ledger.rewind(ledger_mark)
         state.stateful.rewind(stateful_mark)
@@ -191,7 +192,7 @@ class PreparedCluster:
         state = self._new_state(self._carried_over(changed) if as_sums else changed)
         if as_sums:
             self._carry_over(state)
-        state.nominations.release_lower_priority(entity.priority)
+        state.nominations.release_for(entity)
         return self._place(self._solver(state), entity, whole=False)
 
     def _carried_over(self, changed: ClusterSnapshot) -> ClusterSnapshot:
@@ -226,7 +227,10 @@ class PreparedCluster:
 
     def _new_state(self, snapshot: ClusterSnapshot) -> PlacementState:
         options = self._options
-        return PlacementState.from_snapshot(snapshot, options.effective_placing, options.ignore, options.plugins)
+        state = PlacementState.from_snapshot(snapshot, options.effective_placing, options.ignore, options.plugins)
+        if state.options.sparing:
+            hold_nominated_devices(state, snapshot.pods)
+        return state
 
     def _solver(self, state: PlacementState) -> Greedy:
         if self._options.strategy != "complete":

@@ -45,7 +45,7 @@ def test_a_cycle_continues_with_the_effects_of_its_decisions(options, objects):
 
 def capacity(state):
     """Return the resources taken on the nodes, and the pods for which capacity is reserved."""
-    reserved = {key: nomination.load.nodes.tolist() for key, nomination in state.nominations._nominations.items()}
+    reserved = {key: nomination.node for key, nomination in state.nominations._nominations.items()}
     return state.ledger.used.tolist(), state.ledger.held.tolist(), reserved
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
+import uuid
 from collections.abc import Iterable
 from typing import Any
 
@@ -73,7 +74,11 @@ def _release(found: dict[Name, Json], pod: str) -> None:
 
 
 def _written(allocation: Allocation) -> Json:
-    results = [dict(zip(("request", "driver", "pool", "device"), (each.request, *each.id), strict=True)) for each in allocation.devices]
+    results: list[Json] = []
+    for number, each in enumerate(allocation.devices):
+        result = dict(zip(("request", "driver", "pool", "device"), (each.request, *each.id), strict=True))
+        share = {"shareID": str(uuid.UUID(int=number)), "consumedCapacity": {name: str(amount) for name, amount in each.consumed}}
+        results.append({**result, **({"adminAccess": True} if each.admin else {}), **(share if each.shared else {})})
     selector = {} if allocation.nodes is None else {"nodeSelector": json.loads(ENCODER.encode(allocation.nodes))}
     return {"devices": {"results": results}, "allocationTimestamp": "2026-08-01T00:00:00Z", **selector}
 

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scheduler_core.model.ledger import Ledger, PodLoad
+from scheduler_core.model.ledger import Hold, Ledger, PodLoad
 from scheduler_core.model.pods import PodShape, Port
 from scheduler_core.model.topology import Placement, Topology
 from tests.sampling import sampled
@@ -44,7 +44,7 @@ def test_several_pods_on_one_node_are_all_counted():
 
 def test_what_is_held_takes_capacity_and_counts_in_no_score():
     books = ledger()
-    books.hold(load(0, 1), books.fresh())
+    books.hold(Hold(load(0, 1), books.fresh()))
     assert 500 == books.held[0, 1]
     assert (0, 0) == (books.used.sum(), books.scored.sum())
 
@@ -118,7 +118,12 @@ class World:
         elif kind == "release":
             self.ledger.release(what, cause)
         else:
-            self.ledger.hold(what, cause, 1 if kind == "hold" else -1)
+            self.ledger.hold(Hold(what, cause), 1 if kind == "hold" else -1)
+            last = next((each for each, other in reversed(self.log) if other == index and each not in {"assume", "release"}), "")
+            if (kind == "hold") == (last == "hold"):
+                # What is held already is not held twice, and what is not held is not released.
+                assert before.tolist() == self.ledger.versions.tolist()
+                return
         self.log.append((kind, index))
         touched = {node for each in what for node in each.nodes.tolist()}
         for placement in self.placements:

@@ -80,7 +80,7 @@ def test_a_pod_that_was_placed_is_not_lifted_again():
 @pytest.mark.parametrize(("priority", "want"), [(4, [0, 1000, 1000]), (5, [0, 1000, 1000]), (6, [0, 0, 1000]), (8, [0, 0, 0])])
 def test_promises_of_a_lower_priority_step_aside(priority, want):
     ledger, nominations = promised(record("low", ONE_CPU, nominated=1, priority=5), record("high", ONE_CPU, nominated=2, priority=7))
-    nominations.release_lower_priority(priority)
+    nominations.release_lower_priority(group(priority=priority))
 
     assert want == reserved_millicores(ledger)
 
@@ -89,9 +89,9 @@ def test_a_roots_own_promises_are_let_go_of_and_kept_again():
     own, other = record("own", ONE_CPU, nominated=1, priority=5), record("other", ONE_CPU, nominated=2, priority=5)
     ledger, nominations = promised(own, other)
     entity = group(own, record("none", ONE_CPU, priority=5), priority=5)
-    nominations.hold_own(entity, -1)
+    released = nominations.release_own(entity)
     without = reserved_millicores(ledger)
-    nominations.hold_own(entity, 1)
+    nominations.hold_again(released)
 
     assert ([0, 0, 1000], [0, 1000, 1000]) == (without, reserved_millicores(ledger))
 
@@ -99,8 +99,9 @@ def test_a_roots_own_promises_are_let_go_of_and_kept_again():
 def test_a_promise_that_stepped_aside_already_is_not_let_go_of_twice():
     own = record("own", ONE_CPU, nominated=1, priority=1)
     ledger, nominations = promised(own)
-    nominations.release_lower_priority(5)
-    nominations.hold_own(group(own, priority=5), -1)
+    root = group(own, priority=5)
+    nominations.release_lower_priority(root)
+    nominations.release_own(root)
 
     assert [0, 0, 0] == reserved_millicores(ledger)
 

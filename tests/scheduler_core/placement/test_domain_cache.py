@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scheduler_core.model.decision import Status
-from scheduler_core.model.ledger import PodLoad
+from scheduler_core.model.ledger import Hold, PodLoad
 from scheduler_core.model.options import PlacingOptions
 from scheduler_core.model.topology import Placement
 from scheduler_core.placement.domain_cache import DomainCache
@@ -85,7 +85,7 @@ def test_scores_updated_incrementally_equal_scores_computed_anew(there, kind, co
             case "assume":
                 here.ledger.assume(loads, cause)
             case "hold":
-                here.ledger.hold(loads, cause)
+                here.ledger.hold(Hold(loads, here.ledger.fresh()))
             case "mark":
                 marks.append(here.ledger.mark())
             case "rewind":

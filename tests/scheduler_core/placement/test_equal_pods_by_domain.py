@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler_core.model.ledger import Ledger, PodLoad
+from scheduler_core.model.ledger import Hold, Ledger, PodLoad
 from scheduler_core.model.topology import Topology
 from scheduler_core.placement.equal_pods import fill, slots_of
 from scheduler_core.placement.equal_pods_by_domain import count_in_domain, count_in_domains, fill_domains
@@ -44,7 +44,10 @@ def test_every_domain_is_filled_as_it_is_by_itself(kinds, taken, what, count):
     ledger = ledger_of(kinds)
     for each, node, only_held in taken:
         where = (PodLoad(each, np.array([node % len(kinds)], dtype=np.int64)),)
-        (ledger.hold if only_held else ledger.assume)(where, ledger.fresh())
+        if only_held:
+            ledger.hold(Hold(where, ledger.fresh()))
+        else:
+            ledger.assume(where, ledger.fresh())
     table_ = ledger.topology.nodes
     division, capacity = ledger.topology.divide(ledger.topology.root, "rack"), table_.allocatable[:2].astype(float)
     if not division.domains:

@@ -83,11 +83,11 @@ class Side:
     def _aside(self, root: Entity, *, own: bool) -> Any:
         """Place a root while nominations of other pods are set aside, or as a preemption does, with its own released and kept."""
         mark = self.state.ledger.mark()
-        self.state.nominations.release_lower_priority(root.priority)
+        self.state.nominations.release_lower_priority(root)
         if own:
-            self.state.nominations.hold_own(root, -1)
+            released = self.state.nominations.release_own(root)
             self.state.ledger.release(self.below[0].loads, self.below[0].cause(self.state.ledger))
-            self.state.nominations.hold_own(root, 1)
+            self.state.nominations.hold_again(released)
         result = self.place(root)
         self.state.ledger.rewind(mark)
         return result

@@ -29,7 +29,7 @@ def refuted(objects, name, *, empty=False, steps=20_000):
     snapshot = load([json.dumps(each).encode() for each in objects])
     root = next(entity for entity in queued(snapshot, CycleOptions(strategy="complete")) if entity.name == name)
     state = PlacementState.from_snapshot(snapshot, COMPLETE.placing, COMPLETE.ignore)
-    state.nominations.release_lower_priority(root.priority)
+    state.nominations.release_for(root)
     return certificate(state, Greedy(state).request(root), steps, empty=empty)["proof"]
 
 
