@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 
 from tests.cluster.conftest import clean
 from tests.cluster.groups import LABEL, condition_of, pod_group
 from tests.cluster.kubelet import node
 from tests.cluster.sidecars import sidecar
+from tests.cluster.take_effect import priority_classes
 from tests.cluster.test_sidecar_bad_days import ALONE
 from tests.cluster.test_sidecar_place import bound, ours, places, scheduled
 from tests.cluster.waiting import until
-from tests.scheduler_core.plugins.device_objects import DRIVER, device, device_class, device_slice, request, template
+from tests.scheduler_core.plugins.device_objects import DRIVER, device, device_class, device_slice, request, resource_claim, template
 
 CLAIM = "ResourceClaim"
 RESOURCE = "example.com/gpu"
@@ -172,3 +175,42 @@ def test_gang_stays_in_the_nvlink_domain_that_devices_name(plane, racks, api, na
         publish(api, "b-2")
         assert {"a-2", "b-0", "b-1"} == set(bound(api, namespace, 3).values())
         scheduled(api, "PodGroup", "g", namespace)
+
+
+@pytest.mark.parametrize("killed", [False, True], ids=["", "another process goes on"])
+def test_gang_that_comes_while_victims_terminate_takes_neither_their_claim_nor_their_device(
+    killed, plane, racks, nodes, kubelet, api, namespace, tmp_path
+):
+    def root(name, claim, priority, cpu):
+        api.create(pod_group(name, namespace, minimum=1, priorityClassName=priority))
+        entries = [{"name": "gpu", "resourceClaimName": claim}]
+        api.create(ours(f"{name}-0", namespace, name, cpu=cpu, resourceClaims=entries, priorityClassName=priority))
+
+    def place(name):
+        return places(api, namespace)[f"{name}-0"]
+
+    nodes(node("c-0", {LABEL: "c"}, cpu=4))
+    api.create(device_slice("c-0", "d"))
+    for each in ("used", "new"):
+        claim = resource_claim(each, request())
+        claim["metadata"]["namespace"] = namespace
+        api.create(claim)
+    options = ("--mode", "place,preempt", "--lease", "none")
+    with priority_classes(api, {"low": 1, "middle": 50, "high": 100}), sidecar(plane, tmp_path, *options, fork=True) as first:
+        root("low", "used", "low", 1)
+        until(lambda: place("low"))
+        kubelet.linger()
+        root("high", "new", "high", 1)
+        api.wait("Pod", "low-0", namespace, until=lambda result: "deletionTimestamp" in result["metadata"])
+        api.wait("Pod", "high-0", namespace, until=lambda result: result.get("status", {}).get("nominatedNodeName") == "c-0")
+        if killed:
+            first.kill()
+        with sidecar(plane, tmp_path, *options, fork=True) if killed else contextlib.nullcontext():
+            root("late", "used", "middle", 1)
+            api.wait("Pod", "late-0", namespace, until=lambda result: "earlier root evicts" in str(result.get("status")))
+            assert ["low-0"] == [each["name"] for each in api.get(CLAIM, "used", namespace)["status"]["reservedFor"]]
+            kubelet.finish()
+            until(lambda: place("high"))
+            assert ("c-0", "") == (place("high"), place("late"))
+            scheduled(api, "PodGroup", "high", namespace)
+            assert [] == results_of(api.get(CLAIM, "used", namespace))
