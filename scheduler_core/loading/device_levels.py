@@ -9,7 +9,7 @@ from scheduler_core.loading.gather import label
 from scheduler_core.model.device_claims import DeviceObjects
 from scheduler_core.model.device_pools import DevicePools
 from scheduler_core.model.nodes import NodeTable
-from scheduler_core.model.problem import Problem
+from scheduler_core.model.problem import ATTRIBUTE, IN_NO_DOMAIN, Problem
 from scheduler_core.model.wire_devices import Attribute
 from scheduler_core.plugins.devices.attribute_constraints import attribute_of
 from validators.model.group import Group
@@ -53,7 +53,7 @@ def problems_of_levels(nodes: NodeTable, devices: DeviceObjects, attributes: Seq
             if len(each) > 1:
                 yield Problem(f"Node {node}", _several(name, each))
     known = _attributes(devices)
-    yield from (Problem(f"attribute {name}", _absent(name, known)) for name in attributes if name not in known)
+    yield from (Problem(f"{ATTRIBUTE}{name}", _absent(name, known)) for name in attributes if name not in known)
 
 
 def _domain(values: Sequence[str]) -> str | None:
@@ -92,7 +92,7 @@ def _text(value: Attribute) -> str:
 def _several(name: str, values: Sequence[str]) -> str:
     more = f" and {len(values) - _MOST_VALUES} more" if len(values) > _MOST_VALUES else ""
     shown = ", ".join(values[:_MOST_VALUES])
-    return f"its devices have {len(values)} values of {name} ({shown}{more}); the node is in no domain of this level"
+    return f"its devices have {len(values)} values of {name} ({shown}{more}); {IN_NO_DOMAIN}"
 
 
 def _absent(name: str, known: Iterable[str]) -> str:

@@ -52,7 +52,7 @@ def read_devices(kinds: Mapping[str, Objects], problems: list[Problem]) -> Devic
     def read_template(gathered: GatheredObjects) -> tuple[Name, ClaimSpec | str]:
         name, template = _named(gathered, ResourceClaimTemplate)
         _check_claim("spec.spec", template.spec.spec)
-        return name, specs.spec(f"{name[0]}/of template {name[1]}", template.spec.spec)
+        return name, specs.spec(f"of template {name[0]}/{name[1]}", template.spec.spec)
 
     claims = one_each(kinds["ResourceClaim"], read_known, problems).good
     templates = one_each(kinds["ResourceClaimTemplate"], read_template, problems).good

@@ -14,6 +14,7 @@ from muster.commands.fit import verdict
 from muster.commands.simulate import simulation
 from tests.muster.simulated import gang, node, pod
 from tests.muster.test_simulate_controllers import FALSE_GREENS, TEMPLATE, deployment, job, manifest, owned
+from tests.scheduler_core.plugins.device_objects import DRIVER, device, device_slice
 
 NODES = [node("n1", rack="a"), node("n2", rack="b")]
 LOW = {"priority": -1}
@@ -445,3 +446,10 @@ CLAUSES = {
 @pytest.mark.parametrize(("text", "want"), CLAUSES.values(), ids=CLAUSES)
 def test_the_line_has_the_main_clauses_of_a_reason(text, want):
     assert want == verdict._main_clauses(text)
+
+
+def test_an_attribute_that_no_device_has_is_reported():
+    slices = [device_slice("n1", device("d", {"clique": "c1"}))]
+    found = fit([job("train", 1)], [node("n1"), *slices], "--device-topology", f"{DRIVER}/cliqe")
+
+    assert any(f'did you mean "{DRIVER}/clique"?' in " ".join(str(each).split()) for each in found)

@@ -256,6 +256,18 @@ def test_attributes_of_devices_are_levels():
     assert topology([*CLUSTER, *slices], f"{DRIVER}/clique")[0] == 2
 
 
+def test_nodes_and_attributes_without_a_level_are_reported():
+    two = device_slice("n1", device("c", {"clique": "c1"}), device("d", {"clique": "c2"}))
+    status, _, problems = topology([*CLUSTER, two], "--device-topology", f"{DRIVER}/clique,{DRIVER}/cliqe")
+
+    assert status == 0
+    assert f"Node n1: its devices have 2 values of {DRIVER}/clique (c1, c2); the node is in no domain of this level" in problems
+    assert (
+        f'attribute {DRIVER}/cliqe: no device has this attribute, so no node is in a domain of this level; did you mean "{DRIVER}/clique"?'
+        in problems
+    )
+
+
 @pytest.mark.parametrize("text", ["clique", "", "gpu.example.com/clique,", "a b/c"])
 def test_an_attribute_has_its_domain(text):
     status, _, problems = topology(CLUSTER, "--device-topology", text)

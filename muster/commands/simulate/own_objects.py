@@ -10,7 +10,7 @@ from muster.render.answer import Answer, Share
 from scheduler_core.loading.gather import is_left_out, label
 from scheduler_core.loading.read_objects import SEVERAL
 from scheduler_core.model.decision import Decision, Name, Step
-from scheduler_core.model.problem import Problem
+from scheduler_core.model.problem import ATTRIBUTE, Problem
 from validators.model.objects import namespace_of
 
 if TYPE_CHECKING:
@@ -131,8 +131,8 @@ def unjudged(answer: Answer, snapshot: ClusterSnapshot, own: Own) -> Iterator[Pr
 
 
 def is_problem_of(own: Own, problem: Problem) -> bool:
-    """Return whether a problem is about an object at PATH."""
-    return problem in own.problems or problem.object in own.labels
+    """Return whether a problem is about an object at PATH, or about an attribute of ``--device-topology``."""
+    return problem in own.problems or problem.object in own.labels or problem.object.startswith(ATTRIBUTE)
 
 
 def pod_name(key: str) -> Name:

@@ -75,6 +75,7 @@ def topology(  # noqa: PLR0913 - one parameter an option
     from muster.commands.simulate import cluster_input
     from muster.commands.topology import domain_report, domains
     from scheduler_core.loading.load import load
+    from scheduler_core.model.problem import ATTRIBUTE, IN_NO_DOMAIN
 
     progress = Progress("topology")
     try:
@@ -100,7 +101,8 @@ def topology(  # noqa: PLR0913 - one parameter an option
     else:
         colour = not no_color and standard_output.is_colourful()
         standard_output.write(domain_report.as_text(whole, chosen or _usual(whole.amounts), colour=colour, every=verbose))
-    _report(problems)
+    levels_missing = (each for each in snapshot.problems if each.object.startswith(ATTRIBUTE) or each.message.endswith(IN_NO_DOMAIN))
+    _report([*problems, *levels_missing])
     return INCOMPLETE if problems else COMPLETE
 
 

@@ -192,10 +192,10 @@ class NodeAllocations:
         return self._by_position(found, node)
 
     def _failed(self, error: AllocationError) -> Failed:
-        """Return *error*; with its advice if it is the reason of a node, and does not end the attempt."""
+        """Return *error*; its first line with its advice if it is the reason of a node, and does not end the attempt."""
         failed = Failed.from_error(error)
         reason = self._kinds is not None and error.advice
-        return dataclasses.replace(failed, message=f"{error} ({error.advice})") if reason else failed
+        return dataclasses.replace(failed, message=f"{str(error).partition(chr(10))[0]} ({error.advice})") if reason else failed
 
     def allocation(self, chosen: Iterable[tuple[Choice, PoolDevice]], node: int) -> Allocation:
         """Return the allocation of *chosen* devices on *node*."""

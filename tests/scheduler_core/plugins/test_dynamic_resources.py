@@ -193,7 +193,7 @@ def test_a_pod_with_too_many_devices_to_search_for_is_an_error():
 def test_a_negative_count_cannot_be_used():
     decision = greedy([*BASE, device_slice("n1", "a"), template("t", request(count=-1)), wanting("p", "g:t")])
     assert decision.status is Status.UNSCHEDULABLE
-    assert "count must be greater than zero, not -1" in decision.pending["default/p"]
+    assert "claim of template default/t, request gpu: count must be greater than zero, not -1" in decision.pending["default/p"]
 
 
 def test_errors_name_the_claim_of_the_pod():

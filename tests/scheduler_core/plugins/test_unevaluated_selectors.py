@@ -70,6 +70,7 @@ def test_a_claim_with_an_alternative_that_does_not_compile_is_not_satisfied():
     assert {} == decision.assignments
     assert "CEL compile error" in decision.message
     assert "(correct the expression)" in decision.message
+    assert "\n" not in decision.message
 
 
 def test_a_device_that_cannot_be_judged_is_left_out_and_named():
