@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from muster import extras
 from validators.model import quantity
-from validators.model.devices import DeviceAttribute, DeviceContent, DeviceSelectors, ResourceSlice
+from validators.model.devices import DeviceAttribute, DeviceContent, DeviceSelectors, PublishedDevice, ResourceSlice
 
 if TYPE_CHECKING:
     from scheduler_core.cel.selector import AttributeValue, Device
@@ -45,6 +45,17 @@ class CompiledSelectors:
                 except ValueError:
                     continue  # a quantity that cannot be read
         return ""
+
+    def matching(self, expressions: Sequence[str], published: ResourceSlice) -> list[PublishedDevice]:
+        """Return the devices of *published* that match all *expressions*; none if one cannot be evaluated for a device."""
+        from scheduler_core.cel.selector import SelectorError, compile_selector
+
+        try:
+            compiled = [compile_selector(each) for each in expressions]
+            devices = [(each, _device(published.spec.driver, each.content)) for each in published.spec.devices or ()]
+            return [each for each, readable in devices if all(selector.evaluate(readable) for selector in compiled)]
+        except (SelectorError, ValueError):
+            return []
 
 
 def installed_selectors() -> DeviceSelectors | None:

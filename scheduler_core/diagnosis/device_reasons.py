@@ -96,7 +96,7 @@ def _short(short: DeviceShortage, count: int, total: int) -> str:
         where = f"{phrases.some_of(nodes, total)} {'has' if nodes == 1 else 'have'} " if nodes < total else ""
         return f"{where}{phrases.counted(free, 'free device') if free else 'no free device'} {wanted}, {needed} needed"
     some_devices = f"at most {phrases.counted(short.free, 'free device')}" if short.free else "no free device"
-    needed_devices = "" if short.needed == 1 else f", {short.needed or 'all'} needed"
+    needed_devices = "" if short.needed == 1 or not (short.needed or short.free) else f", {short.needed or 'all'} needed"
     return f"{phrases.some_of(count, total)} {'has' if count == 1 else 'have'} {some_devices} {wanted}{needed_devices}"
 
 

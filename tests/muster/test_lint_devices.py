@@ -179,3 +179,51 @@ def test_a_device_whose_capacity_cannot_be_read_is_left_out() -> None:
     published = ResourceSlice(ObjectMeta(name="a"), ResourceSliceSpec(driver="d", devices=(device,)))
 
     assert device_selectors.CompiledSelectors().evaluation_error(["device.attributes['d'].model == 'a'"], [published]) == ""
+
+
+CLASS = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}}
+ALL = {"deviceClassName": "gpu", "allocationMode": "All"}
+
+
+def gpus(*numas: int | None, node: str = "n1", taints: int = 0) -> dict[str, Any]:
+    """Return the devices of a node with these values; None for a device without the attribute."""
+    devices: list[dict[str, Any]] = [
+        {"name": f"g{at}", "attributes": {} if each is None else {"numa": {"int": each}}} for at, each in enumerate(numas)
+    ]
+    for each in devices[:taints]:
+        each["taints"] = [{"key": "broken", "effect": "NoSchedule"}]
+    pool = {"name": node, "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": "d", "nodeName": node, "pool": pool, "devices": devices}
+    return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": node}, "spec": spec}
+
+
+def constrained(request: dict[str, Any], **constraint: Any) -> dict[str, Any]:
+    devices = {"requests": [{"name": "gpu", **request}, {"name": "one", "exactly": {"deviceClassName": "gpu"}}]}
+    return {**CLAIM, "spec": {"devices": {**devices, "constraints": [constraint or {"matchAttribute": "d/numa"}]}}}
+
+
+@pytest.mark.parametrize(
+    ("objects", "found"),
+    [
+        ([constrained({"exactly": ALL}), CLASS, gpus(0, 1)], True),
+        ([constrained({"exactly": ALL}), CLASS, gpus(0, None)], True),
+        ([constrained({"exactly": ALL}, distinctAttribute="d/numa"), CLASS, gpus(0, 1, 0)], True),
+        (
+            [constrained({"firstAvailable": [{"name": "all", **ALL}]}, matchAttribute="d/numa", requests=["gpu/all"]), CLASS, gpus(0, 1)],
+            True,
+        ),
+        ([constrained({"exactly": ALL}), CLASS, gpus(0, 0), gpus(1, 1, node="n2")], False),
+        ([constrained({"exactly": ALL}, distinctAttribute="d/numa"), CLASS, gpus(0, 1)], False),
+        ([constrained({"exactly": ALL}, matchAttribute="d/numa", requests=["one"]), CLASS, gpus(0, 1)], False),
+        ([constrained({"exactly": {"deviceClassName": "gpu", "count": 2}}), CLASS, gpus(0, 1)], False),
+        ([constrained({"exactly": ALL}), CLASS, gpus(0, 1, taints=1)], False),
+        ([constrained({"exactly": ALL}), CLASS, gpus()], False),
+    ],
+    ids=["values", "missing", "distinct", "alternative", "by node", "different", "other request", "number", "taint", "no devices"],
+)
+def test_a_constraint_that_splits_all_devices_of_a_node(tmp_path: Path, objects: list[dict[str, Any]], found: bool) -> None:
+    assert rules_of(tmp_path, *objects) == (["all-devices-agree"] if found else [])
+
+
+def test_a_class_that_is_not_known_selects_no_devices(tmp_path: Path) -> None:
+    assert rules_of(tmp_path, constrained({"exactly": ALL}), gpus(0, 1)) == []

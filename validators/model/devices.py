@@ -213,6 +213,7 @@ class DeviceContent(Struct, frozen=True, gc=False):
     attributes: dict[str, DeviceAttribute] | None = None
     capacity: dict[str, DeviceCapacity] | None = None
     allow_multiple_allocations: bool = False
+    taints: Any = None
 
 
 class PublishedDevice(DeviceContent, frozen=True, gc=False):
@@ -238,6 +239,7 @@ class ResourceSliceSpec(Struct, frozen=True, gc=False):
 
     driver: str = ""
     pool: DevicePool = DevicePool()
+    node_name: str = ""
     devices: tuple[PublishedDevice, ...] | None = None
 
     def attribute_names(self) -> Iterator[str]:
@@ -262,3 +264,6 @@ class DeviceSelectors(Protocol):
 
     def evaluation_error(self, expressions: Sequence[str], slices: Sequence[ResourceSlice]) -> str:
         """Return the error of a device of *slices* for which *expressions*, in order, cannot be evaluated; empty if there is none."""
+
+    def matching(self, expressions: Sequence[str], published: ResourceSlice) -> list[PublishedDevice]:
+        """Return the devices of *published* that match all *expressions*; none if one cannot be evaluated for a device."""
