@@ -218,8 +218,21 @@ def constrained(request: dict[str, Any], **constraint: Any) -> dict[str, Any]:
         ([constrained({"exactly": {"deviceClassName": "gpu", "count": 2}}), CLASS, gpus(0, 1)], False),
         ([constrained({"exactly": ALL}), CLASS, gpus(0, 1, taints=1)], False),
         ([constrained({"exactly": ALL}), CLASS, gpus()], False),
+        ([{**constrained({"exactly": ALL}), "status": {"allocation": {}}}, CLASS, gpus(0, 1)], False),
     ],
-    ids=["values", "missing", "distinct", "alternative", "by node", "different", "other request", "number", "taint", "no devices"],
+    ids=[
+        "values",
+        "missing",
+        "distinct",
+        "alternative",
+        "by node",
+        "different",
+        "other request",
+        "number",
+        "taint",
+        "no devices",
+        "allocated",
+    ],
 )
 def test_a_constraint_that_splits_all_devices_of_a_node(tmp_path: Path, objects: list[dict[str, Any]], found: bool) -> None:
     assert rules_of(tmp_path, *objects) == (["all-devices-agree"] if found else [])

@@ -6,7 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from validators import field
 from validators.field import FieldError
-from validators.model.devices import DeviceClass, DeviceConstraint, DeviceRequest, DeviceSubRequest, PublishedDevice, ResourceSlice
+from validators.model.devices import (
+    DeviceClass,
+    DeviceConstraint,
+    DeviceRequest,
+    DeviceResourceClaim,
+    DeviceSubRequest,
+    PublishedDevice,
+    ResourceSlice,
+)
 from validators.rules.base import CLAIMS, About, Context, Example, Profile, Rule, Severity
 
 _Named = tuple[str, ResourceSlice, PublishedDevice]
@@ -14,10 +22,13 @@ _Named = tuple[str, ResourceSlice, PublishedDevice]
 
 
 def check(context: Context) -> Iterator[FieldError]:
-    """Yield errors at constraints that known devices of one node do not satisfy.  No errors without a compiler of expressions."""
+    """Yield errors at constraints that known devices of one node do not satisfy.
+
+    No errors without a compiler of expressions, and for a claim that is allocated.
+    """
     path, claim = context.device_claim
     constraints = [(index, each) for index, each in enumerate(claim.constraints or ()) if each.match_attribute or each.distinct_attribute]
-    if not constraints:
+    if not constraints or (isinstance(context.new, DeviceResourceClaim) and context.new.status.allocation is not None):
         return
     for request in claim.requests or ():
         for _, each in request.alternatives(path):
