@@ -56,6 +56,9 @@ def _leaf_causes(greedy: Greedy, request: PlacementRequest, places: tuple[Placem
     name, state = request.entity.name.name, greedy.state
     if len(request.entity.running) + len(request.entity.waiting) < request.entity.minimum or request.entity.name.kind == "Pod":
         return []
+    if len(request.entity.waiting) == 1:
+        # One pod is tried with all devices and volumes of all nodes.
+        return []
     if homogeneous(request) or not (capacity(state, request, places) >= needed(state, request)).any():
         return []
     causes = []

@@ -43,6 +43,7 @@ from tests.scheduler_core.diagnosis.diagnosing import (
             "",
             id="unlike pods, one too large for any node",
         ),
+        pytest.param([node("n1"), pod("r", "r", on="n1", affinity=ANTI), group("g", 1), *pods("g", 1)], "", id="one pod"),
         pytest.param(
             [node("n1"), node("n2"), group("g", 3), *pods("g", 3, affinity=ANTI)],
             "the pods of group g depend on other pods through pod anti-affinity (KEP-4671, Algorithm Limitations: inter-pod dependencies)",
