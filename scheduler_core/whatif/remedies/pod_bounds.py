@@ -35,7 +35,8 @@ class PodBounds:
     def least_missing(self, required: Collection[str]) -> int:
         """Return a number of pods of *required*, by their keys, that get no node in any case; 0 if that is unknown."""
         own = [pod for pod in self._waiting if pod.key in required]
-        if not own or self._others_can_evict(required):
+        # Only for the rest of a group are there further cycles, in which pods are gone that other roots evict.
+        if not own or (any(pod.group for pod in own) and self._others_can_evict(required)):
             return 0
         by_shape = defaultdict[_Alike, list[PodRecord]](list)
         for pod in own:

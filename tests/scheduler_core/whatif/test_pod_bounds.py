@@ -75,9 +75,9 @@ def test_it_is_exact_for_equal_pods_that_spread():
     assert PodBounds(load([*racks, *own, node("c", "r2", 2)]), GREEDY).least_missing(required) == 1
 
 
-def test_pods_that_another_root_can_evict_may_make_way():
-    own = [pod(f"p{number}") for number in range(3)]
-    objects = [node("a"), pod("low", on="a", priority=-5), *own]
+def test_pods_that_another_root_can_evict_may_make_way_for_the_rest_of_a_group():
     required = {f"default/p{number}" for number in range(3)}
-    assert PodBounds(load(objects), GREEDY).least_missing(required) == 2
-    assert PodBounds(load([*objects, pod("other", cpu=1)]), GREEDY).least_missing(required) == 0
+    for group, want in (("", 2), ("g", 0)):
+        objects = [node("a"), pod("low", on="a", priority=-5), *(pod(f"p{number}", group) for number in range(3)), gang("g", 1, "")]
+        assert PodBounds(load(objects), GREEDY).least_missing(required) == 2
+        assert PodBounds(load([*objects, pod("other", cpu=1)]), GREEDY).least_missing(required) == want
