@@ -174,7 +174,6 @@ class Decider:
         self._greedy.assume(request, outcome, placed)
         pending = diagnosis.leftovers(self._greedy, request, outcome)
         self._nominations.delete_nominations(pod for pod, _ in pods)
-        self._nominations.hold_again(released)
         names = self._greedy.state.nodes.names
         volumes, without = self._volumes.choose(pods, outcome.volumes)
         decision = Decision(
@@ -188,10 +187,14 @@ class Decider:
             message=diagnosis.volumes_not_held(volumes, without),
             ranks=ranks,
         )
-        if not (claiming := [pod for pod, _ in pods if pod.device_claims]):
-            return self._settled(decision)
-        decision = with_devices(decision, request.entity, pods, self._greedy.state.stateful.plugins, self._options, self._consumers)
+        claiming = [pod for pod, _ in pods if pod.device_claims]
+        if claiming:
+            decision = with_devices(decision, request.entity, pods, self._greedy.state.stateful.plugins, self._options, self._consumers)
+        # Only now: the pods can have devices that these nominations hold.
+        self._nominations.hold_again(released)
         decision = self._settled(decision)
+        if not claiming:
+            return decision
         self._consumers.record(decision, claiming)
         self.preemptions.keep_claims(claiming)
         if self._options.sparing and decision.devices:

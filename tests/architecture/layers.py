@@ -192,7 +192,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"priority_queue"}),
     ),
     "scheduler_core.sidecar.scheduling": (
-        frozenset({"binding", "device_binder", "eviction_budgets", "explanation", "planned_devices", "volume_binder"}),
+        frozenset({"binding", "device_binder", "eviction_budgets", "explanation", "volume_binder"}),
         frozenset({"awaited_claims", "pre_binding", "preemption_plan"}),
         frozenset({"decide"}),
         frozenset({"apply_decision", "waiting"}),

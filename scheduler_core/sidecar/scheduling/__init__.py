@@ -1,8 +1,7 @@
 """Scheduling attempts; imports ``queue`` and the layers below it.
 
 scheduler        facade: attempts, write results, /explain
-awaited_claims   claims that victims leave to nominated pods
-planned_devices  devices that nominated pods are to get for claims of their victims
+awaited_claims   claims that victims leave to nominated pods, and the devices that these are to get
 decide           one cycle over a few roots
 apply_decision   API writes and next state after a decision
 binding          binds, conditions, nominations

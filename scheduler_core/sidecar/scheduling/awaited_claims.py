@@ -7,18 +7,22 @@ They end with the nominations of a root, and when it fails without new ones.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
+from scheduler_core.exact.nominated_devices import nominate
+from scheduler_core.loading.released_claims import with_released_claims
 from scheduler_core.model import selectors
 from scheduler_core.model.decision import Decision, Name, Status
 from scheduler_core.model.device_claims import KnownClaim, name_of
 from scheduler_core.model.devices import Allocation
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.pods import PodRecord
+from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.model.wording import listed
+from scheduler_core.placement.state import PlacementState
+from scheduler_core.plugins.devices.assumed_claims import AssumedClaims
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.scheduling.eviction_budgets import with_note
-from scheduler_core.sidecar.scheduling.planned_devices import planned_devices, requesting
 
 _Users = dict[str, list[PodRecord]]
 """Pods by key of a claim that they name."""
@@ -28,12 +32,7 @@ _LONGEST = 300
 
 
 class AwaitedClaims:
-    """Claims that the nominated pods of roots await, and devices that they are to have for claims of their own which victims have.
-
-    Attributes:
-        nominated: nominated pods that request more than by themselves: devices of these claims that are counted by node.
-
-    """
+    """Claims that the nominated pods of roots await, and devices that they are to have for claims of their own which victims have."""
 
     def __init__(self, cache: Cache, awaits: Callable[[Name], bool]) -> None:
         """*awaits* returns whether a root waits for its victims, or is attempted after them."""
@@ -42,8 +41,6 @@ class AwaitedClaims:
         for _, pod in sorted(cache.usage.pods.nominated.items()):
             if pod.draft.device_claims and (root := cache.reporter.root(pod)) is not None and awaits(root):
                 self._pods.setdefault(root, []).append(cache.usage.record(pod))
-        self._planned = {root: planned for root, pods in self._pods.items() if (planned := self._planned_devices(pods))}
-        self.nominated = requesting([each for planned in self._planned.values() for each in planned], self._nodes)
 
     def for_root(self, entity: Entity) -> frozenset[str]:
         """Return by key the claims of *entity* that other roots of at least its priority await."""
@@ -55,10 +52,17 @@ class AwaitedClaims:
             key for key in _users(pod for leaf in entity.leaves() for pod in leaf.waiting) if self._is_awaited(key, users, pods)
         )
 
-    def devices_for_root(self, entity: Entity) -> list[Allocation]:
-        """Return the devices that other roots of at least the priority of *entity* are to have."""
-        others = (planned for root, planned in self._planned.items() if root != entity.name)
-        return [allocation for planned in others for pod, allocation in planned if pod.priority >= entity.priority]
+    def hold_devices(self, state: PlacementState) -> None:
+        """Let all nominations of *state* hold the devices that their pods are to have, if victims have devices of some of their claims."""
+        allocated, own = self._cache.devices.claimed.allocated, set[str]()
+        for pods in self._pods.values():
+            users = _users(pods)
+            own |= {key for key in users if key in allocated and self._is_awaited(key, users, pods)}
+        if own:
+            claims = ((f"{namespace}/{name}", known) for (namespace, name), known in self._cache.devices.claims.items())
+            freed = [key for key, known in claims if known.allocation is not None and _is_to_be_free(self._cache, key, known)]
+            nominated = state.nominations.pods()
+            nominate(state, nominated, _planned_devices(self._cache.lazy_snapshot(), [pod for pod, _ in nominated], own, freed))
 
     def settled(self, decision: Decision) -> Decision:
         """Return *decision*, which ends what its root awaits unless the root has nominations.
@@ -77,18 +81,7 @@ class AwaitedClaims:
             )
         if not decision.nominations:
             self._pods.pop(decision.root, None)
-            self._planned.pop(decision.root, None)
         return decision
-
-    def _planned_devices(self, pods: Sequence[PodRecord]) -> list[tuple[PodRecord, Allocation]]:
-        """Return the devices for the claims of nominated *pods* that their victims have."""
-        users, allocated = _users(pods), self._cache.devices.claimed.allocated
-        own = {key for key in users if key in allocated and self._is_awaited(key, users, pods)}
-        if not own:
-            return []
-        claims = ((f"{namespace}/{name}", known) for (namespace, name), known in self._cache.devices.claims.items())
-        freed = [key for key, known in claims if known.allocation is not None and _is_to_be_free(self._cache, key, known)]
-        return planned_devices(self._cache.lazy_snapshot(), pods, own, freed)
 
     def _is_awaited(self, key: str, users: _Users, pods: Sequence[PodRecord]) -> bool:
         """Return whether nominated *pods* await the claim *key*, or its devices."""
@@ -118,6 +111,28 @@ class AwaitedClaims:
             and _is_to_be_free(self._cache, key, claim, gone=True)
             and self._is_needed(claim, users.get(key, ()), pods)
         )
+
+
+def _planned_devices(
+    snapshot: ClusterSnapshot, pods: Sequence[PodRecord], named: Collection[str], freed: Iterable[str]
+) -> dict[str, Allocation]:
+    """Return the devices that the nominated *pods* can have, by key of the claim, when the claims *named* and others, all *freed*, have none.
+
+    Pods get devices in their order.
+    """
+    if snapshot.devices is None:
+        return {}
+    before = snapshot.devices.allocated
+    freed = [key for key in freed if key in before]
+    left = dataclasses.replace(snapshot.devices, allocated={key: each for key, each in before.items() if key not in {*freed}})
+    claims = AssumedClaims(snapshot.nodes, left, exact=False)
+    for key in freed:
+        claims.found.usage.remove_allocation(before[key])
+    found: dict[str, Allocation] = {}
+    for pod in with_released_claims(dataclasses.replace(snapshot, pods=tuple(pods)), named).pods:
+        claims.assume(pod, pod.nominated)
+        found |= {claim.key: allocation for claim, allocation in claims.allocations(pod)}
+    return found
 
 
 def _is_to_be_free(cache: Cache, key: str, claim: KnownClaim, *, gone: bool = False) -> bool:

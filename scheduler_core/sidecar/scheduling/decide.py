@@ -12,14 +12,12 @@ from scheduler_core.model.decision import Decision, Name
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.placement.counters import Counters
-from scheduler_core.placement.state import PlacementState
 from scheduler_core.plugins.base import ClusterEvent
 from scheduler_core.queueing import pre_enqueue, scheduling_queue
 from scheduler_core.queueing.queue_order import spellings
 from scheduler_core.queueing.trees import Trees
 from scheduler_core.sidecar.cache.cache import Cache
 from scheduler_core.sidecar.scheduling.awaited_claims import AwaitedClaims
-from scheduler_core.sidecar.scheduling.planned_devices import hold_devices
 from validators.model.meta import replaced
 
 
@@ -70,9 +68,9 @@ def decide(
     placing = options.effective_placing
     awaited = AwaitedClaims(cache, awaits)
     state = cache.start_cycle(placing, options.ignore, options.plugins)
-    for pod in awaited.nominated:
-        state.nominations.nominate(pod, pod.nominated)
     decider = Decider(cache.lazy_snapshot(), forest.conditions, placing, options.ignore, options.steps, state=state)
+    if placing.sparing:
+        awaited.hold_devices(state)
     # Their reservations can be in flight: the claims do not show them.
     decider.preemptions.keep_claims(cache.usage.record(pod) for pod in cache.usage.pods.assumed_or_pinned.values() if pod.assumed)
     decided = []
@@ -84,7 +82,7 @@ def decide(
                 pods = (pod for leaf in root.leaves() for pod in leaf.waiting)
                 # The result of a placement plugin can depend on any event.
                 events = frozenset(ClusterEvent) if options.plugins else frozenset().union(*map(state.stateful.events, pods))
-                decision = _decision(decider, state, root, awaited)
+                decision = _decision(decider, root, awaited)
                 decided.append(Decided(awaited.settled(decision), events, root.preempts, bool(decision.victims)))
             if stop():
                 break
@@ -95,14 +93,12 @@ def decide(
     return tuple(decided)
 
 
-def _decision(decider: Decider, state: PlacementState, root: Entity, awaited: AwaitedClaims) -> Decision:
-    """Return the decision on *root*, without the pods that use claims which other roots await, and without devices that these are to have."""
+def _decision(decider: Decider, root: Entity, awaited: AwaitedClaims) -> Decision:
+    """Return the decision on *root*, without the pods that use claims which other roots await."""
     preemptions = decider.preemptions
-    of_batch, claims, devices = preemptions.awaited, awaited.for_root(root), awaited.devices_for_root(root)
+    of_batch, claims = preemptions.awaited, awaited.for_root(root)
     preemptions.awaited = of_batch | claims
-    hold_devices(state, devices, 1)
     decision = decider.decide(root)
-    hold_devices(state, devices, -1)
     preemptions.awaited = of_batch | (preemptions.awaited - claims)
     return decision
 
