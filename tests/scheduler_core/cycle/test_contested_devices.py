@@ -16,6 +16,8 @@ from tests.scheduler_core.cycle.test_second_cycle import after
 
 COMPLETE = CycleOptions(strategy="complete", budget=100_000)
 CHUNKS = 10
+SEEDS = (530, 544, 561, 730, 841, 1046, 1224, 3472, 3946)
+"""Clusters in which little is missing, or much must be known, to hold the right devices."""
 
 
 def started(seed: int) -> tuple[list[Json], list[Json]]:
@@ -48,7 +50,7 @@ def is_overtaken(root: Name, priority: dict[str, int], first: dict[Name, Decisio
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_a_root_is_placed_when_its_victims_are_gone(chunk: int):
     preempting = 0
-    for seed in range(chunk, sampled(3_000, share=10), CHUNKS):
+    for seed in (*range(chunk, sampled(3_000, share=10), CHUNKS), *SEEDS[chunk::CHUNKS]):
         objects, roots = started(seed)
         priority = {each["metadata"]["name"]: each["spec"]["priority"] for each in roots}
         first, second = cycles([*objects, *roots])

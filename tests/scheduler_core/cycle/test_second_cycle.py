@@ -20,7 +20,7 @@ from scheduler_core.model.devices import MOST_CONSUMERS, Allocation
 from scheduler_core.model.wire import ENCODER
 from tests.sampling import sampled
 from tests.scheduler_core.builders import Json, leaf, node
-from tests.scheduler_core.plugins.device_objects import device_class, device_slice, request, resource_claim, template, wanting
+from tests.scheduler_core.plugins.device_objects import device, device_class, device_slice, request, resource_claim, template, wanting
 
 RANDOM = settings(
     max_examples=sampled(3000, share=10), deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
@@ -259,3 +259,32 @@ def test_nominated_pod_holds_devices_only_with_a_search(strategy: str, status: S
     objects = [*ONE_DEVICE, node("n", cpu="3"), nominated, wanting("q", priority=1)]
     (decision,) = run_cycle(load(objects), CycleOptions(strategy=strategy, scheduler_name="default-scheduler")).decisions
     assert status is decision.status
+
+
+def test_nothing_is_evicted_if_the_claim_that_this_frees_cannot_be_allocated_again():
+    """The claim of the root has a device that new claims do not tolerate by now."""
+    tainted = device_slice("n", {"name": "a", "taints": [{"key": "broken", "effect": "NoSchedule"}]})
+    cluster = [device_class(), tainted, node("n", cpu="2"), USED, LOW]
+    (alone,) = run_cycle(load([*cluster, wanting("p", "x=used", priority=9, cpu="2")]), CycleOptions(strategy="complete")).decisions
+    assert ((), {}) == (alone.victims, alone.nominations)
+    stays = resource_claim("used", request(), devices=["gpu=n/a"], users=["low", "stays"])
+    shared = [device_class(), tainted, node("n", cpu="2"), stays, LOW, wanting("stays", "x=used", on="n", priority=9, cpu="0")]
+    last = run([*shared, wanting("p", "x=used", priority=9, cpu="2")], "complete")["p"]
+    assert {"default/p": "n"} == last.assignments
+
+
+@pytest.mark.parametrize(
+    ("priority", "free"), [pytest.param(5, False, id="the same priority"), pytest.param(9, True, id="a higher priority")]
+)
+def test_devices_that_no_request_counts_are_held_for_nominated_pods(priority: int, free: bool):
+    """The nominated pod has a constraint; the other pod comes first, and takes any device."""
+    same = template("same", request(count=2), constraints=[{"matchAttribute": "gpu.example/numa"}])
+    devices = device_slice("n", device("a", {"numa": 0}), device("b", {"numa": 1}), device("c", {"numa": 1}))
+    nominated = wanting("p", "g:same", priority=5) | {"status": {"nominatedNodeName": "n"}}
+    objects = [device_class(), template(), same, template("two", request(count=2)), devices, node("n", cpu="9"), nominated]
+    other = wanting("other", "g:two", priority=priority, preemptionPolicy="Never")
+    options = CycleOptions(strategy="complete", order=("other",))
+    found = {each.root.name: each for each in run_cycle(load([*objects, other]), options).decisions}
+    assert (free, not free) == (bool(found["other"].assignments), bool(found["p"].assignments))
+    one = run_cycle(load([*objects, wanting("other", priority=priority)]), options).decisions
+    assert all(each.assignments for each in one)
