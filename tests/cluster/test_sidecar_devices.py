@@ -11,8 +11,9 @@ from tests.cluster.groups import LABEL, condition_of, pod_group
 from tests.cluster.kubelet import node
 from tests.cluster.sidecars import sidecar
 from tests.cluster.take_effect import priority_classes
-from tests.cluster.test_sidecar_bad_days import ALONE
+from tests.cluster.test_sidecar_bad_days import ALONE, MODE
 from tests.cluster.test_sidecar_place import bound, ours, places, scheduled
+from tests.cluster.test_sidecar_roles import ROLES
 from tests.cluster.waiting import until
 from tests.scheduler_core.plugins.device_objects import DRIVER, device, device_class, device_slice, request, resource_claim, template
 
@@ -44,9 +45,13 @@ def racks(api, namespace, nodes):
 
 
 @pytest.fixture
-def started(plane, racks, tmp_path):
-    with sidecar(plane, tmp_path, *ALONE, fork=True) as running:
+def started(plane, racks, namespace, tmp_path):
+    """A sidecar that has only the roles of its modes."""
+    names = ("muster-sidecar", *(f"muster-sidecar-{mode}" for mode in MODE[1].split(",")))
+    config = plane.user(f"devices-{namespace}", [rule for name in names for rule in ROLES[name]])
+    with sidecar(plane, tmp_path, *ALONE, through=config, fork=True) as running:
         yield running
+        assert [] == [line for line in running.lines if line["event"] in ("watch", "permissions", "write")]
 
 
 def publish(api, *nodes, **content):

@@ -10,7 +10,11 @@ import yaml
 from muster.commands.sidecar import MODES, sidecar
 from scheduler_core.sidecar.cache.informers import WATCHED
 from scheduler_core.sidecar.client.requests import GATE
+from scheduler_core.sidecar.process.permissions import needed_permissions
+from scheduler_core.sidecar.settings import Mode, Settings
+from scheduler_core.sidecar.writes import EvictionMethod
 
+GROUPS = ("PodGroup", "CompositePodGroup")
 DEPLOY = Path(__file__).parents[2] / "deploy"
 
 
@@ -60,6 +64,21 @@ def test_what_is_written_may_be_read_by_its_name_and_nothing_else():
     want = {("scheduling.k8s.io", "podgroups"), ("scheduling.k8s.io", "compositepodgroups")}
 
     assert want == {(group, resource) for group, resource, verb in role("muster-sidecar") if verb == "get"}
+
+
+@pytest.mark.parametrize("modes", [("place",), ("place", "preempt")], ids=",".join)
+def test_roles_of_modes_have_the_rights_that_these_need_and_no_other(modes):
+    """Also the right to allocate claims to devices, which no request of the sidecar names."""
+    needed = [
+        each
+        for method in EvictionMethod
+        for each in needed_permissions(Settings(modes=frozenset(map(Mode, modes)), eviction_method=method, lease=None), frozenset(GROUPS))
+    ]
+    granted = set[tuple[str, str, str]]().union(*(role(f"muster-sidecar-{mode}") for mode in modes), role("muster-sidecar"))
+
+    assert {each for each in granted if each[2] not in ("list", "watch")} == {
+        (each.group, each.resource, each.verb) for each in needed if each.verb not in ("list", "watch")
+    }
 
 
 @pytest.mark.parametrize("mode", sorted({*MODES} - {"ungate"}))
