@@ -87,7 +87,7 @@ def test_allocation_has_a_time_and_reservations_of_pods_and_groups():
 
 
 def test_allocation_that_exists_is_not_changed():
-    status = changed_claim(allocate(consumers=(OTHER,)), claim(allocation=OURS, users="1"), NOW)["status"]
+    status = changed_claim(allocate(consumers=(POD, OTHER)), claim(allocation=OURS, users="1"), NOW)["status"]
     assert (OURS, ["1", "2"]) == (status["allocation"], [each["uid"] for each in status["reservedFor"]])
 
 

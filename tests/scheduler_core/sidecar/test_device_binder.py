@@ -66,6 +66,41 @@ def test_devices_that_are_being_allocated_are_not_given_to_another_pod():
     assert second in {"c", "e"}
 
 
+def test_device_of_an_extended_resource_that_is_being_allocated_is_not_given_to_another_pod():
+    scene = Scene(node("n"), device_class(extendedResourceName=RESOURCE), device_slice("n", "d"), requesting())
+    assert 1 == len(of(AllocateExtended, scene.writes()))
+    scene.put(resource_claim("e"), wanting("q", "g=e", **MUSTER))
+    assert [] == of(AllocateClaim, scene.wait(20))
+
+
+def test_pod_is_not_bound_if_another_scheduler_has_allocated_its_claim_again_to_another_device():
+    scene = Scene(node("n"), device_class(), device_slice("n", "d", "e"), resource_claim("c"), wanting("p", "g=c", **MUSTER))
+    (write,) = of(AllocateClaim, scene.writes())
+    (device,) = {"d", "e"} - {write.allocation.devices[0].id[2]}
+    uid = scene.server.objects["Pod", "default", "p"]["metadata"]["uid"]
+    scene.put(resource_claim("c", devices=[f"gpu=n/{device}"], users=[uid], nodes=only_on("n")))
+    writes = scene.end([write])
+    why = "allocating devices failed: claim default/c has other devices than those that were chosen; it is retried"
+    assert ([], [why]) == (of(Bind, writes), [each.message for each in of(RecordEvent, writes)])
+
+
+def test_claim_that_is_created_again_under_its_name_is_not_taken_for_the_one_that_was_allocated():
+    scene = Scene(node("n"), device_class(), device_slice("n", "d"), resource_claim("c"), wanting("p", "g=c", **MUSTER))
+    (write,) = of(AllocateClaim, scene.writes())
+    scene.delete("ResourceClaim", "c")
+    scene.put(resource_claim("c"))
+    assert [] == of(Bind, scene.end([write]))
+    (again,) = of(AllocateClaim, scene.wait(20))
+    assert again.target.uid != write.target.uid
+
+
+def test_claim_of_a_podgroup_is_reserved_for_it_and_not_for_its_pods():
+    entry = {"name": "g", "resourceClaimName": "c"}
+    gang = [leaf("g", 2, resourceClaims=[entry]), *(wanting(f"g-{number}", "g=c", group="g", **MUSTER) for number in range(2))]
+    (write,) = of(AllocateClaim, Scene(node("n"), device_class(), device_slice("n", "d"), resource_claim("c"), *gang).writes())
+    assert [("PodGroup", "g")] == [(each.kind, each.name) for each in write.consumers]
+
+
 def test_allocation_of_a_root_that_is_gone_is_taken_back():
     scene = Scene(node("n"), device_class(), device_slice("n", "d"), resource_claim("c"), wanting("p", "g=c", **MUSTER))
     (write,) = of(AllocateClaim, scene.writes())
@@ -107,6 +142,15 @@ def test_gate_of_a_pod_is_not_removed_before_its_claims_are_reserved():
     uid = scene.server.objects["Pod", "default", "p"]["metadata"]["uid"]
     scene.now += 20
     scene.put(resource_claim("c", devices=["gpu=n/d"], users=[uid], nodes=only_on("n")))
+    assert {"p"} == {each.pod.name for each in of(Ungate, scene.writes())}
+
+
+def test_gate_of_a_pod_is_removed_before_its_devices_are_attached_because_its_own_scheduler_waits_for_them():
+    conditions = {"bindingConditions": ["ok"], "bindingFailureConditions": ["bad"]}
+    slices, gated = device_slice("n", device("d", **conditions)), wanting("p", "g=c", schedulingGates=[{"name": GATE}])
+    scene = Scene(node("n"), device_class(), slices, resource_claim("c"), gated, ungate=True)
+    uid = scene.server.objects["Pod", "default", "p"]["metadata"]["uid"]
+    scene.put(resource_claim("c", devices=["gpu=n/d"], users=[uid], nodes=only_on("n"), results=conditions))
     assert {"p"} == {each.pod.name for each in of(Ungate, scene.writes())}
 
 
