@@ -264,6 +264,27 @@ def test_device_that_another_scheduler_gave_to_another_claim_at_the_same_time_is
     assert [f"allocating devices failed: {why}; it is retried"] == [each.message for each in of(RecordEvent, writes)]
 
 
+SHARED = {"shareID": "3f1c8a52-0000-4000-8000-000000000000"}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "results", "others"),
+    [
+        pytest.param({"adminAccess": True}, {"adminAccess": True}, {}, id="with admin access"),
+        pytest.param({}, SHARED, SHARED, id="a share of it"),
+    ],
+)
+def test_pod_is_bound_if_its_claim_gets_a_device_that_another_claim_has(wanted, results, others):
+    other = resource_claim("other", devices=["gpu=n/d"], users=["q"], nodes=only_on("n"), results=others)
+    claim, slices = resource_claim("c", request(**wanted)), device_slice("n", device("d", allowMultipleAllocations=bool(others)))
+    scene = Scene(node("n"), device_class(), slices, other, claim, wanting("p", "g=c", **MUSTER))
+    (write,) = of(AllocateClaim, scene.writes())
+    uid = scene.server.objects["Pod", "default", "p"]["metadata"]["uid"]
+    given = resource_claim("c", devices=["gpu=n/d"], users=[uid], nodes=only_on("n"), results=results)
+    scene.put({**claim, "status": given["status"]})
+    assert {"p"} == {each.pod.name for each in of(Bind, scene.end([write]))}
+
+
 def test_devices_whose_binding_failed_are_released_and_reported():
     conditions = {"bindingConditions": ["ok"], "bindingFailureConditions": ["bad"]}
     slices = device_slice("n", device("d", **conditions))
