@@ -16,6 +16,8 @@ _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "
 _NANO = -9
 _DIGITS = 18
 """Decimal digits that always fit in 64 bits."""
+_MOST_DIGITS = 4000
+"""Longer numbers are refused: Python does not read them."""
 _LARGEST_EXPONENT = 1000
 """Larger exponents of ten are refused: the number would have too many digits."""
 
@@ -57,6 +59,8 @@ def parse(text: str) -> Quantity:
         )
     sign, whole, fraction, suffix = match.groups()
     whole, fraction = whole or "0", fraction or ""
+    if len(whole) + len(fraction) > _MOST_DIGITS:
+        raise Fault(f"quantity has more than {_MOST_DIGITS} digits")
     if suffix in _BINARY:
         result = _binary(int(whole + fraction), len(whole), len(fraction), _BINARY[suffix])
     else:

@@ -35,6 +35,8 @@ from validators.versions import served
 
 _SERVED = tuple(each.name for each in served.versions_in("resource.k8s.io"))
 """API versions, the current one first."""
+_FLAT = "resource.k8s.io/v1beta1"
+"""The version that has no ``exactly`` in requests, and ``basic`` in devices."""
 D = TypeVar("D", ResourceSlice, DeviceClass, DeviceTaintRule, ResourceClaim, ResourceClaimTemplate)
 
 
@@ -51,7 +53,7 @@ def read_devices(kinds: Mapping[str, Objects], problems: list[Problem]) -> Devic
 
     def read_template(gathered: GatheredObjects) -> tuple[Name, ClaimSpec | str]:
         name, template = _named(gathered, ResourceClaimTemplate)
-        _check_claim("spec.spec", template.spec.spec)
+        _check_claim("spec.spec", template.spec.spec, gathered.api_version)
         return name, specs.spec(f"of template {name[0]}/{name[1]}", template.spec.spec)
 
     claims = one_each(kinds["ResourceClaim"], read_known, problems).good
@@ -117,25 +119,33 @@ def read_slice(gathered: GatheredObjects) -> tuple[Name, ResourceSlice]:
     """Read a slice whose amounts are readable.  Raises Unusable."""
     name, published = _named(gathered, ResourceSlice)
     device_amounts.check_slice(published.spec)
+    for index, each in enumerate(published.spec.devices or ()):
+        if each.basic is not None and gathered.api_version != _FLAT:
+            raise Unusable(f"spec.devices[{index}].basic: only {_FLAT} has this field; set its fields in the device itself")
     return name, published
 
 
 def read_resource_claim(gathered: GatheredObjects) -> tuple[Name, ResourceClaim]:
     """Read a claim whose amounts are readable.  Raises Unusable."""
     name, claim = _named(gathered, ResourceClaim)
-    _check_claim("spec", claim.spec)
+    _check_claim("spec", claim.spec, gathered.api_version)
     if claim.status.allocation is not None:
         device_amounts.check_allocation(claim.status.allocation)
     return name, claim
 
 
-def _check_claim(path: str, spec: ResourceClaimSpec) -> None:
-    """Raise Unusable, with the field path, if the specification at *path* has an unreadable amount, or a request of two types."""
+def _check_claim(path: str, spec: ResourceClaimSpec, version: str) -> None:
+    """Raise Unusable, with the field path, if an amount of the specification at *path* is unreadable, or *version* has no such request."""
     device_amounts.check_claim(path, spec)
     for index, each in enumerate(spec.devices.requests or ()):
+        at = f"{path}.devices.requests[{index}]"
         if each.first_available and (each.exactly is not None or each.device_class_name):
             one = "exactly" if each.exactly is not None else "deviceClassName"
-            raise Unusable(f"{path}.devices.requests[{index}]: set either {one} or firstAvailable, not both")
+            raise Unusable(f"{at}: set either {one} or firstAvailable, not both")
+        if each.exactly is not None and version == _FLAT:
+            raise Unusable(f"{at}.exactly: {version} has no such field; set its fields in the request itself")
+        if each.device_class_name and version != _FLAT:
+            raise Unusable(f"{at}.deviceClassName: only {_FLAT} has this field; in {version} set exactly.deviceClassName")
 
 
 def _named(gathered: GatheredObjects, model: type[D]) -> tuple[Name, D]:

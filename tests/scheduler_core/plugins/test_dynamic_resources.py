@@ -454,6 +454,14 @@ def test_unusable_objects_are_problems():
     assert "the slice is left out" in problem.message
 
 
+def test_a_quantity_of_too_many_digits_is_an_error_of_its_device():
+    large = device("a", capacity={"m": {"value": "1" * 5000}})
+    selected = request(selectors=[{"cel": {"expression": "device.driver != ''"}}])
+    result = run([node("n1"), device_class(), template("one", selected), device_slice("n1", large), wanting()], strategy="greedy")
+    (decision,) = result.decisions
+    assert "quantity has more than 4000 digits" in decision.message
+
+
 BOTH = {"firstAvailable": [{"name": "a", "deviceClassName": CLASS}]}
 
 
@@ -469,6 +477,34 @@ def test_a_request_of_two_types_satisfies_no_claim(request_of, field, strategy):
     result = run([node("n1"), device_class(), device_slice("n1", "a"), template("one", request_of), wanting()], strategy=strategy)
     message = f"spec.spec.devices.requests[0]: set either {field} or firstAvailable, not both; the template is left out"
     assert [("ResourceClaimTemplate default/one", message)] == [(each.object, each.message) for each in result.problems]
+    assert not any(each.assignments for each in result.decisions)
+
+
+@pytest.mark.parametrize(
+    ("objects", "message"),
+    [
+        pytest.param(
+            [template("one", {"name": "gpu", "deviceClassName": CLASS}), device_slice("n1", "a")],
+            f"spec.spec.devices.requests[0].deviceClassName: only {API}beta1 has this field; in {API} set exactly.deviceClassName; "
+            "the template is left out",
+            id="a request of v1beta1",
+        ),
+        pytest.param(
+            [template() | {"apiVersion": f"{API}beta1"}, device_slice("n1", "a")],
+            f"spec.spec.devices.requests[0].exactly: {API}beta1 has no such field; set its fields in the request itself; "
+            "the template is left out",
+            id="a request of v1",
+        ),
+        pytest.param(
+            [template(), device_slice("n1", {"name": "a", "basic": {}})],
+            f"spec.devices[0].basic: only {API}beta1 has this field; set its fields in the device itself; the slice is left out",
+            id="a device of v1beta1",
+        ),
+    ],
+)
+def test_fields_of_another_version_are_problems(objects, message):
+    result = run([node("n1"), device_class(), *objects, wanting()], strategy="greedy")
+    assert [message] == [each.message for each in result.problems]
     assert not any(each.assignments for each in result.decisions)
 
 
