@@ -18,10 +18,10 @@ CLAIMS = ("exact", "all", "first", "match", "distinct", "selector", "admin", "co
 """Features that give each pod a claim of its own, or an extended resource."""
 SHARED = ("shared", "group", "given")
 """Features that give the pods of the root, or of each PodGroup, a claim together; a given one is allocated already."""
-CLUSTER = ("taints", "rules", "by-device", "used", "missing")
+CLUSTER = ("taints", "rules", "by-device", "used", "missing", "pools", "drivers")
 """Features of the published devices."""
 FEATURES = (*CLAIMS, *SHARED, *CLUSTER)
-COUNTED = ("exact", "selector", "extended", "taints", "rules", "used", "missing")
+COUNTED = ("exact", "selector", "extended", "taints", "rules", "used", "missing", "pools", "drivers")
 """Features with which devices can be interchangeable."""
 NAMESPACE_LABELS = {"resource.kubernetes.io/admin-access": "true"}
 _TIME = "2026-08-01T00:00:00Z"
@@ -38,15 +38,18 @@ class DeviceDrawing(Drawing):
             self.features = tuple(sorted((*self.features, self.random.choice(("exact", "match", "selector")))))
         self.driver = f"{self.prefix}.gpu.example.com"
         self.allocations: dict[str, Manifest] = {}
-        self._published: list[tuple[str, str]] = []
+        self._published: list[tuple[str, Manifest]] = []
+        self._driver_of: dict[str, str] = {}
+        """Driver of each node's devices."""
 
     def cluster(self) -> RandomCluster:
         """Return the drawn cluster."""
         self._nodes()
-        classes = [("gpu", [f"device.driver == '{self.driver}'"]), ("fabric", [f"device.driver == 'fabric.{self.driver}'"])]
+        fabric = f"device.driver == 'fabric.{self.driver}'"
+        classes = [("gpu", [f"device.driver.endsWith('{self.driver}')", f"!({fabric})"]), ("fabric", [fabric])]
         for name, selectors in classes:
             spec: Manifest = {"selectors": [{"cel": {"expression": each}} for each in selectors]}
-            if name == "gpu" and "extended" in self.features:
+            if name == "gpu" and "extended" in self.features and hash_of(self.prefix, "implicit") % 3:
                 spec["extendedResourceName"] = f"{self.prefix}.example.com/gpu"
             self.shared.append({"apiVersion": API, "kind": "DeviceClass", "metadata": {"name": self._name(name)}, "spec": spec})
         for number, each in enumerate(self.nodes):
@@ -75,16 +78,24 @@ class DeviceDrawing(Drawing):
         devices = [self._device(each) for each in range(count)]
         if "missing" in self.features and devices and self.random.random() < 0.2:
             del devices[-1]["attributes"]["model"]
-        self._published += [(node, each["name"]) for each in devices]
+        self._published += [(node, each) for each in devices]
+        self._driver_of[node] = f"b.{self.driver}" if "drivers" in self.features and self.random.random() < 0.4 else self.driver
         cuts = [devices] if count < 2 or "partition" in self.features or self.random.random() < 0.7 else [devices[:1], devices[1:]]
         slices: list[Manifest] = [{"devices": each} for each in cuts]
         if "partition" in self.features:
             counters = {"memory": {"value": f"{self.random.choice((40, 60, 80))}Gi"}}
             slices.append({"sharedCounters": [{"name": "set", "counters": counters}]})
-        pool = {"name": self._pool(node), "generation": 1, "resourceSliceCount": len(slices)}
-        for part, spec in enumerate(slices):
+        generations = [len(slices)] * len(slices)
+        if "pools" in self.features and self.random.random() < 0.4:
+            # A slice is missing, or a name is twice in the pool, or some slices are of an older generation.
+            change = self.random.choice(("missing", "twice", "old"))
+            if change != "missing":
+                slices.append({"devices": [self._device(0 if change == "twice" else 7)]})
+            generations = [len(slices) + (change == "missing")] * len(slices) if change != "old" else [*generations, 0]
+        for part, (spec, count) in enumerate(zip(slices, generations, strict=True)):
             metadata = {"name": f"{self.prefix}-{self.random.randint(0, 9)}-{number}-{part}"}
-            body = {"driver": self.driver, "pool": pool, **self._reach(node, spec), **spec}
+            pool = {"name": self._pool(node), "generation": 1 if count else 0, "resourceSliceCount": count or 1}
+            body = {"driver": self._driver_of[node], "pool": pool, **self._reach(node, spec), **spec}
             self.shared.append({"apiVersion": API, "kind": "ResourceSlice", "metadata": metadata, "spec": body})
 
     def _pool(self, node: str) -> str:
@@ -141,10 +152,9 @@ class DeviceDrawing(Drawing):
         """Taint some devices by a rule."""
         for number, (node, device) in enumerate(self._published):
             if self.random.random() < 0.2:
-                selector: Manifest = {"driver": self.driver, "pool": self._pool(node)}
-                if self.random.random() < 0.7:
-                    selector["device"] = device
-                taint = {"key": "example.com/maintenance", "effect": self.random.choice(("NoSchedule", "None"))}
+                whole = {"driver": self._driver_of[node], "pool": self._pool(node), "device": device["name"]}
+                selector = {name: each for name, each in whole.items() if self.random.random() < 0.8}
+                taint = {"key": "example.com/maintenance", "effect": self.random.choice(("NoSchedule", "NoExecute", "None"))}
                 spec = {"deviceSelector": selector, "taint": taint}
                 self.shared.append(
                     {"apiVersion": API, "kind": "DeviceTaintRule", "metadata": {"name": self._name(f"rule-{number}")}, "spec": spec}
@@ -153,11 +163,14 @@ class DeviceDrawing(Drawing):
     def _use(self) -> None:
         """Let running pods have some of the devices of their nodes."""
         for node, device in self._published:
-            if self.random.random() < 0.4 and "partition" not in self.features and "consumable" not in self.features:
-                name = f"used-{node}-{device}"
+            if self.random.random() < 0.4:
+                name = f"used-{node}-{device['name']}"
                 self.present.append(self._holder(name, node))
                 self.claims.append(self._object("ResourceClaim", name, {"devices": {"requests": [self._request("gpu", "gpu")]}}))
-                given = {"request": "gpu", "driver": self.driver, "pool": self._pool(node), "device": device}
+                given: Manifest = {"request": "gpu", "driver": self._driver_of[node], "pool": self._pool(node), "device": device["name"]}
+                if device.get("allowMultipleAllocations"):
+                    share = f"{hash_of(name):08x}-0000-4000-8000-000000000000"
+                    given |= {"shareID": share, "consumedCapacity": {"memory": self.random.choice(("4Gi", "8Gi", "16Gi"))}}
                 on = {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}]}
                 allocation = {"devices": {"results": [given]}, "nodeSelector": on, "allocationTimestamp": _TIME}
                 self.allocations[name] = allocation
@@ -261,7 +274,9 @@ class DeviceDrawing(Drawing):
         if claims:
             each["spec"]["resourceClaims"] = claims
         if "extended" in self.features:
-            resource, amount = f"{self.prefix}.example.com/gpu", str(1 + hash_of(self.prefix, "extended") % 2)
+            implicit = f"deviceclass.resource.kubernetes.io/{self._name('gpu')}"
+            resource = f"{self.prefix}.example.com/gpu" if hash_of(self.prefix, "implicit") % 3 else implicit
+            amount = str(1 + hash_of(self.prefix, "extended") % 2)
             resources = each["spec"]["containers"][0]["resources"]
             resources["requests"][resource] = amount
             resources.setdefault("limits", {})[resource] = amount
