@@ -450,6 +450,6 @@ def test_the_line_has_the_main_clauses_of_a_reason(text, want):
 
 def test_an_attribute_that_no_device_has_is_reported():
     slices = [device_slice("n1", device("d", {"clique": "c1"}))]
-    found = fit([job("train", 1)], [node("n1"), *slices], "--device-topology", f"{DRIVER}/cliqe")
+    found = fit([job(1)], [node("n1"), *slices], "--device-topology", f"{DRIVER}/cliqe")
 
     assert any(f'did you mean "{DRIVER}/clique"?' in " ".join(str(each).split()) for each in found)

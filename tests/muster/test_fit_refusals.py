@@ -223,3 +223,33 @@ def test_a_pod_names_its_account_by_the_former_field_too():
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {**RUN_ONCE["spec"], "serviceAccount": "own"}}
     reason = 'error looking up service account default/own: serviceaccount "own" not found (mine.json:1)'
     assert (1, {"Pod default/p": reason}) == refused([pod], [*NODES, CREATED])
+
+
+@pytest.mark.parametrize("kind", ["ResourceClaim", "ResourceClaimTemplate"])
+@pytest.mark.parametrize(
+    ("labels", "known", "admin", "good"),
+    [
+        ({}, True, True, False),
+        ({"resource.kubernetes.io/admin-access": "false"}, True, True, False),
+        ({"resource.kubernetes.io/admin-access": "true"}, True, True, True),
+        ({}, False, True, True),
+        ({}, True, False, True),
+    ],
+    ids=["no label", "false", "label", "not known", "no admin access"],
+)
+def test_admin_access_needs_a_label_of_the_namespace(kind, labels, known, admin, good):
+    spec = {"devices": {"requests": [{"name": "all", "exactly": {"deviceClassName": "gpu", "adminAccess": admin}}]}}
+    claim = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": kind,
+        "metadata": {"name": "c"},
+        "spec": spec if kind == "ResourceClaim" else {"spec": spec},
+    }
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default", "labels": labels}}
+    _, found = refused([claim, job(1)], [*NODES, *([namespace] if known else [])])
+
+    reason = (
+        "spec.devices.requests[0].adminAccess: Forbidden: admin access to devices requires the"
+        " `resource.kubernetes.io/admin-access: true` label on the containing namespace"
+    )
+    assert found == ({} if good else {f"{kind} default/c": reason})

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from muster.commands.simulate.admission import limit_ranges, pod_defaults, validation
-from muster.commands.simulate.admission.limit_ranges import section
+from muster.commands.simulate.admission.limit_ranges import items, section
 from muster.commands.simulate.admission.service_accounts import account_refusals
 from scheduler_core.loading.gathered import GatheredObjects, Objects, Unusable
 from validators.model.cluster import SYSTEM_CLASSES
@@ -16,6 +16,7 @@ Content = dict[str, Any]
 QUOTAS = "ResourceQuota"
 _KINDS = ("LimitRange", "ResourceQuota", "RuntimeClass", "PriorityClass", "Namespace")
 _SYSTEM_CLASSES: Mapping[str, Content] = {name: {"value": each.value} for name, each in SYSTEM_CLASSES.items()}
+_ADMIN = "resource.kubernetes.io/admin-access"
 _EVERYWHERE = "default"
 """Namespace that every cluster has."""
 
@@ -38,6 +39,8 @@ class Rules:
     """The namespaces that are being deleted."""
     accounts: Mapping[str, frozenset[str]] = dataclasses.field(default_factory=dict)
     """Names of the ServiceAccounts of each namespace of which all are known."""
+    administrative: frozenset[str] = frozenset()
+    """The namespaces with the label that allows admin access to devices."""
 
     @classmethod
     def from_objects(
@@ -69,6 +72,9 @@ class Rules:
             namespaces if strict and namespaces and not redacted else None,
             frozenset(name for (_, name), each in read["Namespace"].items() if section(each, "metadata").get("deletionTimestamp")),
             accounts or {},
+            frozenset(
+                name for (_, name), each in read["Namespace"].items() if section(section(each, "metadata"), "labels").get(_ADMIN) == "true"
+            ),
         )
 
     def __bool__(self) -> bool:
@@ -101,6 +107,18 @@ class Rules:
             yield f"unable to create new content in namespace {namespace} because it is being terminated"
         elif self.classes is not None:
             yield from pod_defaults.priority_refusals(content, self.classes, self.default_class)
+
+    def without_admin_access(self, claim: Content) -> Iterator[str]:
+        """Yield the reason why a new claim to devices, or template of claims, would be refused: its namespace does not allow admin access."""
+        if self.namespaces is None or namespace_of(claim) in self.administrative:
+            return
+        spec = section(claim, "spec")
+        for index, request in enumerate(items(section(section(spec, "spec") or spec, "devices"), "requests")):
+            # In v1beta1, an exact request has no section of its own.
+            if (section(request, "exactly") or request).get("adminAccess") is True:
+                path = f"spec.devices.requests[{index}].adminAccess"
+                yield f"{path}: Forbidden: admin access to devices requires the `{_ADMIN}: true` label on the containing namespace"
+                return
 
 
 def parsed(gathered: GatheredObjects) -> Content | None:

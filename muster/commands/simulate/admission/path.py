@@ -31,6 +31,7 @@ _CLASS = "PriorityClass"
 _TEMPLATE = "ResourceClaimTemplate"
 _WITHOUT_ACCOUNTS = frozenset({"", "apps", "batch", "jobset.x-k8s.io", "leaderworkerset.x-k8s.io"})
 """API groups whose controllers create no ServiceAccounts."""
+_CLAIMS = frozenset({"ResourceClaim", _TEMPLATE})
 THERE_IS_NO = "there is no"
 """Beginning of a note about an object that pods name, and for which they wait."""
 _NAMED = 4
@@ -98,7 +99,7 @@ def _refusals(rules: Rules, expansion: Expansion, rest: Rest, pods: Iterable[Con
     for group in _new_groups(expansion) if places is not None else ():
         yield from (Problem(origin_of(group, expansion.origins), reason) for reason in rules.missing(group))
     if places is not None:
-        yield from _of_other_objects(expansion, rest, places)
+        yield from _of_other_objects(rules, expansion, rest, places)
 
 
 def _missing_templates(expansion: Expansion, rest: Rest, pods: Iterable[Content]) -> Iterator[Problem]:
@@ -140,7 +141,7 @@ def _controllers(expansion: Expansion) -> Iterator[tuple[Controller, Content]]:
     return zip(expansion.controllers, expansion.manifests, strict=True)
 
 
-def _of_other_objects(expansion: Expansion, rest: Rest, places: Places) -> Iterator[Problem]:
+def _of_other_objects(rules: Rules, expansion: Expansion, rest: Rest, places: Places) -> Iterator[Problem]:
     """Yield the errors of the new objects at PATH that are validated besides controllers' objects and pods, with their positions."""
     classes = [content for each in rest.kinds[_CLASS] if (content := parsed(each)) is not None]
     for kind in (*_GROUPS, "Workload", *_DEVICES, _CLASS, CLAIM):
@@ -154,6 +155,8 @@ def _of_other_objects(expansion: Expansion, rest: Rest, places: Places) -> Itera
             for error in found:
                 at = places.place(each, error.path)
                 yield Problem(name, f"{validation.described(error)} ({at})" if at else validation.described(error))
+            if kind in _CLAIMS:
+                yield from (Problem(name, reason) for reason in rules.without_admin_access(each))
 
 
 def _new_groups(expansion: Expansion) -> Iterator[Content]:
