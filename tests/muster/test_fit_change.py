@@ -88,6 +88,11 @@ CASES = {
         [*NODES, *({**node(f"c{number}"), **CORDONED} for number in range(4))],
         "2 nodes uncordoned: c0 and c1",
     ),
+    "cordoned nodes of a spread": (
+        [with_pod(deployment(22), topologySpreadConstraints=[{**HARD, "topologyKey": "rack"}])],
+        [*NODES, *({**node(f"c{number:02}", rack="ab"[number // 10]), **CORDONED} for number in range(20))],
+        "10 nodes uncordoned: c00, c01, c02, c03, c04, c10, c11, c12 and 2 more",
+    ),
     "a cordoned node, and a tainted one": (
         [job(4)],
         [*TAINTED[:1], {**node("n2"), **CORDONED}],

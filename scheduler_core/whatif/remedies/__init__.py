@@ -14,6 +14,6 @@ provide_devices   more devices; claims that request less, or devices of another 
 provide_storage   volumes, storage capacity, classes and attach limits
 node_kinds        kinds of nodes that can be added
 nodes_by_domain   nodes for several domains at once, for the groups of a tree
-spread_nodes      nodes for several domains at once, for pods that spread
+spread_nodes      new and uncordoned nodes in several domains, for pods that spread
 conflict          minimal set of conflicting constraints
 """

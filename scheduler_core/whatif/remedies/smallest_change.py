@@ -22,7 +22,7 @@ from scheduler_core.whatif.remedies import candidates
 from scheduler_core.whatif.remedies.bisection import least
 from scheduler_core.whatif.remedies.node_kinds import NodeKind, kinds
 from scheduler_core.whatif.remedies.pod_bounds import PodBounds
-from scheduler_core.whatif.remedies.spread_nodes import SpreadNodes, spread_nodes
+from scheduler_core.whatif.remedies.spread_nodes import SpreadNodes, by_lowest_domain, spread_nodes
 from scheduler_core.whatif.remedies.uncordon import CordonedNodes
 from scheduler_core.whatif.trial.present_capacity import PresentCapacity
 from scheduler_core.whatif.trial.subject import Subject
@@ -122,8 +122,12 @@ def smallest_change(
 def _fewest_uncordoned(trials: _Trials, capacity: PresentCapacity, first: Edit | None = None) -> Edit | None:
     """Return the fewest cordoned nodes that work if they are uncordoned, after *first*; None if all do not.  Raises _TriesSpentError."""
     cordoned = CordonedNodes(capacity, trials.book)
+
+    def arranged(nodes: Sequence[int], slots: Sequence[int]) -> Sequence[int]:
+        return by_lowest_domain(nodes, slots, capacity, trials.bounds(capacity.snapshot)) if nodes else nodes
+
     for area in cordoned.capacity.areas(_AREAS):
-        found = cordoned.fewest(area, len(capacity.subject.waiting), lambda edit: trials.works(combine(first, edit)))
+        found = cordoned.fewest(area, len(capacity.subject.waiting), lambda edit: trials.works(combine(first, edit)), arranged)
         if found is not None:
             return combine(first, found[0])
     return None

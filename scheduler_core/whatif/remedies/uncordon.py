@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from scheduler_core.whatif.trial.present_capacity import DomainCapacity, Present
 
 _TAKEN = 2
 """Maximum number of nodes uncordoned beyond those that the root itself needs, because earlier roots use some of them."""
+
+Arranged = Callable[[Sequence[int], Sequence[int]], Sequence[int]]
+"""Order of nodes, which hold these numbers of pods."""
 
 
 class CordonedNodes:
@@ -35,9 +38,14 @@ class CordonedNodes:
             self._names = frozenset()
         self.capacity = PresentCapacity(applied(capacity.snapshot, steps), capacity.subject, book) if steps else capacity
 
-    def fewest(self, area: DomainCapacity, pods: int, works: Callable[[Uncordoned], bool]) -> tuple[Uncordoned, Iterator[str]] | None:
-        """Return the fewest nodes of *area* that work for *pods* more pods, and the others, by capacity; None if all do not work."""
-        ordered, slots = self._ordered(area)
+    def fewest(
+        self, area: DomainCapacity, pods: int, works: Callable[[Uncordoned], bool], arranged: Arranged = lambda nodes, _: nodes
+    ) -> tuple[Uncordoned, Iterator[str]] | None:
+        """Return the fewest nodes of *area* that work for *pods* more pods, and the others; None if all do not work.
+
+        They are tried by capacity, or as *arranged*.
+        """
+        ordered, slots = self._ordered(area, arranged)
         if not ordered:
             return None
         likely = int(np.searchsorted(np.cumsum(slots), pods)) + 1
@@ -50,8 +58,8 @@ class CordonedNodes:
                 chosen = fewer
         return Uncordoned(chosen), (name for name in ordered if name not in chosen)
 
-    def _ordered(self, area: DomainCapacity) -> tuple[tuple[str, ...], list[int]]:
-        """Return the cordoned nodes of *area* with capacity for a pod of the root, the most capacity first, and that capacity."""
+    def _ordered(self, area: DomainCapacity, arranged: Arranged) -> tuple[tuple[str, ...], list[int]]:
+        """Return the cordoned nodes of *area* with capacity for a pod of the root, in their order, and that capacity."""
         names, subject = self.capacity.snapshot.nodes.names, self.capacity.subject
         slots = self.capacity.slots(subject.shape)
         usable = np.zeros(len(names), dtype=bool)
@@ -59,6 +67,7 @@ class CordonedNodes:
             usable |= self.capacity.slots(shape) > 0
         nodes = [node for node in area.nodes.tolist() if usable[node] and names[node] in self._names]
         nodes.sort(key=lambda node: (-int(slots[node]), names[node]))
+        nodes = [*arranged(nodes, slots[nodes].tolist())]
         return tuple(names[node] for node in nodes), [int(slots[node]) for node in nodes]
 
 
