@@ -21,9 +21,10 @@ _Uses = frozenset[tuple[int, VolumeKey]]
 
 
 def plans_with_users(root: Entity, state: PlacementState, units: Units, candidates: Collection[int]) -> Iterator[frozenset[int]]:
-    """Yield *candidates* without some units that use attached volumes of *root*, the fewest units first.
+    """Yield sets of *candidates* without some units that use attached volumes of *root*; the sets that keep the fewest come first.
 
-    No unit is kept whose volumes the other kept units use on the same nodes: its eviction can only help.
+    The other units are all those on the nodes of the kept ones, then, for a group, all candidates.  No unit is kept whose volumes the
+    other kept units use on the same nodes: its eviction can only help.
     """
     uses = _useful(root, state, units, candidates)
     useful = by_importance(uses, units) if uses else []
@@ -31,7 +32,11 @@ def plans_with_users(root: Entity, state: PlacementState, units: Units, candidat
     for size in range(1, most + 1):
         for kept in itertools.combinations(useful, size):
             if size == 1 or _is_minimal([uses[number] for number in kept]):
-                yield frozenset(candidates).difference(kept)
+                nodes = {node for number in kept for node, _ in uses[number]}
+                local = frozenset(number for number in candidates if any(pod.node in nodes for pod in units.unit(number).pods))
+                yield local.difference(kept)
+                if root.name.kind != "Pod":
+                    yield frozenset(candidates).difference(kept)
 
 
 def _useful(root: Entity, state: PlacementState, units: Units, candidates: Collection[int]) -> Mapping[int, _Uses]:

@@ -155,6 +155,18 @@ def test_one_of_several_users_of_a_volume_stays():
     assert (2, "default/both") == (len(decision.victims), decision.victims[0])
 
 
+def test_a_user_stays_in_a_cluster_with_many_other_victims():
+    others = [node(f"n{number}", "8") for number in range(300)]
+    running = [
+        pod(f"r{number}", nodeName=f"n{number // 8}", priority=-1, nodeSelector={"kubernetes.io/os": "linux"}) for number in range(2_400)
+    ]
+    objects = [leaf("g", 1), *attaching("a", 1, "a"), *others, *running]
+    users = [using("a", name="user", nodeName="a1", cpu="16", priority=-1), pod("other", nodeName="a1", cpu="16", priority=-1)]
+    far = [using("a", name="p0", group="g", cpu="16")]
+    decision = decided([*(each for each in objects if each["metadata"]["name"] != "p0"), *users, *far], strategy="complete")
+    assert (("default/other",), {"default/p0": "a1"}) == (decision.victims, decision.nominations)
+
+
 def test_a_spent_budget_leaves_the_root_undecided():
     volumes = [zonal("x", "a", red="1"), zonal("y", "a", red="1"), zonal("z", "a", blue="1")]
     objects = [*ZONES, *GANG, *(claim(f"c{n}", **wanting(red="1")) for n in range(3)), *volumes]
