@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 from collections.abc import Iterable
 from decimal import Decimal
@@ -35,25 +36,29 @@ _MEMBER = re.compile(
 
 
 def with_domain(state: PlacementState, request: PlacementRequest, refusals: NodeRefusals, goal: int) -> NodeRefusals:
-    """Return *refusals* with the free devices of the nodes that the group can use, if these are too few for *goal* pods.
+    """Return *refusals* with the free devices of all nodes, or of those that the group can use, if these are too few for *goal* pods.
 
     No pod of *request* is assumed.
     """
     causes = refusals.devices.get(CANNOT_ALLOCATE, ())
     if not causes or len(refusals.nodes) > _MOST_NODES or len(request.runs) != 1:
         return refusals
-    usable = _usable(state, refusals)
-    for cause in causes:
-        short = cause.shortage
-        if short is None or short.shared or short.last or not short.needed or goal < 2:
-            continue
-        free = free_devices(state, refusals.pod, short, usable)
+    counted = [each for each in causes if goal > 1 and each.shortage is not None and _counts_for_group(each.shortage)]
+    for nodes, cause in itertools.product((refusals.nodes, _usable(state, refusals)) if counted else (), counted):
+        short = cause.lack.short[0]
+        free = free_devices(state, refusals.pod, short, nodes)
         if 0 <= free < short.needed * goal:
-            together = dataclasses.replace(short, together=(free, short.needed * goal, len(usable)))
-            others = (each for each in causes if each.shortage is None or each.shortage.shared)
+            together = dataclasses.replace(short, together=(free, short.needed * goal, len(nodes)))
+            # The sum over all nodes is the whole reason.
+            others = [each for each in causes if each is not cause] if len(nodes) < len(refusals.nodes) else []
             found = (DeviceCause(DeviceLack((together,)), cause.nodes), *others)
             return dataclasses.replace(refusals, devices={**refusals.devices, CANNOT_ALLOCATE: found})
     return refusals
+
+
+def _counts_for_group(short: DeviceShortage) -> bool:
+    """Return whether each pod of a group needs devices of its own for the request of *short*, of one class."""
+    return not short.shared and not short.last and short.needed > 0
 
 
 def _usable(state: PlacementState, refusals: NodeRefusals) -> Nodes:
