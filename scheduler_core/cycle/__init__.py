@@ -4,6 +4,7 @@ run_cycle  the cycle
 decider    one root: place, else preempt, else diagnose
 preemptions    preemption for one root after the other
 claim_release  evictions of all users of claims that the root names
+unreserved_claims  claims that are allocated but reserved for nobody
 device_decisions  devices of a decision
 volume_choices    volumes of a decision
 claim_consumers   limit of the consumers of a claim

@@ -8,10 +8,18 @@ later cycle places the root.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 
 from scheduler_core.cycle.decider import Decider
 from scheduler_core.cycle.device_decisions import with_waiting_pods_placed
+from scheduler_core.cycle.unreserved_claims import (
+    deallocated,
+    deallocated_afterwards,
+    post_filtered,
+    unreserved_claims,
+    without_allocations,
+)
 from scheduler_core.exact.step_budget import DEFAULT
 from scheduler_core.loading.feature_gates import apply_feature_gates
 from scheduler_core.model.decision import Decision, Name, Status
@@ -114,14 +122,37 @@ def run_cycles(
     problems = snapshot.problems
     all_decisions: list[Decision] = []
     for number in range(most):
-        cycle = _Cycle(snapshot, options)
-        decisions = cycle.run()
+        snapshot, cycle, decisions, released = _with_unreserved_claims(snapshot, options)
         all_decisions += decisions
-        if number + 1 == most or not again(decisions):
+        if number + 1 == most or not (again(decisions) or (options.evict and released)):
             break
-        snapshot = cycle.decider.effects.apply(snapshot, evict=True)
+        snapshot = without_allocations(cycle.decider.effects.apply(snapshot, evict=True), released)
         options = dataclasses.replace(options, order=_without_evicted(options.order, decisions, snapshot))
     return Result(tuple(all_decisions), cycle.forest.pending, problems)
+
+
+def _with_unreserved_claims(
+    snapshot: ClusterSnapshot, options: CycleOptions
+) -> tuple[ClusterSnapshot, _Cycle, tuple[Decision, ...], frozenset[str]]:
+    """Return the cluster, a cycle over it, its decisions, and the claims that are deallocated afterwards.
+
+    A search deallocates claims that are reserved for nobody first, if it then places more pods.
+    """
+    cycle = _Cycle(snapshot, options)
+    decisions = cycle.run()
+    if not options.steps:
+        claims = post_filtered(snapshot, decisions)
+        return snapshot, cycle, deallocated_afterwards(decisions, claims), frozenset(chain.from_iterable(claims.values()))
+    if free := unreserved_claims(snapshot, decisions):
+        changed = without_allocations(snapshot, free)
+        other = _Cycle(changed, options)
+        if _placed(found := other.run()) > _placed(decisions):
+            return changed, other, deallocated(found, free), frozenset()
+    return snapshot, cycle, decisions, frozenset()
+
+
+def _placed(decisions: Iterable[Decision]) -> int:
+    return sum(len(each.assignments) for each in decisions)
 
 
 def _without_evicted(order: tuple[str, ...], decisions: tuple[Decision, ...], remaining: ClusterSnapshot) -> tuple[str, ...]:

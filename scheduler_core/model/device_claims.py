@@ -218,6 +218,14 @@ class DeviceObjects:
         """Return the use of devices by ``allocated``, to which the caller can add allocations."""
         return DeviceUsage(self.allocated.values()) if self.usage is None else DeviceUsage(base=self.usage)
 
+    def without_allocations(self, claims: Collection[str]) -> DeviceObjects:
+        """Return the objects in which *claims*, by key, are not allocated."""
+        known = {
+            name: dataclasses.replace(each, allocation=None) if "/".join(name) in claims else each for name, each in self.claims.items()
+        }
+        allocated = {key: each for key, each in self.allocated.items() if key not in claims}
+        return dataclasses.replace(self, claims=known, allocated=allocated, usage=None)
+
     def after(
         self,
         allocations: Mapping[str, Allocation],

@@ -288,3 +288,38 @@ def test_devices_that_no_request_counts_are_held_for_nominated_pods(priority: in
     assert (free, not free) == (bool(found["other"].assignments), bool(found["p"].assignments))
     one = run_cycle(load([*objects, wanting("other", priority=priority)]), options).decisions
     assert all(each.assignments for each in one)
+
+
+@pytest.mark.parametrize("strategy", ["greedy", "complete"])
+@pytest.mark.parametrize(
+    ("root", "freed"),
+    [
+        pytest.param([wanting("p", "x=used", cpu="2")], True, id="a pod"),
+        pytest.param([leaf("g", 1), wanting("p", "x=used", group="g", cpu="2")], True, id="a group"),
+        pytest.param([leaf("g", 1, "on"), wanting("p", "x=used", group="g", cpu="2")], False, id="a group with a topology constraint"),
+        pytest.param([wanting("p", "x=used", cpu="9")], False, id="a pod for which no node is large enough"),
+    ],
+)
+def test_claim_that_is_reserved_for_nobody_is_deallocated_for_a_pod_that_does_not_fit_with_it(strategy: str, root: list[Json], freed: bool):
+    """Its device is on a node that is full."""
+    unused = resource_claim("used", request(), devices=["gpu=n/a"], nodes=ON_N)
+    full = other("full", "2", 9)
+    full["spec"]["nodeName"] = "n"
+    cluster = [*ONE_DEVICE, device_slice("m", "b"), node("n", cpu="2", on="n"), node("m", cpu="2", on="m"), unused, full, *root]
+    first, *last = run_cycle(load(cluster), CycleOptions(strategy=strategy, evict=True)).decisions
+    if strategy == "complete":
+        assert ("m" in first.assignments.values()) == ("it is deallocated first" in first.message) == (freed or len(root) > 1)
+    else:
+        assert freed == ("kube-scheduler deallocates it now" in first.message) == bool(last)
+        assert not first.assignments
+        assert all({"default/p": "m"} == each.assignments for each in last)
+
+
+@pytest.mark.parametrize("user", ["stays", "q"])
+@pytest.mark.parametrize("strategy", ["greedy", "complete"])
+def test_claim_that_a_pod_has_reserved_or_uses_in_the_cycle_is_not_deallocated(strategy: str, user: str):
+    used = resource_claim("used", request(), devices=["gpu=n/a"], users=["stays"] if user == "stays" else [], nodes=ON_N)
+    user_of_claim = wanting(user, "x=used", on="n" if user == "stays" else "", priority=9, cpu="2")
+    cluster = [*ONE_DEVICE, device_slice("m", "b"), node("n", cpu="2"), node("m", cpu="2"), used, user_of_claim]
+    last = run([*cluster, wanting("p", "x=used", cpu="2")], strategy)["p"]
+    assert not last.assignments

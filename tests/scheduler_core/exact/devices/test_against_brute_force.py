@@ -25,15 +25,17 @@ def decide(cluster: Cluster) -> Decision:
     return decision
 
 
-def wrong(cluster: Cluster, decision: Decision) -> list[str]:
-    """Return what is wrong with the placement of *decision* and its devices."""
+def wrong(cluster: Cluster, decision: Decision, without: frozenset[str] = frozenset()) -> list[str]:
+    """Return what is wrong with the placement of *decision* and its devices; pods in *without* do not run any more."""
     assignment = {pod.removeprefix("default/"): node for pod, node in decision.assignments.items()}
     found = brute.problems(cluster, assignment)
     chosen = {
         claim.label.removeprefix("default/"): sorted((one.request, "/".join(one.id[1:])) for one in allocation.devices)
         for claim, allocation in decision.devices.items()
     }
-    if not any(chosen == {claim: sorted(each) for claim, each in one.items()} for one in brute.devices(cluster, assignment)):
+    if not any(
+        chosen == {claim: sorted(each) for claim, each in one.items()} for one in brute.devices(cluster, assignment, without=without)
+    ):
         found.append(f"no valid choice of devices: {chosen}")
     return found
 

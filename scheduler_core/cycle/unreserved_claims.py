@@ -1,0 +1,87 @@
+"""Claims to devices that are allocated but reserved for nobody: they can be deallocated for a pod that does not fit with these devices.
+
+kube-scheduler 1.37.1 does so after a failed attempt (PostFilter and PodGroupPostFilter of DynamicResources), and tries the pod again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from scheduler_core.cycle.device_holders import named_claims
+from scheduler_core.loading.released_claims import with_released_claims
+from scheduler_core.model.decision import Decision, Name, Status
+from scheduler_core.model.device_claims import name_of
+from scheduler_core.model.devices import UNAVAILABLE
+from scheduler_core.model.pods import PodRecord
+from scheduler_core.model.snapshot import ClusterSnapshot
+from scheduler_core.queueing.trees import name_of as name_of_group
+
+_FAILED = (Status.UNSCHEDULABLE, Status.UNRESOLVABLE)
+
+
+def unreserved_claims(snapshot: ClusterSnapshot, decisions: Iterable[Decision]) -> frozenset[str]:
+    """Return the keys of these claims that only pods name which *decisions* leave without a node."""
+    if (devices := snapshot.devices) is None:
+        return frozenset()
+    decisions = [*decisions]
+    failed = {pod for each in decisions if each.status in _FAILED for pod in each.pending}
+    placed = {pod for each in decisions for pod in each.assignments}
+    named = named_claims(pod for pod in snapshot.pods if pod.key in failed)
+    used = named_claims(pod for pod in snapshot.pods if pod.key in placed or pod.node >= 0)
+    known = (key for key in named - used if key in devices.allocated)
+    return frozenset(key for key in known if name_of(key) in devices.claims and not devices.claims[name_of(key)].consumers)
+
+
+def post_filtered(snapshot: ClusterSnapshot, decisions: Sequence[Decision]) -> dict[Name, list[str]]:
+    """Return the claims that kube-scheduler 1.37.1 deallocates after *decisions*, by key and root: one for each pod of a single pod or group.
+
+    The group must not have a topology constraint.  A claim must have devices that a node cannot use which passes the filters before.
+    kube-scheduler chooses one of several claims of a pod at random; here it is the first.
+    """
+    free = unreserved_claims(snapshot, decisions)
+    pods = {pod.key: pod for pod in snapshot.pods if pod.node < 0 and any(claim.key in free for claim in pod.device_claims)} if free else {}
+    confined = {name_of_group(each) for each in snapshot.groups if each.spec.scheduling_constraints is not None}
+    found: dict[Name, list[str]] = {}
+    for decision in decisions if pods else ():
+        if decision.root.kind != "CompositePodGroup" and decision.root not in confined and decision.status in _FAILED:
+            refused = [pods[key] for key, reason in sorted(decision.pending.items()) if key in pods and UNAVAILABLE in reason]
+            if chosen := dict.fromkeys(claim for pod in refused for claim in _unavailable(pod, free)[:1]):
+                found[decision.root] = [*chosen]
+    return found
+
+
+def _unavailable(pod: PodRecord, free: Collection[str]) -> list[str]:
+    """Return the claims of *pod* among *free* that some node cannot use, by key."""
+    claims = zip(pod.device_claims, pod.shape.devices, strict=False)
+    return [
+        claim.key
+        for claim, need in claims
+        if claim.key in free and (need.unavailable or (need.allocated is not None and need.allocated.nodes is not None))
+    ]
+
+
+def without_allocations(snapshot: ClusterSnapshot, claims: Collection[str]) -> ClusterSnapshot:
+    """Return *snapshot* in which *claims*, by key, are not allocated."""
+    if snapshot.devices is None or not claims:
+        return snapshot
+    return with_released_claims(dataclasses.replace(snapshot, devices=snapshot.devices.without_allocations(claims)), claims)
+
+
+def deallocated(decisions: Sequence[Decision], claims: Collection[str]) -> tuple[Decision, ...]:
+    """Return *decisions*, made while *claims* were not allocated, whose messages say so."""
+    then = "it is deallocated first"
+    return tuple(_explained(each, sorted(claim.key for claim in each.devices if claim.key in claims), then) for each in decisions)
+
+
+def deallocated_afterwards(decisions: Sequence[Decision], claims: Mapping[Name, Sequence[str]]) -> tuple[Decision, ...]:
+    """Return *decisions*, after which kube-scheduler deallocates *claims*, by root; the messages say so."""
+    then = "kube-scheduler deallocates it now, and tries again"
+    return tuple(_explained(each, claims.get(each.root, ()), then) for each in decisions)
+
+
+def _explained(decision: Decision, claims: Sequence[str], then: str) -> Decision:
+    if not claims:
+        return decision
+    text = "; ".join(f"claim {claim} is allocated, but reserved for nobody: {then}" for claim in claims)
+    return dataclasses.replace(decision, message=". ".join(filter(None, (decision.message, text))))

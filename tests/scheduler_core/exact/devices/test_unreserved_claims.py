@@ -1,0 +1,47 @@
+"""Claims that are allocated but reserved for nobody get devices anew if the root does not fit with those that they have."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
+from scheduler_core.loading.load import load
+from scheduler_core.model.decision import Status
+from tests.sampling import sampled
+from tests.scheduler_core.exact.devices import brute
+from tests.scheduler_core.exact.devices.small_clusters import Cluster, clusters, held_name, manifests
+from tests.scheduler_core.exact.devices.test_against_brute_force import wrong
+
+RANDOM = settings(
+    max_examples=sampled(600), deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
+)
+NOBODY = "nobody"
+
+
+def variants(cluster: Cluster) -> list[Cluster]:
+    """Return *cluster* with each set of those claims deallocated that waiting pods name and that are reserved for nobody."""
+    named = {name for pod in cluster.pods for name in pod.shared}
+    free = [number for number, (_, users) in enumerate(cluster.held) if not users and held_name(number) in named]
+    found = []
+    for size in range(len(free) + 1):
+        for chosen in itertools.combinations(free, size):
+            held = [(device, (NOBODY,) if number in chosen else users) for number, (device, users) in enumerate(cluster.held)]
+            found.append(dataclasses.replace(cluster, held=held))
+    return found
+
+
+@RANDOM
+@given(st.one_of(clusters(running=2, named=True), clusters(counted=True, running=2, named=True)))
+def test_a_root_is_placed_if_and_only_if_that_is_possible_with_these_claims_free(cluster):
+    cluster.held = [(device, ()) for device, _ in cluster.held]
+    (decision,) = run_cycle(load(manifests(cluster)), CycleOptions(strategy="complete")).decisions
+    ways = [each for each in variants(cluster) if brute.possible(each, without=frozenset({NOBODY}))]
+    assert bool(ways) == (decision.status is Status.SUCCESS), decision
+    if decision.assignments:
+        assert any(not wrong(each, decision, without=frozenset({NOBODY})) for each in ways)
+        kept = any(each.held == cluster.held for each in ways)
+        assert kept != ("it is deallocated first" in decision.message)
