@@ -212,7 +212,7 @@ def test_gang_that_comes_while_victims_terminate_takes_neither_their_claim_nor_t
             first.kill()
         with sidecar(plane, tmp_path, *options, fork=True) if killed else contextlib.nullcontext():
             root("late", "used", "middle", 1)
-            api.wait("Pod", "late-0", namespace, until=lambda result: "earlier root evicts" in str(result.get("status")))
+            api.wait("PodGroup", "late", namespace, until=lambda result: "when evicted pods are gone" in str(result.get("status")))
             assert ["low-0"] == [each["name"] for each in api.get(CLAIM, "used", namespace)["status"]["reservedFor"]]
             kubelet.finish()
             until(lambda: place("high"))

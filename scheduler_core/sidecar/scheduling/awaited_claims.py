@@ -22,7 +22,7 @@ from scheduler_core.model.wording import listed
 from scheduler_core.placement.state import PlacementState
 from scheduler_core.plugins.devices.assumed_claims import AssumedClaims
 from scheduler_core.sidecar.cache.cache import Cache
-from scheduler_core.sidecar.scheduling.eviction_budgets import with_note
+from scheduler_core.sidecar.scheduling.eviction_budgets import with_note, with_noted_groups
 
 _Users = dict[str, list[PodRecord]]
 """Pods by key of a claim that they name."""
@@ -82,6 +82,13 @@ class AwaitedClaims:
         if not decision.nominations:
             self._pods.pop(decision.root, None)
         return decision
+
+    def explained(self, decision: Decision, claims: Collection[str]) -> Decision:
+        """Return *decision* on a root some of whose pods use *claims*, with the reason in the conditions of its groups too."""
+        some = listed(sorted(claims), joint=", ", longest=_LONGEST)
+        return (
+            with_noted_groups(decision, f"waiting for claims that get devices when evicted pods are gone: {some}") if claims else decision
+        )
 
     def _is_awaited(self, key: str, users: _Users, pods: Sequence[PodRecord]) -> bool:
         """Return whether nominated *pods* await the claim *key*, or its devices."""

@@ -100,7 +100,7 @@ def _decision(decider: Decider, root: Entity, awaited: AwaitedClaims) -> Decisio
     preemptions.awaited = of_batch | claims
     decision = decider.decide(root)
     preemptions.awaited = of_batch | (preemptions.awaited - claims)
-    return decision
+    return awaited.explained(decision, claims)
 
 
 def refused(cache: Cache, root: Name, options: CycleOptions, excluded: Collection[str] = ()) -> Decision | None:

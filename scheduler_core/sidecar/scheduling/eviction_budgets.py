@@ -43,6 +43,15 @@ class BlockedPreemption:
 
 def with_note(decision: Decision, note: str) -> Decision:
     """Return *decision* with *note* in the messages of the root, its unplaced groups and its pods."""
+    return dataclasses.replace(
+        with_noted_groups(decision, note),
+        message=f"{note}; {decision.message}" if decision.message else note,
+        pending={pod: _joined(message, note) for pod, message in decision.pending.items()},
+    )
+
+
+def with_noted_groups(decision: Decision, note: str) -> Decision:
+    """Return *decision* with *note* in the messages of the unplaced groups only."""
     groups = tuple(
         dataclasses.replace(
             group,
@@ -53,12 +62,7 @@ def with_note(decision: Decision, note: str) -> Decision:
         )
         for group in decision.groups
     )
-    return dataclasses.replace(
-        decision,
-        message=f"{note}; {decision.message}" if decision.message else note,
-        groups=groups,
-        pending={pod: _joined(message, note) for pod, message in decision.pending.items()},
-    )
+    return dataclasses.replace(decision, groups=groups)
 
 
 def blocked_preemption(budgets: Iterable[DisruptionBudget], victims: Sequence[PodRecord]) -> BlockedPreemption | None:

@@ -101,6 +101,9 @@ def test_claim_that_an_eviction_is_to_free_for_a_root_is_not_used_by_roots_of_la
     explained = scene.scheduler.explain("default", name)
     assert explained is not None
     assert [reason] == [*explained.decision.pending.values()]
+    for group in explained.decision.groups:
+        why = f"waiting for claims that get devices when evicted pods are gone: default/{claim}"
+        assert [True] == [each.message.endswith(why) for each in group.conditions]
     scene.victims_end()
     own = objects[-1]["spec"]["resourceClaims"][0]["resourceClaimName"]
     assert (own, "m" if "another device" in case else "n", "p") == scene.allocated()[0]
