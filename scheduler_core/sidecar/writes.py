@@ -17,7 +17,6 @@ from scheduler_core.model.devices import Allocation
 
 MOST_URGENT = -1
 """Urgency of a report that writes fail: it must not wait for these writes."""
-
 Slot = tuple[str, str]
 """A part of an object that a write sets: ``condition`` and its type, ``finalizer`` and its name."""
 
@@ -140,13 +139,14 @@ class ClearSelectedNode(_Action):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AllocateClaim(_Action):
-    """Allocate a ResourceClaim, unless it has these devices, and reserve it; with the configuration of device classes as JSON."""
+    """Allocate a ResourceClaim, unless it has these devices, and reserve it, or *only_reserve* it; with configurations of classes as JSON."""
 
     urgency: ClassVar[int] = 0
     target: Ref
     allocation: Allocation
     consumers: tuple[Ref, ...]
     configurations: tuple[tuple[str, bytes], ...] = ()
+    only_reserve: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

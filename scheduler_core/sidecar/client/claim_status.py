@@ -36,6 +36,9 @@ def claim_outcome(
         return (WriteOutcome.DONE, "") if released else None
     if allocation is not None and not _has_devices(allocation, write.allocation):
         return WriteOutcome.REFUSED, "it got allocated elsewhere in the meantime"
+    if allocation is None and write.only_reserve:
+        # Another claim can have its devices by now.
+        return WriteOutcome.REFUSED, "it got deallocated elsewhere in the meantime"
     is_reserved = reserved.issuperset(each.uid for each in write.consumers)
     if allocation is not None and is_reserved and not needs_finalizer(write, content):
         return WriteOutcome.DONE, ""

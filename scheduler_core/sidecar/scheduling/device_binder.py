@@ -172,7 +172,8 @@ class DeviceBinder:
                 continue
             requests = known.spec.requests if isinstance(known.spec, ClaimSpec) else ()
             configurations = tuple(self._cache.devices.configurations(requests))
-            write = AllocateClaim(Ref("ResourceClaim", *name, known.uid), allocation, tuple(sorted(refs)), configurations)
+            only_reserve = known.allocation is not None and not self._releasing[name]
+            write = AllocateClaim(Ref("ResourceClaim", *name, known.uid), allocation, tuple(sorted(refs)), configurations, only_reserve)
             self._cache.devices.claimed.hold(name, write)
             writes[write.target] = write
         return writes

@@ -32,8 +32,8 @@ def allocated_to(*devices):
 OURS = allocated_to(("gpu", "drv", "pool", "d0"))
 
 
-def allocate(*devices, consumers=(POD,), nodes=None, configurations=()):
-    return AllocateClaim(CLAIM, Allocation(devices or (DEVICE,), nodes), consumers, configurations)
+def allocate(*devices, consumers=(POD,), nodes=None, configurations=(), only_reserve=False):
+    return AllocateClaim(CLAIM, Allocation(devices or (DEVICE,), nodes), consumers, configurations, only_reserve)
 
 
 def allocation_of(write, content):
@@ -45,6 +45,8 @@ def allocation_of(write, content):
     [
         pytest.param(allocate(), claim(), None, id="free"),
         pytest.param(allocate(), claim(allocation=OURS), None, id="allocated, not reserved"),
+        pytest.param(allocate(only_reserve=True), claim(allocation=OURS, users="2"), None, id="only to reserve"),
+        pytest.param(allocate(only_reserve=True), claim(), WriteOutcome.REFUSED, id="deallocated, when only to reserve"),
         pytest.param(allocate(), claim(allocation=OURS, users="1", finalizers=[FINALIZER]), WriteOutcome.DONE, id="carried out"),
         pytest.param(allocate(), claim(allocation=OURS, users="1"), None, id="reserved, not protected from deletion"),
         pytest.param(allocate(consumers=(POD, OTHER)), claim(allocation=OURS, users="1"), None, id="reserved for one of two"),

@@ -84,6 +84,15 @@ def test_pod_is_not_bound_if_another_scheduler_has_allocated_its_claim_again_to_
     assert ([], [why]) == (of(Bind, writes), [each.message for each in of(RecordEvent, writes)])
 
 
+def test_claim_that_has_devices_is_only_reserved_and_not_allocated_again_if_it_is_deallocated_meanwhile():
+    scene = Scene(node("n"), device_class(), device_slice("n", "d"), resource_claim("c"), wanting("p", "g=c", **MUSTER))
+    scene.put(resource_claim("c", devices=["gpu=n/d"], users=["q"], nodes=only_on("n")))
+    (write,) = of(AllocateClaim, scene.writes())
+    scene.put(resource_claim("c"))
+    (again,) = of(AllocateClaim, [*scene.end([write], WriteOutcome.REFUSED), *scene.wait(20)])
+    assert (True, False) == (write.only_reserve, again.only_reserve)
+
+
 def test_claim_that_is_created_again_under_its_name_is_not_taken_for_the_one_that_was_allocated():
     scene = Scene(node("n"), device_class(), device_slice("n", "d"), resource_claim("c"), wanting("p", "g=c", **MUSTER))
     (write,) = of(AllocateClaim, scene.writes())
