@@ -50,6 +50,7 @@ def test_reservation_that_is_being_removed_is_made_again_by_the_next_attempt():
     scene, release = failed_beside_a_refused_claim()
     writes = scene.wait(30)
     assert (["c", "e"], []) == (targets(AllocateClaim, writes), of(Bind, writes))
+    assert [False, False] == [each.only_reserve for each in of(AllocateClaim, writes)], "the release takes the devices from c"
     scene.put(resource_claim("c"))
     assert [] == of(Bind, scene.end([release]))
     for write in of(AllocateClaim, writes):
