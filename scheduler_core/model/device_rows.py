@@ -109,8 +109,8 @@ class DeviceRows:
         return any((counted := self._claim(need)) is None or not counted.alike for need in needs if need.allocates)
 
     def in_use(self, allocations: Iterable[Allocation]) -> Counter[tuple[str, str]]:
-        """Return the number of devices of *allocations* by row and node."""
-        given = {each.id for allocation in allocations for each in allocation.devices if not each.admin}
+        """Return the number of devices of *allocations* by row and node; a share does not take a counted device, as in kube-scheduler."""
+        given = {each.id for allocation in allocations for each in allocation.devices if not each.admin and not each.shared}
         found: Counter[tuple[str, str]] = Counter()
         for device in given if given and self.claims else ():
             if (counted := self.devices.get(device)) is not None:

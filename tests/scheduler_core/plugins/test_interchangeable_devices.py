@@ -140,6 +140,13 @@ def test_devices_of_allocated_claims_are_in_use_and_are_not_freed_by_greedy():
     assert ("default/low",) == run_cycle(snapshot, CycleOptions(strategy="complete")).decisions[0].victims
 
 
+@pytest.mark.parametrize("strategy", ["greedy", "complete"])
+def test_a_share_does_not_take_a_device_that_is_not_shared_any_more(strategy):
+    shared = resource_claim("c", devices=["gpu=n1/a"], users=["low"], results={"shareID": "00000000-0000-4000-8000-000000000000"})
+    objects = [node("n1"), *BASE[2:], device_slice("n1", "a"), shared, wanting("low", "x=c", nodeName="n1"), wanting("p")]
+    assert {"default/p": "n1"} == decided(objects, strategy=strategy).assignments
+
+
 def test_a_claim_of_several_pods_is_free_when_all_of_them_leave():
     held = resource_claim("c", devices=["gpu=n1/a"], users=["a", "b"])
     running = [wanting(name, "x=c", nodeName="n1", priority=priority) for name, priority in (("a", 0), ("b", 20))]
