@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -39,20 +40,23 @@ def causes(state: PlacementState, pod: PodRecord, nodes: Nodes) -> tuple[DeviceC
         return ()
     lacks = _counted_lacks(state, pod, nodes) if _is_counted(state, pod) else plugin.lacks(pod, nodes)
     found: list[DeviceCause] = []
-    remaining = [each for each in lacks if each.short]
+    # Nodes with the same reason share it.
+    count, distinct = Counter(map(id, lacks)), {id(each): each for each in lacks}.values()
+    remaining = [each for each in distinct if each.short]
     while remaining:
-        number = Counter(_name(short) for each in remaining for short in each.short)
+        number = Counter[_Request]()
+        for each in remaining:
+            number.update(dict.fromkeys(map(_name, each.short), count[id(each)]))
         # Of equally many, the first request of the pod.
-        first = {_name(short): None for each in remaining for short in each.short}
-        most = max(first, key=lambda name: number[name])
-        of_most = [short for each in remaining for short in each.short if _name(short) == most]
-        merged = of_most[0]
-        for each in of_most[1:]:
-            merged = merged.merged(each)
-        found.append(DeviceCause(DeviceLack((merged,)), len(of_most)))
+        most = max(number, key=number.__getitem__)
+        merged = functools.reduce(DeviceShortage.merged, (short for each in remaining for short in each.short if _name(short) == most))
+        found.append(DeviceCause(DeviceLack((merged,)), number[most]))
         remaining = [each for each in remaining if all(_name(short) != most for short in each.short)]
-    others = Counter(DeviceLack(taken=each.taken, broken=each.broken) for each in lacks if not each.short)
-    return (*found, *(DeviceCause(lack, count) for lack, count in others.most_common()))
+    others = Counter[DeviceLack]()
+    for each in distinct:
+        if not each.short:
+            others[each] += count[id(each)]
+    return (*found, *(DeviceCause(lack, nodes_of) for lack, nodes_of in others.most_common()))
 
 
 def _name(short: DeviceShortage) -> _Request:
@@ -80,26 +84,28 @@ def _is_counted(state: PlacementState, pod: PodRecord) -> bool:
 
 def _counted_lacks(state: PlacementState, pod: PodRecord, nodes: Nodes) -> Sequence[DeviceLack]:
     """Return for each of *nodes* the requests for which it has too few free devices."""
-    short: list[list[DeviceShortage]] = [[] for _ in range(len(nodes))]
     requests = [*_counted_requests(state, pod)]
     needed = Counter[str]()
     for _, request in requests:
         needed[request.row] += request.count
     capacity = {request.name: tuple(sorted(request.alternatives[-1].capacity.items())) for request in _requests(pod)}
-    for label, request in {request.row: (label, request) for label, request in reversed(requests)}.values():
-        free = np.maximum(_free_devices(state, request, nodes), 0)
-        for number in np.flatnonzero(free < needed[request.row]).tolist():
-            found = DeviceShortage(
-                label,
-                request.device_class,
-                int(free[number]),
-                needed[request.row],
-                request.name,
-                request.selectors,
-                capacity=capacity.get(request.name, ()),
+    first = [*{request.row: (label, request) for label, request in reversed(requests)}.values()]
+
+    def lack(numbers: Sequence[int]) -> DeviceLack:
+        short = ((*each, free) for each, free in zip(first, numbers, strict=True) if free < needed[each[1].row])
+        return DeviceLack(
+            tuple(
+                DeviceShortage(
+                    label, each.device_class, free, needed[each.row], each.name, each.selectors, capacity=capacity.get(each.name, ())
+                )
+                for label, each, free in short
             )
-            short[number].append(found)
-    return [DeviceLack(tuple(each)) for each in short]
+        )
+
+    free = np.array([np.maximum(_free_devices(state, request, nodes), 0) for _, request in first], dtype=np.int64).reshape(len(first), -1)
+    by_node = [*zip(*free.tolist(), strict=True)] if first else [()] * len(nodes)
+    known = {numbers: lack(numbers) for numbers in dict.fromkeys(by_node)}
+    return [known[numbers] for numbers in by_node]
 
 
 def _counted_requests(state: PlacementState, pod: PodRecord) -> Iterator[tuple[str, CountedRequest]]:
