@@ -8,7 +8,7 @@ from __future__ import annotations
 import bisect
 import dataclasses
 import itertools
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 
@@ -136,7 +136,8 @@ class ClaimReleases:
         """Return the cluster without the pods of the units *users*, and the root with the needs that its pods then have."""
         evictions = Effects(self._snapshot.nodes)
         evictions.victims.update(self._being_evicted, (pod.key for number in users for pod in self._units.unit(number).pods))
-        snapshot = _one_by_one(evictions.apply(self._snapshot, evict=True), self._root)
+        own = {pod.key for leaf in self._root.leaves() for pod in leaf.waiting}
+        snapshot = one_by_one(evictions.apply(self._snapshot, evict=True), own)
         return snapshot, _with_pods(self._root, {pod.key: pod for pod in snapshot.pods if pod.node < 0})
 
     def _users(self, claim: str) -> frozenset[int]:
@@ -152,9 +153,8 @@ class ClaimReleases:
         return frozenset(int(self._units.unit_of[index]) for key, index in at if self._keys[index : index + 1] == [key])
 
 
-def _one_by_one(snapshot: ClusterSnapshot, root: Entity) -> ClusterSnapshot:
-    """Return *snapshot* where no request of a pod of *root* counts devices: rows need not know claims that were allocated before."""
-    own = {pod.key for leaf in root.leaves() for pod in leaf.waiting}
+def one_by_one(snapshot: ClusterSnapshot, own: Container[str]) -> ClusterSnapshot:
+    """Return *snapshot* where no request of the pods *own*, by key, counts devices: rows need not know claims that were allocated before."""
     counted, serials = snapshot.nodes.counted, itertools.count(_FIRST_SERIAL)
     shapes: dict[int, PodShape] = {}
     pods = []

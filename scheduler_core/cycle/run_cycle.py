@@ -17,6 +17,7 @@ from scheduler_core.cycle.unreserved_claims import (
     deallocated,
     deallocated_afterwards,
     post_filtered,
+    sets_to_deallocate,
     unreserved_claims,
     without_allocations,
 )
@@ -143,12 +144,14 @@ def _with_unreserved_claims(
     if not options.steps:
         claims = post_filtered(snapshot, decisions)
         return snapshot, cycle, deallocated_afterwards(decisions, claims), frozenset(chain.from_iterable(claims.values()))
-    if free := unreserved_claims(snapshot, decisions):
-        changed = without_allocations(snapshot, free)
-        other = _Cycle(changed, options)
-        if _placed(found := other.run()) > _placed(decisions):
-            return changed, other, deallocated(found, free), frozenset()
-    return snapshot, cycle, decisions, frozenset()
+    best = snapshot, cycle, decisions
+    quiet = dataclasses.replace(options, progress=None)
+    for freed in sets_to_deallocate(unreserved_claims(snapshot, decisions)):
+        changed = without_allocations(snapshot, freed)
+        other = _Cycle(changed, quiet)
+        if _placed(found := other.run()) > _placed(best[2]):
+            best = changed, other, deallocated(found, snapshot, freed)
+    return *best, frozenset()
 
 
 def _placed(decisions: Iterable[Decision]) -> int:

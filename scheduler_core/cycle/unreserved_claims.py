@@ -6,8 +6,10 @@ kube-scheduler 1.37.1 does so after a failed attempt (PostFilter and PodGroupPos
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import itertools
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from scheduler_core.cycle.claim_release import one_by_one
 from scheduler_core.cycle.device_holders import named_claims
 from scheduler_core.loading.released_claims import with_released_claims
 from scheduler_core.model.decision import Decision, Name, Status
@@ -17,6 +19,7 @@ from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.queueing.trees import name_of as name_of_group
 
+_FEW, _MANY = 3, 16
 _FAILED = (Status.UNSCHEDULABLE, Status.UNRESOLVABLE)
 
 
@@ -31,6 +34,14 @@ def unreserved_claims(snapshot: ClusterSnapshot, decisions: Iterable[Decision]) 
     used = named_claims(pod for pod in snapshot.pods if pod.key in placed or pod.node >= 0)
     known = (key for key in named - used if key in devices.allocated)
     return frozenset(key for key in known if name_of(key) in devices.claims and not devices.claims[name_of(key)].consumers)
+
+
+def sets_to_deallocate(claims: Collection[str]) -> Iterator[frozenset[str]]:
+    """Yield the sets of *claims* to try: all sets of up to three claims; of up to 16, each claim and all of them; of more, only all."""
+    every = [len(claims)] if len(claims) > _MANY else [1, len(claims)]
+    sizes = range(1, len(claims) + 1) if len(claims) <= _FEW else every
+    for size in sizes:
+        yield from map(frozenset, itertools.combinations(sorted(claims), size))
 
 
 def post_filtered(snapshot: ClusterSnapshot, decisions: Sequence[Decision]) -> dict[Name, list[str]]:
@@ -65,13 +76,21 @@ def without_allocations(snapshot: ClusterSnapshot, claims: Collection[str]) -> C
     """Return *snapshot* in which *claims*, by key, are not allocated."""
     if snapshot.devices is None or not claims:
         return snapshot
-    return with_released_claims(dataclasses.replace(snapshot, devices=snapshot.devices.without_allocations(claims)), claims)
+    released = with_released_claims(dataclasses.replace(snapshot, devices=snapshot.devices.without_allocations(claims)), claims)
+    return one_by_one(released, {pod.key for pod in snapshot.pods if pod.node < 0})
 
 
-def deallocated(decisions: Sequence[Decision], claims: Collection[str]) -> tuple[Decision, ...]:
-    """Return *decisions*, made while *claims* were not allocated, whose messages say so."""
+def deallocated(decisions: Sequence[Decision], before: ClusterSnapshot, claims: Collection[str]) -> tuple[Decision, ...]:
+    """Return *decisions*, made while *claims* of *before* were not allocated; the messages name those whose devices, or new ones, are used."""
+    allocated = before.devices.allocated if before.devices is not None else {}
+    devices = {claim: {each.id for each in allocated[claim].devices} for claim in sorted(claims)}
     then = "it is deallocated first"
-    return tuple(_explained(each, sorted(claim.key for claim in each.devices if claim.key in claims), then) for each in decisions)
+    explained = []
+    for decision in decisions:
+        taken = {given.id for each in decision.devices.values() for given in each.devices}
+        own = {claim.key for claim in decision.devices}
+        explained.append(_explained(decision, [claim for claim, held in devices.items() if claim in own or held & taken], then))
+    return tuple(explained)
 
 
 def deallocated_afterwards(decisions: Sequence[Decision], claims: Mapping[Name, Sequence[str]]) -> tuple[Decision, ...]:

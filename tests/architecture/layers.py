@@ -57,8 +57,8 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     ),
     "scheduler_core.cycle": (
         frozenset({"verdicts", "preemptor", "effects", "claim_consumers", "device_holders", "volume_choices"}),
-        frozenset({"device_decisions", "claim_release", "unreserved_claims"}),
-        frozenset({"preemptions"}),
+        frozenset({"device_decisions", "claim_release"}),
+        frozenset({"preemptions", "unreserved_claims"}),
         frozenset({"decider"}),
         frozenset({"run_cycle"}),
         frozenset({"proofs"}),

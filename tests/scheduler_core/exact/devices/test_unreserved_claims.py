@@ -5,10 +5,12 @@ from __future__ import annotations
 import dataclasses
 import itertools
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from scheduler_core.cycle.run_cycle import CycleOptions, run_cycle
+from scheduler_core.cycle.unreserved_claims import sets_to_deallocate
 from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Status
 from tests.sampling import sampled
@@ -45,3 +47,8 @@ def test_a_root_is_placed_if_and_only_if_that_is_possible_with_these_claims_free
         assert any(not wrong(each, decision, without=frozenset({NOBODY})) for each in ways)
         kept = any(each.held == cluster.held for each in ways)
         assert kept != ("it is deallocated first" in decision.message)
+
+
+@pytest.mark.parametrize(("number", "sizes"), [(0, []), (2, [1, 1, 2]), (4, [1] * 4 + [4]), (17, [17])])
+def test_sets_of_claims_that_are_deallocated(number, sizes):
+    assert sizes == [len(each) for each in sets_to_deallocate([str(name) for name in range(number)])]
