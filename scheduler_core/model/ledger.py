@@ -32,7 +32,7 @@ class PodLoad:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Hold:
-    """What is held for a nominated pod.
+    """Capacity and devices that are held for a nominated pod.
 
     Attributes:
         cause: as in ``Ledger.assume``.
