@@ -115,16 +115,24 @@ class Api:
     def send(
         self, method: str, path: str, body: bytes | None, *, content_type: str = JSON, query: Query = (), seconds: float = READ_SECONDS
     ) -> bytes:
-        """Send a request with any method and return the body of the response.  Raises as ``open``."""
+        """Send a request with any method and return the body of the response, which must begin within *seconds*.  Raises as ``open``."""
         if method in _MANAGED:
             query = (*query, *self._field_manager)
-        return _read_body(self._request(method, path, query, seconds, body, {"Content-Type": content_type} if body is not None else {}))
+        headers = {"Content-Type": content_type} if body is not None else {}
+        return _read_body(self._request(method, path, query, seconds, body, headers, total=seconds))
 
     def _request(
-        self, method: str, path: str, query: Query, seconds: float, body: bytes | None, headers: Mapping[str, str]
+        self,
+        method: str,
+        path: str,
+        query: Query,
+        seconds: float,
+        body: bytes | None,
+        headers: Mapping[str, str],
+        total: float | None = None,
     ) -> urllib3.BaseHTTPResponse:
         url = f"{self._base}{path}{f'?{urllib.parse.urlencode(list(query))}' if query else ''}"
-        timeout = urllib3.Timeout(connect=min(CONNECT_SECONDS, seconds), read=seconds)
+        timeout = urllib3.Timeout(connect=min(CONNECT_SECONDS, seconds), read=seconds, total=total)
         response = self._open(
             method,
             url,

@@ -60,6 +60,7 @@ class Lease:
         self._last_reported = ""
         self._last_success = _now()
         self._error = ""
+        self._released = True
         self._thread: threading.Thread | None = None
 
     def leading(self) -> bool:
@@ -83,8 +84,9 @@ class Lease:
         self._thread = threading.Thread(target=self.run, name="lease", daemon=True)
         self._thread.start()
 
-    def stop(self) -> None:
-        """Stop leading and release the lease, so that the next candidate starts at once."""
+    def stop(self, *, release: bool = True) -> None:
+        """Stop leading, and *release* the lease so that the next candidate starts at once; otherwise it does when the lease expires."""
+        self._released = release
         self._stopped.set()
         if self._thread is not None:
             self._thread.join(2 * REQUEST_SECONDS)
@@ -96,7 +98,8 @@ class Lease:
             self._stopped.wait(RETRY_SECONDS)
         if self.leading():
             self._election.record_loss()
-            self._guarded(self._release)
+            if self._released:
+                self._guarded(self._release)
 
     def _guarded(self, step: Callable[[], None]) -> None:
         try:

@@ -3,6 +3,9 @@
 A watch resumes at the resourceVersion of the last event or bookmark.  The resource is listed again if that version has expired
 (HTTP 410), after an error event, and after an event that cannot be decoded, which would only repeat.  Failures back off
 exponentially until the next event or the next step (discovery, list, watch), or as long as ``Retry-After`` requires.
+
+A watch does not show how late it is, and the server sends nothing for a quiet resource for about a minute.  ``Watcher.catch_up`` brings
+the receiver to the current version at once.
 """
 
 from __future__ import annotations
@@ -12,17 +15,22 @@ import random
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 import msgspec
 
-from apiserver.api import FAILURE, TRANSPORT, Api, ReplyError, lines
+from apiserver.api import FAILURE, TRANSPORT, Api, Query, ReplyError, lines
 from apiserver.pages import PAGE, PageMetadata, pages
 
 WATCH_SECONDS = 240
 FIRST_WAIT, LONGEST_WAIT, UNSERVED_WAIT = 0.5, 30.0, 60.0
 SHORTEST_WATCH = 1.0
 """Seconds; a watch without events that ends sooner counts as failed, even if it ended without an error."""
+LIST_POLL = 0.05
+BOOKMARK_WATCH = 3
+"""Timeout in seconds of a watch that waits for a bookmark only: the server sends one two seconds before the end."""
+BOOKMARK = "BOOKMARK"
+"""Type of an event that only names a version."""
 FORBIDDEN, GONE, NOT_FOUND, TOO_MANY = 403, 410, 404, 429
 
 
@@ -36,13 +44,13 @@ class WatchStatus(enum.Enum):
 
 
 class Sink(Protocol):
-    """Receiver of objects and events, as JSON texts.  One thread makes all calls."""
+    """Receiver of objects and events, as JSON texts."""
 
-    def replace(self, objects: Sequence[msgspec.Raw]) -> None:
-        """Replace all objects by *objects*, the result of a list."""
+    def replace(self, objects: Sequence[msgspec.Raw], version: str) -> None:
+        """Replace all objects by *objects*, a list at the resourceVersion *version*."""
 
-    def change(self, event: str, content: msgspec.Raw) -> None:
-        """Apply an event ADDED, MODIFIED or DELETED to one object."""
+    def change(self, event: str, content: msgspec.Raw, version: str) -> None:
+        """Apply an event ADDED, MODIFIED or DELETED to one object, or BOOKMARK to none; there are no further events up to *version*."""
 
     def set_status(self, status: WatchStatus, reason: str) -> None:
         """Record the status of the resource; *reason* is empty unless it is FAILED or FORBIDDEN."""
@@ -83,6 +91,27 @@ class Watcher:
     def stop(self) -> None:
         """Stop after the current event or wait."""
         self._stopped.set()
+
+    def catch_up(self, report: Callable[[str], None], done: Callable[[], bool]) -> None:
+        """Bring the receiver to the version that the server has now, independently of the watch; for other threads.
+
+        *report* is called once with that version, before the receiver is complete up to it; 0: the resource is not served.  *done*
+        returns True once the receiver is complete, or once that is not needed any more.
+
+        Raises:
+            ReplyError, ValueError, OSError, urllib3.exceptions.HTTPError: the resource cannot be read.
+
+        """
+        if not (path := self._path or self._find()):
+            report("0")
+            return
+        # A list without a version is a consistent read: it shows everything that was written before this request.
+        first = next(pages(self._api, path, PAGE))
+        report(wanted := first.metadata.resource_version)
+        if not first.metadata.continue_:
+            self._sink.replace(first.items or (), wanted)
+        elif not done() and not self._watch_until(path, wanted, done) and not done():
+            self._sink.replace(*self._read_whole(path))
 
     def run(self) -> None:
         """List and watch until stopped."""
@@ -134,39 +163,40 @@ class Watcher:
         self._sink.set_status(WatchStatus.ACTIVE, "")
 
     def _list(self) -> None:
+        objects, version = self._read_whole(self._path)
+        self._sink.replace(objects, version)
+        self._version = version
+        self._active()
+
+    def _read_whole(self, path: str) -> tuple[list[msgspec.Raw], str]:
         try:
-            objects, version = self._read_pages(PAGE)
+            return self._read_pages(path, PAGE)
         except ReplyError as error:
             if error.code != GONE:
                 raise
             # The continue token expired between two pages: list without pages.
-            objects, version = self._read_pages(None)
-        self._sink.replace(objects)
-        self._version = version
-        self._active()
+            return self._read_pages(path, None)
 
-    def _read_pages(self, limit: int | None) -> tuple[list[msgspec.Raw], str]:
+    def _read_pages(self, path: str, limit: int | None) -> tuple[list[msgspec.Raw], str]:
         objects: list[msgspec.Raw] = []
         version = ""
-        for page in pages(self._api, self._path, limit):
+        for page in pages(self._api, path, limit):
             objects.extend(page.items or ())
             version = page.metadata.resource_version
         return objects, version
 
     def _watch(self) -> None:
         """Apply events until the server ends the watch, which it does after some minutes."""
-        query = [
-            ("watch", "true"),
-            ("allowWatchBookmarks", "true"),
-            ("resourceVersion", self._version),
-            ("timeoutSeconds", str(WATCH_SECONDS + random.randrange(60))),  # noqa: S311 - not for secrets
-        ]
+        seconds = WATCH_SECONDS + random.randrange(60)  # noqa: S311 - not for secrets
         began, silent = time.monotonic(), True
-        response = self._api.open(self._path, query, self._silence)
+        response = self._api.open(self._path, _watch_query(self._version, seconds), self._silence)
         try:
             self._active()
             for line in lines(response):
-                self._apply(_EVENT.decode(line))
+                event = _EVENT.decode(line)
+                if event.type == "ERROR":
+                    self._raise(event)
+                self._version = self._forward(event) or self._version
                 self._active()
                 silent, self._wait = False, FIRST_WAIT
                 if self._stopped.is_set():
@@ -179,13 +209,40 @@ class Watcher:
         if silent and not long_enough:
             self._failed("the server ended the watch at once")
 
-    def _apply(self, event: _Event) -> None:
-        if event.type == "ERROR":
-            failure = FAILURE.decode(event.object)
-            if failure.code != TOO_MANY:
-                self._version = ""
-            raise ReplyError(failure.code, failure.message)
+    def _raise(self, event: _Event) -> NoReturn:
+        failure = FAILURE.decode(event.object)
+        if failure.code != TOO_MANY:
+            self._version = ""
+        raise ReplyError(failure.code, failure.message)
+
+    def _forward(self, event: _Event) -> str:
+        """Pass an event on, and return the version up to which the receiver is complete; empty if the event has none."""
         version = _OBJECT.decode(event.object).metadata.resource_version
-        if event.type != "BOOKMARK":
-            self._sink.change(event.type, event.object)
-        self._version = version or self._version
+        self._sink.change(event.type, event.object, version)
+        return version
+
+    def _watch_until(self, path: str, wanted: str, done: Callable[[], bool]) -> bool:
+        """Pass on what happened up to the version *wanted*, beside the thread's own watch; return False if the server did not show that."""
+        while not self._version and not done():
+            # The first list is under way, or the next one after an error.
+            self._stopped.wait(LIST_POLL)
+        response = self._api.open(path, _watch_query(self._version, BOOKMARK_WATCH), 2 * BOOKMARK_WATCH)
+        try:
+            for line in lines(response):
+                event = _EVENT.decode(line)
+                if event.type == "ERROR":
+                    return False
+                if done() or _reaches(self._forward(event), wanted):
+                    return True
+        finally:
+            response.close()
+        return False
+
+
+def _watch_query(version: str, seconds: int) -> Query:
+    return [("watch", "true"), ("allowWatchBookmarks", "true"), ("resourceVersion", version), ("timeoutSeconds", str(seconds))]
+
+
+def _reaches(version: str, wanted: str) -> bool:
+    """Return whether *version* is not older than *wanted*.  Versions of one resource are increasing integers (KEP-5504)."""
+    return version.isdecimal() and wanted.isdecimal() and int(version) >= int(wanted)

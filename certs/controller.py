@@ -39,7 +39,7 @@ class Observer(Protocol):
 class Controller:
     """One replica's part in the certificate of an installation.
 
-    *leading* returns True while this replica leads.
+    *term* returns the number of the term in which this replica leads, from 1; 0 while it does not.
     """
 
     def __init__(
@@ -47,12 +47,12 @@ class Controller:
         installation: Installation,
         rotation: Rotation,
         published: Published,
-        leading: Callable[[], bool],
+        term: Callable[[], int],
         observer: Observer,
         poll_seconds: float,
     ) -> None:
         self._installation, self._rotation, self._published = installation, rotation, published
-        self._leading, self._observer, self._poll = leading, observer, poll_seconds
+        self._term, self._observer, self._poll = term, observer, poll_seconds
 
     def tick(self) -> float:
         """Read the cluster, renew the files and make one step; return the seconds until the next call."""
@@ -69,13 +69,15 @@ class Controller:
         return self._poll
 
     def _tick(self) -> float:
+        term = self._term()
         reading = self._installation.read()
         here = dt.datetime.now(dt.UTC)
         if reason := self._published.update(reading, here):
             self._observer.failed("secret", reason)
         if reading.now is not None:
             self._observer.clock((reading.now - here).total_seconds(), clock_skew(reading, here))
-        leading = self._leading()
+        # What was read before the term began can lack writes of the leader before.
+        leading = 0 < term == self._term()
         self._observer.leads(leading=leading)
         if not leading:
             return self._poll

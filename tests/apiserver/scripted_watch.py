@@ -80,7 +80,8 @@ class Following:
     def __init__(self, answers, find):
         self.answers, self.find = list(answers), find
         self.stopped = Stopped()
-        self.requests, self.found, self.events, self.standings = [], [], [], []
+        self.requests, self.found, self.events, self.standings, self.complete = [], [], [], [], []
+        """``complete`` has the version up to which the sink is complete, after each call."""
 
     def run(self, silence):
         with serving(self.answer) as (_, api):
@@ -101,11 +102,14 @@ class Following:
         answer = self.answers.pop(0)
         return answer() if callable(answer) else answer
 
-    def replace(self, objects):
+    def replace(self, objects, version):
         self.events.append(("LIST", *(name_of(each) for each in objects)))
+        self.complete.append(version)
 
-    def change(self, event, content):
-        self.events.append((event, name_of(content)))
+    def change(self, event, content, version):
+        if event != "BOOKMARK":
+            self.events.append((event, name_of(content)))
+        self.complete.append(version)
 
     def set_status(self, standing, reason):
         self.standings.append((standing, reason))

@@ -67,6 +67,17 @@ def test_the_first_leads_and_the_second_follows_when_it_stops():
     assert "" == leases.holder
 
 
+def test_a_leader_that_must_not_release_keeps_the_lease_until_it_expires():
+    leases = Leases()
+    with serving(leases) as (_, api):
+        lease = Lease(api, "ns", "muster", Election("a"))
+        lease.start()
+        assert until(lease.leading)
+        lease.stop(release=False)
+
+    assert ("a", False) == (leases.holder, lease.leading())
+
+
 def test_a_leader_whose_lease_was_taken_stops():
     leases, messages = Leases(), []
     with serving(leases) as (_, api):

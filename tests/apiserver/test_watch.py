@@ -149,8 +149,8 @@ def test_a_kind_that_is_not_served_is_requested_again_after_a_while():
 
 def test_once_stopped_nothing_more_is_reported():
     class Ending(Following):
-        def change(self, event, content):
-            super().change(event, content)
+        def change(self, event, content, version):
+            super().change(event, content, version)
             self.stopped.set()
 
     run = Ending([listed(), watched(ADDED, line("ADDED", thing("c", "12")))], [PATH]).run(5.0)

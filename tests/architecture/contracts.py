@@ -25,6 +25,7 @@ from tests.architecture.tables import (
     IMPURE,
     IMPURE_CALLS,
     IMPURE_MODULES,
+    MERGED_LINES,
     METHODS_OF_A_PROTOCOL,
     MOST_LINES,
     PACKAGES,
@@ -210,7 +211,7 @@ def small_modules(modules: Sequence[Module]) -> Iterator[str]:
     for module in modules:
         if module.lines >= FEWEST_LINES or len(importers[module.name]) > 1 or matches(module.file, tuple(SMALL)):
             continue
-        if any(each.lines + module.lines > MOST_LINES for each in importers[module.name]):
+        if any(each.lines + module.lines > MERGED_LINES for each in importers[module.name]):
             continue
         yield module.at(1, f"{module.lines} lines: belongs into {', '.join(each.name for each in importers[module.name]) or 'another'}")
 

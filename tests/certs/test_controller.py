@@ -31,7 +31,7 @@ class Replica:
         self.published = Published(folder)
         timing = Timing(SETTLE, 60.0, installation.pause, lambda: installation.seconds)
         rotation = Rotation(installation, lambda: tuple(installation.serving), ORDER, timing, self.step)
-        self.controller = Controller(installation, rotation, self.published, lambda: self.leading, self, 5.0)
+        self.controller = Controller(installation, rotation, self.published, lambda: int(self.leading), self, 5.0)
 
     def step(self, step, _text):
         self.events.append(step)
@@ -105,6 +105,20 @@ def test_every_state_leads_to_a_valid_certificate(replica, state):
         (created.published._directory / "current/tls.crt").read_bytes(),
         created.published.update(installation.read(), NOW),
     )
+
+
+@pytest.mark.parametrize(("before", "after"), [(0, 1), (1, 2), (1, 0)])
+def test_what_was_read_before_the_term_leads_to_no_step(replica, monkeypatch, before, after):
+    installation = FakeInstallation(STATES["due"][0])
+    created = replica(installation, leading=before)
+    read = installation.read
+    monkeypatch.setattr(installation, "read", lambda: setattr(created, "leading", after) or read())
+    monkeypatch.setattr(created, "leads", lambda *, leading: created.events.append(leading))
+    created.controller.tick()
+    assert [False] == created.events
+    created.controller.tick()
+
+    assert [False, False] if not after else [False, True, Step.STAGE] == created.events
 
 
 def test_a_secret_that_is_deleted_is_created_anew_without_a_gap(replica):

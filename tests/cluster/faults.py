@@ -75,7 +75,8 @@ class Faults(ThreadingHTTPServer):
     """Proxy.
 
     *decide* is called for every request, in the thread that serves it.  ``writes`` are the recorded writes in order, the last at
-    ``wrote``.  While ``holding`` is set, no byte of a watch is forwarded.  ``hush`` stops the watches that are open then.
+    ``wrote``.  While ``holding`` is set, no byte of a watch is forwarded, and none of watches of the resources in ``held``.  ``hush`` stops
+    the watches that are open then.  ``streams`` has the resources that were watched.
     """
 
     daemon_threads = True
@@ -88,6 +89,8 @@ class Faults(ThreadingHTTPServer):
         self.wrote = time.monotonic()
         self.under_way = 0
         self.holding = threading.Event()
+        self.held: frozenset[str] = frozenset()
+        self.streams: set[str] = set()
         self.hushed = 0
         self.ended = threading.Event()
         self.lock = threading.Lock()
@@ -203,9 +206,10 @@ class _Passing(BaseHTTPRequestHandler):
             return
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
-        hushed = self.server.hushed
+        hushed, resource = self.server.hushed, asked.path.rpartition("/")[2]
+        self.server.streams.add(resource)
         while piece := answer.read1(65536):
-            while self.server.holding.is_set() or hushed < self.server.hushed:
+            while self.server.holding.is_set() or hushed < self.server.hushed or resource in self.server.held:
                 if self.server.ended.wait(0.01):
                     return
             self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))

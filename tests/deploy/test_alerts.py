@@ -42,6 +42,7 @@ FIRING = {
     "MusterWebhookFault": ({"muster_faults_total": "0 0 1x50"}, 5, {}),
     "MusterSidecarWithoutLeader": ({LEADING + 'identity="a"}': "0x9 1x30"}, 5, SCHEDULER),
     "MusterSidecarTwoLeaders": ({LEADING + 'identity="a"}': "1x40", LEADING + 'identity="b"}': "1x9 0x31"}, 5, SCHEDULER),
+    "MusterSidecarOutOfDate": ({'muster_term_wait_seconds{kind="Pod"}': "0+60x9 _x30"}, 5, {"kind": "Pod"}),
 }
 RESOLVED = {"MusterCertificateContested": 80}
 """Of each alert: series with a value a minute, a minute at which it fires, and its labels.  It is resolved in minute 35 at the latest,

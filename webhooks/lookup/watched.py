@@ -13,7 +13,7 @@ from kubernetes import client
 from apiserver.api import Api
 from apiserver.connect import ConnectError, configuration
 from apiserver.discovery import base_path, path_of
-from apiserver.watch import Watcher, WatchStatus
+from apiserver.watch import BOOKMARK, Watcher, WatchStatus
 from validators.lookup import Lookup
 from validators.model.decode import WrongShapeError, decode
 from validators.model.objects import KINDS, Object
@@ -33,13 +33,13 @@ class CacheSink:
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
 
-    def replace(self, objects: Sequence[msgspec.Raw]) -> None:
+    def replace(self, objects: Sequence[msgspec.Raw], version: str) -> None:  # noqa: ARG002 - no version is awaited
         """See Sink."""
         self._cache.replace(each for raw in objects for each in self._decoded(raw))
 
-    def change(self, event: str, content: msgspec.Raw) -> None:
+    def change(self, event: str, content: msgspec.Raw, version: str) -> None:  # noqa: ARG002
         """See Sink."""
-        for each in self._decoded(content):
+        for each in self._decoded(content) if event != BOOKMARK else ():
             if event == "DELETED":
                 self._cache.remove(each)
             else:

@@ -98,11 +98,11 @@ class Managed:
         api = Api(self._connection, FIELD_MANAGER)
         lease = Lease(api, self._settings.certificate_namespace, self._settings.certificate_lease, Election(self._identity), report.lease)
         lease.start()
-        controller = self._controller(api, lease.leading, report)
+        controller = self._controller(api, lease.term, report)
         while True:
             time.sleep(_guarded(controller, report, self._settings.certificate_poll_seconds))
 
-    def _controller(self, api: Api, leading: Callable[[], bool], report: Report) -> Controller:
+    def _controller(self, api: Api, term: Callable[[], int], report: Report) -> Controller:
         given = self._settings
         place = Place(given.certificate_namespace, given.certificate_secret, given.certificate_service, given.certificate_configurations)
         cluster = Cluster(api, place, create=True)
@@ -110,7 +110,7 @@ class Managed:
         order = Order(self._names, self._names, days=given.certificate_days)
         timing = Timing(given.certificate_settle_seconds, OBSERVE_SECONDS)
         rotation = Rotation(cluster, addresses, order, timing, report.step)
-        return Controller(cluster, rotation, self._published, leading, report, given.certificate_poll_seconds)
+        return Controller(cluster, rotation, self._published, term, report, given.certificate_poll_seconds)
 
     @property
     def _names(self) -> Names:

@@ -111,16 +111,31 @@ class Cache:
             self.mark_unlisted(kind, Unlisted(Cause.NOT_SERVED))
 
     def replace(self, kind: str, raws: Iterable[wire.Text], resource_version: str = "") -> None:
-        """Replace all objects of *kind* by a list at that resourceVersion."""
+        """Replace all objects of *kind* by a list at that resourceVersion; an outdated list deletes and restores nothing."""
         versions, listed = self._versions[kind], set()
+        is_new = versions.is_new(version := number(resource_version))
         for raw in raws:
-            if (name := self._receive(kind, raw, listed=True)) is not None:
+            if (name := self._receive(kind, raw, listed=is_new)) is not None:
                 listed.add(name)
-        for name in versions.delete_unlisted(listed, number(resource_version)):
+        for name in versions.delete_unlisted(listed, version) if is_new else ():
             self._remove(kind, name)
+        self.complete(kind, resource_version)
         self._unsynced.discard(kind)
         if kind in ON_DEMAND:
             self.needed.mark_listed(kind)
+
+    def complete(self, kind: str, resource_version: str) -> None:
+        """Record that all changes of *kind* up to that version are applied, by its watch or a list; not by responses to writes."""
+        versions = self._versions[kind]
+        versions.complete_to = max(versions.complete_to, number(resource_version))
+
+    def is_listed(self, kind: str) -> bool:
+        """Return whether objects of *kind* are read: it is listed, or not served."""
+        return self.needed.is_listed(kind) if kind in ON_DEMAND else kind not in self._unsynced
+
+    def is_complete(self, kind: str, resource_version: str) -> bool:
+        """Return whether *kind* is listed and all its changes up to that version are applied."""
+        return self.is_listed(kind) and self._versions[kind].complete_to >= number(resource_version)
 
     def apply(self, kind: str, event: str, raw: wire.Text) -> None:
         """Apply a watch event ADDED, MODIFIED or DELETED; other events and unreadable objects are ignored."""

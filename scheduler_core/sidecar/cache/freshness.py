@@ -40,6 +40,8 @@ class Freshness:
 
     def __init__(self) -> None:
         self.known: dict[Name, Stamp] = {}
+        self.complete_to = 0
+        """Version up to which all changes of the kind are known."""
         self._gone: collections.OrderedDict[Name, Stamp] = collections.OrderedDict()
         self._floor = 0
 
@@ -62,6 +64,10 @@ class Freshness:
             return False
         self._remember_deletion(name, stamp if known is None or stamp.version >= known.version else Stamp(stamp.uid, known.version))
         return self.known.pop(name, None) is not None
+
+    def is_new(self, version: int) -> bool:
+        """Return whether a list at *version* (0: unknown) is not older than another list."""
+        return not 0 < version < self._floor
 
     def delete_unlisted(self, listed: set[Name], version: int) -> list[Name]:
         """Remove and return the objects that are missing from *listed*, a list at *version* (0: unknown)."""

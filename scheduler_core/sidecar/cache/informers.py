@@ -6,15 +6,17 @@ Edge: the threads of ``apiserver.watch``.
 from __future__ import annotations
 
 import dataclasses
+import functools
+import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 import msgspec
 
-from apiserver.api import Api
+from apiserver.api import TRANSPORT, Api, ReplyError
 from apiserver.discovery import path_of
-from apiserver.watch import Watcher, WatchStatus
+from apiserver.watch import BOOKMARK, Watcher, WatchStatus
 from scheduler_core.loading.gather import ATTACH_KINDS, CAPACITY_KINDS, SELECTING_KINDS, VOLUME_KINDS
 from scheduler_core.sidecar.cache.device_cache import DEVICE_KINDS
 from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND, OPTIONAL
@@ -33,24 +35,45 @@ WATCHED = tuple(
 )
 NEEDED = frozenset({"Node", "Pod", "PodGroup"})
 """Kinds that must be served.  All other kinds are optional, or only pods wait that need them: see ``needed_kinds``."""
+CATCH_UP_WAIT, LONGEST_CATCH_UP_WAIT = 0.5, 8.0
+"""First and longest time in seconds between two attempts to bring a kind to the current version."""
 UNSERVED = "the API server does not serve {kind} objects: look at its flags --feature-gates (GenericWorkload) and --runtime-config"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Listed:
-    """All objects of a kind, each as JSON text."""
+    """All objects of a kind at a resourceVersion, each as JSON text."""
 
     kind: str
     objects: Sequence[msgspec.Raw]
+    version: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Changed:
-    """One object was ADDED, MODIFIED or DELETED."""
+    """One object was ADDED, MODIFIED or DELETED; there are no further changes of the kind up to *version*."""
 
     kind: str
     event: str
     content: msgspec.Raw
+    version: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Bookmark:
+    """There are no further changes of a kind up to *version*."""
+
+    kind: str
+    version: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CurrentVersion:
+    """resourceVersion that the API server had for a kind in a *term* as leader; 0: the kind is not served."""
+
+    term: int
+    kind: str
+    version: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -71,7 +94,7 @@ class NotListed:
 class Receiver(Protocol):
     """Thread-safe receiver of watch events."""
 
-    def enqueue(self, message: Listed | Changed | Unserved | NotListed, /) -> None:
+    def enqueue(self, message: Listed | Changed | Bookmark | CurrentVersion | Unserved | NotListed, /) -> None:
         """Queue *message*."""
 
 
@@ -95,6 +118,7 @@ class Informers:
     def __init__(self, api: Api, receiver: Receiver, log: Callable[[str, str], None], *, silence: float) -> None:
         """Call *log* once for each kind and reason for which a watch fails."""
         self._api, self.receiver, self._log, self._silence = api, receiver, log, silence
+        self._stopped = threading.Event()
         self.paths: dict[str, str] = {}
         self.health: dict[str, InformerHealth] = {each.kind: InformerHealth() for each in WATCHED}
         self._watchers = {each.kind: self._watcher(each) for each in WATCHED}
@@ -111,8 +135,38 @@ class Informers:
 
     def stop(self) -> None:
         """Request all watches to stop."""
+        self._stopped.set()
         for each in self._watchers.values():
             each.stop()
+
+    def watched(self) -> frozenset[str]:
+        """Return the kinds that are watched and served."""
+        return frozenset(kind for kind, health in self.health.items() if health.watched and health.served)
+
+    def catch_up(self, term: int, kinds: Iterable[str], waits: Callable[[str], bool], failed: Callable[[str, str], None]) -> None:
+        """Start to bring *kinds* to the versions that the API server has now, which the receiver gets as ``CurrentVersion`` of *term*.
+
+        Failures are repeated while *waits* is True for the kind; *failed* is called with each.  Both are called in other threads.
+        """
+        for kind in sorted(kinds):
+            run = functools.partial(self._catch_up, kind, term, waits, failed)
+            threading.Thread(target=run, name=f"catch-up-{kind}", daemon=True).start()
+
+    def _catch_up(self, kind: str, term: int, waits: Callable[[str], bool], failed: Callable[[str, str], None]) -> None:
+        def report(version: str) -> None:
+            self.receiver.enqueue(CurrentVersion(term, kind, version))
+
+        wait = CATCH_UP_WAIT
+        while waits(kind):
+            try:
+                self._watchers[kind].catch_up(report, lambda: not waits(kind))
+            except (ReplyError, ValueError, *TRANSPORT) as error:
+                failed(kind, str(error) if isinstance(error, ReplyError) else f"{type(error).__name__}: {error}")
+            else:
+                return
+            if self._stopped.wait(wait):
+                return
+            wait = min(2 * wait, LONGEST_CATCH_UP_WAIT)
 
     def served(self) -> frozenset[str]:
         """Return the kinds that the API server serves, as far as is known."""
@@ -159,15 +213,16 @@ class _KindSink:
         self._health = informers.health[kind]
         self._failure: Unlisted | None = None
 
-    def replace(self, objects: Sequence[msgspec.Raw]) -> None:
+    def replace(self, objects: Sequence[msgspec.Raw], version: str) -> None:
         """See Sink."""
-        self._informers.receiver.enqueue(Listed(self._kind, objects))
+        self._informers.receiver.enqueue(Listed(self._kind, objects, version))
         self._health.listed = self._health.served = True
         self._failure = None
 
-    def change(self, event: str, content: msgspec.Raw) -> None:
+    def change(self, event: str, content: msgspec.Raw, version: str) -> None:
         """See Sink."""
-        self._informers.receiver.enqueue(Changed(self._kind, event, content))
+        message = Bookmark(self._kind, version) if event == BOOKMARK else Changed(self._kind, event, content, version)
+        self._informers.receiver.enqueue(message)
 
     def set_status(self, status: WatchStatus, reason: str) -> None:
         """See Sink."""

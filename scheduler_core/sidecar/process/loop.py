@@ -9,16 +9,17 @@ import dataclasses
 import gc
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Future
 from typing import Any
 
 from scheduler_core.model.decision import Status
 from scheduler_core.sidecar.cache.cache import KINDS, Cache
-from scheduler_core.sidecar.cache.informers import Changed, Listed, NotListed, Unserved
+from scheduler_core.sidecar.cache.informers import Bookmark, Changed, CurrentVersion, Listed, NotListed, Unserved
 from scheduler_core.sidecar.controllers.runner import ControllerRunner
 from scheduler_core.sidecar.process.mailbox import Done, DryRunDone, LoopCall, Mailbox, Message, Retried, Returned
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
+from scheduler_core.sidecar.process.term_start import TermStart
 from scheduler_core.sidecar.process.write_failures import WriteFailures
 from scheduler_core.sidecar.scheduling.scheduler import Attempt, Scheduler
 from scheduler_core.sidecar.writer.dispatcher import Dispatcher
@@ -27,8 +28,8 @@ from scheduler_core.sidecar.writes import Evict, RecordEvent, Write, WriteOutcom
 MAX_MESSAGES = 5000
 """Maximum number of messages handled before the next scheduling attempt."""
 IDLE_SECONDS = 1.0
-SETTLE_SECONDS = 1.0
-"""Pause after becoming the leader, to see the writes of the previous leader.  Not needed at the start, when all objects are listed."""
+LATE_SECONDS = 5.0
+"""Time after which it is logged that a term waits for a kind."""
 STUCK_SECONDS = 120.0
 ANSWER_SECONDS = 5.0
 
@@ -40,9 +41,9 @@ Log = Callable[[str, str, Mapping[str, Any]], None]
 class Parts:
     """Components of the loop.
 
-    *scheduler* is None if no mode places pods; *term* returns the number of the term as leader, from 1; 0 while not leading; *watch*
-    starts to watch kinds; *find_left_over* starts to look for claims that an earlier process has left annotated, None: no mode annotates
-    claims.
+    *scheduler* is None if no mode places pods; *term* returns the number of the term as leader, from 1; 0 while not leading;
+    *term_start* is not used if the first term is the only one; *watch* starts to watch kinds; *find_left_over* starts to look for claims
+    that an earlier process has left annotated, None: no mode annotates claims.
     """
 
     cache: Cache
@@ -52,6 +53,7 @@ class Parts:
     mailbox: Mailbox
     metrics: SidecarMetrics
     term: Callable[[], int]
+    term_start: TermStart
     log: Log
     watch: Callable[[Iterable[str]], None]
     find_left_over: Callable[[], None] | None = None
@@ -67,8 +69,9 @@ class Loop:
         self._new_kinds = set(KINDS)
         """Kinds that were not listed before."""
         self._freeze = False
-        self._term = parts.term()
-        self._leading_since = float("-inf")
+        self._lease_term = self._term = parts.term()
+        """Term as leader, and the term in which writes are decided: 0 until the cache is complete."""
+        self._late = False
         self._searched_term = 0
         """Term at whose start claims were looked for that an earlier process has left annotated."""
         self._write_failures = WriteFailures()
@@ -122,8 +125,6 @@ class Loop:
             self._dry_run_done(each, now)
         if not leads:
             return IDLE_SECONDS
-        if now - self._leading_since < SETTLE_SECONDS:
-            return SETTLE_SECONDS
         self._find_left_over()
         # Scheduling comes before the controllers.
         self._place(now)
@@ -131,16 +132,39 @@ class Loop:
         return self._seconds_until_due(time.monotonic())
 
     def _leads(self, now: float) -> bool:
-        term = self._parts.term()
-        # Another replica may have led between two iterations.
-        if term not in (0, self._term):
-            self._leading_since = now
-            if self._parts.scheduler is not None:
-                self._parts.scheduler.restart()
-            self._parts.controllers.restart()
+        """Return whether this replica leads, and its cache has every change from before its term."""
+        parts, term = self._parts, self._parts.term()
+        if term != self._lease_term:
+            # Another replica may have led between two iterations.
+            self._lease_term, self._term, self._late = term, 0, False
+            if term:
+                parts.term_start.begin(term, now)
+            else:
+                parts.term_start.end()
+                parts.metrics.term_waits((), 0.0)
+        if blocking := parts.term_start.blocking():
+            self._term = 0
+            self._report_waiting(blocking, now)
+        elif term != self._term and parts.cache.synced:
+            self._begin(term, now)
+        parts.metrics.leads(leading=term > 0)
+        return self._term > 0
+
+    def _report_waiting(self, kinds: Collection[str], now: float) -> None:
+        parts = self._parts
+        parts.metrics.term_waits(kinds, seconds := parts.term_start.waited(now))
+        if seconds > LATE_SECONDS and not self._late:
+            self._late = True
+            parts.log("warning", "term", {"reason": "; ".join(parts.term_start.reasons(now))})
+
+    def _begin(self, term: int, now: float) -> None:
+        parts = self._parts
         self._term = term
-        self._parts.metrics.leads(leading=term > 0)
-        return term > 0
+        parts.metrics.term_waits((), 0.0)
+        parts.log("info", "term", {"term": term, "waited_seconds": round(parts.term_start.waited(now), 3)})
+        if parts.scheduler is not None:
+            parts.scheduler.restart()
+        parts.controllers.restart()
 
     def _find_left_over(self) -> None:
         """Start the search for claims of an earlier process once in a term, unless all claims are watched."""
@@ -150,14 +174,35 @@ class Loop:
             find()
 
     def _handle(self, message: Message) -> DryRunDone | None:
+        match message:
+            case Done(write, outcome, why):
+                self._done(write, outcome, why, time.monotonic())
+            case Retried(write, why):
+                self._retried(write, why, time.monotonic())
+            case LoopCall(function, answer):
+                answer.set_result(function())
+            case CurrentVersion(term, kind, version):
+                self._parts.term_start.set_version(term, kind, version)
+            case DryRunDone():
+                # The plan is checked against all events until then.
+                return message
+            case _:
+                self._apply(message)
+        return None
+
+    def _apply(self, message: Listed | Changed | Bookmark | Unserved | NotListed | Returned) -> None:
+        """Apply what a watch or the response to a write shows."""
         cache = self._parts.cache
         match message:
-            case Changed(kind, event, content):
+            case Changed(kind, event, content, version):
                 cache.apply(kind, event, content)
+                cache.complete(kind, version)
                 self._parts.metrics.events.labels(kind=kind).inc()
                 self._parts.controllers.changed(kind)
-            case Listed(kind, objects):
-                cache.replace(kind, objects)
+            case Bookmark(kind, version):
+                cache.complete(kind, version)
+            case Listed(kind, objects, version):
+                cache.replace(kind, objects, version)
                 self._freeze |= kind in self._new_kinds
                 self._new_kinds.discard(kind)
                 self._parts.controllers.changed(kind)
@@ -168,16 +213,6 @@ class Loop:
                 cache.mark_unlisted(kind, failure)
             case Returned(kind, content):
                 cache.apply(kind, "MODIFIED", content)
-            case Done(write, outcome, why):
-                self._done(write, outcome, why, time.monotonic())
-            case Retried(write, why):
-                self._retried(write, why, time.monotonic())
-            case LoopCall(function, answer):
-                answer.set_result(function())
-            case DryRunDone():
-                # The plan is checked against all events until then.
-                return message
-        return None
 
     def _done(self, write: Write, outcome: WriteOutcome, why: str, now: float) -> None:
         parts = self._parts
@@ -209,7 +244,7 @@ class Loop:
         self._submit(writes)
 
     def _submit(self, writes: Iterable[Write]) -> None:
-        """Submit writes with the term at the start of this iteration, in which they were decided."""
+        """Submit writes with the term in which they were decided; those of term 0 are dropped."""
         self._parts.dispatcher.submit(writes, self._term)
 
     def _place(self, now: float) -> None:

@@ -40,6 +40,7 @@ from scheduler_core.sidecar.process.loop import Log, Loop, Parts
 from scheduler_core.sidecar.process.mailbox import Done, LoopCall, Mailbox, Retried, Returned
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from scheduler_core.sidecar.process.permissions import PermissionCheck, needed_permissions
+from scheduler_core.sidecar.process.term_start import TermStart
 from scheduler_core.sidecar.scheduling.scheduler import Scheduler, SchedulerOptions
 from scheduler_core.sidecar.settings import Mode, Settings
 from scheduler_core.sidecar.writer.dispatcher import Dispatcher
@@ -84,9 +85,23 @@ class Sidecar:
         self._scheduler = scheduler = Scheduler(cache, scheduling) if settings.places else None
         controllers = ControllerRunner(tuple(enabled_controllers(settings, cache, self._metrics, minor)))
         self._left_over = self._search(api, manager, cache)
-        # Other modes than place do not select nodes for claims.
-        watch, find = self._informers.watch, self._left_over.start if Mode.PLACE in settings.modes else None
-        self.loop = Loop(Parts(cache, scheduler, controllers, self._dispatcher, self._mailbox, self._metrics, self._term, log, watch, find))
+        # Other modes than place do not select nodes for claims, so they search for none.
+        self._term_start = TermStart(cache, self._informers)
+        self.loop = Loop(
+            Parts(
+                cache,
+                scheduler,
+                controllers,
+                self._dispatcher,
+                self._mailbox,
+                self._metrics,
+                self._term,
+                self._term_start,
+                log,
+                watch=self._informers.watch,
+                find_left_over=self._left_over.start if Mode.PLACE in settings.modes else None,
+            )
+        )
 
     def start(self) -> None:
         """Start the watches, the writers and the leader election."""
@@ -101,9 +116,10 @@ class Sidecar:
         self._informers.stop()
         self._left_over.stop()
         self._permissions.stop()
-        self._dispatcher.stop()
+        answered = self._dispatcher.stop()
         if self._lease is not None:
-            self._lease.stop()
+            # The next leader must not read the cluster before a write of this one takes effect.
+            self._lease.stop(release=answered)
 
     def answers(self, as_json: Callable[[Decision], Any]) -> Answers:
         """Return the data for the HTTP endpoints; *as_json* encodes a decision."""
@@ -134,9 +150,13 @@ class Sidecar:
         if self._settings.lease is None:
             return None
         namespace, name = self._settings.lease
-        return Lease(
-            api, namespace, name, Election(self._settings.identity), lambda level, text: self._log(level, "lease", {"message": text})
-        )
+
+        def report(level: str, text: str) -> None:
+            self._log(level, "lease", {"message": text})
+            # A new term begins at once.
+            self._mailbox.enqueue(None)
+
+        return Lease(api, namespace, name, Election(self._settings.identity), report)
 
     def _remaining(self) -> float:
         return FOREVER if self._lease is None else self._lease.remaining()
@@ -147,7 +167,11 @@ class Sidecar:
     def _unready(self) -> tuple[str, ...]:
         reasons = self._informers.unsynced() or self._informers.silent(2 * self._settings.silence_seconds)
         trouble = self._lease.trouble() if self._lease is not None else ""
-        return (*reasons, *filter(None, (trouble,)), *self._permissions.missing())
+        return (*reasons, *self._waits(), *filter(None, (trouble,)), *self._permissions.missing())
+
+    def _waits(self) -> tuple[str, ...]:
+        """Return why this replica leads and does not decide; empty if it does."""
+        return self._term_start.reasons(time.monotonic()) if self._lease is not None else ()
 
     def _explain(self, namespace: str, name: str, as_json: Callable[[Decision], Any]) -> Any:
         scheduler = self._scheduler
@@ -155,6 +179,8 @@ class Sidecar:
             raise LookupError("this sidecar makes no decisions: its modes include neither place nor ungate")
         if not self._term():
             raise LookupError("this replica is not the leader and makes no decisions: ask the leader")
+        if waits := self._waits():
+            raise LookupError(f"this replica leads and makes no decisions yet: {'; '.join(waits)}")
         # Raises TimeoutError.
         explanation = self.loop.call(lambda: scheduler.explain(namespace, name))
         return None if explanation is None else {**as_json(explanation.decision), "writes": explanation.writes}

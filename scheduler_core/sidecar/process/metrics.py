@@ -162,6 +162,12 @@ class SidecarMetrics:
             ("scheduler_name", "identity"),
         )
         self.leads(leading=False)
+        self.term_wait = self._gauge(
+            "term_wait_seconds",
+            "Seconds for which this replica leads and decides nothing, because its cache of the kind lacks changes from before its term. "
+            "Absent while it does not wait.",
+            ("kind",),
+        )
         self.largest_gang = self._gauge(
             "largest_gang", "Size of the largest gang of pods of this shape that now fits into one domain of the level.", ("level", "shape")
         )
@@ -170,6 +176,12 @@ class SidecarMetrics:
         """Set whether this replica may write."""
         self.leader.set(leading)
         self.leading_replica.labels(*self._replica).set(leading)
+
+    def term_waits(self, kinds: Iterable[str], seconds: float) -> None:
+        """Set the kinds for which the current term has waited for *seconds*; none: it has begun."""
+        self.term_wait.clear()
+        for kind in kinds:
+            self.term_wait.labels(kind).set(seconds)
 
     def placements_evaluated(self, counters: Counters, seconds: float) -> None:
         """Record the placements evaluated up to now, and *seconds* for those since the last call."""

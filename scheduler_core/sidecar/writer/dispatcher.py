@@ -32,6 +32,8 @@ WRITE_SECONDS = 60.0
 FORBIDDEN_SECONDS = 10.0
 """Time for which a forbidden write is retried: a server that has just started does not know all roles yet."""
 INITIAL_BACKOFF, MAX_BACKOFF = 0.1, 5.0
+LOST_SECONDS = 15.0
+"""Time for which a request without a response may still be carried out by the API server, or by a proxy before it."""
 MAX_PAUSE = 30.0
 """Maximum pause of all writes, even if the server requests a longer one."""
 _LOST = "another replica leads"
@@ -69,6 +71,8 @@ class Dispatcher:
         self._changed = threading.Condition()
         self._threads: list[threading.Thread] = []
         self._stopped = False
+        self._lost_at = float("-inf")
+        """Time of the last request whose effect is not known."""
 
     def start(self, workers: int) -> None:
         """Start *workers* threads."""
@@ -76,14 +80,16 @@ class Dispatcher:
         for each in self._threads:
             each.start()
 
-    def stop(self, seconds: float = REQUEST_SECONDS) -> None:
-        """Start no more writes, and wait up to *seconds* for those in flight."""
+    def stop(self, seconds: float = REQUEST_SECONDS) -> bool:
+        """Start no more writes, and wait up to *seconds* for those in flight; return False if a request may still take effect."""
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
         until = time.monotonic() + seconds
         for each in self._threads:
             each.join(max(0.0, until - time.monotonic()))
+        in_flight = any(each.is_alive() for each in self._threads)
+        return not in_flight and time.monotonic() - self._lost_at > LOST_SECONDS
 
     def submit(self, writes: Iterable[Write], term: int | None = None) -> None:
         """Queue *writes*: those of one object are carried out in order, others concurrently.
@@ -171,7 +177,8 @@ class Dispatcher:
         except KeyError as error:
             return WriteOutcome.REFUSED, f"the API server does not serve {error}"
         except (ValueError, *TRANSPORT) as error:
-            task.read_first = task.maybe_done = True
+            task.read_first = True
+            self._mark_maybe_done(task)
             self._report_retry(task, f"{type(error).__name__}: {error}")
             return self._retry(task, f"{type(error).__name__}: {error}")
 
@@ -193,9 +200,16 @@ class Dispatcher:
                     self._on_forbidden()
                     task.until = min(task.until, time.monotonic() + FORBIDDEN_SECONDS)
                 task.read_first |= error.code != TOO_MANY
-                task.maybe_done |= error.code >= FIRST_SERVER_ERROR
+                if error.code >= FIRST_SERVER_ERROR:
+                    self._mark_maybe_done(task)
         certain = error.code in AUTH_ERRORS and not task.maybe_done
         return self._retry(task, str(error), WriteOutcome.REFUSED if certain else WriteOutcome.FAILED)
+
+    def _mark_maybe_done(self, task: QueuedWrite) -> None:
+        """Record that the request of *task* may still be carried out."""
+        task.maybe_done = True
+        if task.plan is None and not isinstance(task.write, RecordEvent):
+            self._lost_at = time.monotonic()
 
     def _report_retry(self, task: QueuedWrite, why: str) -> None:
         if task.tries == 1 and task.plan is None and not isinstance(task.write, RecordEvent):

@@ -123,6 +123,18 @@ def test_list_after_a_gap_drops_what_is_gone():
     assert {"default/b": "n1", "default/c": "n1"} == keys(store)
 
 
+def test_outdated_list_restores_and_deletes_nothing():
+    server, store = full(node("n1"), pod("a", on="n1"))
+    outdated, version = server.listed("Pod"), str(server.version)
+    server.delete(("Pod", "default", "a"))
+    server.put(pod("b", on="n1"))
+    store.replace("Pod", server.listed("Pod"), str(server.version))
+    store.replace("Pod", outdated, version)
+
+    assert {"default/b": "n1"} == keys(store)
+    assert (True, False) == tuple(store.is_complete("Pod", str(server.version + more)) for more in (0, 1))
+
+
 def test_event_of_an_older_pod_of_the_same_name_changes_nothing():
     server, store = full(node("n1"), pod("a", on="n1"))
     server.delete(("Pod", "default", "a"))

@@ -12,7 +12,15 @@ import pytest
 from apiserver.api import ReplyError
 from scheduler_core.sidecar.client.event_recorder import EventRecorder
 from scheduler_core.sidecar.client.requests import GATE, Paths
-from scheduler_core.sidecar.writer.dispatcher import FORBIDDEN_SECONDS, INITIAL_BACKOFF, MAX_BACKOFF, MAX_PAUSE, WRITE_SECONDS, Dispatcher
+from scheduler_core.sidecar.writer.dispatcher import (
+    FORBIDDEN_SECONDS,
+    INITIAL_BACKOFF,
+    LOST_SECONDS,
+    MAX_BACKOFF,
+    MAX_PAUSE,
+    WRITE_SECONDS,
+    Dispatcher,
+)
 from scheduler_core.sidecar.writer.executor import REQUEST_SECONDS
 from scheduler_core.sidecar.writes import (
     AddFinalizer,
@@ -543,7 +551,7 @@ def test_its_threads_carry_out_each_write_once_and_end_when_stopped(monkeypatch)
 
     assert [WriteOutcome.DONE] * 30 == found.outcomes(30)
     assert (40, 0) == (len(server.asked), found.publisher.pending)
-    found.publisher.stop(PATIENCE)
+    assert found.publisher.stop(PATIENCE)
     assert not any(each.is_alive() for each in found.publisher._threads)
     found.publisher.submit([BIND])
     assert (40, True) == (len(server.asked), found.told.empty())
@@ -566,3 +574,39 @@ def test_stopping_waits_for_what_is_being_written():
     stopping.join(PATIENCE)
 
     assert WriteOutcome.DONE is found.told.get_nowait()[1]
+
+
+def test_a_request_that_still_runs_may_take_effect_after_the_stop():
+    begun, release = threading.Event(), threading.Event()
+
+    def slow():
+        begun.set()
+        release.wait(PATIENCE)
+
+    found = Threaded(Server(slow))
+    found.publisher.start(1)
+    found.publisher.submit([BIND])
+    assert begun.wait(PATIENCE)
+    try:
+        assert not found.publisher.stop(0.0)
+    finally:
+        release.set()
+
+
+@pytest.mark.parametrize(
+    ("failure", "write", "seconds", "want"),
+    [
+        pytest.param(OSError("gone"), BIND, 0.0, False, id="a lost response"),
+        pytest.param(reply(504), BIND, 0.0, False, id="a failure of the server"),
+        pytest.param(OSError("gone"), BIND, LOST_SECONDS, True, id="long ago"),
+        pytest.param(reply(429), BIND, 0.0, True, id="a refusal"),
+        pytest.param(OSError("gone"), RecordEvent(GROUP, "Normal", "R", ""), 0.0, True, id="an event"),
+    ],
+)
+def test_a_request_of_unknown_effect_may_take_effect_for_a_while(publishing, failure, write, seconds, want):
+    server = Server(failure)
+    running = publishing(server)
+    running.submit(write)
+    server.clock.now += seconds
+
+    assert want == running.publisher.stop(0.0)

@@ -106,3 +106,11 @@ def test_object_of_a_list_is_a_change_though_an_older_list_lacked_it():
     assert not kept.add_or_update(A, Stamp("u", 8))
     assert kept.add_or_update(A, Stamp("u", 8), listed=True)
     assert freshness.Stamp("u", 8) == kept.known[A]
+
+
+def test_list_is_outdated_after_a_newer_one():
+    kept = Freshness()
+    assert [True, True] == [kept.is_new(version) for version in (0, 5)]
+    kept.delete_unlisted(set(), 5)
+
+    assert [True, False, True, True] == [kept.is_new(version) for version in (0, 4, 5, 6)]

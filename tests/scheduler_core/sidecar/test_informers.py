@@ -9,7 +9,7 @@ import pytest
 
 from apiserver.watch import WatchStatus
 from scheduler_core.sidecar.cache.cache import KINDS
-from scheduler_core.sidecar.cache.informers import NEEDED, WATCHED, Changed, Informers, Listed, NotListed, Unserved
+from scheduler_core.sidecar.cache.informers import NEEDED, WATCHED, Bookmark, Changed, Informers, Listed, NotListed, Unserved
 from scheduler_core.sidecar.cache.needed_kinds import ON_DEMAND, OPTIONAL
 from scheduler_core.sidecar.cache.unlisted_kinds import Cause, Unlisted
 from scheduler_core.sidecar.process.mailbox import Mailbox
@@ -39,7 +39,7 @@ class Watching:
     def list_all(self, *but):
         for kind, sink in self.sinks.items():
             if kind not in but:
-                sink.replace([])
+                sink.replace([], "1")
                 sink.set_status(WatchStatus.ACTIVE, "")
 
     def news(self):
@@ -67,12 +67,19 @@ def test_kinds_that_are_not_needed_from_the_start_are_watched_later(monkeypatch)
 def test_events_go_to_the_mailbox_in_order_with_their_kind():
     watching = Watching()
     one, two = msgspec.Raw(b'{"a": 1}'), msgspec.Raw(b'{"a": 2}')
-    watching.sinks["Pod"].replace([one])
-    watching.sinks["Node"].change("ADDED", two)
-    watching.sinks["Pod"].change("DELETED", one)
+    watching.sinks["Pod"].replace([one], "7")
+    watching.sinks["Node"].change("ADDED", two, "8")
+    watching.sinks["Pod"].change("DELETED", one, "9")
+    watching.sinks["Pod"].change("BOOKMARK", msgspec.Raw(b"{}"), "10")
     watching.sinks["Workload"].set_status(WatchStatus.NOT_SERVED, "")
 
-    want = [Listed("Pod", [one]), Changed("Node", "ADDED", two), Changed("Pod", "DELETED", one), Unserved("Workload")]
+    want = [
+        Listed("Pod", [one], "7"),
+        Changed("Node", "ADDED", two, "8"),
+        Changed("Pod", "DELETED", one, "9"),
+        Bookmark("Pod", "10"),
+        Unserved("Workload"),
+    ]
     assert want == watching.news()
 
 
@@ -110,7 +117,7 @@ def test_a_kind_that_was_served_and_is_no_more_is_to_be_listed_anew_when_it_is_a
     (why,) = watching.feed.unsynced()
     assert why.startswith("the API server does not serve PodGroup objects: ")
     assert ("PodGroup", why) in watching.logged
-    watching.sinks["PodGroup"].replace([])
+    watching.sinks["PodGroup"].replace([], "1")
 
     assert () == watching.feed.unsynced()
 
@@ -145,9 +152,9 @@ def test_each_new_reason_is_reported_to_pods_that_wait_for_the_kind(kind):
     want = [NotListed(kind, Unlisted(Cause.FORBIDDEN)), NotListed(kind, Unlisted(error="down"))]
 
     assert (want if kind in ON_DEMAND else []) == watching.news()
-    sink.replace([])
+    sink.replace([], "1")
     sink.set_status(WatchStatus.FORBIDDEN, "no")
-    assert [Listed(kind, [])] == watching.news()
+    assert [Listed(kind, [], "1")] == watching.news()
 
 
 def test_a_warning_is_logged_once_until_the_kind_has_events():

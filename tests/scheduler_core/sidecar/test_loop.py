@@ -12,11 +12,12 @@ import pytest
 
 from scheduler_core.model.decision import Decision, Name, Status
 from scheduler_core.sidecar.cache.cache import KINDS, Cache
-from scheduler_core.sidecar.cache.informers import Changed, Listed, Unserved
+from scheduler_core.sidecar.cache.informers import Bookmark, Changed, CurrentVersion, Listed, Unserved
 from scheduler_core.sidecar.cache.needed_kinds import NOTHING, ON_DEMAND, Reads
-from scheduler_core.sidecar.process.loop import IDLE_SECONDS, SETTLE_SECONDS, STUCK_SECONDS, Loop, Parts
-from scheduler_core.sidecar.process.mailbox import Done, DryRunDone, Mailbox, Retried
+from scheduler_core.sidecar.process.loop import IDLE_SECONDS, LATE_SECONDS, STUCK_SECONDS, Loop, Parts
+from scheduler_core.sidecar.process.mailbox import Done, DryRunDone, Mailbox, Retried, Returned
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
+from scheduler_core.sidecar.process.term_start import TermStart
 from scheduler_core.sidecar.queue.states import Active
 from scheduler_core.sidecar.scheduling.apply_decision import Attempt
 from scheduler_core.sidecar.scheduling.scheduler import Scheduler, SchedulerOptions
@@ -112,6 +113,20 @@ class Planner:
         return self.follow
 
 
+class Informers:
+    """Informers that are asked to catch up with *kinds*."""
+
+    def __init__(self, *kinds):
+        self.kinds, self.asked, self.waits, self.failed = kinds, [], lambda _: False, lambda _, __: None
+
+    def watched(self):
+        return frozenset(self.kinds)
+
+    def catch_up(self, term, kinds, waits, failed):
+        self.asked.append((term, sorted(kinds)))
+        self.waits, self.failed = waits, failed
+
+
 @dataclasses.dataclass(frozen=True)
 class Looked:
     generated: int = 0
@@ -122,7 +137,7 @@ class Looked:
 class Turning:
     """A loop, its parts, and what it logged."""
 
-    def __init__(self, *, leads=True, scheduler=None, keeping=None, synced=True, real=False, reads=NOTHING):
+    def __init__(self, *, leads=True, scheduler=None, keeping=None, synced=True, real=False, reads=NOTHING, late=()):
         self.store = Cache(reads=reads)
         self.leading, self.logged, self.watched, self.searched = leads, [], [], []
         self.scheduler = (
@@ -132,6 +147,8 @@ class Turning:
             self.scheduler.counters = Looked()
         self.keeping = keeping or Keeping()
         self.publisher, self.inbox, self.telemetry = Publisher(), Mailbox(), SidecarMetrics()
+        self.informers = Informers(*late)
+        self.start = TermStart(self.store, self.informers)
         self.loop = Loop(
             Parts(
                 self.store,
@@ -141,6 +158,7 @@ class Turning:
                 self.inbox,
                 self.telemetry,
                 lambda: int(self.leading),
+                self.start,
                 lambda *told: self.logged.append(told),
                 lambda kinds: self.watched.append(sorted(kinds)),
                 lambda: self.searched.append(int(self.leading)),
@@ -217,20 +235,97 @@ def test_while_another_leads_events_are_read_and_nothing_is_decided(clock):
     assert ([], 0.0) == (turning.publisher.written, turning.figure("muster_leader"))
 
 
-@pytest.mark.parametrize(
-    ("seconds", "want"), [pytest.param(SETTLE_SECONDS - 0.01, [], id="not yet"), pytest.param(SETTLE_SECONDS, [BIND, TELL], id="then")]
-)
-def test_who_begins_to_lead_sees_first_what_the_last_leader_wrote(clock, seconds, want):
-    turning = Turning(leads=False, scheduler=Planner(attempt(BIND)), keeping=Keeping(TELL))
+def test_a_term_begins_once_every_kind_shows_what_the_last_leader_wrote(clock):
+    turning = Turning(leads=False, scheduler=Planner(attempt(BIND)), keeping=Keeping(TELL), late=("Node", "Pod"))
     turning.turn()
-    turning.leading = True
-    assert SETTLE_SECONDS == turning.turn()
-    clock.now += seconds
+    turning.leading = 1
+    turning.turn()
+    assert [(1, ["Node", "Pod"])] == turning.informers.asked
+    gone_by = [
+        (CurrentVersion(1, "Node", "20"),),
+        (Bookmark("Node", "20"), Changed("Pod", "ADDED", raw(pod("late")), "19")),
+        (CurrentVersion(1, "Pod", "30"), Changed("Pod", "ADDED", raw(pod("later")), "29")),
+    ]
+    for messages in gone_by:
+        clock.now += 100.0
+        turning.turn(*messages)
+        assert ([], [], 0) == (turning.publisher.written, turning.scheduler.calls, turning.keeping.restarts)
+    turning.turn(Listed("Pod", [], "30"))
+
+    assert [BIND, TELL] == turning.publisher.written
+    assert (["restart"], 1, {1}) == (turning.scheduler.calls, turning.keeping.restarts, set(turning.publisher.terms))
+    assert ("info", "term", {"term": 1, "waited_seconds": 300.0}) == turning.logged[1]
+
+
+def test_responses_to_writes_do_not_show_that_a_kind_is_complete():
+    turning = Turning(leads=False, scheduler=Planner(attempt(BIND)), late=("Pod",))
+    turning.leading = 1
+    turning.turn()
+    turning.turn(CurrentVersion(1, "Pod", "20"))
+    newer = pod("a")
+    newer["metadata"]["resourceVersion"] = "25"
+    turning.turn(Returned("Pod", raw(newer)))
+
+    assert [] == turning.publisher.written
+
+
+def test_waiting_is_reported_by_kind_with_its_time_and_its_reason(clock):
+    turning = Turning(leads=False, scheduler=Planner(attempt(BIND)), late=("Node", "Pod"))
+    turning.turn()
+    turning.leading = 1
+    turning.turn()
+    clock.now += LATE_SECONDS + 1
+    turning.informers.failed("Node", "HTTP 503: no")
+    turning.turn(CurrentVersion(1, "Pod", "30"))
     turning.turn()
 
-    assert want == turning.publisher.written
-    assert (["restart"], 1) == (turning.scheduler.calls, turning.keeping.restarts)
-    assert 1.0 == turning.figure("muster_leader")
+    reasons = (
+        "Node objects: not complete up to the current resourceVersion for 6 s since this replica leads: HTTP 503: no",
+        "Pod objects: not complete up to resourceVersion 30 for 6 s since this replica leads",
+    )
+    assert reasons == turning.start.reasons(clock.now)
+    assert [("warning", "term", {"reason": "; ".join(reasons)})] == turning.logged
+    assert [6.0, 6.0, 1.0] == list(
+        map(turning.figure, ('muster_term_wait_seconds{kind="Node"}', 'muster_term_wait_seconds{kind="Pod"}', "muster_leader"))
+    )
+    turning.turn(Bookmark("Pod", "31"), CurrentVersion(1, "Node", "0"))
+    assert ((), [BIND]) == (turning.start.reasons(clock.now), turning.publisher.written)
+    assert None is turning.figure('muster_term_wait_seconds{kind="Pod"}', None)
+
+
+def test_a_term_that_ends_before_it_began_waits_no_more_and_the_next_reads_versions_of_its_own():
+    turning = Turning(leads=False, scheduler=Planner(attempt(BIND)), late=("Pod",))
+    turning.leading = 1
+    turning.turn()
+    assert turning.informers.waits("Pod")
+    turning.leading = 0
+    turning.turn()
+    assert (False, ()) == (turning.informers.waits("Pod"), turning.start.reasons(0.0))
+    assert None is turning.figure('muster_term_wait_seconds{kind="Pod"}', None)
+    turning.leading = 2
+    turning.turn(CurrentVersion(1, "Pod", "20"), Bookmark("Pod", "20"))
+    turning.turn(CurrentVersion(1, "Pod", "20"))
+    assert ([], [(1, ["Pod"]), (2, ["Pod"])]) == (turning.publisher.written, turning.informers.asked)
+    turning.turn(CurrentVersion(2, "Pod", "20"))
+
+    assert [BIND] == turning.publisher.written
+
+
+def test_a_kind_that_is_not_listed_holds_up_only_its_own_roots_until_an_outdated_list_comes():
+    turning = Turning(leads=False, scheduler=Planner(), synced=False, late=("PersistentVolume",), reads=Reads(schedules=True))
+    for kind in KINDS:
+        if kind not in ON_DEMAND:
+            turning.turn(Listed(kind, []))
+    turning.leading = 1
+    turning.turn()
+    turning.turn(CurrentVersion(1, "PersistentVolume", "20"))
+    assert ["restart"] == turning.scheduler.calls
+    turning.scheduler.attempts = [attempt(BIND)]
+    turning.turn(Listed("PersistentVolume", [], "19"))
+    assert [] == turning.publisher.written
+    turning.turn(Bookmark("PersistentVolume", "20"))
+
+    assert [BIND] == turning.publisher.written
 
 
 def test_who_leads_from_the_start_waits_for_nobody():
@@ -252,7 +347,7 @@ def test_new_leader_looks_once_for_claims_of_an_earlier_process_unless_all_are_w
             turning.turn()
         for _ in range(2):
             turning.turn()
-            clock.now += SETTLE_SECONDS
+            clock.now += 1.0
 
     assert ([1, 2], [["PersistentVolume", "PersistentVolumeClaim"]]) == (turning.searched, turning.watched)
 
@@ -281,7 +376,6 @@ def test_what_is_decided_bears_the_term_that_it_was_decided_in_though_that_ends_
     turning = Turning(scheduler=planner, keeping=Keeping(TELL))
     turning.leading = 3
     turning.turn()
-    clock.now += SETTLE_SECONDS
     looks = iter([3])
     turning.loop._parts = dataclasses.replace(turning.loop._parts, term=lambda: next(looks, 4))
     turning.turn(Done(BIND, WriteOutcome.DONE, ""))
@@ -321,7 +415,6 @@ def test_who_begins_to_lead_tries_what_came_while_another_led(clock):
     turning.turn(Changed("Pod", "ADDED", raw(pod("a"))))
     turning.leading = True
     turning.turn()
-    clock.now += SETTLE_SECONDS
     turning.turn()
     clock.now += 1.0
     turning.turn()

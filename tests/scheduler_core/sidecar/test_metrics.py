@@ -69,6 +69,7 @@ OURS = {
     "invalid_trees",
     "leader",
     "leading_replica",
+    "term_wait_seconds",
     "largest_gang",
 }
 

@@ -80,7 +80,6 @@ class Cluster:
 def quick(monkeypatch):
     monkeypatch.setattr("sys.setswitchinterval", lambda _: None)
     monkeypatch.setattr("scheduler_core.sidecar.process.loop.gc", SimpleNamespace(freeze=lambda: None))
-    monkeypatch.setattr("scheduler_core.sidecar.process.loop.SETTLE_SECONDS", 0.0)
     monkeypatch.setattr("apiserver.lease.RETRY_SECONDS", 0.05)
     monkeypatch.setattr("scheduler_core.sidecar.process.main.CONNECT_SECONDS", 0.001)
 
