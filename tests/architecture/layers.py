@@ -209,7 +209,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"dispatcher"}),
     ),
     "scheduler_core.sidecar.process": (
-        frozenset({"left_over_claims", "mailbox", "metrics", "permissions", "term_start", "write_failures"}),
+        frozenset({"left_over_claims", "mailbox", "metrics", "permissions", "version_check", "write_failures"}),
         frozenset({"enabled_controllers", "http", "loop"}),
         frozenset({"main"}),
     ),

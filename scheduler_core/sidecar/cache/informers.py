@@ -69,9 +69,9 @@ class Bookmark:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CurrentVersion:
-    """resourceVersion that the API server had for a kind in a *term* as leader; 0: the kind is not served."""
+    """resourceVersion that the API server had for a kind after the *check* of this number had begun; 0: the kind is not served."""
 
-    term: int
+    check: int
     kind: str
     version: str
 
@@ -143,18 +143,18 @@ class Informers:
         """Return the kinds that are watched and served."""
         return frozenset(kind for kind, health in self.health.items() if health.watched and health.served)
 
-    def catch_up(self, term: int, kinds: Iterable[str], waits: Callable[[str], bool], failed: Callable[[str, str], None]) -> None:
-        """Start to bring *kinds* to the versions that the API server has now, which the receiver gets as ``CurrentVersion`` of *term*.
+    def catch_up(self, check: int, kinds: Iterable[str], waits: Callable[[str], bool], failed: Callable[[str, str], None]) -> None:
+        """Start to bring *kinds* to the versions that the API server has now, which the receiver gets as ``CurrentVersion`` of *check*.
 
         Failures are repeated while *waits* is True for the kind; *failed* is called with each.  Both are called in other threads.
         """
         for kind in sorted(kinds):
-            run = functools.partial(self._catch_up, kind, term, waits, failed)
+            run = functools.partial(self._catch_up, kind, check, waits, failed)
             threading.Thread(target=run, name=f"catch-up-{kind}", daemon=True).start()
 
-    def _catch_up(self, kind: str, term: int, waits: Callable[[str], bool], failed: Callable[[str, str], None]) -> None:
+    def _catch_up(self, kind: str, check: int, waits: Callable[[str], bool], failed: Callable[[str, str], None]) -> None:
         def report(version: str) -> None:
-            self.receiver.enqueue(CurrentVersion(term, kind, version))
+            self.receiver.enqueue(CurrentVersion(check, kind, version))
 
         wait = CATCH_UP_WAIT
         while waits(kind):

@@ -4,7 +4,7 @@ main                 creates, starts and stops all components
 enabled_controllers  the controllers of the enabled modes
 mailbox              messages of watches and writers to the loop
 loop                 the thread that updates the cache and makes decisions
-term_start           what a new leader waits for before it decides
+version_check        checks that the cache has every change up to a moment
 http                 probes, metrics and /explain
 left_over_claims     search for claims that an earlier process has left annotated
 permissions          check of the permissions that the modes need

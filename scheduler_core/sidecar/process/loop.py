@@ -19,7 +19,7 @@ from scheduler_core.sidecar.cache.informers import Bookmark, Changed, CurrentVer
 from scheduler_core.sidecar.controllers.runner import ControllerRunner
 from scheduler_core.sidecar.process.mailbox import Done, DryRunDone, LoopCall, Mailbox, Message, Retried, Returned
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
-from scheduler_core.sidecar.process.term_start import TermStart
+from scheduler_core.sidecar.process.version_check import MembersCheck, VersionCheck
 from scheduler_core.sidecar.process.write_failures import WriteFailures
 from scheduler_core.sidecar.scheduling.scheduler import Attempt, Scheduler
 from scheduler_core.sidecar.writer.dispatcher import Dispatcher
@@ -42,8 +42,8 @@ class Parts:
     """Components of the loop.
 
     *scheduler* is None if no mode places pods; *term* returns the number of the term as leader, from 1; 0 while not leading;
-    *term_start* is not used if the first term is the only one; *watch* starts to watch kinds; *find_left_over* starts to look for claims
-    that an earlier process has left annotated, None: no mode annotates claims.
+    *term_check* is not used if the first term is the only one; *members_check* is the one of the scheduler's options; *watch* starts to
+    watch kinds; *find_left_over* starts to look for claims that an earlier process has left annotated, None: no mode annotates claims.
     """
 
     cache: Cache
@@ -53,7 +53,8 @@ class Parts:
     mailbox: Mailbox
     metrics: SidecarMetrics
     term: Callable[[], int]
-    term_start: TermStart
+    term_check: VersionCheck
+    members_check: MembersCheck
     log: Log
     watch: Callable[[Iterable[str]], None]
     find_left_over: Callable[[], None] | None = None
@@ -126,6 +127,7 @@ class Loop:
         if not leads:
             return IDLE_SECONDS
         self._find_left_over()
+        parts.members_check.advance(now)
         # Scheduling comes before the controllers.
         self._place(now)
         self._submit(parts.controllers.wanted(time.monotonic()))
@@ -138,11 +140,11 @@ class Loop:
             # Another replica may have led between two iterations.
             self._lease_term, self._term, self._late = term, 0, False
             if term:
-                parts.term_start.begin(term, now)
+                parts.term_check.begin(now)
             else:
-                parts.term_start.end()
+                parts.term_check.end()
                 parts.metrics.term_waits((), 0.0)
-        if blocking := parts.term_start.blocking():
+        if blocking := parts.term_check.blocking():
             self._term = 0
             self._report_waiting(blocking, now)
         elif term != self._term and parts.cache.synced:
@@ -152,16 +154,17 @@ class Loop:
 
     def _report_waiting(self, kinds: Collection[str], now: float) -> None:
         parts = self._parts
-        parts.metrics.term_waits(kinds, seconds := parts.term_start.waited(now))
+        seconds = now - parts.term_check.since
+        parts.metrics.term_waits(kinds, seconds)
         if seconds > LATE_SECONDS and not self._late:
             self._late = True
-            parts.log("warning", "term", {"reason": "; ".join(parts.term_start.reasons(now))})
+            parts.log("warning", "term", {"reason": "; ".join(parts.term_check.reasons(now))})
 
     def _begin(self, term: int, now: float) -> None:
         parts = self._parts
         self._term = term
         parts.metrics.term_waits((), 0.0)
-        parts.log("info", "term", {"term": term, "waited_seconds": round(parts.term_start.waited(now), 3)})
+        parts.log("info", "term", {"term": term, "waited_seconds": round(now - parts.term_check.since, 3)})
         if parts.scheduler is not None:
             parts.scheduler.restart()
         parts.controllers.restart()
@@ -181,8 +184,9 @@ class Loop:
                 self._retried(write, why, time.monotonic())
             case LoopCall(function, answer):
                 answer.set_result(function())
-            case CurrentVersion(term, kind, version):
-                self._parts.term_start.set_version(term, kind, version)
+            case CurrentVersion(check, kind, version):
+                self._parts.term_check.set_version(check, kind, version)
+                self._parts.members_check.check.set_version(check, kind, version)
             case DryRunDone():
                 # The plan is checked against all events until then.
                 return message

@@ -6,6 +6,7 @@ Shell: threads and signals.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import signal
 import sys
 import threading
@@ -40,7 +41,7 @@ from scheduler_core.sidecar.process.loop import Log, Loop, Parts
 from scheduler_core.sidecar.process.mailbox import Done, LoopCall, Mailbox, Retried, Returned
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
 from scheduler_core.sidecar.process.permissions import PermissionCheck, needed_permissions
-from scheduler_core.sidecar.process.term_start import TermStart
+from scheduler_core.sidecar.process.version_check import MEMBERS, MembersCheck, VersionCheck
 from scheduler_core.sidecar.scheduling.scheduler import Scheduler, SchedulerOptions
 from scheduler_core.sidecar.settings import Mode, Settings
 from scheduler_core.sidecar.writer.dispatcher import Dispatcher
@@ -82,11 +83,13 @@ class Sidecar:
         self._dispatcher = self._new_dispatcher(api, paths)
         scheduling = options(settings)
         cache = Cache(LABELS if settings.by_label else (), reads=reads_of(settings, scheduling.our_pods.places))
+        self._term_check = VersionCheck(cache, self._informers)
+        members = MembersCheck(VersionCheck(cache, self._informers, MEMBERS))
+        scheduling = dataclasses.replace(scheduling, is_current=members.is_current)
         self._scheduler = scheduler = Scheduler(cache, scheduling) if settings.places else None
         controllers = ControllerRunner(tuple(enabled_controllers(settings, cache, self._metrics, minor)))
         self._left_over = self._search(api, manager, cache)
         # Other modes than place do not select nodes for claims, so they search for none.
-        self._term_start = TermStart(cache, self._informers)
         self.loop = Loop(
             Parts(
                 cache,
@@ -96,7 +99,8 @@ class Sidecar:
                 self._mailbox,
                 self._metrics,
                 self._term,
-                self._term_start,
+                self._term_check,
+                members,
                 log,
                 watch=self._informers.watch,
                 find_left_over=self._left_over.start if Mode.PLACE in settings.modes else None,
@@ -171,7 +175,7 @@ class Sidecar:
 
     def _waits(self) -> tuple[str, ...]:
         """Return why this replica leads and does not decide; empty if it does."""
-        return self._term_start.reasons(time.monotonic()) if self._lease is not None else ()
+        return self._term_check.reasons(time.monotonic()) if self._lease is not None else ()
 
     def _explain(self, namespace: str, name: str, as_json: Callable[[Decision], Any]) -> Any:
         scheduler = self._scheduler

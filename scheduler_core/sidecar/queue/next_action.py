@@ -14,7 +14,7 @@ from scheduler_core.sidecar.writes import Bind, Ref, Ungate
 MAX_REPORTS_A_SECOND = 10.0
 """Average number of conditions a second in which a large tree reports what it waits for while it is created."""
 RECHECK_SECONDS = 1.0
-"""Interval at which overcommitted nodes are looked at again."""
+"""Interval at which overcommitted nodes, and gangs whose wait is over, are looked at again."""
 
 
 class Action(enum.Enum):
@@ -75,8 +75,7 @@ def update_timers(
     entity.partial_since = _since(entity.partial_since, now, active=bool(status.partially_bound))
     entity.awaits_binding_since = _since(entity.awaits_binding_since, now, active=status.awaits_binding)
     times = _update_commit(entity, status, options, now)
-    times += [entity.partial_since + options.partial_seconds] if entity.partial_since is not None else []
-    times += [entity.awaits_binding_since + options.pinned_seconds] if entity.awaits_binding_since is not None else []
+    times += [at if at > now else now + RECHECK_SECONDS for at in _undo_times(entity, options)]
     _update_report(entity, options, now, held_back=is_held_back(waiting, status), partial=bool(status.partially_bound), hint=hint)
     times += [entity.report_at] if entity.report_at is not None else []
     return times
@@ -106,7 +105,7 @@ def _update_report(entity: QueuedEntity, options: SchedulerOptions, now: float, 
 
 def _must_undo(entity: QueuedEntity, status: RootStatus, options: SchedulerOptions, now: float, *, schedulable: bool) -> bool:
     """Return whether the bound pods of a gang must be undone without another attempt."""
-    if entity.awaits_binding_since is not None and now >= entity.awaits_binding_since + options.pinned_seconds:
+    if entity.awaits_binding_since is not None and _is_over(entity.awaits_binding_since + options.pinned_seconds, options, now):
         return any(map(options.our_pods.has, status.placed))
     if not status.partially_bound or status.terminating or entity.partial_since is None:
         return False
@@ -115,7 +114,18 @@ def _must_undo(entity: QueuedEntity, status: RootStatus, options: SchedulerOptio
     # An attempt that finds no capacity undoes the gang at once, so only failed binds are counted here.
     if schedulable:
         return entity.bind_failures >= options.max_bind_failures
-    return now >= entity.partial_since + options.partial_seconds
+    return _is_over(entity.partial_since + options.partial_seconds, options, now)
+
+
+def _undo_times(entity: QueuedEntity, options: SchedulerOptions) -> list[float]:
+    """Return the times at which the wait of bound or pinned pods is over."""
+    waits = ((entity.partial_since, options.partial_seconds), (entity.awaits_binding_since, options.pinned_seconds))
+    return [since + seconds for since, seconds in waits if since is not None]
+
+
+def _is_over(deadline: float, options: SchedulerOptions, now: float) -> bool:
+    """Return whether *deadline* has passed, and nothing that happened until then is missing in the cache."""
+    return now >= deadline and options.is_current(deadline)
 
 
 def _since(since: float | None, now: float, *, active: bool) -> float | None:

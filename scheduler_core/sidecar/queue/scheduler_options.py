@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.exact.step_budget import DEFAULT
@@ -51,6 +52,7 @@ class SchedulerOptions:
         waiting_interval: minimum interval between two such reports of a root.
         epoch: Unix time at which the scheduler's clock was 0, for times in messages.
         retry_seconds: time after which binds that are retried are reported.
+        is_current: returns whether the cache shows all members of gangs up to a time; otherwise it will soon.
 
     """
 
@@ -82,6 +84,7 @@ class SchedulerOptions:
     waiting_seconds: float = 2.0
     waiting_interval: float = 10.0
     epoch: float = 0.0
+    is_current: Callable[[float], bool] = lambda _: True
 
     @property
     def cycle(self) -> CycleOptions:

@@ -17,7 +17,7 @@ from scheduler_core.sidecar.cache.needed_kinds import NOTHING, ON_DEMAND, Reads
 from scheduler_core.sidecar.process.loop import IDLE_SECONDS, LATE_SECONDS, STUCK_SECONDS, Loop, Parts
 from scheduler_core.sidecar.process.mailbox import Done, DryRunDone, Mailbox, Retried, Returned
 from scheduler_core.sidecar.process.metrics import SidecarMetrics
-from scheduler_core.sidecar.process.term_start import TermStart
+from scheduler_core.sidecar.process.version_check import MEMBERS, MembersCheck, VersionCheck
 from scheduler_core.sidecar.queue.states import Active
 from scheduler_core.sidecar.scheduling.apply_decision import Attempt
 from scheduler_core.sidecar.scheduling.scheduler import Scheduler, SchedulerOptions
@@ -122,8 +122,8 @@ class Informers:
     def watched(self):
         return frozenset(self.kinds)
 
-    def catch_up(self, term, kinds, waits, failed):
-        self.asked.append((term, sorted(kinds)))
+    def catch_up(self, _, kinds, waits, failed):
+        self.asked.append(sorted(kinds))
         self.waits, self.failed = waits, failed
 
 
@@ -148,7 +148,8 @@ class Turning:
         self.keeping = keeping or Keeping()
         self.publisher, self.inbox, self.telemetry = Publisher(), Mailbox(), SidecarMetrics()
         self.informers = Informers(*late)
-        self.start = TermStart(self.store, self.informers)
+        self.start = VersionCheck(self.store, self.informers)
+        self.members = MembersCheck(VersionCheck(self.store, self.informers, MEMBERS))
         self.loop = Loop(
             Parts(
                 self.store,
@@ -159,6 +160,7 @@ class Turning:
                 self.telemetry,
                 lambda: int(self.leading),
                 self.start,
+                self.members,
                 lambda *told: self.logged.append(told),
                 lambda kinds: self.watched.append(sorted(kinds)),
                 lambda: self.searched.append(int(self.leading)),
@@ -166,6 +168,10 @@ class Turning:
         )
         if synced:
             self.sync()
+
+    def version(self, kind, version):
+        """Return what the API server has for *kind* after the term has begun."""
+        return CurrentVersion(self.start.number, kind, version)
 
     def sync(self, *objects):
         for kind in KINDS:
@@ -240,11 +246,11 @@ def test_a_term_begins_once_every_kind_shows_what_the_last_leader_wrote(clock):
     turning.turn()
     turning.leading = 1
     turning.turn()
-    assert [(1, ["Node", "Pod"])] == turning.informers.asked
+    assert [["Node", "Pod"]] == turning.informers.asked
     gone_by = [
-        (CurrentVersion(1, "Node", "20"),),
+        (turning.version("Node", "20"),),
         (Bookmark("Node", "20"), Changed("Pod", "ADDED", raw(pod("late")), "19")),
-        (CurrentVersion(1, "Pod", "30"), Changed("Pod", "ADDED", raw(pod("later")), "29")),
+        (turning.version("Pod", "30"), Changed("Pod", "ADDED", raw(pod("later")), "29")),
     ]
     for messages in gone_by:
         clock.now += 100.0
@@ -261,7 +267,7 @@ def test_responses_to_writes_do_not_show_that_a_kind_is_complete():
     turning = Turning(leads=False, scheduler=Planner(attempt(BIND)), late=("Pod",))
     turning.leading = 1
     turning.turn()
-    turning.turn(CurrentVersion(1, "Pod", "20"))
+    turning.turn(turning.version("Pod", "20"))
     newer = pod("a")
     newer["metadata"]["resourceVersion"] = "25"
     turning.turn(Returned("Pod", raw(newer)))
@@ -276,19 +282,19 @@ def test_waiting_is_reported_by_kind_with_its_time_and_its_reason(clock):
     turning.turn()
     clock.now += LATE_SECONDS + 1
     turning.informers.failed("Node", "HTTP 503: no")
-    turning.turn(CurrentVersion(1, "Pod", "30"))
+    turning.turn(turning.version("Pod", "30"))
     turning.turn()
 
     reasons = (
-        "Node objects: not complete up to the current resourceVersion for 6 s since this replica leads: HTTP 503: no",
-        "Pod objects: not complete up to resourceVersion 30 for 6 s since this replica leads",
+        "Node objects: not complete up to the current resourceVersion for 6 s: HTTP 503: no",
+        "Pod objects: not complete up to resourceVersion 30 for 6 s",
     )
     assert reasons == turning.start.reasons(clock.now)
     assert [("warning", "term", {"reason": "; ".join(reasons)})] == turning.logged
     assert [6.0, 6.0, 1.0] == list(
         map(turning.figure, ('muster_term_wait_seconds{kind="Node"}', 'muster_term_wait_seconds{kind="Pod"}', "muster_leader"))
     )
-    turning.turn(Bookmark("Pod", "31"), CurrentVersion(1, "Node", "0"))
+    turning.turn(Bookmark("Pod", "31"), turning.version("Node", "0"))
     assert ((), [BIND]) == (turning.start.reasons(clock.now), turning.publisher.written)
     assert None is turning.figure('muster_term_wait_seconds{kind="Pod"}', None)
 
@@ -298,15 +304,16 @@ def test_a_term_that_ends_before_it_began_waits_no_more_and_the_next_reads_versi
     turning.leading = 1
     turning.turn()
     assert turning.informers.waits("Pod")
+    outdated = turning.version("Pod", "20")
     turning.leading = 0
     turning.turn()
     assert (False, ()) == (turning.informers.waits("Pod"), turning.start.reasons(0.0))
     assert None is turning.figure('muster_term_wait_seconds{kind="Pod"}', None)
     turning.leading = 2
-    turning.turn(CurrentVersion(1, "Pod", "20"), Bookmark("Pod", "20"))
-    turning.turn(CurrentVersion(1, "Pod", "20"))
-    assert ([], [(1, ["Pod"]), (2, ["Pod"])]) == (turning.publisher.written, turning.informers.asked)
-    turning.turn(CurrentVersion(2, "Pod", "20"))
+    turning.turn(outdated, Bookmark("Pod", "20"))
+    turning.turn(outdated)
+    assert ([], [["Pod"]] * 2) == (turning.publisher.written, turning.informers.asked)
+    turning.turn(turning.version("Pod", "20"))
 
     assert [BIND] == turning.publisher.written
 
@@ -318,7 +325,7 @@ def test_a_kind_that_is_not_listed_holds_up_only_its_own_roots_until_an_outdated
             turning.turn(Listed(kind, []))
     turning.leading = 1
     turning.turn()
-    turning.turn(CurrentVersion(1, "PersistentVolume", "20"))
+    turning.turn(turning.version("PersistentVolume", "20"))
     assert ["restart"] == turning.scheduler.calls
     turning.scheduler.attempts = [attempt(BIND)]
     turning.turn(Listed("PersistentVolume", [], "19"))
@@ -326,6 +333,23 @@ def test_a_kind_that_is_not_listed_holds_up_only_its_own_roots_until_an_outdated
     turning.turn(Bookmark("PersistentVolume", "20"))
 
     assert [BIND] == turning.publisher.written
+
+
+def test_members_are_checked_when_somebody_needs_them_up_to_a_moment(clock):
+    turning = Turning(scheduler=Planner(), late=("Node", "Pod", "PodGroup"))
+    assert not turning.members.is_current(clock.now)
+    turning.turn()
+    assert [["Pod", "PodGroup"]] == turning.informers.asked
+    check = turning.members.check.number
+    turning.turn(CurrentVersion(check, "Pod", "7"), CurrentVersion(check, "PodGroup", "8"), Bookmark("Pod", "7"))
+    clock.now += 1.0
+    assert not turning.members.is_current(clock.now - 1.0)
+    turning.turn(Bookmark("PodGroup", "9"))
+
+    assert (True, False) == tuple(turning.members.is_current(at) for at in (clock.now - 1.0, clock.now - 0.5))
+    assert [["Pod", "PodGroup"]] == turning.informers.asked
+    turning.turn()
+    assert [["Pod", "PodGroup"]] * 2 == turning.informers.asked
 
 
 def test_who_leads_from_the_start_waits_for_nobody():

@@ -13,7 +13,7 @@ from scheduler_core.sidecar.cache.assumed_pods import AssumedPods
 from scheduler_core.sidecar.cache.pod_cache import LivePod
 from scheduler_core.sidecar.client.requests import GATE
 from scheduler_core.sidecar.queue.entities import QueuedEntity
-from scheduler_core.sidecar.queue.next_action import Action
+from scheduler_core.sidecar.queue.next_action import RECHECK_SECONDS, Action
 from scheduler_core.sidecar.queue.priority_queue import SchedulingQueue
 from scheduler_core.sidecar.queue.queueing_hints import NO_HINT, QueueingHint
 from scheduler_core.sidecar.queue.root_status import RootStatus
@@ -484,6 +484,33 @@ def test_gang_hangs_since_it_was_first_seen_pinned_and_no_more_once_it_is_bound(
     here.happens(bound(pinned, "n1"))
     here.looks(9.0)
     assert None is here.entity.awaits_binding_since
+
+
+@pytest.mark.parametrize("pinned", [False, True])
+def test_gang_is_not_undone_before_the_cache_shows_all_that_happened_until_then(pinned):
+    complete_to = [0.0]
+    options = {
+        "partial_seconds": 30.0,
+        "pinned_seconds": 30.0,
+        "waiting_seconds": 999.0,
+        "is_current": lambda since: since <= complete_to[0],
+    }
+    first = bound(pod("g-0", "g", **MUSTER), "n1")
+    if pinned:
+        first = pod("g-0", "g", nodeSelector={HOST: "n1"})
+        first["metadata"]["annotations"] = {GATE: "n1"}
+    here = Room(leaf("g", 1 if pinned else 2), first, place=not pinned, ungate=pinned, **options)
+    here.looks(5.0)
+    here.entity.waiting_reported, here.entity.report_at = True, None
+    for now in (35.0, 99.0):
+        here.queue.handle_changes(now)
+        status = here.queue.status_of(G)
+        assert status is not None
+        assert None is here.queue.next_action(here.entity, status, now)
+        assert now + RECHECK_SECONDS == here.queue.entities.due(now)
+        complete_to[0] = 34.75
+    complete_to[0] = 35.0
+    assert Action.UNDO is here.queue.next_action(here.entity, status, 99.0)
 
 
 def test_record_that_may_be_made_again_later_wakes_the_root():

@@ -1,0 +1,107 @@
+"""Checks that the cache has every change up to a moment: the versions that the API server had then are read, and awaited.
+
+No time stands for a version.  A term as leader begins with a check of all watched kinds, because the leader before can have bound pods,
+allocated claims or evicted pods that a late watch does not show yet.  A gang is undone for missing members only after a check of pods and
+groups.  The time is an argument; ``waits``, ``failed`` and ``reasons`` may be called in any thread.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Protocol
+
+from scheduler_core.sidecar.cache.cache import Cache
+
+MEMBERS = frozenset({"Pod", "PodGroup", "CompositePodGroup"})
+"""Kinds that show which members of a gang exist."""
+_UNKNOWN = ""
+_LONGEST = 300
+_NUMBERS = itertools.count(1)
+
+
+class CatchUp(Protocol):
+    """Informers, as ``cache.informers``."""
+
+    def watched(self) -> frozenset[str]:
+        """Return the kinds that are watched and served."""
+
+    def catch_up(self, check: int, kinds: frozenset[str], waits: Callable[[str], bool], failed: Callable[[str, str], None]) -> None:
+        """Start to bring *kinds* to the versions that the API server has now; they are reported with the number *check*."""
+
+
+class VersionCheck:
+    """Check of one set of kinds at a time."""
+
+    def __init__(self, cache: Cache, informers: CatchUp, kinds: frozenset[str] | None = None) -> None:
+        """Check *kinds*, or all that are watched."""
+        self._cache, self._informers, self._kinds = cache, informers, kinds
+        self.number, self.since = 0, 0.0
+        """Number of the current check, and the time at which it began; 0: none has begun, or the last one was ended."""
+        self._versions: dict[str, str] = {}
+        """Version up to which each kind must be complete; empty: not read yet."""
+        self._failures: dict[str, str] = {}
+
+    def begin(self, now: float) -> None:
+        """Begin a check of what is watched at *now*."""
+        kinds = self._informers.watched() if self._kinds is None else self._informers.watched() & self._kinds
+        self.number, self.since = number, _ = next(_NUMBERS), now
+        self._versions, self._failures = dict.fromkeys(kinds, _UNKNOWN), {}
+        self._informers.catch_up(number, kinds, lambda kind: self.waits(number, kind), self.failed)
+
+    def end(self) -> None:
+        """Wait for nothing any more."""
+        self.number, self._versions = 0, {}
+
+    def set_version(self, number: int, kind: str, version: str) -> None:
+        """Record the version that the API server had for *kind* after the check *number* had begun."""
+        # A repeated attempt reads a later version, which is not needed.
+        if number == self.number and self._versions.get(kind) == _UNKNOWN:
+            self._versions[kind] = version
+
+    def waits(self, number: int, kind: str) -> bool:
+        """Return whether *number* is the current check and still waits for *kind*."""
+        return number == self.number and kind in self._versions
+
+    def failed(self, kind: str, reason: str) -> None:
+        """Record why *kind* could not be brought to its version."""
+        self._failures[kind] = reason
+
+    def blocking(self) -> frozenset[str]:
+        """Return the kinds that are not complete; none: the check has passed."""
+        for kind, version in list(self._versions.items()):
+            if version != _UNKNOWN and self._cache.is_complete(kind, version):
+                del self._versions[kind]
+        # Nothing is read of a kind that is not listed: the roots that need it wait for it anyway.
+        return frozenset(filter(self._cache.is_listed, self._versions))
+
+    def reasons(self, now: float) -> tuple[str, ...]:
+        """Return for each blocking kind what is missing, since when, and why."""
+        versions = sorted(item for item in list(self._versions.items()) if self._cache.is_listed(item[0]))
+        return tuple(self._reason(kind, version, now) for kind, version in versions)
+
+    def _reason(self, kind: str, version: str, now: float) -> str:
+        wanted = f"resourceVersion {version}" if version else "the current resourceVersion"
+        failure = f": {failed[:_LONGEST]}" if (failed := self._failures.get(kind)) else ""
+        return f"{kind} objects: not complete up to {wanted} for {now - self.since:.0f} s{failure}"
+
+
+class MembersCheck:
+    """Moment up to which the cache shows all members of gangs, moved on when somebody needs a later one."""
+
+    def __init__(self, check: VersionCheck) -> None:
+        self.check = check
+        self._current_at = self._wanted = float("-inf")
+
+    def is_current(self, since: float) -> bool:
+        """Return whether the cache has everything up to the time *since*; if not, it will be checked."""
+        self._wanted = max(self._wanted, since)
+        return self._current_at >= since
+
+    def advance(self, now: float) -> None:
+        """End a check that has passed, and begin one that is needed."""
+        if self.check.number and not self.check.blocking():
+            self._current_at = self.check.since
+            self.check.end()
+        if self._current_at < self._wanted and not self.check.number:
+            self.check.begin(now)
