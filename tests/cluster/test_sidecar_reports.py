@@ -70,7 +70,8 @@ def test_binds_that_are_forbidden_are_reported_and_carried_out_once_the_right_is
 def test_the_rights_of_the_manifests_are_the_rights_that_are_checked(plane, api, tmp_path):
     modes = ("--mode", "validate,place,ungate,preempt,protect", "--lease", f"{NAMESPACE}/muster-sidecar")
     with sidecar(plane, tmp_path, *modes, fork=True) as running:
-        assert (200, "ok\n") == running.get("/readyz")
+        # A new leader waits for a moment.
+        until(lambda: running.get("/readyz") == (200, "ok\n"), told=lambda: str(running.get("/readyz")))
         assert [] == [line for line in running.lines if line["event"] == "permissions"]
 
 
