@@ -87,6 +87,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"compiled", "skipped_kinds"}),
     ),
     "apiserver": (
+        frozenset({"regular_files"}),
         frozenset({"connect", "api", "election"}),
         frozenset({"discovery", "feature_gates", "pages", "port_forward", "lease"}),
         frozenset({"watch"}),
