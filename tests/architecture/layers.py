@@ -87,6 +87,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"compiled", "skipped_kinds"}),
     ),
     "apiserver": (
+        frozenset({"regular_files"}),
         frozenset({"connect", "api", "election"}),
         frozenset({"discovery", "feature_gates", "pages", "port_forward", "lease"}),
         frozenset({"watch"}),
@@ -95,6 +96,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"enforcement", "log"}),
         frozenset({"knobs"}),
         frozenset({"certificate_settings"}),
+        frozenset({"limit_settings"}),
         frozenset({"settings"}),
         frozenset({"admission", "lookup"}),
         frozenset({"server"}),
@@ -109,8 +111,9 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"watched"}),
     ),
     "webhooks.server": (
-        frozenset({"tls", "metrics", "connection", "lifespan"}),
-        frozenset({"routes", "certificates"}),
+        frozenset({"tls", "multiprocess_metrics", "lifespan", "memory", "shares"}),
+        frozenset({"metrics"}),
+        frozenset({"connection", "bodies", "routes", "certificates"}),
         frozenset({"application"}),
         frozenset({"worker"}),
         frozenset({"process"}),

@@ -46,7 +46,11 @@ EDGES: dict[str, tuple[str, ...]] = {
     "uvicorn_worker": ("webhooks/server/process.py",),
     "uvloop": ("webhooks/server/connection.py",),
     "a2wsgi": ("scheduler_core/sidecar/process/http.py",),
-    "prometheus_client": ("webhooks/server/metrics.py", "scheduler_core/sidecar/process/metrics.py"),
+    "prometheus_client": (
+        "webhooks/server/metrics.py",
+        "webhooks/server/multiprocess_metrics.py",
+        "scheduler_core/sidecar/process/metrics.py",
+    ),
     "kubernetes": (
         "apiserver/connect.py",
         "apiserver/api.py",
