@@ -142,7 +142,7 @@ def simulate(
 
     inputs = cluster_input.read_cluster_input(paths, objects, progress, creation=creation)
     if not inputs.files:
-        click.echo(f"muster simulate: no .yaml, .yml, .json file in {', '.join(paths)}", err=True)
+        standard_output.report(f"muster simulate: no .yaml, .yml, .json file in {', '.join(paths)}")
     return _one(
         inputs,
         (*paths, *objects),
@@ -178,7 +178,7 @@ def _one(
     finally:
         progress.end()
     if answer.decisions and not len(snapshot.nodes):
-        click.echo("muster simulate: there is no Node among the inputs", err=True)
+        standard_output.report("muster simulate: there is no Node among the inputs")
     if certificate:
         from muster.commands.simulate import certificate_file
 
@@ -199,7 +199,7 @@ def _one(
         from muster.render import answer_text
         from muster.render.tree_rows import Kinship
 
-        standard_output.write(answer_text.render(answer, Kinship.from_snapshot(snapshot), colour=colour, every=verbose))
+        standard_output.write_lines(answer_text.render(answer, Kinship.from_snapshot(snapshot), colour=colour, every=verbose))
     return answer.exit_status if inputs.files else NOTHING_DECIDED
 
 
