@@ -115,6 +115,7 @@ def simulate(
 
     Objects of controllers at PATH that have no pods yet (Jobs, JobSets, Deployments, RayClusters and all kinds of muster compile)
     are replaced by the groups and pods that they create. An object of another kind that creates pods is skipped and reported.
+    New groups and pods with a value that the API server refuses are left out and reported, for the reason of muster fit.
 
     With --batch, a line is {"id": ..., "objects": [...], "options": {"order": [...], "evict": true, ...}}. Its options are those
     of the command line in camel case (addNodes, schedulerName), and override them.
