@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator
 
+from scheduler_core.loading import json_values, object_errors
 from scheduler_core.loading.gathered import DEEP, GatheredObjects, Given, ObjectList, StoredObjects, Unusable
 from scheduler_core.model import wire, wire_texts
 from scheduler_core.model.pod_meta import CONTROLLERS
@@ -88,7 +89,7 @@ def written_name(text: wire.Text) -> Name:
         metadata = wire_texts.IDENTIFIED.decode(text).metadata
     except (ValueError, RecursionError):
         return "", ""
-    namespace, name = metadata.namespace, metadata.name
+    namespace, name = (metadata.namespace, metadata.name) if metadata is not None else ("", "")
     return namespace if isinstance(namespace, str) else "", name if isinstance(name, str) else ""
 
 
@@ -127,13 +128,20 @@ class _Sorter:
                 lists.pop()
                 continue
             try:
-                if inner := self._sort(_text(each), current):
-                    lists.append(inner)
+                inner = self._sort(each, current)
             except Unusable as error:
                 self.problems.append(Problem(_title(each, current.kind), left_out("object", str(error))))
+                continue
+            if inner is not None:
+                lists.append(inner)
 
-    def _sort(self, text: wire.Text, inside: _Open) -> _Open | None:
-        head = _head(text)
+    def _sort(self, source: Source, inside: _Open) -> _Open | None:
+        text: wire.Text = source if isinstance(source, wire.Text) else _encoded(source)
+        unnamed = ""
+        try:
+            head: wire_texts.Head | wire_texts.ObjectType = wire_texts.HEAD.decode(text)
+        except (ValueError, RecursionError) as error:
+            head, unnamed = _type_of(text, error), object_errors.shape(str(error))
         if head.api_version is None and head.kind is None:
             api_version, kind = inside.api_version, inside.kind
         else:
@@ -142,7 +150,13 @@ class _Sorter:
             raise Unusable("kind is missing")
         if kind.endswith("List") and (head.items or kind == "List"):
             return _opened(head.items, api_version, kind)
-        self.add(GatheredObjects(kind, api_version, text))
+        if (listed := self._list_of(api_version, kind)) is None:
+            return None
+        # A text that was encoded here has all of its values.
+        if (text is source and (why := json_values.refusal(text))) or (listed is not self.others and (why := unnamed)):
+            self.problems.append(Problem(label(kind, written_name(text)), left_out(kind, why)))
+        else:
+            listed.append(GatheredObjects(kind, api_version, text))
         return None
 
 
@@ -155,9 +169,7 @@ class _Open:
     kind: str = ""
 
 
-def _text(source: Source) -> wire.Text:
-    if isinstance(source, wire.Text):
-        return source
+def _encoded(source: Source) -> bytes:
     try:
         return wire.ENCODER.encode(source)
     except RecursionError:
@@ -166,15 +178,17 @@ def _text(source: Source) -> wire.Text:
         raise Unusable(f"is not JSON: {error}") from None
 
 
-def _head(text: wire.Text) -> wire_texts.Head:
+def _type_of(text: wire.Text, error: Exception) -> wire_texts.ObjectType:
+    """Return the type of an object whose head cannot be decoded because of *error*."""
+    if isinstance(error, RecursionError):
+        raise Unusable(DEEP)
+    if not isinstance(error, wire.ValidationError):
+        raise Unusable(f"is not JSON: {error}")
     try:
-        return wire_texts.HEAD.decode(text)
-    except RecursionError:
-        raise Unusable(DEEP) from None
+        head: wire_texts.ObjectType = wire_texts.OBJECT_TYPE.decode(text)
     except wire.ValidationError:
         raise Unusable("is not a JSON object") from None
-    except ValueError as error:
-        raise Unusable(f"is not JSON: {error}") from None
+    return head
 
 
 def _stated(field: str, value: object) -> str:
@@ -199,8 +213,8 @@ def _opened(items: wire.Text, api_version: str, kind: str) -> _Open | None:
 def _title(source: Source, kind: str) -> str:
     """Return the name of an object that could not be sorted."""
     try:
-        text = _text(source)
-        stated = _head(text).kind
-    except Unusable:
+        text: wire.Text = source if isinstance(source, wire.Text) else _encoded(source)
+        stated = wire_texts.OBJECT_TYPE.decode(text).kind
+    except (ValueError, RecursionError):
         return kind or "Object"
     return label(stated if isinstance(stated, str) and stated else kind or "Object", written_name(text))
