@@ -236,7 +236,7 @@ class _Reader:
         if not isinstance(value, dict) or (value.get("apiVersion") is None and value.get("kind") is None):
             span = chunk.span(route, FieldPath())
             message = "must be a Kubernetes object, with apiVersion and kind"
-            self._parts.append(NotKubernetes(self._file, span.line, span.column, message, *self._shown(span.line)))
+            self._parts.append(NotKubernetes(self._file, span.line, span.column, message, *self._excerpt_and_end(span.line)))
         elif (items := _items(value)) is not None:
             for number, each in enumerate(items):
                 self._add(_as_item_of(value, each), chunk, (*route, "items", number))
@@ -246,9 +246,9 @@ class _Reader:
 
     def _unreadable(self, offset: int, message: str) -> Unreadable:
         line, column = self.lines.position(min(offset, self._start.offset + len(self._text)))
-        return Unreadable(self._file, line, column, message, *self._shown(line))
+        return Unreadable(self._file, line, column, message, *self._excerpt_and_end(line))
 
-    def _shown(self, line: int) -> tuple[str, int]:
+    def _excerpt_and_end(self, line: int) -> tuple[str, int]:
         return self.lines.excerpt(line), self.lines.end_column(line)
 
 

@@ -75,7 +75,7 @@ def test_findings_do_not_grow_with_the_line_they_are_on(tmp_path: Path, file: st
     def size(padding: int) -> int:
         path = tmp_path / file
         path.write_text(one_line(30, padding))
-        read = files.Files(files.listed([str(path)]), io.BytesIO())
+        read = files.Files(files.listed([str(path)]), io.BytesIO(), [str(path)])
         done = batch.examine(read, batch.Task(0, range(1), 0), Settings(linting=True), MemoryByteStore())
         assert len(done.examination.findings) >= 30
         return len(batch.encode([done]))
