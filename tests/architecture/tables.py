@@ -71,6 +71,7 @@ EDGES: dict[str, tuple[str, ...]] = {
 """Third-party libraries, each with the only files that may import it."""
 
 IMPURE: dict[str, str] = {
+    "validators/lint/file_content.py": "reads files",
     "validators/lint/files.py": "reads manifests",
     "validators/lint/folders.py": "lists directories",
     "validators/lint/discovery.py": "lists directories, reads .gitignore and kustomizations",
