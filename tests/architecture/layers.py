@@ -57,7 +57,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     ),
     "scheduler_core.cycle": (
         frozenset({"verdicts", "preemptor", "effects", "claim_consumers", "device_holders", "volume_choices"}),
-        frozenset({"device_decisions", "claim_release"}),
+        frozenset({"device_decisions", "claim_release", "planned_roots"}),
         frozenset({"preemptions", "unreserved_claims"}),
         frozenset({"decider"}),
         frozenset({"run_cycle"}),
