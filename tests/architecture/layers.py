@@ -188,7 +188,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"backoff", "decision_log", "queueing_hints", "root_status"}),
         frozenset({"scheduler_options", "states"}),
         frozenset({"entities"}),
-        frozenset({"binds_in_flight", "next_action", "pre_binds"}),
+        frozenset({"binds_in_flight", "next_action", "pre_binds", "preemption_proposals"}),
         frozenset({"priority_queue"}),
     ),
     "scheduler_core.sidecar.scheduling": (
@@ -196,7 +196,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"awaited_claims", "pre_binding", "preemption_plan"}),
         frozenset({"decide"}),
         frozenset({"apply_decision", "waiting"}),
-        frozenset({"write_results"}),
+        frozenset({"plan_steps", "write_results"}),
         frozenset({"scheduler"}),
     ),
     "scheduler_core.sidecar.controllers": (
