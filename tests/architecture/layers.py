@@ -57,7 +57,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     ),
     "scheduler_core.cycle": (
         frozenset({"verdicts", "preemptor", "effects", "claim_consumers", "device_holders", "volume_choices"}),
-        frozenset({"device_decisions", "claim_release"}),
+        frozenset({"device_decisions", "claim_release", "planned_roots"}),
         frozenset({"preemptions", "unreserved_claims"}),
         frozenset({"decider"}),
         frozenset({"run_cycle"}),
@@ -191,7 +191,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"backoff", "decision_log", "queueing_hints", "root_status"}),
         frozenset({"scheduler_options", "states"}),
         frozenset({"entities"}),
-        frozenset({"binds_in_flight", "next_action", "pre_binds"}),
+        frozenset({"binds_in_flight", "next_action", "pre_binds", "preemption_proposals"}),
         frozenset({"priority_queue"}),
     ),
     "scheduler_core.sidecar.scheduling": (
@@ -199,7 +199,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"awaited_claims", "pre_binding", "preemption_plan"}),
         frozenset({"decide"}),
         frozenset({"apply_decision", "waiting"}),
-        frozenset({"write_results"}),
+        frozenset({"plan_steps", "write_results"}),
         frozenset({"scheduler"}),
     ),
     "scheduler_core.sidecar.controllers": (
