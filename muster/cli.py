@@ -124,12 +124,14 @@ def report_mistake(error: click.ClickException) -> None:
     command = context.command_path if context is not None else "muster"
     message = " ".join(error.format_message().split())
     hint = f" (see '{command} --help')" if context is not None else ""
-    _print_error(f"{command}: {message}{hint}")
+    from validators.reports.escape import printable
+
+    _print_error(printable(f"{command}: {message}{hint}"))
 
 
-def _print_error(line: str) -> None:
+def _print_error(text: str) -> None:
     try:
-        click.echo(line, err=True)
+        click.echo(text, err=True)
     except OSError:
         # The exit status is enough.  Flushing the buffer at the end would fail again and change it.
         sys.stderr = None

@@ -1,4 +1,4 @@
-"""Standard output whose errors name it, so that a full disk is reported in one line.
+"""Standard output whose errors name it, so that a full disk is reported in one line; and text for terminals.
 
 Commands print in many places, and an ``OSError`` of a print does not say which file it is about.
 """
@@ -11,6 +11,8 @@ import os
 import sys
 from collections.abc import Iterator
 from typing import Any, TextIO
+
+import click
 
 NAME = "standard output"
 
@@ -42,6 +44,21 @@ def named() -> Iterator[None]:
 def is_colourful() -> bool:
     """Return whether standard output is a terminal that shows colours."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def write_lines(text: str) -> None:
+    """Write *text* for people: a terminal obeys none of its characters but line ends and colours."""
+    # Imported late: the help imports nothing but Click.
+    from validators.reports.escape import printable_lines
+
+    write(printable_lines(text))
+
+
+def report(line: str) -> None:
+    """Write one line for people to standard error; a terminal obeys none of its characters."""
+    from validators.reports.escape import printable
+
+    click.echo(printable(line), err=True)
 
 
 def write(text: str) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from muster import standard_output
 from scheduler_core.model.options import COMPLETE, ON, STRATEGIES, SWITCH, is_device_attribute
 from validators.rules.base import Profile, Settings, Severity
 from validators.versions import releases
@@ -238,7 +239,7 @@ def report_empty_directories(command: str, paths: Iterable[str]) -> bool:
 
     empty = files.empty_directories(paths)
     if empty:
-        click.echo(f"muster {command}: no {', '.join(files.SUFFIXES)} file in {', '.join(empty)}", err=True)
+        standard_output.report(f"muster {command}: no {', '.join(files.SUFFIXES)} file in {', '.join(empty)}")
     return bool(empty)
 
 

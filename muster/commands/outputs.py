@@ -9,6 +9,7 @@ import click
 
 from muster import standard_output
 from muster.commands import options
+from validators.reports.escape import printable_lines
 
 
 def output_of(text: str, formats: Sequence[str]) -> tuple[str, str]:
@@ -19,8 +20,9 @@ def output_of(text: str, formats: Sequence[str]) -> tuple[str, str]:
     return form, file
 
 
-def to_file(file: str, text: str) -> None:
-    """Write *text* to *file*; ``-`` is standard output.  Raises click.UsageError."""
+def to_file(file: str, text: str, form: str = "") -> None:
+    """Write *text* in the format *form* to *file*; ``-`` is standard output.  Raises click.UsageError."""
+    text = printable_lines(text) if form == "text" else text
     if file == options.STDOUT:
         standard_output.write(text)
         return

@@ -45,5 +45,8 @@ def tree(
     manifests, report = inputs.linted(read, known, settings)
     inputs.print_skipped(report)
     forest = tree_report.build((part for each in manifests for part in each.parts if isinstance(part, Document)), report)
-    standard_output.write(tree_report.as_json(forest) if form == "json" else tree_report.as_text(forest))
+    if form == "json":
+        standard_output.write(tree_report.as_json(forest))
+    else:
+        standard_output.write_lines(tree_report.as_text(forest))
     return inputs.exit_status(report, fail_on, paths)

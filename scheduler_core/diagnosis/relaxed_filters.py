@@ -22,7 +22,7 @@ from scheduler_core.plugins.node_affinity import NODE_AFFINITY
 from scheduler_core.plugins.node_unschedulable import CORDON, UNSCHEDULABLE
 from scheduler_core.plugins.pod_topology_spread import LACKS_TOPOLOGY, SPREAD, PodTopologySpread
 from scheduler_core.plugins.profile import Profile
-from scheduler_core.plugins.taint_toleration import HARD, taint_reason, tolerates
+from scheduler_core.plugins.taint_toleration import HARD, Tolerations, taint_reason
 
 _TRIED = 3
 """Number of filters to drop, one at a time, those that reject the most nodes first."""
@@ -77,7 +77,8 @@ def best_relaxation(state: PlacementState, request: PlacementRequest, domain: Pl
 def taint_of(refusals: NodeRefusals, reason: str, nodes: NodeTable) -> Taint | None:
     """Return the taint of *reason*; None if the reason is not a taint."""
     shape, node = refusals.pod.shape, int(refusals.nodes[refusals.static[reason].argmax()])
-    hard = (taint for taint in nodes.taints[node] if taint.effect in HARD and not tolerates(shape.tolerations, taint))
+    tolerations = Tolerations(shape.tolerations)
+    hard = (taint for taint in nodes.taints[node] if taint.effect in HARD and not tolerations.cover(taint))
     taint = next(hard, None)
     return taint if taint is not None and taint_reason(taint) == reason else None
 

@@ -5,6 +5,7 @@ json_values    splits a text into JSON values
 gather         sorts objects by kind and opens lists
 gathered       undecoded objects, in memory or in a file
 read_objects   typed objects, unique by name
+accepted       objects as parsed JSON, if they are used
 read_nodes     nodes
 pod_shapes     shapes of pods, from their forms
 pod_drafts     parts of a pod object that placement keeps

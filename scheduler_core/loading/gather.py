@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator
 
+from scheduler_core.loading import json_values, object_errors
 from scheduler_core.loading.gathered import DEEP, GatheredObjects, Given, ObjectList, StoredObjects, Unusable
 from scheduler_core.model import wire, wire_texts
 from scheduler_core.model.pod_meta import CONTROLLERS
@@ -88,7 +89,7 @@ def written_name(text: wire.Text) -> Name:
         metadata = wire_texts.IDENTIFIED.decode(text).metadata
     except (ValueError, RecursionError):
         return "", ""
-    namespace, name = metadata.namespace, metadata.name
+    namespace, name = (metadata.namespace, metadata.name) if metadata is not None else ("", "")
     return namespace if isinstance(namespace, str) else "", name if isinstance(name, str) else ""
 
 
@@ -133,7 +134,7 @@ class _Sorter:
                 self.problems.append(Problem(_title(each, current.kind), left_out("object", str(error))))
 
     def _sort(self, text: wire.Text, inside: _Open) -> _Open | None:
-        head = _head(text)
+        head, unnamed = _head(text)
         if head.api_version is None and head.kind is None:
             api_version, kind = inside.api_version, inside.kind
         else:
@@ -142,7 +143,12 @@ class _Sorter:
             raise Unusable("kind is missing")
         if kind.endswith("List") and (head.items or kind == "List"):
             return _opened(head.items, api_version, kind)
-        self.add(GatheredObjects(kind, api_version, text))
+        if (listed := self._list_of(api_version, kind)) is None:
+            return None
+        if why := json_values.refusal(text) or (unnamed if listed is not self.others else ""):
+            self.problems.append(Problem(label(kind, written_name(text)), left_out(kind, why)))
+        else:
+            listed.append(GatheredObjects(kind, api_version, text))
         return None
 
 
@@ -166,15 +172,20 @@ def _text(source: Source) -> wire.Text:
         raise Unusable(f"is not JSON: {error}") from None
 
 
-def _head(text: wire.Text) -> wire_texts.Head:
+def _head(text: wire.Text) -> tuple[wire_texts.Head | wire_texts.ObjectType, str]:
+    """Return the head of an object, and why it cannot be named; that is empty if it can."""
     try:
-        return wire_texts.HEAD.decode(text)
+        return wire_texts.HEAD.decode(text), ""
     except RecursionError:
         raise Unusable(DEEP) from None
-    except wire.ValidationError:
-        raise Unusable("is not a JSON object") from None
+    except wire.ValidationError as error:
+        unnamed = object_errors.shape(str(error))
     except ValueError as error:
         raise Unusable(f"is not JSON: {error}") from None
+    try:
+        return wire_texts.OBJECT_TYPE.decode(text), unnamed
+    except wire.ValidationError:
+        raise Unusable("is not a JSON object") from None
 
 
 def _stated(field: str, value: object) -> str:
@@ -200,7 +211,7 @@ def _title(source: Source, kind: str) -> str:
     """Return the name of an object that could not be sorted."""
     try:
         text = _text(source)
-        stated = _head(text).kind
+        stated = _head(text)[0].kind
     except Unusable:
         return kind or "Object"
     return label(stated if isinstance(stated, str) and stated else kind or "Object", written_name(text))

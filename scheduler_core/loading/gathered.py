@@ -68,11 +68,11 @@ def content_of(text: wire.Text) -> dict[str, Json]:
 
     """
     try:
-        content = decode.plain(decode.parse(text))
-    except decode.NotJson as error:
-        raise Unusable(f"is not JSON: {error}") from None
+        content = decode.plain(wire.WHOLE.decode(text))
     except RecursionError:
         raise Unusable(DEEP) from None
+    except ValueError as error:
+        raise Unusable(f"is not JSON: {error}") from None
     if not isinstance(content, dict):
         raise Unusable("is not a JSON object")
     return content

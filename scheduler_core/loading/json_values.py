@@ -1,10 +1,15 @@
-"""Splits a text into JSON values: one document, JSON Lines, or concatenated values."""
+"""Splits a text into JSON values: one document, JSON Lines, or concatenated values; refuses values that cannot be decoded in full.
+
+Splitting skips strings and numbers, and so do the typed decoders in fields that they do not know.  Some of these have no value: such
+an object must be refused before a part of it is used.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
+from scheduler_core.loading.gathered import DEEP
 from scheduler_core.model import wire
 
 _BOM = b"\xef\xbb\xbf"
@@ -12,6 +17,9 @@ _BOM = b"\xef\xbb\xbf"
 # Matches parts of a value, none of which is an end that another value follows: inside one document, a comma is always between two values.
 # Repeated by the caller: before Python 3.11.5 a possessive group can end too late, and an atomic one keeps all repetitions in memory.
 _PARTS = rb'(?:[^"}]++|"(?>(?:[^"\\]++|\\.)*)"|\}(?![ \t\r\n]*+\{)){1,4096}'
+_STEP = 2000
+"""Digits.  The decoder refuses whole numbers with more than twice as many."""
+_two_digits = re.compile(rb"(?=[0-9]{2})").finditer
 _is_blank = re.compile(rb"[ \t\r\n]*+").fullmatch
 
 
@@ -60,3 +68,27 @@ def _end(text: bytes, start: int) -> int:
     while parts := match(text, start):
         start = parts.end()
     return start + 1 if text[start : start + 1] == b"}" else start
+
+
+def refusal(text: wire.Text) -> str:
+    """Return why *text*, from which values can be skipped, is not JSON with all of its values; empty if it is."""
+    if not is_doubtful(bytes(text)):
+        return ""
+    try:
+        wire.WHOLE.decode(text)
+    except RecursionError:
+        return DEEP
+    except ValueError as error:
+        return f"is not JSON: {error}"
+    return ""
+
+
+def is_doubtful(text: bytes) -> bool:
+    """Return whether *text* is not UTF-8, or has very many digits in a row; much faster than decoding it."""
+    try:
+        is_utf8 = text.isascii() or bool(text.decode())
+    except UnicodeDecodeError:
+        return True
+    # Two digits of a long number are this far from each other, and so are few others.
+    starts = (each.start() * _STEP for each in _two_digits(text[::_STEP]))
+    return not is_utf8 or any(text[start : start + _STEP].isdigit() for start in starts)

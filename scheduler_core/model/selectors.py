@@ -7,6 +7,7 @@ matches nothing.
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -189,6 +190,18 @@ def clauses_mask(clauses: Iterable[SelectorClause], nodes: NodeTable) -> Bools:
     mask: Bools = np.ones(len(nodes), dtype=bool)
     for clause in clauses:
         column = nodes.label_column(clause.key)
-        # The result for a missing label is the last entry, so that the id -1 selects it.
-        mask &= np.array([clause.admits(value) for value in (*column.values, None)], dtype=bool)[column.ids]
+        mask &= _admitted(clause, column.values)[column.ids]
     return mask
+
+
+def _admitted(clause: SelectorClause, values: Sequence[str]) -> Bools:
+    """Return which of *values*, which are sorted, match; the result for a missing label is the last entry, so that the id -1 selects it."""
+    if clause.operator not in _SETS:
+        return np.array([clause.admits(value) for value in (*values, None)], dtype=bool)
+    # Of many terms with few values each, only the values are looked up.
+    admitted: Bools = np.full(len(values) + 1, clause.operator == "NotIn", dtype=bool)
+    for value in clause.values:
+        place = bisect.bisect_left(values, value)
+        if place < len(values) and values[place] == value:
+            admitted[place] = clause.operator == "In"
+    return admitted

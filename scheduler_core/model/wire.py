@@ -6,6 +6,7 @@ Decoding is typed: a value of a wrong JSON type is a ``ValidationError``, unknow
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -274,11 +275,19 @@ class _Decoders(dict[type, msgspec.json.Decoder[Any]]):
         return decoder
 
 
+def _float(text: str) -> float | str:
+    """Return the number of *text*; the text itself if it is too large for a double, so that a typed decoder refuses it."""
+    number = float(text)
+    return number if math.isfinite(number) else text
+
+
 # For modules that do not import msgspec.
 DECODERS: Final = _Decoders()
 """Decoder of each struct, created on first use."""
 ITEMS: Final = msgspec.json.Decoder(list[msgspec.Raw])
 FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
+WHOLE: Final = msgspec.json.Decoder(float_hook=_float)
+"""Decoder of any value, with all values in it.  It reads every text that ``json_values.refusal`` does not refuse."""
 VALUE: Final = msgspec.json.Decoder(msgspec.Raw)
 ENCODER: Final = msgspec.json.Encoder(order="deterministic")
 ValidationError = msgspec.ValidationError

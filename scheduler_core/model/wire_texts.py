@@ -10,16 +10,33 @@ from scheduler_core.model.wire import PodSpec, PodStatus, Wire
 from validators.model.meta import ObjectMeta
 
 
+class Names(Wire, frozen=True, gc=False):
+    """``metadata`` of any object, as far as it identifies it."""
+
+    name: str | None = None
+    namespace: str | None = None
+    generate_name: str | None = None
+
+
 class Head(Wire, frozen=True, gc=False):
-    """Type of any object; ``items`` is empty if it has none."""
+    """Type and name of any object; ``items`` is empty if it has none."""
+
+    api_version: object = None
+    kind: object = None
+    items: msgspec.Raw = msgspec.Raw()
+    metadata: Names | None = None
+
+
+class ObjectType(Wire, frozen=True, gc=False):
+    """Type of any object, also of one that cannot be named."""
 
     api_version: object = None
     kind: object = None
     items: msgspec.Raw = msgspec.Raw()
 
 
-class Names(Wire, frozen=True, gc=False):
-    """``metadata`` of any object, as far as it identifies it."""
+class LooseNames(Wire, frozen=True, gc=False):
+    """``metadata`` of any object, whatever its names are."""
 
     name: object = None
     namespace: object = None
@@ -28,7 +45,7 @@ class Names(Wire, frozen=True, gc=False):
 class Identified(Wire, frozen=True, gc=False):
     """Any object, of which only the name is read."""
 
-    metadata: Names = Names()
+    metadata: LooseNames | None = None
 
 
 class MetaText(ObjectMeta, frozen=True, gc=False):
@@ -60,6 +77,7 @@ _POD_TEXT = msgspec.defstruct(
 
 
 HEAD: Final = msgspec.json.Decoder(Head)
+OBJECT_TYPE: Final = msgspec.json.Decoder(ObjectType)
 HEADS: Final = msgspec.json.Decoder(list[Head])
 IDENTIFIED: Final = msgspec.json.Decoder(Identified)
 POD_TEXT: Final[msgspec.json.Decoder[Any]] = msgspec.json.Decoder(_POD_TEXT)

@@ -6,7 +6,7 @@ from scheduler_core.model.nodes import NodeTable
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.wire import Taint
 from scheduler_core.plugins.base import Filters, StaticPlugin
-from scheduler_core.plugins.taint_toleration import tolerates
+from scheduler_core.plugins.taint_toleration import Tolerations
 
 UNSCHEDULABLE = "node(s) were unschedulable"
 CORDON = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
@@ -24,6 +24,6 @@ class NodeUnschedulable(StaticPlugin):
 
     def filters(self, shape: PodShape) -> Filters:
         """Return one filter if any node is cordoned and *shape* does not tolerate it."""
-        if not self._cordoned or tolerates(shape.tolerations, CORDON):
+        if not self._cordoned or Tolerations(shape.tolerations).cover(CORDON):
             return []
         return [(UNSCHEDULABLE, ~self.nodes.unschedulable)]

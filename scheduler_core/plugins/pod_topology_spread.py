@@ -26,7 +26,7 @@ from scheduler_core.plugins.pod_kinds import PodKind
 from scheduler_core.plugins.pod_tally import Ids, PodTally
 from scheduler_core.plugins.pod_terms import PodTerms, SpreadTerm, is_hard
 from scheduler_core.plugins.spread_score import IGNORED, DomainMembers, SoftRule, SoftSpread, normalise
-from scheduler_core.plugins.taint_toleration import HARD, tolerates
+from scheduler_core.plugins.taint_toleration import HARD, Tolerations
 
 SPREAD = "node(s) didn't match pod topology spread constraints"
 LACKS_TOPOLOGY = "node(s) didn't match pod topology spread constraints (missing required label)"
@@ -220,7 +220,6 @@ def _domains(ids: Ids, size: int) -> Bools:
 
 
 def _tolerated(shape: PodShape, nodes: NodeTable) -> Bools:
-    answers = {
-        taints: all(taint.effect not in HARD or tolerates(shape.tolerations, taint) for taint in taints) for taints in set(nodes.taints)
-    }
+    tolerations = Tolerations(shape.tolerations)
+    answers = {taints: all(taint.effect not in HARD or tolerations.cover(taint) for taint in taints) for taints in set(nodes.taints)}
     return np.array([answers[taints] for taints in nodes.taints], dtype=bool)

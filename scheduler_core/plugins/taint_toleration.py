@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -32,9 +32,10 @@ class TaintToleration(StaticPlugin):
     def filters(self, shape: PodShape) -> Filters:
         """Return one filter for each taint that is the first on a node to refuse *shape*."""
         first: dict[str, list[int]] = {}
+        tolerations = Tolerations(shape.tolerations)
         for index, taints in enumerate(self._sets):
             for taint in taints:
-                if taint.effect in HARD and not tolerates(shape.tolerations, taint):
+                if taint.effect in HARD and not tolerations.cover(taint):
                     first.setdefault(taint_reason(taint), []).append(index)
                     break
         return [(reason, ~np.isin(self._ids, indices)) for reason, indices in sorted(first.items())]
@@ -43,42 +44,51 @@ class TaintToleration(StaticPlugin):
         """Return the number of PreferNoSchedule taints that tolerations of this or of every effect do not cover (PreScore)."""
         if not self._tainted:
             return None
-        soft = [each for each in shape.tolerations if each.effect in {"", "PreferNoSchedule"}]
-        counts = [sum(1 for taint in taints if taint.effect == "PreferNoSchedule" and not tolerates(soft, taint)) for taints in self._sets]
+        soft = Tolerations(each for each in shape.tolerations if each.effect in {"", "PreferNoSchedule"})
+        counts = [sum(1 for taint in taints if taint.effect == "PreferNoSchedule" and not soft.cover(taint)) for taints in self._sets]
         if not any(counts):
             return None
         return StaticScore(np.array(counts, dtype=np.int64)[self._ids], self.weight, reverse=True)
 
 
-def tolerates(tolerations: Sequence[Toleration], taint: Taint) -> bool:
-    """Return whether one of *tolerations* covers *taint* (core/v1 Toleration; ``Lt`` and ``Gt`` compare numbers)."""
-    return any(_covers(each, taint) for each in tolerations)
+class Tolerations:
+    """Tolerations of a pod (core/v1 Toleration; ``Lt`` and ``Gt`` compare numbers), so that a test takes no longer with many of them."""
+
+    def __init__(self, tolerations: Iterable[Toleration]) -> None:
+        self._whole: set[tuple[str, str]] = set()
+        """Keys and effects of which all values are tolerated."""
+        self._values: set[tuple[str, str, str]] = set()
+        self._below: dict[tuple[str, str], int] = {}
+        self._above: dict[tuple[str, str], int] = {}
+        for each in tolerations:
+            self._add(each)
+
+    def _add(self, toleration: Toleration) -> None:
+        about = toleration.key, toleration.effect
+        bound = selectors.parse_integer(toleration.value)
+        match toleration.operator or "Equal":
+            case "Equal":
+                self._values.add((*about, toleration.value))
+            case "Exists":
+                self._whole.add(about)
+            case "Lt" if bound is not None:
+                self._below[about] = max(bound, self._below.get(about, bound))
+            case "Gt" if bound is not None:
+                self._above[about] = min(bound, self._above.get(about, bound))
+
+    def cover(self, taint: Taint) -> bool:
+        """Return whether one of them covers *taint*; an empty key or effect is that of every taint."""
+        return any(self._cover((key, effect), taint.value) for key in {taint.key, ""} for effect in {taint.effect, ""})
+
+    def _cover(self, about: tuple[str, str], value: str) -> bool:
+        if about in self._whole or (*about, value) in self._values:
+            return True
+        if about not in self._below and about not in self._above:
+            return False
+        number = selectors.parse_integer(value)
+        return number is not None and (number < self._below.get(about, number) or number > self._above.get(about, number))
 
 
 def taint_reason(taint: Taint) -> str:
     """Return kube-scheduler's reason for an untolerated taint."""
     return f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}"
-
-
-def _covers(toleration: Toleration, taint: Taint) -> bool:
-    if toleration.effect and toleration.effect != taint.effect:
-        return False
-    if toleration.key and toleration.key != taint.key:
-        return False
-    match toleration.operator or "Equal":
-        case "Equal":
-            return toleration.value == taint.value
-        case "Exists":
-            return True
-        case "Lt" | "Gt" as operator:
-            return _compares(operator, toleration.value, taint.value)
-        case _:
-            return False
-
-
-def _compares(operator: str, limit: str, value: str) -> bool:
-    """Compare taint value and toleration value, both whole numbers (KEP-5471, numeric tolerations)."""
-    number, bound = selectors.parse_integer(value), selectors.parse_integer(limit)
-    if number is None or bound is None:
-        return False
-    return number < bound if operator == "Lt" else number > bound

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import copy
+import json
 
 import pytest
+from click.testing import CliRunner
 
+from muster.cli import main
 from tests.muster.simulated import node
 from tests.muster.test_fit_quotas import quota, stateful_set
 from tests.muster.test_pod_admission import fit
@@ -43,3 +46,49 @@ def test_a_quota_and_a_controller_of_a_billion_objects():
     many = manifest("LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1", replicas=10**9, leaderWorkerTemplate=sizes)
     status, answer = fit([many], [*NODES, quota(**{"count/statefulsets.apps": "4"})])
     assert (2, "quota default/team-a leaves 4 statefulsets.apps, 100001 needed") == (status, answer["refused"][-1]["reason"])
+
+
+def run(command, texts, *options):
+    """Write *texts* to files, the last one as that of the cluster; return the exit status and both outputs of *command*."""
+    for name, text in zip(("path.json", "cluster.json"), texts, strict=True):
+        with open(name, "wb") as file:  # noqa: PTH123 - short
+            file.write(text)
+    result = CliRunner().invoke(main, [command, "path.json", "--objects", "cluster.json", *options])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result.exit_code, result.output
+
+
+CLUSTER = b"\n".join(json.dumps(each).encode() for each in NODES)
+POD = b"""{"apiVersion":"v1","kind":"Pod","metadata":{"name":"%b","managedFields":[{"manager":"m","fieldsV1":{"f:spec":%b}}]},
+"spec":{"containers":[{"name":"c","image":"x"}]}}"""
+LONG = b"3" * 6000
+USUAL = POD % (b"usual", b"{}")
+
+
+@pytest.mark.parametrize("command", ["fit", "simulate"])
+@pytest.mark.parametrize("odd", [b'"na\xefve"', LONG, b'{"a":[%b]}' % LONG, b"2E999", b"[-7e1234]"])
+def test_values_that_are_skipped_at_first_are_refused(command, odd):
+    for path in (POD % (b"odd", odd), USUAL + POD % (b"odd", odd)):
+        status, output = run(command, [path, CLUSTER])
+        assert 2 == status
+        assert " is not JSON: " in output or " must be a finite number: " in output
+
+
+@pytest.mark.parametrize(("odd", "status"), [(b'"na\xefve"', 2), (LONG, 2), (b"2E999", 0)])
+def test_values_that_are_skipped_at_first_in_the_cluster(odd, status):
+    assert status == run("fit", [USUAL, CLUSTER + POD % (b"odd", odd)])[0]
+    found, output = run("simulate", [USUAL, CLUSTER + POD % (b"odd", odd)])
+    assert (0, status == 2) == (found, "Pod odd: is not JSON: " in output)
+
+
+@pytest.mark.parametrize("options", [[], ["--gang"], ["--gang", "--topology", "rack"]])
+@pytest.mark.parametrize("kind", ["Pod", "PodGroup", "CompositePodGroup", "Job", "Deployment"])
+@pytest.mark.parametrize(
+    "metadata", [{"name": 4711}, {"name": "a", "namespace": 4711}, {"name": True}, {"name": ["a"]}, {"generateName": 3}, "a"]
+)
+def test_names_that_are_no_strings(options, kind, metadata):
+    version = {"Pod": "v1", "Job": "batch/v1", "Deployment": "apps/v1"}.get(kind, "scheduling.k8s.io/v1alpha3")
+    odd = {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": {"template": TEMPLATE, "containers": [{"name": "c"}]}}
+    status, output = run("fit", [json.dumps(odd).encode(), CLUSTER], *options)
+    assert 2 == status
+    assert "must be a" in output

@@ -8,6 +8,7 @@ import pytest
 
 from muster.commands.simulate.what_if import HOSTNAME, MOST_ADDED, Addition, WhatIfError, suppose
 from scheduler_core.loading.gathered import GatheredObjects
+from scheduler_core.loading.load import load
 from tests.muster.simulated import node, pod
 
 
@@ -146,11 +147,19 @@ def test_items_of_a_list_get_the_kind_of_the_list():
     assert found["Pod p"]["spec"]["nodeName"] == "n1"
 
 
-def test_unreadable_objects_are_reported_elsewhere():
-    unreadable = b'{"apiVersion":"v1","kind":"PodList","items":[{"metadata":{"name":"\xff n2"}}]}'
-    found, problems = suppose([node("n1"), node("n2"), unreadable], ["n2"], [])
+@pytest.mark.parametrize("field", ["nodeName", "schedulerName"])
+def test_pods_that_loading_leaves_out_stay_as_they_are(field):
+    odd = json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {"nodeName": "n2", field: ["n2"]}}).encode()
+    found, problems = suppose([node("n1"), node("n2"), odd], ["n2"], [])
 
     assert (problems, len(found)) == ([], 2)
+    assert 1 == len(load(found).problems)
+
+
+def test_a_node_that_loading_leaves_out_cannot_be_copied():
+    odd = {**node("n2"), "spec": {"taints": ["x"]}}
+    with pytest.raises(WhatIfError, match="'n2' cannot be copied: it is left out"):
+        suppose([node("n1"), odd], [], [Addition(1, "n2")])
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 _NOT_XML = r"[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+_CI_COMMANDS = ("::", "##[")
+"""Beginnings of a line that a runner of GitHub obeys, also behind spaces."""
 _MARKDOWN = r"([\\`*_{}\[\]<>#|~])"
 
 
@@ -12,6 +14,16 @@ def printable(text: str) -> str:
     """Return *text* on one line, with escapes for control characters, line ends and characters that change text direction."""
     # Text without such characters is the usual case.  No regular expression, because compiling one delays start-up.
     return text if text.isprintable() else "".join(each if each.isprintable() else _escape(each) for each in text)
+
+
+def printable_lines(text: str) -> str:
+    """Return *text* with the escapes of ``printable``, except for line ends and the colours of a terminal; no line is a command of a CI."""
+    if not text.replace("\n", "").isprintable():
+        parts = re.split(r"(\n|\x1b\[[0-9;]*m)", text)
+        text = "".join(part if number % 2 else printable(part) for number, part in enumerate(parts))
+    if any(each in text for each in _CI_COMMANDS):
+        text = re.sub(rf"(?m)^( *)(?={'|'.join(map(re.escape, _CI_COMMANDS))})", r"\1\\", text)
+    return text
 
 
 def xml(text: str) -> str:

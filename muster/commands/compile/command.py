@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from muster import standard_output
 from muster.commands import options, pod_creation
 from muster.commands.progress import Progress
 from validators.versions import releases, served
@@ -121,4 +122,4 @@ def _write(run: Run, form: str, *, explain: bool) -> None:
     sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
     sys.stdout.buffer.flush()
     for line in report.report(run):
-        click.echo(line, err=True)
+        standard_output.report(line)

@@ -20,7 +20,7 @@ from typing import Any
 
 import click
 
-from muster import extras
+from muster import extras, standard_output
 from muster.commands import options
 from muster.commands.demo import webhook_server, wording
 from muster.commands.demo.terminal import DATA, Stage
@@ -68,10 +68,10 @@ def demo(*, no_color: bool, cluster: bool) -> int:
             else:
                 _show(stage)
     except ServerError as error:
-        click.echo(f"muster demo: {error}", err=True)
+        standard_output.report(f"muster demo: {error}")
         return EXIT_FAILED
     except KeyboardInterrupt:
-        click.echo("muster demo: stopped; its processes and files are removed", err=True)
+        standard_output.report("muster demo: stopped; its processes and files are removed")
         return EXIT_INTERRUPTED
     return 0
 

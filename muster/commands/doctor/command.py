@@ -82,7 +82,10 @@ def doctor(  # noqa: PLR0913 - one parameter an option
     report = diagnosis_report.report_of(checks.examine(world), problems, ignore).reaching(connection, replicas)
     _print_problems(problems)
     colour = not no_color and standard_output.is_colourful()
-    standard_output.write(diagnosis_report.as_json(report) if form == "json" else diagnosis_report.as_text(report, colour=colour))
+    if form == "json":
+        standard_output.write(diagnosis_report.as_json(report))
+    else:
+        standard_output.write_lines(diagnosis_report.as_text(report, colour=colour))
     return UNREAD if problems else WRONG if report.defects else WELL
 
 
@@ -132,4 +135,4 @@ def _read(
 
 def _print_problems(problems: list[Problem]) -> None:
     for each in problems:
-        click.echo(f"muster doctor: {each.object}: {each.message}", err=True)
+        standard_output.report(f"muster doctor: {each.object}: {each.message}")

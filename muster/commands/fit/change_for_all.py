@@ -19,7 +19,6 @@ from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.whatif.edits.raw_objects import Book
 from scheduler_core.whatif.remedies.for_decisions import remedy_limit
 from scheduler_core.whatif.remedies.smallest_change import SmallestChange, UnplacedRoots, smallest_change
-from validators.reports.escape import printable
 
 
 def change_for_all(
@@ -74,4 +73,4 @@ def clause(change: SmallestChange, origins: Mapping[Name, str]) -> str:
     # A longer name can begin with a shorter one.
     for name in sorted(created, key=len, reverse=True):
         text = text.replace(name, created[name])
-    return f"; {'the smallest' if change.proven else 'a'} change that helps: {printable(text)}"
+    return f"; {'the smallest' if change.proven else 'a'} change that helps: {text}"

@@ -115,7 +115,7 @@ def fit(  # noqa: PLR0913 - one parameter an option
         on_terminal = not no_color and standard_output.is_colourful()
         for name, file in files:
             coloured = on_terminal and file == options.STDOUT
-            to_file(file, judged.rendered(name, origin, every=verbose, everything=everything, colour=coloured))
+            to_file(file, judged.rendered(name, origin, every=verbose, everything=everything, colour=coloured), name)
     finally:
         progress.end()
     return judged.verdict.exit_status
@@ -165,7 +165,7 @@ def _inputs(
     cluster = known or ClusterInput()
     inputs = cluster_input.read_cluster_input(paths, objects, progress, cluster=cluster, creation=creation, strict=True)
     if not inputs.files:
-        click.echo(f"muster fit: no .yaml, .yml, .json file in {', '.join(paths)}", err=True)
+        standard_output.report(f"muster fit: no .yaml, .yml, .json file in {', '.join(paths)}")
     return inputs
 
 

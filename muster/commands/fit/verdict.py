@@ -49,12 +49,17 @@ _CAPACITY = {Kind.FITS: "; the nodes have capacity", Kind.AFTER_EVICTION: "; the
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Verdict:
-    """Verdict and its line without the sign."""
+    """Verdict and its text without the sign."""
 
     kind: Kind
-    line: str
+    text: str
     incomplete: bool = False
     """A part of PATH was skipped, or a part of the cluster was not read."""
+
+    @property
+    def line(self) -> str:
+        """Return the text as one line that a terminal does not obey: it has names and values of PATH."""
+        return printable(self.text)
 
     @property
     def sign(self) -> str:
@@ -144,7 +149,7 @@ class _Case:
         capacity = _CAPACITY.get(otherwise, "") if judged.issuperset(first.object.split(SEVERAL)) else ""
         more = f" (and {counted(number, 'more reason')})" if number else ""
         shortage = self._shortage() if otherwise is Kind.DOES_NOT_FIT else ""
-        return f"{printable(first.object)}: {printable(first.message)}{more}{capacity}{shortage}"
+        return f"{first.object}: {first.message}{more}{capacity}{shortage}"
 
     def _shortage(self) -> str:
         """Return how many pods have no node, apart from the refusal; nothing if all have one."""
@@ -166,13 +171,13 @@ class _Case:
         """Return the objects of *decisions*."""
         subjects = list(dict.fromkeys(self._subject(each.root) for each in decisions))
         more = len(subjects) - _NAMED
-        return printable(", ".join(subjects[:_NAMED])) + (f" and {counted(more, 'more object')}" if more > 0 else "")
+        return ", ".join(subjects[:_NAMED]) + (f" and {counted(more, 'more object')}" if more > 0 else "")
 
     def where(self, decisions: Sequence[Decision]) -> str:
         """Return the objects with their pods, domains and nodes."""
         assigned = {pod: node for each in decisions for pod, node in each.assignments.items()}
         domains = [*dict.fromkeys(_domains(decisions))]
-        place = f" in {printable(', '.join(domains))}" if 0 < len(domains) <= _NAMED else ""
+        place = f" in {', '.join(domains)}" if 0 < len(domains) <= _NAMED else ""
         return f"{self.named(decisions)}: {counted(len(assigned), 'pod')}{place} on {nodes(per_node(assigned), _WIDTH)}"
 
     def victims(self) -> str:
@@ -197,7 +202,7 @@ class _Case:
         if not decisions:
             pod, why = rootless[0]
             more = f" (and {counted(len(rootless) - 1, 'more pod')})" if len(rootless) > 1 else ""
-            return f"Pod {printable(pod)}{more}: {printable(why)}"
+            return f"Pod {pod}{more}: {why}"
         first = decisions[0]
         mine = self._subject(first.root)
         subjects = len({self._subject(each.root) for each in decisions})
@@ -206,7 +211,7 @@ class _Case:
         failed = sum(self._subject(each.root) == mine for each in decisions)
         noun = "pod" if first.root.kind == "Pod" else "group"
         number = f"{failed:,} of {counted(len(alike), noun)} {'does' if failed == 1 else 'do'} not fit: " if len(alike) > 1 else ""
-        return f"{printable(mine)}{more}: {number}{printable(self._why(first))}{self._suggestion(first)}"
+        return f"{mine}{more}: {number}{self._why(first)}{self._suggestion(first)}"
 
     def _suggestion(self, decision: Decision) -> str:
         """Return the object that its pods wait for and that does not exist, or the problem of a misspelt key or label; or nothing."""
@@ -216,7 +221,7 @@ class _Case:
         missing = (each.message for each in self.answer.notes if each.object == subject and each.message.startswith(THERE_IS_NO))
         misspelt = (each.message for each in self.answer.problems if each.object in names and DID_YOU_MEAN in each.message)
         mine = (*missing, *misspelt)
-        return "".join(f"; {printable(each)}" for each in [*mine][:1])
+        return "".join(f"; {each}" for each in [*mine][:1])
 
 
 def _kind(decision: Decision, *, evicts: bool) -> Kind:
@@ -247,7 +252,7 @@ def _place(domain: Domain) -> str:
 
 
 def _unit(leaf: Name, number: int) -> str:
-    name = printable(f"{leaf.kind} {leaf.namespace}/{leaf.name}")
+    name = f"{leaf.kind} {leaf.namespace}/{leaf.name}"
     return name if leaf.kind == "Pod" else f"{name} ({counted(number, 'pod')})"
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from muster import standard_output
 from muster.commands.outputs import to_file
 from validators.lint import baseline, files, path_patterns
 from validators.lint.finding import Finding, Report
@@ -36,7 +37,7 @@ def write(report: Report, path: str, settings: Settings) -> None:
         others = baseline.Baseline(collections.Counter({each: n for each, n in others.entries.items() if (folder / each[0]).exists()}))
     to_file(path, baseline.of_report(report, place, others))
     number = counted(report.summary.errors + report.summary.warnings, "finding")
-    click.echo(f"muster lint: {number} written to {path}", err=True)
+    standard_output.report(f"muster lint: {number} written to {path}")
 
 
 def without_known(report: Report, path: str, settings: Settings) -> Report:
@@ -48,9 +49,8 @@ def without_known(report: Report, path: str, settings: Settings) -> Report:
     """
     remaining, stale = baseline.apply(report, _read(path, "--baseline"), _place(path), _off(settings))
     if stale:
-        click.echo(
-            f"muster lint: {path} is out of date: {counted(stale, 'finding')} no longer reported; write it again with --write-baseline",
-            err=True,
+        standard_output.report(
+            f"muster lint: {path} is out of date: {counted(stale, 'finding')} no longer reported; write it again with --write-baseline"
         )
     return remaining
 

@@ -186,7 +186,7 @@ def _fixed(read: Discovered, objects: Sequence[str], settings: Settings, *, diff
         fix_files.write(fixed)
     if fixed.files and not quiet:
         would = "would be " if diff else ""
-        click.echo(f"muster lint: {counted(fixed.fixes, 'finding')} {would}fixed in {counted(len(fixed.files), 'file')}", err=True)
+        standard_output.report(f"muster lint: {counted(fixed.fixes, 'finding')} {would}fixed in {counted(len(fixed.files), 'file')}")
     return replaced(fixed.report, skipped=read.skipped), bool(fixed.files)
 
 

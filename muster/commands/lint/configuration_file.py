@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from muster import standard_output
+
 if TYPE_CHECKING:
     from validators.lint.configuration import Configuration
 
@@ -52,7 +54,7 @@ def _has_table(path: str) -> bool:
     has_table = files.has_table(content.decode("utf-8-sig", "replace"))
     if problem and not has_table:
         command = click.get_current_context().command_path
-        click.echo(f"{command}: {path} {problem}; it is ignored, as no table tool.muster was seen in it", err=True)
+        standard_output.report(f"{command}: {path} {problem}; it is ignored, as no table tool.muster was seen in it")
     return has_table
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from muster import standard_output
 from muster.commands import options as shared
 from muster.commands.lint import configuration, rendering
 from muster.commands.lint.rendering import Tools
@@ -147,7 +148,7 @@ def linted(
             for part in rendered
         )
     for problem in live.problems if live else ():
-        click.echo(f"{click.get_current_context().command_path}: {problem}", err=True)
+        standard_output.report(f"{click.get_current_context().command_path}: {problem}")
     unread = report.has_unreadable or bool(live and live.problems)
     return manifests, replaced(report, skipped=inputs.skipped, has_unreadable=unread)
 
@@ -189,7 +190,7 @@ def warn_without_files(inputs: Discovered, count: int) -> None:
 
     if not count:
         command = click.get_current_context().command_path
-        click.echo(f"{command}: no {', '.join(files.SUFFIXES)} file in {', '.join(inputs.paths)}", err=True)
+        standard_output.report(f"{command}: no {', '.join(files.SUFFIXES)} file in {', '.join(inputs.paths)}")
 
 
 def print_skipped(report: Report) -> None:
@@ -200,7 +201,7 @@ def print_skipped(report: Report) -> None:
         tools = ", ".join(f"{tool} {number:,}" for tool, number in sorted(report.skipped.items()))
         number = counted(sum(report.skipped.values()), "file")
         command = click.get_current_context().command_path
-        click.echo(f"{command}: {number} of other tools skipped ({tools}); name a file, or use --include, to read it", err=True)
+        standard_output.report(f"{command}: {number} of other tools skipped ({tools}); name a file, or use --include, to read it")
 
 
 def exit_status(report: Report, level: str, paths: Sequence[str]) -> int:

@@ -11,6 +11,7 @@ import click
 from muster.commands import options
 from muster.commands.outputs import output_of, to_file
 from muster.commands.progress import Progress
+from validators.reports.escape import printable_lines
 from validators.versions import served
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def _delivered(migration: Migration, *, in_place: bool, diff: bool) -> Collectio
 def _rendered(migration: Migration, form: str, written: Collection[str]) -> str:
     from validators.migrate import report
 
-    return report.as_json(migration, written) if form == "json" else report.as_text(migration, written)
+    return report.as_json(migration, written) if form == "json" else printable_lines(report.as_text(migration, written))
 
 
 def _write(stream: TextIO, text: str) -> None:

@@ -115,6 +115,7 @@ def simulate(
 
     Objects of controllers at PATH that have no pods yet (Jobs, JobSets, Deployments, RayClusters and all kinds of muster compile)
     are replaced by the groups and pods that they create. An object of another kind that creates pods is skipped and reported.
+    New groups and pods with a value that the API server refuses are left out and reported, for the reason of muster fit.
 
     With --batch, a line is {"id": ..., "objects": [...], "options": {"order": [...], "evict": true, ...}}. Its options are those
     of the command line in camel case (addNodes, schedulerName), and override them.
@@ -142,7 +143,7 @@ def simulate(
 
     inputs = cluster_input.read_cluster_input(paths, objects, progress, creation=creation)
     if not inputs.files:
-        click.echo(f"muster simulate: no .yaml, .yml, .json file in {', '.join(paths)}", err=True)
+        standard_output.report(f"muster simulate: no .yaml, .yml, .json file in {', '.join(paths)}")
     return _one(
         inputs,
         (*paths, *objects),
@@ -178,7 +179,7 @@ def _one(
     finally:
         progress.end()
     if answer.decisions and not len(snapshot.nodes):
-        click.echo("muster simulate: there is no Node among the inputs", err=True)
+        standard_output.report("muster simulate: there is no Node among the inputs")
     if certificate:
         from muster.commands.simulate import certificate_file
 
@@ -199,7 +200,7 @@ def _one(
         from muster.render import answer_text
         from muster.render.tree_rows import Kinship
 
-        standard_output.write(answer_text.render(answer, Kinship.from_snapshot(snapshot), colour=colour, every=verbose))
+        standard_output.write_lines(answer_text.render(answer, Kinship.from_snapshot(snapshot), colour=colour, every=verbose))
     return answer.exit_status if inputs.files else NOTHING_DECIDED
 
 

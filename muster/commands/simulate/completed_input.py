@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from muster.commands.pod_creation import UNCHANGED, PodCreation
 from muster.commands.simulate import controllers, generated_names
+from muster.commands.simulate.admission import new_values
 from muster.commands.simulate.admission.path import admit_path, queue_notes
 from muster.commands.simulate.admission.quota_charges import Rest
 from muster.commands.simulate.expansion import Cluster, Expansion
@@ -141,7 +142,12 @@ class _Replaced:
 
 
 def _admit(inputs: ClusterInput, expansion: Expansion, rest: Rest, *, strict: bool) -> None:
-    """Change the new pods at PATH as admission does, and report those that would be refused."""
+    """Change the new pods at PATH as admission does, and report those that would be refused.
+
+    If *strict*, all errors are reported.  Otherwise objects with an invalid value are left out.
+    """
+    if not strict:
+        inputs.objects = [*new_values.without_invalid(inputs.objects, inputs.problems)]
     admitted = admit_path(expansion, rest, inputs.places if strict else None)
     _replace(inputs, admitted.changed)
     inputs.refused += admitted.refused

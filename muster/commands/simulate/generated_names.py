@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from scheduler_core.loading.gathered import GatheredObjects, Given, StoredObjects
-from validators.model import decode
+from scheduler_core.loading.gathered import GatheredObjects, Given, StoredObjects, Unusable, content_of
 
 _FIELD = b'"generateName"'
 
@@ -35,8 +34,12 @@ def _without_name(given: Given) -> dict[str, Any] | None:
     """Return an object that has a prefix and no name; None for others."""
     if isinstance(given, (GatheredObjects, StoredObjects)) or (not isinstance(given, Mapping) and _FIELD not in bytes(given)):
         return None
-    content = decode.parse(given)
-    metadata = content.get("metadata") if isinstance(content, dict) else None
+    try:
+        content = dict(given) if isinstance(given, Mapping) else content_of(given)
+    except Unusable:
+        # The reader of the object reports the problem.
+        return None
+    metadata = content.get("metadata")
     if not isinstance(metadata, Mapping) or metadata.get("name") or not isinstance(metadata.get("generateName"), str):
         return None
     return content if metadata["generateName"] else None

@@ -6,10 +6,9 @@ import dataclasses
 import re
 from collections.abc import Iterable, Mapping
 
-from scheduler_core.loading.gathered import GatheredObjects, Objects
+from scheduler_core.loading.gathered import GatheredObjects, Objects, content_of
 from scheduler_core.model import wire
 from scheduler_core.model.pod_meta import PodMeta
-from validators.model import decode
 
 _LABELS: Mapping[str, tuple[str, str]] = {
     "JobSet": ("jobset.sigs.k8s.io/jobset-name", "{}"),
@@ -190,10 +189,9 @@ def _meta(gathered: GatheredObjects) -> PodMeta | None:
 
 def _fields(text: wire.Text, name: str) -> Mapping[str, object]:
     try:
-        value = decode.parse(wire.FIELDS.decode(text)[name])
+        return content_of(wire.FIELDS.decode(text)[name])
     except (ValueError, KeyError, RecursionError):
         return {}
-    return value if isinstance(value, Mapping) else {}
 
 
 def _section(content: Mapping[str, object], name: str) -> Mapping[str, object]:

@@ -5,7 +5,6 @@ An invalid line is answered in its place, and the rest is processed.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
@@ -24,6 +23,7 @@ from scheduler_core.loading import gathered
 from scheduler_core.model import wire
 from scheduler_core.queueing.queue_order import OrderError
 from validators.lint import files
+from validators.model import decode
 from validators.model.decode import Source
 
 BAD_QUESTION = 2
@@ -81,10 +81,10 @@ def _fields(line: bytes) -> Mapping[str, wire.Text]:
 
 def _value(text: wire.Text | None) -> Any:
     try:
-        return None if text is None else json.loads(bytes(text))
+        return None if text is None else decode.parse(text)
     except RecursionError:
         raise InvalidOptions(gathered.DEEP) from None
-    except ValueError as error:
+    except decode.NotJson as error:
         raise InvalidOptions(f"is not JSON: {error}") from None
 
 

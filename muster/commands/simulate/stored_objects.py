@@ -11,6 +11,7 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 
 from muster.commands.simulate.file_texts import PART, PLACE, FileTexts, OpenFile
+from scheduler_core.loading import json_values
 from scheduler_core.loading.gathered import StoredObjects
 from scheduler_core.model import wire, wire_texts
 
@@ -175,6 +176,9 @@ class _Sorter:
                 columns = self._columns[key] = array(PLACE), array(PLACE)
             columns[0].append(start + begin)
             columns[1].append(end - begin)
+        # Almost all parts have no such text, so that it is not searched object by object.
+        if json_values.is_doubtful(part[:end]) and any(map(json_values.refusal, texts)):
+            raise _NotSplitError
 
     def stored(self) -> list[StoredObjects]:
         """Return the objects by type."""

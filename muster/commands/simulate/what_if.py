@@ -14,8 +14,9 @@ from typing import Any
 
 from muster.commands import options
 from muster.commands.simulate import drain
+from scheduler_core.loading.accepted import accepted_content
 from scheduler_core.loading.gather import Name, gather, label, written_name
-from scheduler_core.loading.gathered import GatheredObjects, Given, Unusable
+from scheduler_core.loading.gathered import GatheredObjects, Given
 from scheduler_core.loading.read_objects import SEVERAL
 from scheduler_core.model.problem import Problem
 from scheduler_core.whatif.edits.node_templates import belongs_to_its_node, companion, csi_drivers
@@ -70,7 +71,7 @@ def suppose(objects: Iterable[Given], drained: Sequence[str], additions: Sequenc
         additions: nodes to be added.
 
     Raises:
-        WhatIfError: a node does not exist.
+        WhatIfError: a node does not exist, or cannot be copied.
 
     """
     kinds, problems = gather(objects)
@@ -83,7 +84,8 @@ def suppose(objects: Iterable[Given], drained: Sequence[str], additions: Sequenc
         gone = drain.drained(drained, nodes)
     except drain.NoSuchNode as error:
         raise WhatIfError(str(error)) from None
-    drivers = {name: gathered for (_, name), gathered in _one_each(kinds["CSINode"], []).items()}
+    listed = _one_each(kinds["CSINode"], []).items() if additions else ()
+    drivers = {name: content for (_, name), gathered in listed if (content := accepted_content(gathered)) is not None}
     added = [*_added(nodes, drivers, additions, pods)]
     remaining_nodes = [gathered for name, gathered in nodes.items() if name not in gone]
     remaining_pods: list[Given] = [*_without(pods, gone)] if gone else [*pods]
@@ -123,8 +125,8 @@ def _without(pods: Iterable[GatheredObjects], gone: frozenset[str]) -> Iterator[
     marks = tuple(name.encode() for name in gone)
     for gathered in pods:
         text = bytes(gathered.text)
-        if any(mark in text for mark in marks):
-            pod = _content(gathered)
+        # The reader of the pod reports one that it leaves out.
+        if any(mark in text for mark in marks) and (pod := accepted_content(gathered)) is not None:
             if _bound_to(pod) not in gone and _section(pod, "status").get("nominatedNodeName") not in gone:
                 yield gathered
             elif _bound_to(pod) not in gone or not _leaves_with_its_node(pod):
@@ -145,14 +147,15 @@ def _leaves_with_its_node(pod: Content) -> bool:
 
 def _added(
     nodes: Mapping[str, GatheredObjects],
-    drivers: Mapping[str, GatheredObjects],
+    drivers: Mapping[str, Content],
     additions: Sequence[Addition],
     pods: Sequence[GatheredObjects],
 ) -> Iterator[Content]:
     """Yield the new nodes, each with the CSINode and the pods that belong to it; *drivers* are the CSINodes by name."""
     taken = set(nodes)
     for addition in additions:
-        node = _content(nodes[addition.like])
+        if (node := accepted_content(nodes[addition.like])) is None:
+            raise WhatIfError(f"node {addition.like!r} cannot be copied: it is left out")
         companions = [*_companions(addition.like, pods)]
         number = 0
         for _ in range(addition.count):
@@ -162,14 +165,13 @@ def _added(
             taken.add(name)
             yield _fresh_node(node, name, addition.labels)
             if addition.like in drivers:
-                yield csi_drivers(_content(drivers[addition.like]), name)
+                yield csi_drivers(drivers[addition.like], name)
             yield from (companion(pod, name) for pod in companions)
 
 
 def _companions(node: str, pods: Sequence[GatheredObjects]) -> Iterator[Content]:
     for gathered in pods:
-        if node.encode() in bytes(gathered.text):
-            pod = _content(gathered)
+        if node.encode() in bytes(gathered.text) and (pod := accepted_content(gathered)) is not None:
             leaving = _section(pod, "metadata").get("deletionTimestamp") is not None
             if _bound_to(pod) == node and belongs_to_its_node(pod) and not leaving:
                 yield pod
@@ -177,20 +179,15 @@ def _companions(node: str, pods: Sequence[GatheredObjects]) -> Iterator[Content]
 
 def _fresh_node(node: Content, name: str, labels: Sequence[tuple[str, str]]) -> Content:
     metadata, spec = _section(node, "metadata"), _section(node, "spec")
-    taints = spec.get("taints")
-    lasting = [each for each in taints if not _is_node_state(each)] if isinstance(taints, list) else taints
+    lasting = [each for each in spec.get("taints") or () if not each["key"].startswith(_NODE_STATE_PREFIX)]
     status = _section(node, "status")
     own = {**_section(metadata, "labels"), HOSTNAME: name, **dict(labels)}
     return {
         **node,
         "metadata": {**_without_identity(metadata), "name": name, "labels": own},
-        "spec": {**{key: value for key, value in spec.items() if key not in {"unschedulable", "taints"}}, "taints": lasting or []},
+        "spec": {**{key: value for key, value in spec.items() if key not in {"unschedulable", "taints"}}, "taints": lasting},
         **({"status": {key: value for key, value in status.items() if key != "images"}} if "images" in status else {}),
     }
-
-
-def _is_node_state(taint: object) -> bool:
-    return isinstance(taint, Mapping) and str(taint.get("key")).startswith(_NODE_STATE_PREFIX)
 
 
 def _without_identity(metadata: Content) -> Content:
@@ -204,10 +201,3 @@ def _bound_to(pod: Content) -> object:
 def _section(content: Content, name: str) -> Content:
     section = content.get(name)
     return section if isinstance(section, dict) else {}
-
-
-def _content(gathered: GatheredObjects) -> Content:
-    try:
-        return gathered.content()
-    except Unusable:
-        return {}

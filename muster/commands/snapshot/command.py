@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from muster import extras
+from muster import extras, standard_output
 from muster.commands import scheduler_config as configuration_file
 from muster.commands.progress import Progress
 
@@ -70,7 +70,7 @@ def snapshot(
     configuration = configuration_file.read_file(scheduler_config)[0] if scheduler_config is not None else None
     document, messages = _from_files(paths, configuration) if paths else _from_cluster(kubeconfig, context, configuration)
     for each in (*messages, *(f"{problem.object}: {problem.message}" for problem in document.problems)):
-        click.echo(f"muster snapshot: {each}", err=True)
+        standard_output.report(f"muster snapshot: {each}")
     written = document.redacted(salt) if redact else document
     sys.stdout.buffer.write(written.lines() if form == "jsonl" else written.document())
     sys.stdout.buffer.flush()

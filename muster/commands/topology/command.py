@@ -100,7 +100,7 @@ def topology(  # noqa: PLR0913 - one parameter an option
         standard_output.write(domain_report.as_json(levels, whole, [{"object": each.object, "message": each.message} for each in problems]))
     else:
         colour = not no_color and standard_output.is_colourful()
-        standard_output.write(domain_report.as_text(whole, chosen or _usual(whole.amounts), colour=colour, every=verbose))
+        standard_output.write_lines(domain_report.as_text(whole, chosen or _usual(whole.amounts), colour=colour, every=verbose))
     levels_missing = (each for each in snapshot.problems if each.object.startswith(ATTRIBUTE) or each.message.endswith(IN_NO_DOMAIN))
     _report([*problems, *levels_missing])
     return INCOMPLETE if problems else COMPLETE
@@ -172,9 +172,8 @@ def _unread(inputs: ClusterInput, problems: Sequence[Problem]) -> list[Problem]:
 
 def _report(problems: Sequence[Problem]) -> None:
     from validators.reports.counts import counted
-    from validators.reports.escape import printable
 
     for each in problems[:_PROBLEMS_SHOWN]:
-        click.echo(f"muster topology: {printable(f'{each.object}: {each.message}')}", err=True)
+        standard_output.report(f"muster topology: {each.object}: {each.message}")
     if len(problems) > _PROBLEMS_SHOWN:
-        click.echo(f"muster topology: and {counted(len(problems) - _PROBLEMS_SHOWN, 'more problem')}", err=True)
+        standard_output.report(f"muster topology: and {counted(len(problems) - _PROBLEMS_SHOWN, 'more problem')}")

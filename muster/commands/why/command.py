@@ -93,7 +93,10 @@ def why(
         progress.end()
     result = why_report.Why(subjects, explained, unexplained, simulated, unread, kinship)
     colour = not no_color and standard_output.is_colourful()
-    standard_output.write(why_report.as_json(result) if form == "json" else why_report.as_text(result, colour=colour))
+    if form == "json":
+        standard_output.write(why_report.as_json(result))
+    else:
+        standard_output.write_lines(why_report.as_text(result, colour=colour))
     if unread and not subjects[0].node:
         return UNREAD
     return PENDING if result.is_pending and not subjects[0].node else PLACED

@@ -6,8 +6,9 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from scheduler_core.loading.accepted import accepted_content
 from scheduler_core.loading.gather import gather, written_name
-from scheduler_core.loading.gathered import GatheredObjects, Given, Objects, Unusable
+from scheduler_core.loading.gathered import GatheredObjects, Given, Objects
 from scheduler_core.model.decision import Step
 from scheduler_core.whatif.edits.node_templates import OWNERS, Content, belongs_to_its_node
 from validators.model.objects import CLUSTER_SCOPED
@@ -27,12 +28,12 @@ class Book:
         self._pods_by_words: dict[tuple[str, ...], list[GatheredObjects]] = {}
 
     def get(self, kind: str, namespace: str, name: str) -> Content | None:
-        """Return a copy of the object, which may be modified; None if it does not exist or cannot be read."""
+        """Return a copy of the object, which may be modified; None if it does not exist, or if loading leaves it out."""
         key = (kind, "" if kind in CLUSTER_SCOPED else namespace, name)
         if (replaced := self._replaced.get(key)) is not None:
             return copy.deepcopy(replaced)
         gathered = self._objects_of_kind(kind).get(key)
-        return None if gathered is None else _content(gathered)
+        return None if gathered is None else accepted_content(gathered)
 
     def objects_on_node(self, node: str) -> list[Content]:
         """Return copies of the DaemonSet and static pods on *node*, sorted by namespace and name, each name once."""
@@ -43,7 +44,7 @@ class Book:
             key = ("Pod", namespace or "default", name)
             if key not in by_key or each.canonical() < by_key[key].canonical():
                 by_key[key] = each
-        pods = [content for key in sorted(by_key) if (content := _content(by_key[key])) is not None]
+        pods = [content for key in sorted(by_key) if (content := accepted_content(by_key[key])) is not None]
         return [
             pod for pod in pods if isinstance(pod.get("spec"), dict) and pod["spec"].get("nodeName") == node and belongs_to_its_node(pod)
         ]
@@ -127,10 +128,3 @@ def net_changes(steps: Iterable[Step]) -> dict[Key, Step]:
         elif step.delete is not None:
             last[step.delete["kind"], step.delete["namespace"], step.delete["name"]] = step
     return last
-
-
-def _content(gathered: GatheredObjects) -> Content | None:
-    try:
-        return gathered.content()
-    except Unusable:
-        return None

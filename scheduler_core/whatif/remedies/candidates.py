@@ -11,7 +11,7 @@ from scheduler_core.model.decision import Name
 from scheduler_core.model.nodes import Column
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
-from scheduler_core.plugins.taint_toleration import tolerates
+from scheduler_core.plugins.taint_toleration import Tolerations
 from scheduler_core.whatif.edits import edits, pod_edits
 from scheduler_core.whatif.edits.edits import Edit, Lowered, Quorum, Widened
 from scheduler_core.whatif.edits.pod_edits import Respecified
@@ -107,8 +107,9 @@ def _tolerations(snapshot: ClusterSnapshot, subject: Subject) -> list[Respecifie
                 key = (taint.key, taint.value, taint.effect)
                 counts[key] = counts.get(key, 0) + 1
                 taints[key] = taint
+    tolerations = {pod.shape: Tolerations(pod.shape.tolerations) for pod in subject.waiting}
     for key, taint in taints.items():
-        kept_off[key] = [pod.key for pod in subject.waiting if not tolerates(pod.shape.tolerations, taint)]
+        kept_off[key] = [pod.key for pod in subject.waiting if not tolerations[pod.shape].cover(taint)]
     tried = sorted((key for key in taints if kept_off[key]), key=lambda key: (-counts[key], key))[:_TAINTS]
     return [pod_edits.tolerating(kept_off[key], taints[key], edits.titled(subject.root)) for key in tried]
 

@@ -14,7 +14,7 @@ from scheduler_core.plugins.node_affinity import NodeAffinity as NodeAffinityPlu
 from scheduler_core.plugins.node_unschedulable import UNSCHEDULABLE
 from scheduler_core.plugins.noderesources import resource_reason
 from scheduler_core.plugins.profile import Profile, ShapeProfile
-from scheduler_core.plugins.taint_toleration import TaintToleration, tolerates
+from scheduler_core.plugins.taint_toleration import TaintToleration, Tolerations
 from tests.sampling import sampled
 from tests.scheduler_core.builders import node, pod, shape, table
 from tests.scheduler_core.oracle import fit as slow
@@ -68,12 +68,26 @@ def as_lists(found: list[tuple[str, Any]]) -> list[tuple[str, list[bool]]]:
     ],
 )
 def test_a_toleration_covers_a_taint(toleration, taint, covered):
-    assert covered == tolerates([toleration], taint)
-    assert covered == tolerates((Toleration("nothing", "Equal", "x"), toleration), taint)
+    assert covered == Tolerations([toleration]).cover(taint)
+    assert covered == Tolerations([Toleration("nothing", "Equal", "x"), toleration]).cover(taint)
 
 
 def test_no_toleration_covers_nothing():
-    assert not tolerates([], HARD)
+    assert not Tolerations([]).cover(HARD)
+
+
+def test_of_several_numbers_one_suffices():
+    listed = [Toleration("sla", operator, bound) for operator in ("Gt", "Lt") for bound in ("-5", "5", "x")]
+    covered = [Tolerations(listed[:3]), Tolerations(listed[3:]), Tolerations(listed)]
+    answers = {value: [each.cover(Taint("sla", "NoSchedule", value)) for each in covered] for value in ("-6", "-5", "-4", "4", "5", "6")}
+    assert answers == {
+        "-6": [False, True, True],
+        "-5": [False, True, True],
+        "-4": [True, True, True],
+        "4": [True, True, True],
+        "5": [True, False, True],
+        "6": [True, False, True],
+    }
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from scheduler_core.loading.load import load
 from scheduler_core.whatif.edits.raw_objects import Book
 from tests.scheduler_core.whatif.cluster import node, pod
 
@@ -41,3 +42,25 @@ def test_owners_that_are_none_are_passed_over(owners):
 def test_a_free_name_is_one_that_no_node_has_and_no_pod_mentions():
     names = (f"n1-added-{number}" for number in range(1, 6))
     assert ["n1-added-2", "n1-added-4", "n1-added-5"] == list(Book(OBJECTS).free(names, "-added-"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "spec"),
+    [
+        pytest.param("Workload", "w", {"podGroupTemplates": ["t"]}, id="a template"),
+        pytest.param("Workload", "w", {"compositePodGroupTemplates": [{"podGroupTemplates": [7]}]}, id="a template of a template"),
+        pytest.param("PodGroup", "g", {"schedulingPolicy": ["gang"]}, id="a policy"),
+        pytest.param("CompositePodGroup", "g", {"schedulingConstraints": {"topology": [{"key": 3}]}}, id="a key"),
+    ],
+)
+def test_objects_that_loading_leaves_out_are_not_changed(kind, name, spec):
+    odd = {"apiVersion": "scheduling.k8s.io/v1alpha3", "kind": kind, "metadata": {"name": name, "namespace": "default"}, "spec": spec}
+    assert 1 == len(load([odd]).problems)
+    assert (None, []) == (Book([odd]).get(kind, "default", name), Book([odd]).all(kind, "default"))
+
+
+@pytest.mark.parametrize("metadata", [{"name": "w", "namespace": {"a": 1}}, {"name": {"a": 1}}, ["w"], 5], ids=repr)
+def test_objects_without_a_usable_name_are_not_changed(metadata):
+    odd = {"apiVersion": "scheduling.k8s.io/v1alpha3", "kind": "Workload", "metadata": metadata, "spec": {"podGroupTemplates": []}}
+    assert [] == Book([odd]).all("Workload", "default")
+    assert 1 == len(load([odd]).problems)

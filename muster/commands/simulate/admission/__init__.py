@@ -11,5 +11,6 @@ quotas         ResourceQuota: what is left, and what the new objects need
 quota_charges  the objects that quotas count
 quota_usage    usage of objects by the names of resources in quotas
 created_objects  objects other than pods that new objects bring with them
+new_values     values of new objects that decide on the placement, for simulations that are not complete
 validation     versions, fields and values that the API server refuses
 """

@@ -15,7 +15,7 @@ from validators.model import decode
 from validators.rules.base import Operation, Profile, Settings, Severity
 from workloadbuilder.adapters.shared.known_objects import group_of
 
-_UNKNOWN = "schema-unknown-field"
+UNKNOWN = "schema-unknown-field"
 _UNSERVED = "unserved"
 _SUGGESTION = "; did you mean "
 _SETTINGS = Settings(profile=Profile.UPSTREAM)
@@ -48,12 +48,15 @@ def errors_of_object(manifest: Content, classes: Iterable[Content] = ()) -> list
     manifest = {**manifest, "metadata": {"namespace": "default", **metadata}}
     examined = pipeline.examine(manifest, _SETTINGS)
     violations = examined.violations
-    if examined.object is not None and not violations:
+    # Besides fields that are missing, the API server reports the errors of those that are there.
+    if examined.object is not None and all(each.error.type is ErrorType.REQUIRED for each in violations):
         kind, version = str(manifest.get("kind")), str(manifest.get("apiVersion"))
         known = lookup.NOTHING
         if kind == "PriorityClass":
             known = lookup.KnownObjects(filter(None, map(pipeline.decode_for_lookup, classes)), complete=True)
-        violations = pipeline.validate(kind, manifest, None, Operation.CREATE, api_version=version, settings=_SETTINGS, lookup=known)
+        further = pipeline.validate(kind, manifest, None, Operation.CREATE, api_version=version, settings=_SETTINGS, lookup=known)
+        reported = {each.error.path for each in violations}
+        violations = (*violations, *(each for each in further if each.error.path not in reported))
     return [each.error for each in violations if each.severity is Severity.ERROR]
 
 
@@ -68,12 +71,12 @@ def unknown_fields(manifest: Content) -> list[FieldError]:
     """Return the fields of a custom kind that have no similar known field: they can be those of a later version."""
     if group_of(str(manifest.get("apiVersion"))) in _BUILT_IN:
         return []
-    return [each for each in whole_objects.errors(manifest) if each.origin == _UNKNOWN and _SUGGESTION not in each.detail]
+    return [each for each in whole_objects.errors(manifest) if each.origin == UNKNOWN and _SUGGESTION not in each.detail]
 
 
 def misspelt_fields(manifest: Content) -> list[FieldError]:
     """Return the unknown fields that are similar to known ones."""
-    return [each for each in whole_objects.errors(manifest) if each.origin == _UNKNOWN and _SUGGESTION in each.detail]
+    return [each for each in whole_objects.errors(manifest) if each.origin == UNKNOWN and _SUGGESTION in each.detail]
 
 
 def errors_of_pod(pod: Content, *, created: bool = False) -> Iterator[FieldError]:
@@ -89,14 +92,14 @@ def errors_of_pod(pod: Content, *, created: bool = False) -> Iterator[FieldError
     spec = pod.get("spec")
     if created and isinstance(spec, dict) and not all(each.get("name") for each in items(spec, "volumes")):
         spec = _without_volumes(spec)
-    yield from _errors_of_spec(wire.ENCODER.encode(spec))
+    yield from errors_of_spec(wire.ENCODER.encode(spec))
 
 
 def described(error: FieldError) -> str:
     """Return an error in the words of the API server, with a similar field if there is one."""
     if error.origin == _UNSERVED:
         return error.detail
-    if error.origin != _UNKNOWN:
+    if error.origin != UNKNOWN:
         return f"{error.path}: {error}" if error.path.parts else str(error)
     _, found, suggestion = error.detail.partition(_SUGGESTION)
     return f'strict decoding error: unknown field "{error.path}"' + f"{found}{suggestion}".replace("'", '"')
@@ -119,7 +122,7 @@ def _without_volumes(spec: Content) -> Content:
 
 
 @functools.lru_cache(maxsize=_CACHED)
-def _errors_of_spec(text: bytes) -> tuple[FieldError, ...]:
+def errors_of_spec(text: bytes) -> tuple[FieldError, ...]:
     """Return the errors of the specification of a pod as JSON: most pods of an object have the same."""
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "pod"}, "spec": decode.parse(text)}
     return tuple(whole_objects.errors(pod))
