@@ -14,6 +14,7 @@ pod_rule_reasons   rules about other pods that exclude nodes, with their domains
 volume_reasons     claims and volumes that exclude nodes, by name
 device_causes      reasons why nodes have no devices, each with its number of nodes
 device_reasons     wording of these reasons: free devices, taints, constraints, claims that are allocated
+selector_phrases   wording of device selectors
 with_pods          placement state with some pods assumed
 greedy_limits      reasons why greedy may have missed a placement
 capacity_survey    used, free and unusable capacity of nodes

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import re
-from collections.abc import Iterable
 from decimal import Decimal
 
+from scheduler_core.cel.selector import selector_parts
 from scheduler_core.diagnosis import phrases
 from scheduler_core.diagnosis.device_causes import DeviceCause, free_devices
 from scheduler_core.diagnosis.node_refusals import NodeRefusals
+from scheduler_core.diagnosis.selector_phrases import selector_phrases
 from scheduler_core.model.device_claims import EXTENDED, DeviceLack, DeviceShortage
 from scheduler_core.model.devices import CANNOT_ALLOCATE, UNAVAILABLE
 from scheduler_core.model.nodes import Nodes
@@ -24,15 +24,6 @@ _VALUES = 3
 """Maximum number of values, taints or selectors in a reason."""
 _MOST_NODES = 2048
 """Maximum number of nodes of a domain whose devices are counted together."""
-_QUOTES = "\"'"
-_METHODS = {"isGreaterThan": ">", "isLessThan": "<"}
-_MEMBER = re.compile(
-    r"""(?P<no>!)?device\.(?:attributes|capacity)\[(?:"[^"]*"|'[^']*')\]\.(?P<name>\w+)\s*"""
-    r"""(?:\.compareTo\((?:quantity|semver)\((?P<amount>"[^"]*"|'[^']*')\)\)\s*(?P<sign>==|!=|>=|<=|>|<)\s*0"""
-    r"""|\.(?P<method>isGreaterThan|isLessThan)\((?:quantity|semver)\((?P<other>"[^"]*"|'[^']*')\)\)"""
-    r"""|(?P<operator>==|!=|>=|<=|>|<)\s*(?P<value>"[^"]*"|'[^']*'|-?\d+|true|false))?"""
-)
-"""Comparison of one attribute or capacity with a literal, or a boolean attribute."""
 
 
 def with_domain(state: PlacementState, request: PlacementRequest, refusals: NodeRefusals, goal: int) -> NodeRefusals:
@@ -107,7 +98,7 @@ def _short(short: DeviceShortage, count: int, total: int) -> str:
 
 def _conditions(short: DeviceShortage) -> str:
     """Return the conditions of a request in words: selectors, capacity, counters and taints."""
-    selected = selectors_in_words(short.selectors)
+    selected = selector_phrases(selector_parts(short.selectors))
     left = [f"{_amount(size)} of {name}" for name, size in short.capacity]
     if short.counters:
         left.append("enough shared counters")
@@ -122,18 +113,6 @@ def _amount(value: Decimal) -> str:
     units = {"": 1, **{suffix: 1000**power for power, suffix in enumerate("kMGTPE", 1)}}
     units |= {f"{suffix}i": 1024**power for power, suffix in enumerate("KMGTPE", 1)}
     return min((f"{int(value / unit)}{suffix}" for suffix, unit in units.items() if not value % unit), key=len, default=f"{value:f}")
-
-
-def selectors_in_words(selectors: Iterable[str]) -> list[str] | None:
-    """Return *selectors* as phrases: ``memory >= 80Gi``; None if one is not a comparison with a literal."""
-    found: list[str] = []
-    for part in (part for expression in selectors for part in expression.split("&&")):
-        if (match := _MEMBER.fullmatch(part.strip())) is None:
-            return None
-        sign, value = match["sign"] or match["operator"] or _METHODS.get(match["method"] or "", ""), match["amount"] or match["value"]
-        value = (value or match["other"] or "").strip(_QUOTES)
-        found.append(" ".join(filter(None, (f"{'no ' if match['no'] else ''}{match['name']}", sign, value))))
-    return found
 
 
 def _allocated(pod: PodRecord) -> str:

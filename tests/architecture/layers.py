@@ -20,8 +20,8 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"migrate"}),
     ),
     "scheduler_core": (
-        frozenset({"cel"}),
         frozenset({"model"}),
+        frozenset({"cel"}),
         frozenset({"plugins"}),
         frozenset({"loading"}),
         frozenset({"queueing"}),
@@ -150,7 +150,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
             {"conversions", "declarations", "expressions", "network", "operators", "quantities", "regexes", "strings", "urls", "versions"}
         ),
         frozenset({"checker", "formats", "lists", "reads", "syntax", "times"}),
-        frozenset({"costs", "text_format"}),
+        frozenset({"comparisons", "costs", "text_format"}),
         frozenset({"calls", "scope"}),
         frozenset({"attributes", "validation"}),
         frozenset({"folds", "short_circuits"}),
