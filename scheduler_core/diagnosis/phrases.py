@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scheduler_core.model.attach_limits import driver_of
+from scheduler_core.model.nouns import SHOWN, counted, level, listed
 from scheduler_core.model.resource_names import size
 from scheduler_core.model.topology import Placement
 
-SHOWN = 4
-"""Maximum number of domains, groups or reasons in a list; the rest is counted."""
+__all__ = ["LONGEST", "SHOWN", "all_of", "amount", "counted", "holds_phrase", "level", "listed", "place", "places", "some_of"]
+
 LONGEST = 1000
 """Maximum length of a message in characters."""
 
@@ -24,11 +25,6 @@ def amount(resource: str, value: int) -> str:
     return f"{size(resource, value)} {name}"
 
 
-def counted(count: int, noun: str) -> str:
-    """Return a count with its noun: ``1 pod``, ``2000 pods``; without separators, as in Kubernetes' messages."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
 def some_of(count: int, total: int) -> str:
     """Return a number of nodes of a domain: ``1 of 4 nodes``, ``all 4 nodes``, ``both nodes``, ``its only node``."""
     if count < total:
@@ -39,19 +35,6 @@ def some_of(count: int, total: int) -> str:
 def all_of(total: int) -> str:
     """Return ``both``, or ``all 3``."""
     return "both" if total == 2 else f"all {total}"
-
-
-def listed(names: Sequence[str], most: int = SHOWN) -> str:
-    """Return a list in words: ``a``, ``a and b``, ``a, b and c``, ``a, b, c, d and 3 more``."""
-    if len(names) > most:
-        return f"{', '.join(names[:most])} and {len(names) - most} more"
-    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
-
-
-def level(key: str) -> str:
-    """Return the noun for domains of a topology key: ``rack`` for ``topology.example/rack``."""
-    last = key.rpartition("/")[2]
-    return "node" if last == "hostname" else last
 
 
 def place(placement: Placement) -> str:

@@ -12,6 +12,7 @@ from scheduler_core.model import resource_names
 from scheduler_core.model.decision import VolumeChoice
 from scheduler_core.model.delayed_claims import ClaimRequest
 from scheduler_core.model.nodes import Nodes, NodeTable
+from scheduler_core.model.nouns import any_of, labelled_nodes
 from scheduler_core.model.storage import ClaimOptions, Storage
 from scheduler_core.model.topology import Placement
 from scheduler_core.model.volumes import BIND_CONFLICT, BoundClaim, ClaimState, VolumeNeed
@@ -24,8 +25,6 @@ from scheduler_core.plugins.volume_zone import ZONE_CONFLICT
 _BOUND_CONFLICTS = (NODE_CONFLICT, ZONE_CONFLICT)
 _CLAIMS = 2
 """Maximum number of claims in a reason."""
-_VALUES = 3
-"""Maximum number of zones or nodes of a volume."""
 
 
 def volume_reason(refusals: NodeRefusals, reason: str, count: int, nodes: NodeTable) -> str:
@@ -38,7 +37,7 @@ def volume_reason(refusals: NodeRefusals, reason: str, count: int, nodes: NodeTa
         bound = _bound((each, _affinity(each)) for each in claims if each.need.affinity or each.need.migrated)
         return f"{some} {'does' if single else 'do'} not match the node affinity of its volumes: {bound}"
     if reason == ZONE_CONFLICT:
-        bound = _bound((each, " and ".join(_place(*zone) for zone in each.need.zones)) for each in claims if each.need.zones)
+        bound = _bound((each, " and ".join(labelled_nodes(*zone) for zone in each.need.zones)) for each in claims if each.need.zones)
         return f"{some} {'is' if single else 'are'} outside the zones of its volumes: {bound}"
     return _missing(refusals) if reason == refusals.pre_filter else ""
 
@@ -54,8 +53,8 @@ def volume_elsewhere(state: PlacementState, request: PlacementRequest, places: S
             for key, values in filter(None, (_label(claim), *claim.need.zones)):
                 confined = _confined(state.nodes, key, usable, values)
                 if confined:
-                    where = f"claim {claim.claim} is bound to volume {claim.volume} {_place(key, values)}"
-                    return f"{where}; the {group} is confined to {_values(confined)}"
+                    where = f"claim {claim.claim} is bound to volume {claim.volume} {labelled_nodes(key, values)}"
+                    return f"{where}; the {group} is confined to {any_of(confined)}"
     return ""
 
 
@@ -143,7 +142,7 @@ def _offers(state: PlacementState, storage_class: str, options: ClaimOptions) ->
     for number in sorted({*segments.of_node.tolist()} - {-1}):
         taken = sum(size for (name, node), size in state.provisioned.items() if name == storage_class and segments.of_node[node] == number)
         left[number] = max(0, segments.capacities[number] - taken)
-    places = {number: segment_place(options, int((segments.of_node == number).argmax())) for number in left}
+    places = {number: _segment_place(options, int((segments.of_node == number).argmax())) for number in left}
     return [
         f"{resource_names.size('memory', left[each])} {places[each]}".strip() for each in sorted(left, key=lambda each: (-left[each], each))
     ]
@@ -155,17 +154,15 @@ def _offered(options: ClaimOptions, refused: Nodes, some: str) -> str:
     if (limit := int(options.largest[best])) < 0:
         return f"has no storage capacity for {some}"
     size, several = resource_names.size("memory", limit), len(np.unique(options.largest_index[refused])) > 1
-    if where := segment_place(options, int(best)):
+    if where := _segment_place(options, int(best)):
         return f"offers at most {size}, {where}" if several else f"offers {size} {where}"
     return f"offers {'at most ' if several else ''}{size} for a volume on {some}"
 
 
-def segment_place(options: ClaimOptions, node: int) -> str:
-    """Return the nodes of the largest storage capacity of *node*: ``in zone z1``; empty if that is not one simple expression."""
-    _, expressions = options.named_capacities[int(options.largest_index[node])]
-    if expressions and len(expressions) == 1 and expressions[0].operator == "In":
-        return _place(expressions[0].key, expressions[0].values or ())
-    return ""
+def _segment_place(options: ClaimOptions, node: int) -> str:
+    """Return the nodes of the largest storage capacity of *node* in words; empty if their label is not known."""
+    label = options.segment_label(node)
+    return "" if label is None else labelled_nodes(*label)
 
 
 def _missing(refusals: NodeRefusals) -> str:
@@ -205,7 +202,7 @@ def _bound(claims: Iterable[tuple[BoundClaim, str]]) -> str:
 def _affinity(claim: BoundClaim) -> str:
     """Return the nodes of a volume: ``on node n1``, ``in zone z1``, or ``with node affinity`` if it is not one simple expression."""
     label = _label(claim)
-    return _place(*label) if label is not None else "with node affinity"
+    return labelled_nodes(*label) if label is not None else "with node affinity"
 
 
 def _label(claim: BoundClaim) -> tuple[str, tuple[str, ...]] | None:
@@ -216,13 +213,3 @@ def _label(claim: BoundClaim) -> tuple[str, tuple[str, ...]] | None:
     if len(expressions) == 1 and expressions[0].operator == "In":
         return expressions[0].key, expressions[0].values or ()
     return None
-
-
-def _place(key: str, values: Sequence[str]) -> str:
-    level = phrases.level(key)
-    return f"{'on' if level == 'node' else 'in'} {level} {_values(values)}"
-
-
-def _values(values: Sequence[str]) -> str:
-    more = f" or {len(values) - _VALUES} more" if len(values) > _VALUES else ""
-    return f"{' or '.join(values[:_VALUES])}{more}"

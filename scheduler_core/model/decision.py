@@ -7,8 +7,31 @@ import enum
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from scheduler_core.causes.changes import Change, SearchLimit, TakenAhead
+from scheduler_core.causes.constraints import Constraint
 from scheduler_core.model.device_claims import DeviceClaim
 from scheduler_core.model.devices import Allocation
+from scheduler_core.model.names import Domain, Name
+
+__all__ = [
+    "IN_ORDER",
+    "MOST_PODS",
+    "Decision",
+    "Domain",
+    "Eviction",
+    "GroupCondition",
+    "GroupDecision",
+    "Name",
+    "RankLevel",
+    "RankedGroup",
+    "Remedy",
+    "Search",
+    "Status",
+    "Step",
+    "VolumeChoice",
+    "latest",
+    "unplaced_pods",
+]
 
 
 class Status(enum.StrEnum):
@@ -20,23 +43,6 @@ class Status(enum.StrEnum):
     UNRESOLVABLE = "UnschedulableAndUnresolvable"
     INVALID = "Invalid"
     ERROR = "Error"
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Name:
-    """Identity of a group, or of a pod that is a root."""
-
-    kind: str
-    namespace: str
-    name: str
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Domain:
-    """One value of a topology key."""
-
-    key: str
-    value: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -101,10 +107,11 @@ class Step:
 class Remedy:
     """Verified change: with all *steps* applied to the input, the root has status *then*."""
 
-    change: str
-    """The change in words."""
+    change: Change
     steps: tuple[Step, ...]
     then: Status = Status.SUCCESS
+    because: TakenAhead | None = None
+    """Reason why the change is larger than the root alone needs."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -185,9 +192,9 @@ class Decision:
     """Reason for each pod of the root that is not placed."""
     remedies: tuple[Remedy, ...] = ()
     """Changes that help, the smallest first; only for roots that are not placed, and only if remedies were searched."""
-    conflict: tuple[str, ...] = ()
-    """Conflicting constraints in words: they cannot be satisfied together, but without any one of them the rest can."""
-    remedies_note: str = ""
+    conflict: tuple[Constraint, ...] = ()
+    """Conflicting constraints: they cannot be satisfied together, but without any one of them the rest can."""
+    remedies_note: SearchLimit | None = None
     """Limit of the search for remedies, if it was not exhaustive."""
     preemption: Eviction | None = None
     """None without victims, and with strategy ``greedy``."""
