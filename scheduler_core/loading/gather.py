@@ -14,6 +14,7 @@ from scheduler_core.model import wire, wire_texts
 from scheduler_core.model.pod_meta import CONTROLLERS
 from scheduler_core.model.problem import Problem
 from validators.model.decode import Source
+from validators.model.objects import CLUSTER_SCOPED
 from validators.versions import served
 
 VOLUME_KINDS = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass")
@@ -167,6 +168,14 @@ class _Open:
     items: Iterator[Source]
     api_version: str = ""
     kind: str = ""
+
+
+def whole_name(gathered: GatheredObjects) -> Name | None:
+    """Return namespace and name of an object, the namespace with its default; None if it has no name."""
+    namespace, name = written_name(gathered.text)
+    if not name:
+        return None
+    return "" if gathered.kind in CLUSTER_SCOPED else namespace or "default", name
 
 
 def _encoded(source: Source) -> bytes:

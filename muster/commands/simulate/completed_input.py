@@ -15,8 +15,7 @@ from muster.commands.simulate.file_texts import OpenFile
 from muster.commands.simulate.own_objects import Own
 from muster.commands.simulate.places import Places
 from muster.commands.simulate.pod_owners import OWNED_BY_WORKLOAD, PodOwners
-from muster.commands.simulate.what_if import whole_name
-from scheduler_core.loading.gather import gather, written_name
+from scheduler_core.loading.gather import gather, whole_name, written_name
 from scheduler_core.loading.gathered import GatheredObjects, Given, Names
 from scheduler_core.model.decision import Name
 from scheduler_core.model.problem import Problem

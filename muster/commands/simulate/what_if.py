@@ -15,12 +15,11 @@ from typing import Any
 from muster.commands import options
 from muster.commands.simulate import drain
 from scheduler_core.loading.accepted import accepted_content
-from scheduler_core.loading.gather import Name, gather, label, written_name
+from scheduler_core.loading.gather import Name, gather, label, whole_name
 from scheduler_core.loading.gathered import GatheredObjects, Given
 from scheduler_core.loading.read_objects import SEVERAL
 from scheduler_core.model.problem import Problem
 from scheduler_core.whatif.edits.node_templates import belongs_to_its_node, companion, csi_drivers
-from validators.model.objects import CLUSTER_SCOPED
 
 MOST_ADDED = 100_000
 """Maximum number of nodes of one addition."""
@@ -110,14 +109,6 @@ def _one_each(listed: Iterable[GatheredObjects], problems: list[Problem]) -> dic
             by_name[name] = each
     problems += [Problem(label(kind, name), SEVERAL) for kind, name in unlike]
     return by_name
-
-
-def whole_name(gathered: GatheredObjects) -> Name | None:
-    """Return namespace and name of an object, the namespace with its default; None if it has no name."""
-    namespace, name = written_name(gathered.text)
-    if not name:
-        return None
-    return "" if gathered.kind in CLUSTER_SCOPED else namespace or "default", name
 
 
 def _without(pods: Iterable[GatheredObjects], gone: frozenset[str]) -> Iterator[Given]:

@@ -8,14 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from muster.commands.progress import Progress
-from muster.commands.simulate.what_if import whole_name
 from muster.commands.snapshot import lookup_fields
 from muster.commands.snapshot.fields_by_kind import FIELDS, UNLIKE
 from muster.commands.snapshot.prune import pruned
 from muster.commands.snapshot.redact import redacted
 from muster.commands.snapshot.shapes import Shape
 from scheduler_core.loading.configuration.scheduler_configuration import read_configuration
-from scheduler_core.loading.gather import CONFIGURATION, Name, gather, label
+from scheduler_core.loading.gather import CONFIGURATION, Name, gather, label, whole_name
 from scheduler_core.loading.gathered import DEEP, GatheredObjects, Given, ObjectList, Objects, Unusable
 from scheduler_core.model import wire
 from scheduler_core.model.problem import Problem

@@ -12,8 +12,7 @@ from muster.commands.simulate.admission.limit_ranges import items, section
 from muster.commands.simulate.admission.quota_charges import Rest, is_new, origin_of
 from muster.commands.simulate.admission.storage_classes import PLACE_NOT_KNOWN, StorageClasses
 from muster.commands.simulate.expansion import Expansion
-from muster.commands.simulate.what_if import whole_name
-from scheduler_core.loading.gather import label
+from scheduler_core.loading.gather import label, whole_name
 from scheduler_core.model.problem import Problem
 
 Content = dict[str, Any]

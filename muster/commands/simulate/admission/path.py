@@ -15,8 +15,7 @@ from muster.commands.simulate.admission.quotas import Shortage
 from muster.commands.simulate.expansion import Expansion
 from muster.commands.simulate.places import Places
 from muster.commands.simulate.pod_owners import Controller
-from muster.commands.simulate.what_if import whole_name
-from scheduler_core.loading.gather import label
+from scheduler_core.loading.gather import label, whole_name
 from scheduler_core.loading.gathered import GatheredObjects
 from scheduler_core.model.problem import Problem
 from validators.field import FieldPath

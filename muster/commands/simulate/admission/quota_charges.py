@@ -14,8 +14,7 @@ from muster.commands.simulate.admission.limit_ranges import items, section
 from muster.commands.simulate.admission.quotas import Charge, Charges
 from muster.commands.simulate.expansion import Expansion
 from muster.commands.simulate.pod_owners import Controller
-from muster.commands.simulate.what_if import whole_name
-from scheduler_core.loading.gather import label
+from scheduler_core.loading.gather import label, whole_name
 from scheduler_core.loading.gathered import GatheredObjects, Objects
 from scheduler_core.model.decision import Name
 from workloadbuilder.adapters.shared.known_objects import group_of
