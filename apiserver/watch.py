@@ -10,6 +10,7 @@ the receiver to the current version at once.
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import random
 import threading
@@ -223,19 +224,23 @@ class Watcher:
 
     def _watch_until(self, path: str, wanted: str, done: Callable[[], bool]) -> bool:
         """Pass on what happened up to the version *wanted*, beside the thread's own watch; return False if the server did not show that."""
-        while not self._version and not done():
+        while not (version := self._version):
             # The first list is under way, or the next one after an error.
+            if done():
+                return False
             self._stopped.wait(LIST_POLL)
-        response = self._api.open(path, _watch_query(self._version, BOOKMARK_WATCH), 2 * BOOKMARK_WATCH)
         try:
-            for line in lines(response):
-                event = _EVENT.decode(line)
-                if event.type == "ERROR":
-                    return False
-                if done() or _reaches(self._forward(event), wanted):
-                    return True
-        finally:
-            response.close()
+            response = self._api.open(path, _watch_query(version, BOOKMARK_WATCH), 2 * BOOKMARK_WATCH)
+            with contextlib.closing(response):
+                for line in lines(response):
+                    event = _EVENT.decode(line)
+                    if event.type == "ERROR":
+                        return False
+                    if done() or _reaches(self._forward(event), wanted):
+                        return True
+        except (ReplyError, ValueError, *TRANSPORT):
+            # The list that follows fails for the same reason, or shows more.
+            return False
         return False
 
 

@@ -43,9 +43,11 @@ def read_file(path: str) -> tuple[dict[str, Any], SchedulerConfiguration]:
     from scheduler_core.loading.configuration.scheduler_configuration import read_configuration
     from validators.lint import documents
     from validators.lint.documents import Document
+    from validators.lint.limits import LARGEST_FILE
 
     try:
-        content = Path(path).read_bytes()
+        with Path(path).open("rb") as stream:
+            content = stream.read(LARGEST_FILE + 1)
     except OSError as error:
         raise click.UsageError(f"{OPTION} {path}: {(error.strerror or str(error)).lower()}") from None
     parts = documents.parse(path, content).parts

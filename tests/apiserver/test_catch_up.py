@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from apiserver.api import ReplyError
-from apiserver.watch import BOOKMARK_WATCH, Watcher
+from apiserver.watch import BOOKMARK_WATCH, LIST_POLL, Watcher
 from tests.apiserver.fake import serving
-from tests.apiserver.scripted_watch import BOOKMARK, PATH, Following, error_event, failed, line, listed, thing, watched
+from tests.apiserver.scripted_watch import BOOKMARK, PATH, Following, broken, error_event, failed, line, listed, thing, watched
 
 LARGE = listed("a", following="x", version="20")
 """First page of a list that is too large to be read again."""
@@ -53,6 +53,10 @@ def test_a_change_at_the_version_ends_the_watch():
         pytest.param(watched(line("ADDED", thing("b", "19"))), id="too early"),
         pytest.param(watched(line("BOOKMARK", thing("", "not a number"))), id="a version without order"),
         pytest.param(error_event(410), id="an error"),
+        pytest.param(failed(410), id="a version that has expired"),
+        pytest.param(failed(403), id="no permission"),
+        pytest.param(watched(b"{\n"), id="no event"),
+        pytest.param(broken(line("ADDED", thing("b", "19"))), id="an end inside an event"),
     ],
 )
 def test_where_a_watch_does_not_show_the_version_all_is_listed(shown):
@@ -83,6 +87,34 @@ def test_the_first_list_is_awaited_instead_of_read_twice():
         run.watcher.catch_up(lambda _: None, lambda: False)
 
     assert (["list", "20"], ["20"]) == (run.places, run.complete)
+
+
+def test_a_version_that_the_watch_loses_meanwhile_is_not_replaced_by_any():
+    # Without a version, the server sends all objects in any order: the first does not show that those before it are known.
+    class Losing(Watcher):
+        versions = ["15", ""]
+
+        @property
+        def _version(self):
+            return self.versions.pop(0) if len(self.versions) > 1 else self.versions[0]
+
+        @_version.setter
+        def _version(self, _):
+            pass
+
+    run = Following([LARGE, watched(BOOKMARK)], [PATH])
+    with serving(run.answer) as (_, api):
+        losing = Losing(api, run.path, run, silence=5.0)
+        losing._stopped = run.stopped
+        losing.catch_up(lambda _: None, lambda: False)
+
+    assert ["list", "15"] == run.places
+
+
+def test_the_first_list_is_not_awaited_for_ever():
+    run, _ = catch_up(LARGE, version="", done=lambda run: len(run.stopped.waits) == 3)
+
+    assert [LIST_POLL] * 3 == run.stopped.waits
 
 
 def test_what_is_not_served_is_complete():

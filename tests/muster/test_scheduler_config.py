@@ -221,3 +221,12 @@ def test_the_sidecar_does_not_start_with_a_wrong_file(folder, started, kubeconfi
 
     assert (answer.exit_code, started) == (2, [])
     assert "--scheduler-config wrong.yaml:17: profiles[0].pluginConfig[0].args.scoringStrategy.type: " in answer.stderr
+
+
+def test_only_the_beginning_of_a_file_without_end_is_read(monkeypatch):
+    monkeypatch.setattr("validators.lint.limits.LARGEST_FILE", 1000)
+    monkeypatch.setattr("validators.lint.documents.LARGEST_FILE", 1000)
+    result = CliRunner().invoke(cli.main, ["simulate", "cluster.json", "--scheduler-config", "/dev/zero"])
+
+    assert 2 == result.exit_code
+    assert "--scheduler-config /dev/zero:1: must be at most 1,000 bytes" in result.stderr

@@ -80,6 +80,19 @@ def test_pipes_are_read_by_the_name_they_are_given_by():
     os.close(source)
 
 
+@pytest.mark.parametrize("strict", [False, True])
+def test_pipes_and_devices_below_a_directory_are_problems(folder, strict):
+    (folder / "a.json").write_text(NODE, encoding="utf-8")
+    os.mkfifo("b.yaml")
+    (folder / "c.json").symlink_to("/dev/null")
+    inputs = cluster_input.read_cluster_input(["."], (), Progress(), strict=strict)
+
+    kinds = {"/dev/null": "a device", "b.yaml": "a pipe"}
+    want = [(name, f"cannot be read: it is {kind}, which is only read if you name it") for name, kind in kinds.items()]
+    assert want == [(each.object, each.message) for each in inputs.problems]
+    assert 1 == len(inputs.objects)
+
+
 def test_a_broken_line_takes_no_other_with_it(folder):
     (folder / "a.jsonl").write_text(f'{NODE}\n{{"kind": nonsense}}\n{OTHER}\n', encoding="utf-8")
     names, problems = read("a.jsonl")

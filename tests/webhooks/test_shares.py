@@ -119,6 +119,24 @@ def test_a_claim_is_dropped_once_its_patience_is_over_without_another_call():
     assert ["first", "first dropped", "second"] == asyncio.run(run())
 
 
+def test_a_claim_whose_deadline_is_over_is_not_dropped_again():
+    async def run():
+        share, record = Share(10, patience=0.0), []
+        first = Holder(share, 10, record, "first")
+        await settle()
+        (claim,) = share._held
+        # The second claims after the deadline of the first, and before the task of the first notices.
+        claim.deadline.reschedule(asyncio.get_running_loop().time())
+        second = Holder(share, 5, record, "second")
+        await first.task
+        await settle()
+        result = list(record), claim.dropped
+        await second.stop()
+        return result
+
+    assert (["first", "first dropped", "second"], False) == asyncio.run(run())
+
+
 def test_too_many_do_not_wait():
     async def run():
         share, record = Share(1, most_waiting=2), []

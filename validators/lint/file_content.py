@@ -35,14 +35,6 @@ def read_given(file: str, stdin: BinaryIO, most: int) -> bytes:
         return stream.read(most)
 
 
-def may_be_regular(file: str) -> bool:
-    """Return whether ``open_regular`` opens a file, or says why it cannot be read."""
-    try:
-        return stat.S_ISREG(os.stat(file).st_mode)  # noqa: PTH116 - as above
-    except OSError:
-        return True
-
-
 def open_regular(file: str, *, buffering: int = -1) -> BinaryIO:
     """Open a regular file for reading.
 

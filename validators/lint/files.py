@@ -134,13 +134,13 @@ class Identity:
 
 
 def identities(paths: Sequence[str]) -> frozenset[str]:
-    """Return the identities of all files at *paths*; of directories, without pipes and devices in them.
+    """Return the identities of all files at *paths*.
 
     Raises:
         PathError: a path does not exist.
 
     """
-    return frozenset(identity(file) for path in paths for file in _files(path) if file == path or file_content.may_be_regular(file))
+    return frozenset(identity(file) for path in paths for file in _files(path))
 
 
 def empty_directories(paths: Iterable[str]) -> list[str]:

@@ -32,6 +32,11 @@ class Claim:
     settled: bool = False
     dropped: bool = False
 
+    @property
+    def is_ending(self) -> bool:
+        """Return True if the claim is about to be released: it was dropped, or its deadline is over."""
+        return self.dropped or self.deadline.expired()
+
     def cost(self, now: float) -> float:
         """Return the units times the seconds for which they are held: large and slow requests cost most."""
         return self.units * (now - self.since)
@@ -118,8 +123,8 @@ class Share:
         if not self._waiting:
             return
         now = asyncio.get_running_loop().time()
-        free = self._capacity - self._used + sum(each.units for each in self._held if each.dropped)
-        candidates = [each for each in self._held if not each.settled and not each.dropped and now - each.since >= self._patience]
+        free = self._capacity - self._used + sum(each.units for each in self._held if each.is_ending)
+        candidates = [each for each in self._held if not each.settled and not each.is_ending and now - each.since >= self._patience]
         for claim in sorted(candidates, key=lambda each: each.cost(now), reverse=True):
             if free >= self._waiting[0][2].units:
                 break
@@ -130,7 +135,7 @@ class Share:
 
     def _schedule_check(self) -> None:
         """Look again when the next claim is older than the patience."""
-        if self._check is None and (ages := [each.since for each in self._held if not each.settled and not each.dropped]):
+        if self._check is None and (ages := [each.since for each in self._held if not each.settled and not each.is_ending]):
             when = min(ages) + self._patience
             if when < math.inf:
                 loop = asyncio.get_running_loop()

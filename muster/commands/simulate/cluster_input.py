@@ -22,7 +22,7 @@ from muster.commands.simulate.completed_input import ClusterInput
 from scheduler_core.loading import gathered, json_values
 from scheduler_core.model import wire
 from scheduler_core.model.problem import Problem
-from validators.lint import documents, files
+from validators.lint import documents, file_content, files
 from validators.lint.documents import Document
 from validators.lint.limits import LARGEST_FILE
 from validators.model import decode
@@ -95,7 +95,7 @@ def read_files(
     except files.PathError as error:
         raise click.UsageError(str(error)) from None
     for file in named:
-        _read(file, inputs, progress, strict=strict)
+        _read(file, inputs, progress, is_given=file in paths, strict=strict)
     return inputs
 
 
@@ -118,7 +118,7 @@ def _files(paths: Iterable[str], leave_out: Iterable[str]) -> list[str]:
     return unique
 
 
-def _read(file: str, inputs: ClusterInput, progress: Progress, *, strict: bool) -> None:
+def _read(file: str, inputs: ClusterInput, progress: Progress, *, is_given: bool, strict: bool) -> None:
     name = files.display_name(_near(file))
     inputs.files += 1
     try:
@@ -127,7 +127,7 @@ def _read(file: str, inputs: ClusterInput, progress: Progress, *, strict: bool) 
         if file == files.STDIN:
             content = _content(sys.stdin.buffer, progress, name)
         else:
-            with open(file, "rb") as stream:  # noqa: PTH123 - as above
+            with open(file, "rb") if is_given else file_content.open_regular(file) as stream:  # noqa: PTH123 - as above
                 content = _content(stream, progress, name)
     except OSError as error:
         inputs.problems.append(Problem(name, f"cannot be read: {(error.strerror or str(error)).lower()}"))

@@ -156,16 +156,18 @@ class Informers:
         def report(version: str) -> None:
             self.receiver.enqueue(CurrentVersion(check, kind, version))
 
+        def done() -> bool:
+            return self._stopped.is_set() or not waits(kind)
+
         wait = CATCH_UP_WAIT
-        while waits(kind):
+        while not done():
             try:
-                self._watchers[kind].catch_up(report, lambda: not waits(kind))
+                self._watchers[kind].catch_up(report, done)
             except (ReplyError, ValueError, *TRANSPORT) as error:
                 failed(kind, str(error) if isinstance(error, ReplyError) else f"{type(error).__name__}: {error}")
             else:
                 return
-            if self._stopped.wait(wait):
-                return
+            self._stopped.wait(wait)
             wait = min(2 * wait, LONGEST_CATCH_UP_WAIT)
 
     def served(self) -> frozenset[str]:

@@ -12,7 +12,6 @@ import hmac
 import socket
 import threading
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, NoReturn
 
 import flask
@@ -20,6 +19,7 @@ import uvicorn
 from a2wsgi import WSGIMiddleware
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from apiserver import regular_files
 from scheduler_core.sidecar.process.metrics import CONTENT_TYPE
 from scheduler_core.sidecar.settings import EXPLAIN_TOKEN_HEADER
 
@@ -126,8 +126,7 @@ def _token(file: str | None) -> bytes:
     if file is None:
         return b""
     try:
-        with Path(file).open("rb") as stream:
-            return stream.read(LONGEST_TOKEN).strip()
+        return regular_files.read(file, LONGEST_TOKEN)[:LONGEST_TOKEN].strip()
     except OSError:
         return b""
 

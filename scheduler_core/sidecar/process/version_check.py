@@ -69,8 +69,12 @@ class VersionCheck:
 
     def blocking(self) -> frozenset[str]:
         """Return the kinds that are not complete; none: the check has passed."""
+        if not self._versions:
+            return frozenset()
+        watched = self._informers.watched()
         for kind, version in list(self._versions.items()):
-            if version != _UNKNOWN and self._cache.is_complete(kind, version):
+            # A kind that is not served any more has no later changes.
+            if kind not in watched or (version != _UNKNOWN and self._cache.is_complete(kind, version)):
                 del self._versions[kind]
         # Nothing is read of a kind that is not listed: the roots that need it wait for it anyway.
         return frozenset(filter(self._cache.is_listed, self._versions))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import socket
 import urllib.request
 
@@ -140,7 +141,8 @@ def test_clients_on_this_machine_need_no_token(address, tmp_path):
 def test_others_are_refused_without_a_token(address, tmp_path):
     """127.0.0.6 is a proxy in the pod, which forwards the requests of others."""
     (tmp_path / "empty").write_text(" \n")
-    for file in (None, str(tmp_path / "missing"), str(tmp_path / "empty")):
+    os.mkfifo(tmp_path / "pipe")
+    for file in (None, *(str(tmp_path / name) for name in ("missing", "empty", "pipe"))):
         status, body = get_explanation(file, address, **{"X-Muster-Token": ""})
         assert (status, "this sidecar has none" in body["error"]) == (403, True)
 

@@ -281,3 +281,21 @@ def test_a_proxy_that_has_lost_its_server_is_not_believed_that_a_kind_is_gone(mo
     assert [] == watching.news()
     assert {(kind, "HTTP 404: no reason given")} == set(watching.logged)
     assert () == watching.feed.unsynced()
+
+
+@pytest.mark.parametrize("ends", ["stopped", "not awaited"])
+def test_catching_up_is_repeated_until_it_is_not_needed(ends):
+    watching, awaited, failures = Watching(), [True], []
+
+    def catch_up(_report, done):
+        assert not done()
+        if len(failures) == 2:
+            watching.feed.stop() if ends == "stopped" else awaited.clear()
+            assert done()
+        raise OSError("down")
+
+    watching.watchers["Pod"].catch_up = catch_up
+    watching.feed._stopped.wait = lambda _: None
+    watching.feed._catch_up("Pod", 1, lambda _: bool(awaited), lambda *failure: failures.append(failure))
+
+    assert [("Pod", "OSError: down")] * 3 == failures

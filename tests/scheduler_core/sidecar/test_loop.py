@@ -338,6 +338,18 @@ def test_a_kind_that_is_not_listed_holds_up_only_its_own_roots_until_an_outdated
     assert [BIND] == turning.publisher.written
 
 
+def test_a_kind_that_is_not_served_any_more_is_not_awaited():
+    turning = Turning(leads=False, scheduler=Planner(attempt(BIND)), late=("Pod", "Workload"))
+    turning.leading = 1
+    turning.turn()
+    turning.turn(turning.version("Pod", "20"), turning.version("Workload", "20"), Bookmark("Pod", "20"))
+    assert [] == turning.publisher.written
+    turning.informers.kinds = ("Pod",)
+    turning.turn(Unserved("Workload"))
+
+    assert ([BIND], False) == (turning.publisher.written, turning.informers.waits("Workload"))
+
+
 def test_members_are_checked_when_somebody_needs_them_up_to_a_moment(clock):
     turning = Turning(scheduler=Planner(), late=("Node", "Pod", "PodGroup"))
     assert not turning.members.is_current(clock.now)
