@@ -12,6 +12,7 @@ from muster.cli import main
 from tests.muster.simulated import node, pod
 
 VERSION = "scheduling.k8s.io/v1alpha3"
+CLAIM = "PersistentVolumeClaim"
 TERMS = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
@@ -60,6 +61,71 @@ def nameless(size):
     ], [node("n1")]
 
 
+def new_pod(name, namespace="default", cpu=1, **fields):
+    """A valid pod that the cluster does not have yet."""
+    given = {"cpu": f"{cpu}m", "memory": "1Mi"}
+    content = {"name": "c", "image": "x", "resources": {"requests": given, "limits": given}}
+    return {**named("Pod", name, namespace=namespace), "spec": {"containers": [content], **fields}}
+
+
+def named(kind, name, version="v1", namespace="default", **fields):
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": name, "namespace": namespace}, **fields}
+
+
+def limited(size, *, status=True, pods="9999", scope=None):
+    """Quotas of one namespace, and as many pods that differ."""
+    listed = []
+    for number in range(size):
+        selector = {"matchExpressions": [scope(number)]} if scope else {}
+        hard = {"hard": {"pods": pods, "limits.cpu": "9", "requests.memory": f"{number + 1}Ti"}}
+        used = {"status": {**hard, "used": {"pods": "1"}}} if status else {}
+        listed.append(named("ResourceQuota", f"q{number}", spec={**hard, "scopeSelector": selector}, **used))
+    classes = [
+        {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": f"c{number}"}, "value": number}
+        for number in range(size if scope else 0)
+    ]
+    pods = [new_pod(f"p{number}", cpu=number + 1, **({"priorityClassName": f"c{number}"} if scope else {})) for number in range(size)]
+    return pods, [node("n1"), *listed, *classes]
+
+
+def of_class(number):
+    return {"scopeName": "PriorityClass", "operator": "In", "values": [f"c{number}"]}
+
+
+LIMITS = {
+    "Container": {"max": {"cpu": "9", "memory": "9Gi"}, "default": {"memory": "1Gi"}, "maxLimitRequestRatio": {"cpu": "9"}},
+    "Pod": {"max": {"cpu": "9", "memory": "9Gi"}, "min": {"cpu": "1m"}},
+    CLAIM: {"max": {"storage": "9Ti"}, "min": {"storage": "1Gi"}},
+}
+
+
+def ranged(size, kind):
+    """LimitRanges of one namespace, and as many pods, or claims, that differ."""
+    ranges = [named("LimitRange", f"l{number}", spec={"limits": [{"type": kind, **LIMITS[kind]}]}) for number in range(size)]
+    if kind != CLAIM:
+        return [new_pod(f"p{number}", cpu=number + 1) for number in range(size)], [node("n1"), *ranges]
+    specs = [{"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": f"{number + 1}Gi"}}} for number in range(size)]
+    return [new_pod("p"), *(named(kind, f"c{number}", spec=each) for number, each in enumerate(specs))], [node("n1"), *ranges]
+
+
+def spread_out(size):
+    """Namespaces, each with a quota, objects and a new pod."""
+    spaces = [f"s{number}" for number in range(size)]
+    quotas = [named("ResourceQuota", "q", namespace=each, spec={"hard": {"pods": "9", "configmaps": "9"}}) for each in spaces]
+    maps = [named("ConfigMap", name, namespace=each) for name in ("a", "b") for each in spaces]
+    groups = [named("PodGroup", "g", VERSION, each, spec={"schedulingPolicy": {"basic": {}}}) for each in spaces]
+    known = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": each}} for each in ("default", *spaces)]
+    return [*(new_pod("p", each) for each in spaces), *maps[size:], *groups], [node("n1"), *quotas, *maps[:size], *known]
+
+
+def jobs(size):
+    """Jobs in a namespace with a quota."""
+    template = {"spec": {**new_pod("p")["spec"], "restartPolicy": "Never"}}
+    hard = {"pods": "9999", "count/jobs.batch": "9999"}
+    listed = [named("Job", f"j{number}", "batch/v1", spec={"template": template}) for number in range(size)]
+    return listed, [node("n1"), named("ResourceQuota", "q", spec={"hard": hard})]
+
+
 INPUTS = {
     "chain": (chain, 60),
     "taints": (lambda size: tainted(size, "NoSchedule", "Equal"), 150),
@@ -68,6 +134,15 @@ INPUTS = {
     "terms": (lambda size: selecting(size, "In"), 80),
     "negative terms": (lambda size: selecting(size, "NotIn"), 80),
     "nameless": (nameless, 60),
+    "quotas": (limited, 25),
+    "quotas without a status": (lambda size: limited(size, status=False), 25),
+    "quotas that leave too little": (lambda size: limited(size, pods="1"), 25),
+    "quotas of classes": (lambda size: limited(size, scope=of_class), 40),
+    "limits of containers": (lambda size: ranged(size, "Container"), 25),
+    "limits of pods": (lambda size: ranged(size, "Pod"), 25),
+    "limits of claims": (lambda size: ranged(size, CLAIM), 25),
+    "namespaces with quotas": (spread_out, 25),
+    "jobs with a quota": (jobs, 70),
 }
 
 
