@@ -51,6 +51,35 @@ def selecting(size, operator):
     return [waiting], [node(f"n{number}", rack=f"r{number}") for number in range(size)]
 
 
+def device_cluster(devices, **request):
+    """A pod with a claim for one of *devices*."""
+    version = "resource.k8s.io/v1"
+    pool = {"name": "pool", "generation": 1, "resourceSliceCount": 1}
+    offered = {"driver": "gpu.example.com", "nodeName": "n1", "pool": pool, "devices": devices}
+    asked = {"name": "r", "exactly": {"deviceClassName": "gpu", "count": 1, **request}}
+    slices = [named("DeviceClass", "gpu", version, spec={}), named("ResourceSlice", "s", version, spec=offered)]
+    claim = named("ResourceClaim", "c", version, spec={"devices": {"requests": [asked]}})
+    waiting = pod("p", resourceClaims=[{"name": "g", "resourceClaimName": "c"}])
+    return [waiting], [node("n1"), *slices, claim]
+
+
+def tainted_devices(size):
+    tolerations = [
+        {"key": f"k{number % 7}", "operator": "Equal", "value": f"v{3 * number}", "effect": "NoSchedule"} for number in range(size)
+    ]
+    taints = [{"key": f"k{number % 7}", "value": f"v{number}", "effect": "NoSchedule"} for number in range(size)]
+    return device_cluster([{"name": "d", "taints": taints}], tolerations=tolerations)
+
+
+def taint_rules(size):
+    path, cluster = device_cluster([{"name": f"d{number}"} for number in range(size)])
+    for number in range(size):
+        taint = {"key": "k", "value": f"v{number}", "effect": "NoSchedule"}
+        spec = {"deviceSelector": {"driver": "gpu.example.com", "device": f"d{2 * number}"}, "taint": taint}
+        cluster.append(named("DeviceTaintRule", f"t{number}", "resource.k8s.io/v1beta2", spec=spec))
+    return path, cluster
+
+
 def nameless(size):
     """Invalid objects, of which many have one name."""
     metadata = {"generateName": "a-"}
@@ -131,6 +160,8 @@ INPUTS = {
     "taints": (lambda size: tainted(size, "NoSchedule", "Equal"), 150),
     "soft taints": (lambda size: tainted(size, "PreferNoSchedule", "Equal"), 150),
     "numeric taints": (numbered, 150),
+    "device taints": (tainted_devices, 100),
+    "device taint rules": (taint_rules, 60),
     "terms": (lambda size: selecting(size, "In"), 80),
     "negative terms": (lambda size: selecting(size, "NotIn"), 80),
     "nameless": (nameless, 60),

@@ -66,7 +66,7 @@ class UsageByScope:
         for name in self._classes if listed is None else sorted(listed & self._classes.keys()):
             yield from (each for each in self._classes[name] if selects(scopes, each))
 
-    def of(self, scopes: Scopes) -> Counter[str]:
+    def usage_in(self, scopes: Scopes) -> Counter[str]:
         """Return the usage of the objects that match all *scopes*."""
         if (total := self._sums.get(scopes)) is None:
             total = self._sums[scopes] = Counter()

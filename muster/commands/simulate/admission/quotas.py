@@ -131,7 +131,7 @@ class _Selected:
         """Yield what the quota has too little of, in the order of the names of resources."""
         if missing := sorted(self.counted.unspecified(self.scopes) & self.hard.keys()):
             yield Shortage(f"{self.name} refuses pods without {', '.join(missing)}", self.counted.origins(self.scopes, f"{COUNT}{PODS}"))
-        needed = self.counted.new.of(self.scopes)
+        needed = self.counted.new.usage_in(self.scopes)
         limited = sorted(name for name in self.hard if needed[name] > 0)
         used = self._used(limited)
         for resource in limited:
@@ -144,8 +144,8 @@ class _Selected:
     def _used(self, limited: Iterable[str]) -> Counter[str]:
         """Return the usage of the resources *limited* that the quota counts besides the new objects."""
         if not limited or "used" not in self.status:
-            return self.counted.present.of(self.scopes) if limited else Counter()
-        used, replaced = quota_usage.counted_amounts(section(self.status, "used")), self.counted.replaced.of(self.scopes)
+            return self.counted.present.usage_in(self.scopes) if limited else Counter()
+        used, replaced = quota_usage.counted_amounts(section(self.status, "used")), self.counted.replaced.usage_in(self.scopes)
         return Counter({each: used[each] - replaced[each] for each in limited})
 
     def _shortage(self, resource: str, left: int, needed: int, *, doubt: bool) -> Shortage:
@@ -156,10 +156,10 @@ class _Selected:
 
     def _is_doubtful(self, resource: str, left: int, hard: int, needed: int) -> bool:
         """Return whether the quota can already count some of the new objects, so that there is enough."""
-        sure = self.counted.sure.of(self.scopes)[resource]
+        sure = self.counted.sure.usage_in(self.scopes)[resource]
         if sure > left or needed > hard or sure == needed or "used" not in self.status:
             return False
-        return amount(resource, section(self.status, "used").get(resource)) > self.counted.present.of(self.scopes)[resource]
+        return amount(resource, section(self.status, "used").get(resource)) > self.counted.present.usage_in(self.scopes)[resource]
 
     def _uncounted(self) -> Iterator[Shortage]:
         """Yield the limits of the number of objects that are created in an unknown number."""
