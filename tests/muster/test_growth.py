@@ -147,6 +147,20 @@ def spread_out(size):
     return [*(new_pod("p", each) for each in spaces), *maps[size:], *groups], [node("n1"), *quotas, *maps[:size], *known]
 
 
+def default_classes(size):
+    """Default PriorityClasses, of which only one can exist."""
+    fields = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "globalDefault": True}
+    return [*({**fields, "metadata": {"name": f"c{number}"}, "value": -number} for number in range(size)), new_pod("p")], [node("n1")]
+
+
+def templates(size):
+    """Pods with a ResourceClaimTemplate that does not exist, among others."""
+    spec = {"spec": {"devices": {}}}
+    existing = [named("ResourceClaimTemplate", f"here-{number}", "resource.k8s.io/v1", spec=spec) for number in range(size)]
+    claims = [{"name": "g", "resourceClaimTemplateName": "gone"}]
+    return [new_pod(f"p{number}", resourceClaims=claims) for number in range(size)], [node("n1"), *existing]
+
+
 def jobs(size):
     """Jobs in a namespace with a quota."""
     template = {"spec": {**new_pod("p")["spec"], "restartPolicy": "Never"}}
@@ -173,6 +187,8 @@ INPUTS = {
     "limits of pods": (lambda size: ranged(size, "Pod"), 25),
     "limits of claims": (lambda size: ranged(size, CLAIM), 25),
     "namespaces with quotas": (spread_out, 25),
+    "default classes": (default_classes, 40),
+    "missing templates": (templates, 40),
     "jobs with a quota": (jobs, 70),
 }
 
