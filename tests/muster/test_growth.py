@@ -147,6 +147,20 @@ def spread_out(size):
     return [*(new_pod("p", each) for each in spaces), *maps[size:], *groups], [node("n1"), *quotas, *maps[:size], *known]
 
 
+def apart(size, waiting):
+    """Running pods that keep away from others, and as many that wait; if not *waiting*, those that wait keep away from others."""
+    terms = [{"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": f"a{number}"}}} for number in range(size)]
+    running = [pod(f"r{number}", cpu="1m", on="n1") for number in range(size)]
+    pods = [pod(f"p{number}", cpu="1m") for number in range(size)]
+    for number, (term, each) in enumerate(zip(terms, running if waiting else pods, strict=True)):
+        each["spec"]["affinity"] = {"podAntiAffinity": {TERMS: [term]}}
+        pods[number]["metadata"]["labels"] = {"app": f"b{number}"}
+    machines = [node("n1"), node("n2")]
+    for each in machines:
+        each["status"]["allocatable"]["pods"] = "9999"
+    return pods, [*machines, *running]
+
+
 def default_classes(size):
     """Default PriorityClasses, of which only one can exist."""
     fields = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "globalDefault": True}
@@ -187,6 +201,8 @@ INPUTS = {
     "limits of pods": (lambda size: ranged(size, "Pod"), 25),
     "limits of claims": (lambda size: ranged(size, CLAIM), 25),
     "namespaces with quotas": (spread_out, 25),
+    "anti-affinity of running pods": (lambda size: apart(size, waiting=True), 60),
+    "anti-affinity of new pods": (lambda size: apart(size, waiting=False), 60),
     "default classes": (default_classes, 40),
     "missing templates": (templates, 40),
     "jobs with a quota": (jobs, 70),
