@@ -9,6 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from muster.cli import main
+from muster.commands.simulate.pod_owners import Controller, PodOwners
+from scheduler_core.loading.gather import gather
 from tests.muster.simulated import node, pod
 
 VERSION = "scheduling.k8s.io/v1alpha3"
@@ -215,24 +217,30 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def calls(folder, command, path, cluster):
-    """Return the number of calls that *command* makes."""
-    (folder / "path.json").write_text("\n".join(map(json.dumps, path)))
-    (folder / "cluster.json").write_text("\n".join(map(json.dumps, cluster)))
+def calls(action):
+    """Return the number of calls that *action* makes."""
     number = 0
 
     def count(frame, event, argument):
         nonlocal number
         number += event in {"call", "c_call"}
 
-    arguments = [command, "path.json", "--objects", "cluster.json"]
     before = sys.getprofile()
     sys.setprofile(count)
     try:
-        result = CliRunner().invoke(main, arguments)
+        action()
     finally:
         sys.setprofile(before)
-    assert isinstance(result.exception, SystemExit | None)
+    return number
+
+
+def calls_of(command, folder, path, cluster):
+    """Return the number of calls that *command* makes."""
+    (folder / "path.json").write_text("\n".join(map(json.dumps, path)))
+    (folder / "cluster.json").write_text("\n".join(map(json.dumps, cluster)))
+    results = []
+    number = calls(lambda: results.append(CliRunner().invoke(main, [command, "path.json", "--objects", "cluster.json"])))
+    assert isinstance(results[0].exception, SystemExit | None)
     return number
 
 
@@ -240,6 +248,30 @@ def calls(folder, command, path, cluster):
 @pytest.mark.parametrize("name", INPUTS)
 def test_four_times_the_input_is_no_more_than_four_times_the_work(folder, command, name):
     build, size = INPUTS[name]
-    calls(folder, command, *build(2))  # modules are imported
-    small, large = (calls(folder, command, *build(each)) for each in (size, 4 * size))
+    calls_of(command, folder, *build(2))  # modules are imported
+    small, large = (calls_of(command, folder, *build(each)) for each in (size, 4 * size))
     assert large < 5 * small
+
+
+OWNERS = {
+    "Deployment": lambda number: {"ownerReferences": [{"kind": "ReplicaSet", "name": f"web-{number}-h", "controller": True}]},
+    "JobSet": lambda number: {"labels": {"jobset.sigs.k8s.io/jobset-name": f"web-{number}"}},
+    "RayJob": lambda number: {"labels": {"ray.io/cluster": f"web-{number}-raycluster-1a2b3"}},
+}
+
+
+@pytest.mark.parametrize("kind", OWNERS)
+def test_a_pod_is_not_compared_with_every_controller_of_its_namespace(kind):
+    def search(size):
+        controllers = [Controller(kind, "default", f"web-{number}") for number in range(size)]
+        labels = {"labels": {"pod-template-hash": "h"}}
+        pods = [named("Pod", f"p{number}") for number in range(size)]
+        for number, each in enumerate(pods):
+            each["metadata"] |= labels | OWNERS[kind](number)
+        kinds, _ = gather(pods)
+        owners = PodOwners(controllers, kinds)
+        return calls(lambda: [*map(owners.owner, kinds["Pod"])]), [owners.owner(each) for each in kinds["Pod"]], controllers
+
+    small, large = search(40), search(160)
+    assert large[1] == large[2]
+    assert large[0] < 5 * small[0]
