@@ -18,6 +18,7 @@ read_selectors  selectors of Services and of controllers of pods
 read_groups    groups, Workloads, priority classes, disruption budgets
 read_volumes   claims, volumes, and the objects about them
 read_devices   devices, classes and taints, claims to devices and their templates
+taint_rules    taint rules by the devices that they select
 device_amounts  amounts of slices and claims that are no quantities
 claim_specs    specifications of claims to devices
 pod_devices    claims of pods to devices

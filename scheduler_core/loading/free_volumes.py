@@ -154,7 +154,7 @@ class FreeVolumes:
 
     def register(self, requests: Collection[ClaimRequest]) -> None:
         """Distinguish the volumes by whether they can serve *requests*; new ones change the keys of the groups."""
-        new = {_of_one_pod(each) for each in requests} - self._bits.keys()
+        new = {each for each in map(_of_one_pod, requests) if each not in self._bits}
         if not new:
             return
         if len(self._bits) + len(new) > _MOST_REQUESTS:

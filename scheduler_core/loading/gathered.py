@@ -86,7 +86,7 @@ class Names:
 
     def __init__(self, names: Iterable[str]) -> None:
         given = {*names}
-        first = [each for each in given if given.isdisjoint(_heads(each))]
+        first = [each for each in given if given.isdisjoint(heads(each))]
         self.are_few = "" not in given and len(first) <= self._MOST
         quoted = b"|".join(re.escape(each.encode("utf-8", "surrogatepass")) for each in sorted(first)) if self.are_few else b""
         self._find = re.compile(b'"(?:%b)["-]' % quoted).finditer if quoted else None
@@ -98,7 +98,7 @@ class Names:
         return sorted(each.start() for each in (*found, *escaped))
 
 
-def _heads(name: str) -> Iterator[str]:
+def heads(name: str) -> Iterator[str]:
     """Yield what is before each dash of *name*."""
     return (name[: dash.start()] for dash in re.finditer("-", name))
 

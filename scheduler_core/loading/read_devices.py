@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
 from scheduler_core.loading import device_amounts
@@ -10,6 +10,7 @@ from scheduler_core.loading.claim_specs import ClaimSpecs
 from scheduler_core.loading.gather import Name
 from scheduler_core.loading.gathered import GatheredObjects, Objects, Unusable
 from scheduler_core.loading.read_objects import name_in, one_each, typed
+from scheduler_core.loading.taint_rules import TaintRules
 from scheduler_core.model.device_claims import DeviceObjects, KnownClaim
 from scheduler_core.model.devices import Allocation, ClaimSpec, DeviceSlice, GivenDevice, PublishedDevice
 from scheduler_core.model.problem import Problem
@@ -62,7 +63,7 @@ def read_devices(kinds: Mapping[str, Objects], problems: list[Problem]) -> Devic
     for name, each in claims.items():
         if (pod := extended_owner(name[0], each)) is not None:
             extended.setdefault(pod, {})[each.owner_uid] = None
-    tainting = tuple(each for _, each in sorted(rules.items()))
+    tainting = TaintRules({name: each for (_, name), each in rules.items()})
     published = (published_slice(name, each, tainting) for (_, name), each in sorted(slices.items()))
     return DeviceObjects(
         resources=specs.resources(),
@@ -155,7 +156,7 @@ def _named(gathered: GatheredObjects, model: type[D]) -> tuple[Name, D]:
     return name_in(gathered.kind, decoded.metadata), decoded
 
 
-def published_slice(name: str, published: ResourceSlice, rules: Sequence[DeviceTaintRuleSpec]) -> DeviceSlice | None:
+def published_slice(name: str, published: ResourceSlice, rules: TaintRules) -> DeviceSlice | None:
     """Return a slice; None if kube-scheduler 1.37 ignores it: a device has compatibility groups, whose gate is off."""
     spec = published.spec
     devices = tuple(_device(spec.driver, spec.pool.name, each, rules) for each in spec.devices or ())
@@ -178,20 +179,11 @@ def published_slice(name: str, published: ResourceSlice, rules: Sequence[DeviceT
     )
 
 
-def _device(driver: str, pool: str, device: Device, rules: Sequence[DeviceTaintRuleSpec]) -> PublishedDevice:
+def _device(driver: str, pool: str, device: Device, rules: TaintRules) -> PublishedDevice:
     content: DeviceContent = device.basic or device
-    taints = tuple(each.taint for each in rules if _is_tainted(each, (driver, pool, device.name)))
-    if taints:
+    if taints := rules.taints(driver, pool, device.name):
         content = with_taints(content, taints)
     return PublishedDevice(device.name, content)
-
-
-def _is_tainted(rule: DeviceTaintRuleSpec, device: tuple[str, str, str]) -> bool:
-    """Return whether *rule* selects a device; a rule without selector selects none."""
-    if (selector := rule.device_selector) is None:
-        return False
-    wanted = selector.driver, selector.pool, selector.device
-    return all(each in (None, name) for each, name in zip(wanted, device, strict=True))
 
 
 def _allocation(result: AllocationResult, *, waits: bool) -> Allocation:

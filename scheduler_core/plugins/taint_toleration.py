@@ -10,6 +10,7 @@ from scheduler_core.model import selectors
 from scheduler_core.model.nodes import Ints, NodeTable
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.wire import Taint, Toleration
+from scheduler_core.model.wire_devices import DeviceTaint, DeviceToleration
 from scheduler_core.plugins.base import Filters, StaticPlugin, StaticScore
 
 HARD = frozenset({"NoSchedule", "NoExecute"})
@@ -52,9 +53,12 @@ class TaintToleration(StaticPlugin):
 
 
 class Tolerations:
-    """Tolerations of a pod (core/v1 Toleration; ``Lt`` and ``Gt`` compare numbers), so that a test takes no longer with many of them."""
+    """Tolerations of a pod, or of a request for devices, so that a test takes no longer with many of them.
 
-    def __init__(self, tolerations: Iterable[Toleration]) -> None:
+    ``Lt`` and ``Gt`` of core/v1 Toleration compare numbers.
+    """
+
+    def __init__(self, tolerations: Iterable[Toleration | DeviceToleration]) -> None:
         self._whole: set[tuple[str, str]] = set()
         """Keys and effects of which all values are tolerated."""
         self._values: set[tuple[str, str, str]] = set()
@@ -63,7 +67,7 @@ class Tolerations:
         for each in tolerations:
             self._add(each)
 
-    def _add(self, toleration: Toleration) -> None:
+    def _add(self, toleration: Toleration | DeviceToleration) -> None:
         about = toleration.key, toleration.effect
         bound = selectors.parse_integer(toleration.value)
         match toleration.operator or "Equal":
@@ -76,7 +80,7 @@ class Tolerations:
             case "Gt" if bound is not None:
                 self._above[about] = min(bound, self._above.get(about, bound))
 
-    def cover(self, taint: Taint) -> bool:
+    def cover(self, taint: Taint | DeviceTaint) -> bool:
         """Return whether one of them covers *taint*; an empty key or effect is that of every taint."""
         return any(self._cover((key, effect), taint.value) for key in {taint.key, ""} for effect in {taint.effect, ""})
 

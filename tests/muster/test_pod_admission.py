@@ -10,8 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from muster import cli
-from muster.commands.simulate.admission import limit_ranges, quotas
+from muster.commands.simulate.admission import quotas
 from muster.commands.simulate.admission.admit import Rules
+from muster.commands.simulate.admission.limit_ranges import LimitRanges
 from muster.commands.simulate.admission.quotas import Charge, Charges
 from scheduler_core.loading.gather import gather
 from tests.muster.simulated import node, pod
@@ -37,8 +38,9 @@ def test_new_objects_are_admitted_as_by_the_api_server(case):
     for given, answer in zip(case["pods"], case["answers"], strict=True):
         new = {"apiVersion": "v1", "kind": "Pod", **copy.deepcopy(given)}
         is_pod = new["kind"] == "Pod"
-        claims_of = limit_ranges.claim_violations if new["kind"] == "PersistentVolumeClaim" else lambda *_: ()
-        reasons = rules.admit(new) if is_pod else [*claims_of(new, rules.limits.get("default", ()))]
+        ranges = rules.limits.get("default") or LimitRanges()
+        of_claim = ranges.claim_violations(new) if new["kind"] == "PersistentVolumeClaim" else ()
+        reasons = rules.admit(new) if is_pod else [*of_claim]
         charges = Charges([Charge(each, "") for each in (*admitted, new)])
         refused = reasons or [each for namespace in rules.quotas for each in quotas.shortages(rules.quotas[namespace], charges)]
         name = given["metadata"]["name"]

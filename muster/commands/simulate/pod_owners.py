@@ -6,7 +6,7 @@ import dataclasses
 import re
 from collections.abc import Iterable, Mapping
 
-from scheduler_core.loading.gathered import GatheredObjects, Objects, content_of
+from scheduler_core.loading.gathered import GatheredObjects, Objects, content_of, heads
 from scheduler_core.model import wire
 from scheduler_core.model.pod_meta import PodMeta
 
@@ -20,6 +20,7 @@ _LABELS: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(("MPIJob", "PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob"), ("training.kubeflow.org/job-name", "{}")),
 }
 """Label of the pods by kind of the controller, and the pattern of its value by the controller's name."""
+_OWN_LABELS = frozenset(label for label, _ in _LABELS.values())
 _ALSO = {"PodCliqueSet": "grove.io/podclique"}
 """Label that the pods have too, by kind of the controller, where other tools use the first label."""
 _BETWEEN: Mapping[str, tuple[str, str]] = {
@@ -85,6 +86,7 @@ class PodOwners:
         for listed in self._controllers.values():
             for each in listed:
                 self._direct.setdefault((each.namespace, each.name), []).append(each)
+        self._order = {each: place for listed in self._controllers.values() for place, each in reversed([*enumerate(listed)])}
         self._tests = {each: _test(each) for listed in self._controllers.values() for each in listed}
         self._workloads: dict[tuple[str, str], Controller] = {}
         self._pod_groups: dict[tuple[str, str], Controller] = {}
@@ -150,7 +152,8 @@ class PodOwners:
             if (direct := self._named(namespace, each.name, each.kind, _group(each.api_version))) is not None:
                 return direct
         labels = meta.labels or {}
-        for controller in self._controllers.get(namespace, ()):
+        texts = [*(labels[each] for each in _OWN_LABELS & labels.keys()), *(each.name for each in references)]
+        for controller in self._named_in(texts, namespace):
             test = self._tests[controller]
             if test.label and test.value.fullmatch(labels.get(test.label, "")) and _ALSO.get(controller.kind, test.label) in labels:
                 return controller
@@ -160,6 +163,12 @@ class PodOwners:
             if any(test.matches(each.name, labels) for each in between):
                 return controller
         return None
+
+    def _named_in(self, texts: Iterable[str], namespace: str) -> list[Controller]:
+        """Return the controllers of which a name in *texts* can begin with the name, in order: a test compares no others."""
+        names = {head for text in texts for head in (text, *heads(text))}
+        found = {each for name in names for each in self._direct.get((namespace, name), ())}
+        return sorted(found, key=self._order.__getitem__)
 
     def _by_workload(self, gathered: GatheredObjects) -> Controller | None:
         spec = _fields(gathered.text, "spec")

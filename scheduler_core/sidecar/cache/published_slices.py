@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 
 from scheduler_core.loading.read_devices import published_slice
+from scheduler_core.loading.taint_rules import TaintRules
 from scheduler_core.model.devices import DeviceSlice
 from scheduler_core.model.wire_devices import DeviceTaintRuleSpec, ResourceSlice
 
@@ -26,7 +28,8 @@ class PublishedSlices:
         self.changed: set[PoolName] = set()
         self.moved: set[str] = set()
         self._written: dict[str, ResourceSlice] = {}
-        self._rules: dict[str, DeviceTaintRuleSpec] = {}
+        self._written_in: defaultdict[PoolName, set[str]] = defaultdict(set)
+        self._rules = TaintRules()
         self._published: dict[str, DeviceSlice] = {}
         self._of_pool: dict[PoolName, dict[str, DeviceSlice]] = {}
         self._all: tuple[DeviceSlice, ...] | None = ()
@@ -52,29 +55,37 @@ class PublishedSlices:
         """Add or replace a slice, or remove it (None); return whether it differs."""
         if self._written.get(name) == written:
             return False
-        if written is None:
-            del self._written[name]
-        else:
+        if (before := self._written.pop(name, None)) is not None:
+            self._written_in[_pool_of(before)].remove(name)
+        if written is not None:
             self._written[name] = written
+            self._written_in[_pool_of(written)].add(name)
         self._publish(name)
         return True
 
     def set_rule(self, name: str, rule: DeviceTaintRuleSpec | None) -> bool:
         """Add or replace a taint rule, or remove it (None); return whether it differs."""
-        if self._rules.get(name) == rule:
+        before = self._rules.get(name)
+        if before == rule:
             return False
-        if rule is None:
-            del self._rules[name]
-        else:
-            self._rules[name] = rule
-        for each in self._written:
+        self._rules.set(name, rule)
+        reached = {each for one in (before, rule) if one is not None for each in self._reached(one)}
+        for each in sorted(reached):
             self._publish(each)
         return True
 
+    def _reached(self, rule: DeviceTaintRuleSpec) -> Iterable[str]:
+        """Return the names of the slices that can have a device that *rule* selects."""
+        selector = rule.device_selector
+        if selector is None:
+            return ()
+        if selector.driver is None or selector.pool is None:
+            return self._written
+        return self._written_in.get((selector.driver, selector.pool), ())
+
     def _publish(self, name: str) -> None:
         before, written = self._published.get(name), self._written.get(name)
-        rules = [self._rules[each] for each in sorted(self._rules)]
-        after = published_slice(name, written, rules) if written is not None else None
+        after = published_slice(name, written, self._rules) if written is not None else None
         if before is not None and after is not None and _same(before, after):
             return
         self._all = None
@@ -91,6 +102,10 @@ class PublishedSlices:
         if after is not None:
             self._published[name] = after
             self._of_pool.setdefault((after.driver, after.pool), {})[name] = after
+
+
+def _pool_of(written: ResourceSlice) -> PoolName:
+    return written.spec.driver, written.spec.pool.name
 
 
 def _attributes(each: DeviceSlice) -> tuple[object, ...]:

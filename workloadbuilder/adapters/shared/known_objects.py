@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from validators.model.decode import Json
 
@@ -56,7 +56,12 @@ _COMPARED = 100
 
 def suggest(name: str, names: Iterable[str]) -> str:
     """Return ``; did you mean …?`` for a misspelt name; empty if no name is similar."""
-    close = difflib.get_close_matches(name[:_COMPARED], sorted(names)[:_COMPARED], n=1)
+    return suggest_sorted(name, sorted(names))
+
+
+def suggest_sorted(name: str, names: Sequence[str]) -> str:
+    """Return the same as ``suggest``, for *names* that are sorted already because several are misspelt."""
+    close = difflib.get_close_matches(name[:_COMPARED], names[:_COMPARED], n=1)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 

@@ -8,6 +8,7 @@ storage_classes  default StorageClass of new claims, and the volumes of classes 
 pod_defaults   default PriorityClass, and overhead and scheduling of a RuntimeClass
 service_accounts  ServiceAccounts that new pods name
 quotas         ResourceQuota: what is left, and what the new objects need
+quota_scopes   scopes of quotas, and the usage of the objects that they select
 quota_charges  the objects that quotas count
 quota_usage    usage of objects by the names of resources in quotas
 created_objects  objects other than pods that new objects bring with them

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from muster.commands.simulate.admission import limit_ranges, pod_defaults, validation
-from muster.commands.simulate.admission.limit_ranges import items, section
+from muster.commands.simulate.admission.limit_ranges import LimitRanges, items, section
 from muster.commands.simulate.admission.service_accounts import account_refusals
 from scheduler_core.loading.gathered import GatheredObjects, Objects, Unusable
 from validators.model.cluster import SYSTEM_CLASSES
@@ -17,6 +17,7 @@ QUOTAS = "ResourceQuota"
 _KINDS = ("LimitRange", "ResourceQuota", "RuntimeClass", "PriorityClass", "Namespace")
 _SYSTEM_CLASSES: Mapping[str, Content] = {name: {"value": each.value} for name, each in SYSTEM_CLASSES.items()}
 _ADMIN = "resource.kubernetes.io/admin-access"
+_NO_RANGES = LimitRanges()
 _EVERYWHERE = "default"
 """Namespace that every cluster has."""
 
@@ -25,7 +26,7 @@ _EVERYWHERE = "default"
 class Rules:
     """Objects of a cluster that admission reads: by namespace, or by name."""
 
-    limits: Mapping[str, Sequence[Content]]
+    limits: Mapping[str, LimitRanges]
     quotas: Mapping[str, Sequence[Content]]
     runtimes: Mapping[str, Content]
     default_class: str
@@ -63,7 +64,7 @@ class Rules:
         namespaces = frozenset(name for _, name in read["Namespace"])
         redacted = bool(namespaces) and _EVERYWHERE not in namespaces
         return cls(
-            _by_namespace(read["LimitRange"]),
+            {namespace: LimitRanges(listed) for namespace, listed in _by_namespace(read["LimitRange"]).items()},
             _by_namespace(read[QUOTAS]),
             runtimes,
             default,
@@ -85,10 +86,10 @@ class Rules:
 
         If *by_operator*, its controller can also create its ServiceAccount.  The reasons are those of the first step of the API server that refuses it: mutation, validation, validating admission.
         """
-        ranges = self.limits.get(namespace_of(pod), ())
+        ranges = self.limits.get(namespace_of(pod)) or _NO_RANGES
         refusals = [*self.missing(pod)]
         limit_ranges.set_requests(pod)
-        limit_ranges.set_defaults(pod, ranges)
+        ranges.set_defaults(pod)
         pod_defaults.set_class(pod, self.default_class)
         refusals += () if by_operator else account_refusals(pod, namespace_of(pod), self.accounts)
         refusals += pod_defaults.set_runtime(pod, self.runtimes, known=bool(self.runtimes) or self.classes is not None)
@@ -96,7 +97,7 @@ class Rules:
             refusals = [*map(validation.described, validation.errors_of_pod(pod, created=created))] or [
                 *pod_defaults.unfounded_overhead(pod, self.runtimes)
             ]
-        return refusals or [*limit_ranges.violations(pod, ranges)]
+        return refusals or [*ranges.violations(pod)]
 
     def missing(self, content: Content) -> Iterator[str]:
         """Yield the reasons why a new pod or group would be refused for its namespace or its priority class."""

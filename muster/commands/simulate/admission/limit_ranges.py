@@ -5,14 +5,18 @@ Source: Kubernetes 1.37.1, plugin/pkg/admission/limitranger, and the defaults of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from validators.model import quantity
 
 Content = dict[str, Any]
 Amounts = Mapping[str, Any]
 _CONTAINERS = ("initContainers", "containers")
+_CLAIM = "PersistentVolumeClaim"
+_TYPES = ("Container", "Pod", _CLAIM)
+_SECTIONS = ("min", "max", "maxLimitRequestRatio")
 _POD_LEVEL = ("cpu", "memory")
 _HUGE = "hugepages-"
 
@@ -37,48 +41,93 @@ def set_requests(pod: Content) -> None:
             _merge(container, "requests", limits)
 
 
-def set_defaults(pod: Content, limit_ranges: Iterable[Content]) -> None:
-    """Set the default requests and limits of *limit_ranges*, those of the namespace of *pod*."""
-    for limit_range in limit_ranges:
-        requests: dict[str, Any] = {}
-        limits: dict[str, Any] = {}
-        for limit in items(section(limit_range, "spec"), "limits"):
-            if limit.get("type") == "Container":
-                own_limits = {**_amounts(limit, "max"), **_amounts(limit, "default")}
-                limits |= own_limits
-                requests |= {**_amounts(limit, "min"), **own_limits, **_amounts(limit, "defaultRequest")}
+class _Bound(NamedTuple):
+    """Limit of one resource.
+
+    Attributes:
+        limit: position of its item among those of the namespace.
+        place: position of the resource in the section.
+        name: the item in messages.
+        value: as it is written.
+        milli: in thousandths.
+
+    """
+
+    limit: int
+    place: int
+    name: str
+    value: Any
+    milli: int
+
+
+class LimitRanges:
+    """LimitRanges of one namespace, by resource: with many of them, an object takes no longer unless they refuse it."""
+
+    def __init__(self, limit_ranges: Sequence[Content] = ()) -> None:
+        self._requests: dict[str, Any] = {}
+        self._limits: dict[str, Any] = {}
+        # The first default counts.
+        for each in reversed(limit_ranges):
+            limits, requests = _defaults(each)
+            self._limits |= limits
+            self._requests |= requests
+        self._bounds: dict[str, defaultdict[tuple[int, str], list[_Bound]]] = {each: defaultdict(list) for each in _TYPES}
+        for index, (limit, name) in enumerate(_items(limit_ranges)):
+            self._add(index, limit, name)
+        for bounds in self._bounds.values():
+            for (section_index, _), listed in bounds.items():
+                # The strictest first.
+                listed.sort(key=lambda each: each.milli, reverse=_SECTIONS[section_index] == "min")
+
+    def _add(self, index: int, limit: Content, name: str) -> None:
+        kind = limit.get("type")
+        for section_index, key in enumerate(_SECTIONS[:2] if kind == _CLAIM else _SECTIONS if kind in _TYPES else ()):
+            for place, (resource, value) in enumerate(section(limit, key).items()):
+                self._bounds[str(kind)][section_index, resource].append(_Bound(index, place, f"{name}.{key}", value, _milli(value)))
+
+    def set_defaults(self, pod: Content) -> None:
+        """Set the default requests and limits in a *pod* of the namespace."""
         for kind in _CONTAINERS:
             for container in items(section(pod, "spec"), kind):
-                _merge(container, "limits", limits)
-                _merge(container, "requests", requests)
+                _merge(container, "limits", self._limits)
+                _merge(container, "requests", self._requests)
+
+    def violations(self, pod: Content) -> Iterator[str]:
+        """Yield the reasons why *pod* is refused, in the words of the API server, with the field of the LimitRange."""
+        spec = section(pod, "spec")
+        users = []
+        if self._bounds["Container"]:
+            containers = (section(each, "resources") for each in (*items(spec, "containers"), *items(spec, "initContainers")))
+            users += [("Container", section(each, "requests"), section(each, "limits")) for each in containers]
+        if self._bounds["Pod"]:
+            users.append(("Pod", _of_pod(spec, "requests"), _of_pod(spec, "limits")))
+        return self._violations(users)
+
+    def claim_violations(self, claim: Content) -> Iterator[str]:
+        """Yield the reasons why a PersistentVolumeClaim is refused, as ``violations``; only its requests are limited."""
+        requests = section(section(section(claim, "spec"), "resources"), "requests")
+        return (
+            each.replace("No limit is specified", "No request is specified").replace(", but limit is", ", but request is")
+            for each in self._violations([(_CLAIM, requests, requests)])
+        )
+
+    def _violations(self, users: Iterable[tuple[str, Amounts, Amounts]]) -> Iterator[str]:
+        """Yield the violations of *users*, each with its type, requests and limits, in the order of the limits."""
+        found = []
+        for number, (kind, requests, limits) in enumerate(users):
+            for (section_index, resource), bounds in self._bounds[kind].items():
+                words, examine = _EXAMINED[section_index]
+                for each in bounds:
+                    detail = examine(resource, each.milli, requests, limits)
+                    if not detail:
+                        # The next bounds are less strict.
+                        break
+                    text = f"{words.format(resource=resource, kind=kind)} is {each.value}{detail} ({each.name})"
+                    found.append(((each.limit, number, section_index, each.place), text))
+        return (text for _, text in sorted(found))
 
 
-def violations(pod: Content, limit_ranges: Iterable[Content]) -> Iterator[str]:
-    """Yield the reasons why *limit_ranges* refuse *pod*, in the words of the API server, with the field of the LimitRange."""
-    spec = section(pod, "spec")
-    for limit, name in _limits(limit_ranges):
-        if limit.get("type") == "Container":
-            for container in (*items(spec, "containers"), *items(spec, "initContainers")):
-                resources = section(container, "resources")
-                yield from _violations(name, limit, section(resources, "requests"), section(resources, "limits"))
-        elif limit.get("type") == "Pod":
-            yield from _violations(name, limit, _of_pod(spec, "requests"), _of_pod(spec, "limits"))
-
-
-def claim_violations(claim: Content, limit_ranges: Iterable[Content]) -> Iterator[str]:
-    """Yield the reasons why *limit_ranges* refuse a PersistentVolumeClaim, as ``violations``; only its requests are limited."""
-    requests = section(section(section(claim, "spec"), "resources"), "requests")
-    for limit, name in _limits(limit_ranges):
-        if limit.get("type") == "PersistentVolumeClaim":
-            limited = {key: section(limit, key) for key in ("min", "max")}
-            found = _violations(name, {"type": limit["type"], **limited}, requests, requests)
-            yield from (
-                each.replace("No limit is specified", "No request is specified").replace(", but limit is", ", but request is")
-                for each in found
-            )
-
-
-def _limits(limit_ranges: Iterable[Content]) -> Iterator[tuple[Content, str]]:
+def _items(limit_ranges: Iterable[Content]) -> Iterator[tuple[Content, str]]:
     """Yield the items of *limit_ranges*, each with its name in messages."""
     for limit_range in limit_ranges:
         metadata = section(limit_range, "metadata")
@@ -87,6 +136,18 @@ def _limits(limit_ranges: Iterable[Content]) -> Iterator[tuple[Content, str]]:
         for index, limit in enumerate(listed if isinstance(listed, list) else ()):
             if isinstance(limit, dict):
                 yield limit, f"{name}, spec.limits[{index}]"
+
+
+def _defaults(limit_range: Content) -> tuple[Amounts, Amounts]:
+    """Return the default limits and requests of containers."""
+    limits: dict[str, Any] = {}
+    requests: dict[str, Any] = {}
+    for limit in items(section(limit_range, "spec"), "limits"):
+        if limit.get("type") == "Container":
+            own_limits = {**_amounts(limit, "max"), **_amounts(limit, "default")}
+            limits |= own_limits
+            requests |= {**_amounts(limit, "min"), **own_limits, **_amounts(limit, "defaultRequest")}
+    return limits, requests
 
 
 def _amounts(limit: Content, name: str) -> dict[str, Any]:
@@ -100,45 +161,41 @@ def _merge(container: Content, name: str, defaults: Amounts) -> None:
         container["resources"] = resources
 
 
-def _violations(name: str, limit: Mapping[str, Any], requests: Amounts, limits: Amounts) -> Iterator[str]:
-    kind = limit["type"]
-    for resource, least in section(limit, "min").items():
-        if detail := _below(resource, least, requests, limits):
-            yield f"minimum {resource} usage per {kind} is {least}{detail} ({name}.min)"
-    for resource, most in section(limit, "max").items():
-        if detail := _above(resource, most, requests, limits):
-            yield f"maximum {resource} usage per {kind} is {most}{detail} ({name}.max)"
-    for resource, ratio in section(limit, "maxLimitRequestRatio").items():
-        if detail := _beyond(ratio, _milli(requests.get(resource, 0)), _milli(limits.get(resource, 0))):
-            yield f"{resource} max limit to request ratio per {kind} is {ratio}, but {detail} ({name}.maxLimitRequestRatio)"
-
-
-def _below(resource: str, least: Any, requests: Amounts, limits: Amounts) -> str:
+def _below(resource: str, least: int, requests: Amounts, limits: Amounts) -> str:
     if resource not in requests:
         return ".  No request is specified"
-    if _milli(requests[resource]) < _milli(least):
+    if _milli(requests[resource]) < least:
         return f", but request is {requests[resource]}"
-    if resource in limits and _milli(limits[resource]) < _milli(least):
+    if resource in limits and _milli(limits[resource]) < least:
         return f", but limit is {limits[resource]}"
     return ""
 
 
-def _above(resource: str, most: Any, requests: Amounts, limits: Amounts) -> str:
+def _above(resource: str, most: int, requests: Amounts, limits: Amounts) -> str:
     if resource not in limits:
         return ".  No limit is specified"
-    if _milli(limits[resource]) > _milli(most):
+    if _milli(limits[resource]) > most:
         return f", but limit is {limits[resource]}"
-    if resource in requests and _milli(requests[resource]) > _milli(most):
+    if resource in requests and _milli(requests[resource]) > most:
         return f", but request is {requests[resource]}"
     return ""
 
 
-def _beyond(ratio: Any, request: int, limit: int) -> str:
+def _beyond(resource: str, ratio: int, requests: Amounts, limits: Amounts) -> str:
+    request, limit = _milli(requests.get(resource, 0)), _milli(limits.get(resource, 0))
     if not request:
-        return "no request is specified or request is 0"
+        return ", but no request is specified or request is 0"
     if not limit:
-        return "no limit is specified or limit is 0"
-    return f"provided ratio is {limit / request:f}" if limit * 1000 > _milli(ratio) * request else ""
+        return ", but no limit is specified or limit is 0"
+    return f", but provided ratio is {limit / request:f}" if limit * 1000 > ratio * request else ""
+
+
+_EXAMINED: Sequence[tuple[str, Callable[[str, int, Amounts, Amounts], str]]] = (
+    ("minimum {resource} usage per {kind}", _below),
+    ("maximum {resource} usage per {kind}", _above),
+    ("{resource} max limit to request ratio per {kind}", _beyond),
+)
+"""Words and test of each section of a limit."""
 
 
 def _of_pod(spec: Mapping[str, Any], name: str) -> dict[str, str]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from muster.commands.simulate.admission import limit_ranges
 from muster.commands.simulate.admission.admit import namespace_of, parsed
 from muster.commands.simulate.admission.created_objects import ephemeral_claims
-from muster.commands.simulate.admission.limit_ranges import items, section
+from muster.commands.simulate.admission.limit_ranges import LimitRanges, items, section
 from muster.commands.simulate.admission.quota_charges import Rest, is_new, origin_of
 from muster.commands.simulate.admission.storage_classes import PLACE_NOT_KNOWN, StorageClasses
 from muster.commands.simulate.expansion import Expansion
@@ -51,13 +50,13 @@ class NewClaims:
         bound = (origin for claim, origin in self._ephemeral() if self._classes.volume(claim) is not None)
         yield from (Problem(each, f"the claims of its ephemeral volumes: {PLACE_NOT_KNOWN}") for each in dict.fromkeys(bound))
 
-    def refusals(self, ranges: Mapping[str, Sequence[Content]]) -> Iterator[Problem]:
+    def refusals(self, ranges: Mapping[str, LimitRanges]) -> Iterator[Problem]:
         """Yield the reasons why LimitRanges, by namespace, refuse claims."""
         named = ((each, origin_of(each, self._origins)) for each in (*self._created, *self._own))
         for claim, origin in (*named, *self._ephemeral()) if ranges else ():
-            if _name(claim) not in self._existing:
-                for reason in limit_ranges.claim_violations(claim, ranges.get(namespace_of(claim), ())):
-                    yield Problem(origin, reason)
+            mine = ranges.get(namespace_of(claim))
+            if mine is not None and _name(claim) not in self._existing:
+                yield from (Problem(origin, reason) for reason in mine.claim_violations(claim))
 
     def _ephemeral(self) -> Iterator[tuple[Content, str]]:
         """Yield the claims of ephemeral volumes that do not exist yet, each with the object at PATH."""

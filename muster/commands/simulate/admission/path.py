@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ from muster.commands.simulate.admission import quota_charges, quotas, service_ac
 from muster.commands.simulate.admission.admit import Rules, namespace_of, parsed
 from muster.commands.simulate.admission.limit_ranges import items, section
 from muster.commands.simulate.admission.new_claims import CLAIM, NewClaims
+from muster.commands.simulate.admission.pod_defaults import DefaultClasses
 from muster.commands.simulate.admission.quota_charges import Rest, is_new, is_stored, origin_of
 from muster.commands.simulate.admission.quotas import Shortage
 from muster.commands.simulate.expansion import Expansion
@@ -20,7 +22,7 @@ from scheduler_core.loading.gathered import GatheredObjects
 from scheduler_core.model.problem import Problem
 from validators.field import FieldPath
 from validators.model.objects import CLUSTER_SCOPED
-from workloadbuilder.adapters.shared.known_objects import group_of, suggest
+from workloadbuilder.adapters.shared.known_objects import group_of, suggest_sorted
 
 Content = dict[str, Any]
 _KUEUE, _QUEUE = "kueue.x-k8s.io", "ClusterQueue"
@@ -103,14 +105,20 @@ def _refusals(rules: Rules, expansion: Expansion, rest: Rest, pods: Iterable[Con
 
 def _missing_templates(expansion: Expansion, rest: Rest, pods: Iterable[Content]) -> Iterator[Problem]:
     """Yield the ResourceClaimTemplates that *pods* name, and that do not exist, with a similar name if there is one."""
-    existing = {whole_name(each) for each in (*expansion.kinds[_TEMPLATE], *rest.kinds[_TEMPLATE])}
+    names: defaultdict[str, set[str]] = defaultdict(set)
+    for existing in filter(None, map(whole_name, (*expansion.kinds[_TEMPLATE], *rest.kinds[_TEMPLATE]))):
+        names[existing[0]].add(existing[1])
+    sorted_names = {namespace: sorted(each) for namespace, each in names.items()}
+    similar: dict[tuple[str, str], str] = {}
     for pod in pods:
         namespace = namespace_of(pod)
         for entry in items(section(pod, "spec"), "resourceClaims"):
             name = entry.get("resourceClaimTemplateName")
-            if isinstance(name, str) and name and (namespace, name) not in existing:
-                near = suggest(name, (each[1] for each in existing if each is not None and each[0] == namespace))
-                yield Problem(origin_of(pod, expansion.origins), f"{THERE_IS_NO} {_TEMPLATE} {namespace}/{name}{near}")
+            if isinstance(name, str) and name and name not in names[namespace]:
+                if (namespace, name) not in similar:
+                    similar[namespace, name] = suggest_sorted(name, sorted_names.get(namespace, ()))
+                reason = f"{THERE_IS_NO} {_TEMPLATE} {namespace}/{name}{similar[namespace, name]}"
+                yield Problem(origin_of(pod, expansion.origins), reason)
 
 
 def _shortages(rules: Rules, expansion: Expansion, rest: Rest, pods: Sequence[Content]) -> Iterator[Shortage]:
@@ -142,14 +150,16 @@ def _controllers(expansion: Expansion) -> Iterator[tuple[Controller, Content]]:
 
 def _of_other_objects(rules: Rules, expansion: Expansion, rest: Rest, places: Places) -> Iterator[Problem]:
     """Yield the errors of the new objects at PATH that are validated besides controllers' objects and pods, with their positions."""
-    classes = [content for each in rest.kinds[_CLASS] if (content := parsed(each)) is not None]
+    defaults = DefaultClasses()
+    for stored in rest.kinds[_CLASS]:
+        defaults.add(parsed(stored) or {})
     for kind in (*_GROUPS, "Workload", *_DEVICES, _CLASS, CLAIM):
         new = [content for each in expansion.kinds[kind] if is_new(each) and (content := parsed(each)) is not None]
         for each in sorted(new, key=_name):
-            others = [one for one in classes if _name(one) != _name(each)]
-            found = validation.errors_of_claim(each) if kind == CLAIM else validation.errors_of_object(each, others)
-            # Of several defaults at PATH, the first one is created.
-            classes += [each] if kind == _CLASS else []
+            found = validation.errors_of_claim(each) if kind == CLAIM else validation.errors_of_object(each, defaults.other_than(each))
+            if kind == _CLASS:
+                # Of several defaults at PATH, the first one is created.
+                defaults.add(each)
             name = label(kind, ("" if kind in CLUSTER_SCOPED else namespace_of(each), _name(each)[1]))
             for error in found:
                 at = places.place(each, error.path)

@@ -6,9 +6,17 @@ Source: Kubernetes 1.37.1, plugin/pkg/admission/priority and plugin/pkg/admissio
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from muster.commands.simulate.admission.limit_ranges import Content, items, section
-from validators.model.cluster import PREEMPT_LOWER_PRIORITY
+from validators import pipeline
+from validators.model.cluster import PREEMPT_LOWER_PRIORITY, PriorityClass
+
+
+class _Default(NamedTuple):
+    value: int
+    name: str
+    content: Content
 
 
 def default_class(classes: Iterable[Content]) -> str:
@@ -16,6 +24,35 @@ def default_class(classes: Iterable[Content]) -> str:
     defaults = [each for each in classes if each.get("globalDefault") is True and isinstance(each.get("value"), int)]
     first = min(defaults, key=lambda each: (each["value"], str(section(each, "metadata").get("name"))), default=None)
     return "" if first is None else str(section(first, "metadata").get("name"))
+
+
+class DefaultClasses:
+    """Default PriorityClasses of a cluster, of which the one of the lowest value counts; of equal values, the first one."""
+
+    def __init__(self) -> None:
+        self._first: _Default | None = None
+        self._other: _Default | None = None
+        """The first one with another name."""
+
+    def add(self, content: Content) -> None:
+        """Add a class, if it is a default one."""
+        decoded = pipeline.decode_for_lookup(content) if content.get("globalDefault") is True else None
+        if not isinstance(decoded, PriorityClass):
+            return
+        new = _Default(decoded.value, decoded.metadata.name, content)
+        if self._first is None or new.value < self._first.value:
+            if self._first is not None and new.name != self._first.name:
+                self._other = self._first
+            self._first = new
+        elif new.name != self._first.name and (self._other is None or new.value < self._other.value):
+            self._other = new
+
+    def other_than(self, content: Content) -> list[Content]:
+        """Return the default class that counts if *content* is created, apart from that itself; empty if there is none."""
+        first = self._first
+        if first is not None and first.name == section(content, "metadata").get("name"):
+            first = self._other
+        return [] if first is None else [first.content]
 
 
 def set_class(pod: Content, name: str) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from muster.commands.simulate.admission import created_objects
@@ -46,104 +47,126 @@ class Rest:
     owners: set[Controller] = dataclasses.field(default_factory=set)
 
 
-def charges(expansion: Expansion, rest: Rest, pods: Sequence[Content], namespaces: Collection[str]) -> dict[str, Charges]:
+def charges(expansion: Expansion, rest: Rest, pods: Iterable[Content], namespaces: Collection[str]) -> dict[str, Charges]:
     """Return what quotas count, by namespace; *pods* are the new pods of *expansion* and at PATH."""
-    return {each: _in_namespace(_Counted(expansion, rest, each), pods, each) for each in sorted(namespaces)}
-
-
-def _in_namespace(counted: _Counted, pods: Sequence[Content], namespace: str) -> Charges:
-    mine = [each for each in pods if namespace_of(each) == namespace]
-    own = [*counted.own()]
-    created = [(each, origin, number) for controller, origin in own for each, number in counted.created(controller, origin, mine)]
-    new = (
-        *(Charge(each, counted.origin(each)) for each in mine),
-        *(Charge(each, counted.origin(user)) for user in (*mine, *counted.groups) for each in counted.claims(user)),
-        *(Charge(each, counted.origin(each)) for each in counted.created_claims()),
-        *(Charge(each, origin, origin not in counted.controllers) for each, origin in own),
-        *(Charge(one, origin) for each, origin, number in created for one in created_objects.repeated([(each, number)])),
-    )
-    return Charges(
-        new,
-        [*counted.replaced()],
-        lambda: [*counted.present()],
-        [Charge(each, origin) for each, origin, number in created if number is None],
-    )
+    counted = _Counted(expansion, rest, pods, namespaces) if namespaces else None
+    return {each: counted.charges(each) for each in sorted(namespaces)} if counted is not None else {}
 
 
 class _Counted:
-    """Objects of one *namespace*."""
+    """Objects of *namespaces*, read once for all of them."""
 
-    def __init__(self, expansion: Expansion, rest: Rest, namespace: str) -> None:
-        self.expansion, self.rest, self.namespace = expansion, rest, namespace
-        self.controllers = frozenset(each.label for each in expansion.controllers)
+    def __init__(self, expansion: Expansion, rest: Rest, pods: Iterable[Content], namespaces: Collection[str]) -> None:
+        self._expansion, self._rest, self._namespaces = expansion, rest, namespaces
+        self._controllers = frozenset(each.label for each in expansion.controllers)
         """The controllers' objects at PATH: by its pods it is known of each whether the cluster has it."""
+        self._pods = self._by_namespace(pods)
+        self._pods_of: defaultdict[tuple[str, str], list[Content]] = defaultdict(list)
+        for namespace, listed in self._pods.items():
+            for each in listed:
+                self._pods_of[namespace, self._origin(each)].append(each)
         created = (each for each in expansion.objects if each["kind"] == _GROUP)
         own = (content for each in expansion.kinds[_GROUP] if is_new(each) and (content := parsed(each)) is not None)
-        groups = [each for each in (*created, *own) if namespace_of(each) == namespace]
-        self.groups = [each for each in groups if section(each, "spec").get("resourceClaims")]
+        self._groups = self._by_namespace(each for each in (*created, *own) if section(each, "spec").get("resourceClaims"))
         """The new groups with claims."""
-        self._shared = {str(section(each, "metadata").get("name")): _templates_of(each) for each in self.groups}
-        listed = (parsed(each) for each in (*expansion.kinds[_TEMPLATE], *rest.kinds[_TEMPLATE]))
-        found = [each for each in listed if each is not None]
-        self._templates = {(namespace_of(each), str(section(each, "metadata").get("name"))): each for each in reversed(found)}
+        self._shared = {_name(each): _templates_of(each) for listed in self._groups.values() for each in listed}
+        templates = (parsed(each) for each in (*expansion.kinds[_TEMPLATE], *rest.kinds[_TEMPLATE]))
+        self._templates = {_name(each): each for each in reversed([each for each in templates if each is not None])}
+        self._created_claims = self._by_namespace(each for each in expansion.objects if each["kind"] == _CLAIM)
+        replaced = (content for each in rest.replaced if (content := parsed(each)) is not None)
+        self._replaced = {key: [*self._with_claims(listed)] for key, listed in self._by_namespace(replaced).items()}
 
-    def origin(self, content: Content) -> str:
+    def charges(self, namespace: str) -> Charges:
+        """Return what the quotas of *namespace* count."""
+        own, pods = self._own[namespace], self._pods[namespace]
+        created = [(each, origin, number) for manifest, origin in own for each, number in self._created(manifest, origin, namespace)]
+        users = (*pods, *self._groups[namespace])
+        new = (
+            *(Charge(each, self._origin(each)) for each in pods),
+            *(Charge(each, self._origin(user)) for user in users for each in self._claims(user)),
+            *(Charge(each, self._origin(each)) for each in self._created_claims[namespace]),
+            *(Charge(each, origin, origin not in self._controllers) for each, origin in own),
+            *(Charge(one, origin) for each, origin, number in created for one in created_objects.repeated([(each, number)])),
+        )
+        uncounted = [Charge(each, origin) for each, origin, number in created if number is None]
+        return Charges(new, self._replaced.get(namespace, ()), lambda: self._present(namespace), uncounted)
+
+    def _by_namespace(self, contents: Iterable[Content]) -> defaultdict[str, list[Content]]:
+        """Return those of *contents* that are in the namespaces, in order."""
+        found: defaultdict[str, list[Content]] = defaultdict(list)
+        for each in contents:
+            if (namespace := namespace_of(each)) in self._namespaces:
+                found[namespace].append(each)
+        return found
+
+    def _origin(self, content: Content) -> str:
         """Return the object at PATH to which an object belongs."""
-        return origin_of(content, self.expansion.origins)
+        return origin_of(content, self._expansion.origins)
 
-    def own(self) -> Iterator[tuple[Content, str]]:
-        """Yield the new objects at PATH other than pods, each with its name in messages."""
+    @functools.cached_property
+    def _own(self) -> Mapping[str, list[tuple[Content, str]]]:
+        """The new objects at PATH other than pods, each with its name in messages, by namespace."""
+        found: defaultdict[str, list[tuple[Content, str]]] = defaultdict(list)
         existing = {(each.kind, group_of(each.api_version), whole_name(each)) for each in self._others()}
-        running = {each.label for each in self.rest.owners}
-        listed = (*(each for kind, those in self.expansion.kinds.items() if kind != "Pod" for each in those), *self.expansion.others)
-        for each in listed:
+        running = {each.label for each in self._rest.owners}
+        kinds = self._expansion.kinds
+        for each in (*(each for kind, those in kinds.items() if kind != "Pod" for each in those), *self._expansion.others):
             content = parsed(each) if is_new(each) else None
-            if content is None or namespace_of(content) != self.namespace:
+            if content is None or (namespace := namespace_of(content)) not in self._namespaces:
                 continue
-            name = label(each.kind, (self.namespace, str(section(content, "metadata").get("name"))))
+            name = label(each.kind, _name(content))
             if (each.kind, group_of(each.api_version), whole_name(each)) not in existing and name not in running:
-                yield content, name
+                found[namespace].append((content, name))
+        return found
 
-    def created(self, manifest: Content, origin: str, pods: Iterable[Content]) -> Iterator[tuple[Content, created_objects.Number]]:
+    def _created(self, manifest: Content, origin: str, namespace: str) -> Iterator[tuple[Content, created_objects.Number]]:
         """Yield what the controller of an object at PATH creates besides pods and claims."""
-        if origin in self.controllers:
-            yield from created_objects.of_controller(manifest, [each for each in pods if self.origin(each) == origin])
+        if origin in self._controllers:
+            yield from created_objects.of_controller(manifest, self._pods_of.get((namespace, origin), ()))
 
-    def created_claims(self) -> Iterator[Content]:
-        """Yield the claims that controllers create."""
-        return (each for each in self.expansion.objects if each["kind"] == _CLAIM and namespace_of(each) == self.namespace)
-
-    def claims(self, user: Content) -> Iterator[Content]:
+    def _claims(self, user: Content) -> Iterator[Content]:
         """Yield the claims that are created for a pod or a group."""
         group = str(section(section(user, "spec"), "schedulingGroup").get("podGroupName"))
-        yield from created_objects.resource_claims(user, self._templates, self._shared.get(group, ()))
+        yield from created_objects.resource_claims(user, self._templates, self._shared.get((namespace_of(user), group), ()))
         yield from created_objects.ephemeral_claims(user)
 
-    def replaced(self) -> Iterator[Content]:
+    def _with_claims(self, pods: Iterable[Content]) -> Iterator[Content]:
         """Yield the pods that PATH replaces, with their claims."""
-        for each in self.rest.replaced:
-            if (content := parsed(each)) is not None and namespace_of(content) == self.namespace:
-                yield content
-                yield from self.claims(content)
+        for each in pods:
+            yield each
+            yield from self._claims(each)
 
-    def present(self) -> Iterator[Content]:
+    def _present(self, namespace: str) -> Iterator[Content]:
         """Yield the objects that stay."""
-        gone = {str(section(each, "metadata").get("name")) for each in self.replaced() if each.get("kind") == _CLAIM}
-        for each in (*self._running(), *self._others()):
-            name = whole_name(each) or ("", "")
-            stays = name[0] == self.namespace and (each.kind != _CLAIM or name[1] not in gone)
-            if stays and (content := parsed(each)) is not None:
+        replaced = self._replaced.get(namespace, ())
+        gone = {str(section(each, "metadata").get("name")) for each in replaced if each.get("kind") == _CLAIM}
+        for each, name in self._existing[namespace]:
+            if (each.kind != _CLAIM or name not in gone) and (content := parsed(each)) is not None:
                 yield content
+
+    @functools.cached_property
+    def _existing(self) -> Mapping[str, list[tuple[GatheredObjects, str]]]:
+        """The objects of the cluster and the pods at PATH that are not new or replaced, with their names, by namespace."""
+        found: defaultdict[str, list[tuple[GatheredObjects, str]]] = defaultdict(list)
+        for each in (*self._running(), *self._others()):
+            namespace, name = whole_name(each) or ("", "")
+            if namespace in self._namespaces:
+                found[namespace].append((each, name))
+        return found
 
     def _running(self) -> Iterator[GatheredObjects]:
         """Yield the pods of the cluster and of PATH that are not new or replaced."""
-        replaced = {whole_name(each) for each in self.rest.replaced}
-        yield from (each for each in self.rest.kinds["Pod"] if not replaced or whole_name(each) not in replaced)
-        yield from (each for each in self.expansion.kinds["Pod"] if not is_new(each))
+        replaced = {whole_name(each) for each in self._rest.replaced}
+        yield from (each for each in self._rest.kinds["Pod"] if not replaced or whole_name(each) not in replaced)
+        yield from (each for each in self._expansion.kinds["Pod"] if not is_new(each))
 
     def _others(self) -> Iterator[GatheredObjects]:
-        counted = (listed for kind, listed in self.rest.kinds.items() if kind not in _NOT_COUNTED)
-        return itertools.chain(*counted, self.rest.others)
+        counted = (listed for kind, listed in self._rest.kinds.items() if kind not in _NOT_COUNTED)
+        return itertools.chain(*counted, self._rest.others)
+
+
+def _name(content: Content) -> tuple[str, str]:
+    return namespace_of(content), str(section(content, "metadata").get("name"))
 
 
 def _templates_of(group: Content) -> frozenset[str]:
