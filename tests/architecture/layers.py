@@ -22,6 +22,7 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     "scheduler_core": (
         frozenset({"cel"}),
         frozenset({"model"}),
+        frozenset({"causes"}),
         frozenset({"plugins"}),
         frozenset({"loading"}),
         frozenset({"queueing"}),
@@ -30,6 +31,12 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"cycle"}),
         frozenset({"whatif"}),
         frozenset({"sidecar", "facade"}),
+    ),
+    "scheduler_core.causes": (
+        frozenset({"node_count", "missed_placements"}),
+        frozenset({"resources", "node_states", "other_pods", "volume_causes", "device_refusals"}),
+        frozenset({"domains"}),
+        frozenset({"groups"}),
     ),
     "scheduler_core.exact": (
         frozenset({"step_budget", "needs"}),
