@@ -10,9 +10,9 @@ from muster.html.failure_text import KINDS, Picture
 from muster.html.sentences import AWAITS, CountedSentence, bare_names, mark, reasons, sentences, some
 from muster.render.phrases import nodes, per_node
 from muster.render.tree_rows import PARTLY, Kinship, TreeRow, rows
-from scheduler_core.diagnosis import phrases
 from scheduler_core.model.conditions import BARE
 from scheduler_core.model.decision import Decision, Domain, GroupCondition, Name, Status, Step
+from scheduler_core.wording.phrases import domain_name
 from validators.reports.counts import counted
 
 LONGEST = 110
@@ -111,7 +111,7 @@ def _line(row: TreeRow, decision: Decision, locate: Locate) -> CardLine:
         parent=row.above[-1].group.name if row.above else "",
         mark=AWAITS if row.awaits else PARTLY if row.is_partly_placed else mark(group_decision.status),
         word=group_decision.status.value,
-        domain=_titled(domain) if domain else "",
+        domain=domain_name(domain) if domain else "",
         area=locate(domain, list(row.assigned.values()) or list(decision.assignments.values())) if domain else None,
         count=count,
         nodes=nodes(per_node(row.assigned), LONGEST) if row.assigned else "",
@@ -119,11 +119,6 @@ def _line(row: TreeRow, decision: Decision, locate: Locate) -> CardLine:
         when=row.when,
         why=tuple(why),
     )
-
-
-def _titled(domain: Domain) -> str:
-    level = phrases.level(domain.key)
-    return domain.value if domain.value.startswith(level) else f"{level} {domain.value}"
 
 
 def card(

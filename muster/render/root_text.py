@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from muster.render.phrases import LEAST, WIDTH, bare, fitting, folded, natural, nodes, per_node, pods
 from muster.render.tree_rows import PARTLY, Kinship, TreeRow, rows
-from scheduler_core.diagnosis import phrases
 from scheduler_core.model.conditions import BARE
-from scheduler_core.model.decision import Decision, Domain, GroupDecision, Status
+from scheduler_core.model.decision import Decision, GroupDecision, Status
+from scheduler_core.model.nouns import level
+from scheduler_core.wording.phrases import domain_name
 from validators.reports.counts import counted
 from validators.reports.escape import printable
 
@@ -85,7 +86,7 @@ def _cells(row: TreeRow, *, is_root: bool) -> tuple[str, str, str]:
     """Return group, domain and number of pods."""
     group, domain = row.decision.group, row.decision.domain
     name = printable(f"{group.namespace}/{group.name}" if is_root else group.name)
-    where = printable(_place(domain)) if domain else ""
+    where = printable(domain_name(domain)) if domain else ""
     count = "" if group.kind == "Pod" else f"{row.placed:,}/{counted(row.total, 'pod')}"
     return f"{row.lead}{_mark(row)} {group.kind} {name}", where, count
 
@@ -94,12 +95,6 @@ def _mark(row: TreeRow) -> str:
     if row.awaits:
         return "→"
     return PARTLY if row.is_partly_placed else _MARKS.get(row.decision.status, "✗")
-
-
-def _place(domain: Domain) -> str:
-    """Return ``rack r1``, or ``rack-1`` if the value already has the name of the level."""
-    level = phrases.level(domain.key)
-    return domain.value if domain.value.startswith(level) else f"{level} {domain.value}"
 
 
 def _group_line(row: TreeRow, cells: Sequence[str], page: Page) -> Iterator[str]:
@@ -202,7 +197,7 @@ def _listed(title: str, named: Sequence[str], lead: str, page: Page) -> Iterator
 def _ranks(row: TreeRow, decision: Decision, lead: str) -> Iterator[str]:
     """Yield the levels on which pods of a group with consecutive ranks are in different domains, without that of nodes."""
     for ranked in decision.ranks:
-        counts = [f"{phrases.level(each.key)} {each.apart:,} of {ranked.pods - 1:,}" for each in ranked.levels[:-1] if each.apart]
+        counts = [f"{level(each.key)} {each.apart:,} of {ranked.pods - 1:,}" for each in ranked.levels[:-1] if each.apart]
         if ranked.group == row.decision.group and counts:
             yield from folded(f"consecutive pods in different domains: {', '.join(counts)}", lead)
 

@@ -10,7 +10,7 @@ from scheduler_core.causes.node_states import Cordoned, NodeAffinityMismatch, No
 from scheduler_core.causes.other_pods import OtherPodsCause
 from scheduler_core.causes.resources import ResourceCause
 from scheduler_core.causes.volume_causes import VolumeCause
-from scheduler_core.model.decision import Domain
+from scheduler_core.model.names import Domain
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -56,7 +56,8 @@ class DomainCause:
         nodes: number of its nodes.
         pods: number of pods that it holds.
         wanted: number of pods that need a node; those that are left over if the others have one.
-        causes: why it holds no more, the decisive ones first; also the one that *relaxation* drops.
+        decisive: what refuses the nodes that nothing else excludes: rules about other pods, and missing resources.
+        causes: what excludes nodes otherwise, that of the most nodes first; also the filter that *relaxation* drops.
         relaxation: the filter without which it would hold the most pods; None if none makes a difference.
         in_order: True if *pods* is their number in the order of the queue; another order can place more.
 
@@ -66,6 +67,7 @@ class DomainCause:
     nodes: int
     pods: int
     wanted: int
-    causes: tuple[NodeCause | AttemptFailed, ...]
+    decisive: tuple[NodeCause, ...] = ()
+    causes: tuple[NodeCause | AttemptFailed, ...] = ()
     relaxation: DroppedFilter | None = None
     in_order: bool = False

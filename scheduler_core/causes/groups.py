@@ -10,7 +10,7 @@ import dataclasses
 from scheduler_core.causes.domains import AttemptFailed, DomainCause
 from scheduler_core.causes.node_count import Amount
 from scheduler_core.causes.volume_causes import StorageShortage, VolumeElsewhere
-from scheduler_core.model.decision import Domain, Name
+from scheduler_core.model.names import Domain, Name
 
 Path = tuple[Name, ...]
 
@@ -153,7 +153,7 @@ class ChildrenInDomain:
 
     domain: Domain
     fitting: int
-    failing: tuple[GroupCause, ...] = ()
+    failing: tuple[FailedGroup, ...] = ()
     taken: tuple[SiblingPlacement, ...] = ()
 
 
@@ -242,25 +242,13 @@ class PluginFailed:
 class PartlyPlaced:
     """Root that is placed, without some of its pods or groups."""
 
-    groups: tuple[GroupCause, ...]
+    groups: tuple[FailedGroup | PodsLeftOver, ...]
 
 
+FailedGroup = TooFewMembers | NoPlacement | NoDomain | PodsDoNotFit | InsufficientCapacity | ChildrenDoNotFit | ChildFails
+"""Why a group fails in the domain of its parent."""
 GroupCause = (
-    TooFewMembers
-    | NoPlacement
-    | NoDomain
-    | PodsDoNotFit
-    | PodsLeftOver
-    | InsufficientCapacity
-    | ChildrenDoNotFit
-    | ChildFails
-    | MinimumOutOfReach
-    | NotTried
-    | FitsAlone
-    | StorageExceeded
-    | AttemptError
-    | PluginFailed
-    | PartlyPlaced
+    FailedGroup | PodsLeftOver | MinimumOutOfReach | NotTried | FitsAlone | StorageExceeded | AttemptError | PluginFailed | PartlyPlaced
 )
 """Why a group, or a single pod that is a root, is not placed, or not all of it."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 
-from scheduler_core.model.decision import Name
+from scheduler_core.model.names import Name
 
 
 class Dependency(enum.StrEnum):

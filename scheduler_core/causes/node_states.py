@@ -60,4 +60,20 @@ class PodRefused:
     reason: str
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class UnusableCapacity:
+    """Node whose free capacity no new pod can use; the first field that is set is the reason.
+
+    Attributes:
+        cordoned: True if it has ``spec.unschedulable``.
+        taints: keys of the taints with which Kubernetes keeps new pods away.
+        exhausted: resources of which nothing is left.
+
+    """
+
+    cordoned: bool
+    taints: tuple[str, ...]
+    exhausted: tuple[str, ...]
+
+
 NodeStateCause = Cordoned | UntoleratedTaint | NodeAffinityMismatch | UnmodelledField | NodesRefused | PodRefused

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from scheduler_core.causes.node_count import NodeCount, NodeLabel
-from scheduler_core.model.decision import Name
+from scheduler_core.model.names import Name
 from scheduler_core.model.volumes import ClaimState
 
 
@@ -149,6 +149,20 @@ class StorageShortage:
     offers: tuple[StorageOffer, ...]
     needed: int
     claims: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class VolumesNotHeld:
+    """Warning about a root that is placed: kube-scheduler does not hold volumes between the groups of a tree.
+
+    Attributes:
+        shared: volumes that are given to several claims, each with the names of these claims.
+        pods: pods that cannot use the volume of their claim on their node.
+
+    """
+
+    shared: tuple[tuple[str, tuple[str, ...]], ...]
+    pods: tuple[str, ...]
 
 
 VolumeCause = (

@@ -35,6 +35,8 @@ delayed_claims   specifications of claims that wait for their first consumer, an
 storage          options of these claims, by node
 options          options of a cycle
 scheduler_profile  profile of a scheduler: enabled plugins, weights and arguments
+names            names of objects, and of domains of nodes
+nouns            counts with nouns, lists in words, nouns for topology levels
 decision         result of a cycle
 conditions       conditions of groups
 wording          truncation of long messages

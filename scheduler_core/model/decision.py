@@ -7,8 +7,31 @@ import enum
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from scheduler_core.causes.groups import GroupCause, PodCause
+from scheduler_core.causes.missed_placements import GreedyLimit
 from scheduler_core.model.device_claims import DeviceClaim
 from scheduler_core.model.devices import Allocation
+from scheduler_core.model.names import Domain, Name
+
+__all__ = [
+    "IN_ORDER",
+    "MOST_PODS",
+    "Decision",
+    "Domain",
+    "Eviction",
+    "GroupCondition",
+    "GroupDecision",
+    "Name",
+    "RankLevel",
+    "RankedGroup",
+    "Remedy",
+    "Search",
+    "Status",
+    "Step",
+    "VolumeChoice",
+    "latest",
+    "unplaced_pods",
+]
 
 
 class Status(enum.StrEnum):
@@ -20,23 +43,6 @@ class Status(enum.StrEnum):
     UNRESOLVABLE = "UnschedulableAndUnresolvable"
     INVALID = "Invalid"
     ERROR = "Error"
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Name:
-    """Identity of a group, or of a pod that is a root."""
-
-    kind: str
-    namespace: str
-    name: str
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Domain:
-    """One value of a topology key."""
-
-    key: str
-    value: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -58,6 +64,8 @@ class GroupDecision:
     message: str = ""
     domain: Domain | None = None
     conditions: tuple[GroupCondition, ...] = ()
+    cause: GroupCause | None = None
+    """Why it is not placed, or not all of it; None if *message* has another source than a diagnosis."""
 
 
 IN_ORDER, MOST_PODS = "in-order", "most-pods"
@@ -197,6 +205,12 @@ class Decision:
     """Devices of the claims of the placed pods."""
     ranks: tuple[RankedGroup, ...] = ()
     """Rank order of each PodGroup with ranked pods; only of roots that are placed in rank order."""
+    cause: GroupCause | None = None
+    """Why the root is not placed, or not all of it; None if *message* has another source than a diagnosis."""
+    causes: Mapping[str, PodCause] = dataclasses.field(default_factory=dict)
+    """Cause of pods in *pending*; pods whose reason has another source than a diagnosis are omitted."""
+    limits: tuple[GreedyLimit, ...] = ()
+    """Why greedy may have missed a placement of the root; empty if there is certainly none, or a search has decided it."""
 
 
 def latest(decisions: Sequence[Decision]) -> dict[Name, Decision]:

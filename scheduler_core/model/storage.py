@@ -75,6 +75,13 @@ class ClaimOptions:
         """Return whether free volumes match the claim."""
         return bool(self.everywhere or self.on_node)
 
+    def segment_label(self, node: int) -> tuple[str, tuple[str, ...]] | None:
+        """Return the node label and values that select the largest storage capacity of *node*; None if that is not one simple expression."""
+        _, expressions = self.named_capacities[int(self.largest_index[node])]
+        if expressions and len(expressions) == 1 and expressions[0].operator == "In":
+            return expressions[0].key, tuple(expressions[0].values or ())
+        return None
+
     def volumes_on(self, node: int) -> Iterable[int]:
         """Return the free volumes on *node*, the smallest first."""
         local = self.on_node.get(node, ())

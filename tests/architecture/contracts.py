@@ -8,16 +8,18 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 
-from tests.architecture.layers import LAYERS
+from tests.architecture.layers import LAYERS, PEERS
 from tests.architecture.modules import Module, called, matches
 from tests.architecture.naming import (
     API_VERSION,
     BARE_NAMES,
+    CUTS_TEXT,
     FOR_ALL_PLUGINS,
     NAMES_A_PLUGIN,
     REGISTRIES,
     SHARED_MODULES,
     SHARED_NAMES,
+    TEXTS_IN_CAUSES,
 )
 from tests.architecture.tables import (
     EDGES,
@@ -31,6 +33,9 @@ from tests.architecture.tables import (
     PACKAGES,
     PURE_WITHIN,
     SMALL,
+    VALUES,
+    WITHOUT_TEXT,
+    WORDED_BY,
 )
 
 
@@ -55,7 +60,9 @@ def inside_packages(modules: Sequence[Module]) -> Iterator[str]:
                 continue
             for each in module.imports:
                 other = part_of(each.target, package)
-                if other and other != part and (layer_of(layers, other) or 0) >= layer:
+                if not other or other == part or {part, other} <= PEERS.get(package, frozenset()):
+                    continue
+                if (layer_of(layers, other) or 0) >= layer:
                     yield module.at(each.line, f"{part} must not import {other}, which is in the same layer or a higher one")
 
 
@@ -66,6 +73,45 @@ def part_of(name: str, package: str) -> str:
 
 def layer_of(layers: tuple[frozenset[str], ...], part: str) -> int | None:
     return next((number for number, parts in enumerate(layers) if part in parts), None)
+
+
+def worded_at_the_end(modules: Sequence[Module]) -> Iterator[str]:
+    for module in modules:
+        part = part_of(module.name, "scheduler_core")
+        for each in module.imports:
+            other = part_of(each.target, "scheduler_core")
+            if other == "wording" and part not in WORDED_BY and module.package != "muster":
+                yield module.at(each.line, f"{part} must not import wording: it has values, which are worded for people only")
+            if part in VALUES and other and other != part and not f"{each.target}.".startswith(VALUES[part]):
+                yield module.at(each.line, f"{part} must not import {other}")
+
+
+def values_without_text(modules: Sequence[Module]) -> Iterator[str]:
+    for module in modules:
+        if part_of(module.name, "scheduler_core") not in WITHOUT_TEXT:
+            continue
+        documented = {id(node.value) for node in module.nodes if isinstance(node, ast.Expr)}
+        raised = {id(part) for node in module.nodes if isinstance(node, ast.Raise) for part in ast.walk(node)}
+        for node in module.nodes:
+            if id(node) in documented | raised:
+                continue
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
+                yield module.at(node.lineno, f"{node.value!r} is text for people: wording has it")
+            if isinstance(node, ast.Attribute) and node.attr in CUTS_TEXT and ast.unparse(node.value) != "dataclasses":
+                yield module.at(node.lineno, f"{node.attr} reads text: compare values")
+        for each in module.imports:
+            if each.target == "re":
+                yield module.at(each.line, "re reads text: compare values")
+
+
+def text_in_causes(modules: Sequence[Module]) -> Iterator[str]:
+    for module in modules:
+        if part_of(module.name, "scheduler_core") != "causes":
+            continue
+        for node in module.nodes:
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id not in TEXTS_IN_CAUSES:
+                if any(isinstance(part, ast.Name) and part.id == "str" for part in ast.walk(node.annotation)):
+                    yield module.at(node.lineno, f"{node.target.id} must be a value: only names, keys and text of other programs are texts")
 
 
 def between_rules(modules: Sequence[Module]) -> Iterator[str]:
@@ -219,6 +265,9 @@ def small_modules(modules: Sequence[Module]) -> Iterator[str]:
 CONTRACTS = {
     "packages import only what the table allows": between_packages,
     "parts import only from lower layers": inside_packages,
+    "values are worded for people only": worded_at_the_end,
+    "values and changes have no text for people": values_without_text,
+    "texts in values are names, keys and text of other programs": text_in_causes,
     "a rule never imports another rule": between_rules,
     "a check of the doctor never imports another check": between_checks,
     "placement names no plugin": placement_and_plugins,

@@ -5,6 +5,9 @@ To move a module to another layer, change the table here, and the one in docs/ar
 
 from __future__ import annotations
 
+PEERS: dict[str, frozenset[str]] = {"scheduler_core": frozenset({"model", "causes"})}
+"""Parts of one layer whose modules may import each other, without a cycle."""
+
 LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     "validators": (
         frozenset({"field", "gates", "cached_attribute", "record"}),
@@ -21,13 +24,13 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
     ),
     "scheduler_core": (
         frozenset({"cel"}),
-        frozenset({"model"}),
-        frozenset({"causes"}),
+        # Decisions have reasons, which are about names: see PEERS.
+        frozenset({"model", "causes"}),
         frozenset({"plugins"}),
         frozenset({"loading"}),
         frozenset({"queueing"}),
         frozenset({"placement"}),
-        frozenset({"exact", "preemption", "diagnosis"}),
+        frozenset({"exact", "preemption", "diagnosis", "wording"}),
         frozenset({"cycle"}),
         frozenset({"whatif"}),
         frozenset({"sidecar", "facade"}),
@@ -37,6 +40,15 @@ LAYERS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"resources", "node_states", "other_pods", "volume_causes", "device_refusals"}),
         frozenset({"domains"}),
         frozenset({"groups"}),
+    ),
+    "scheduler_core.wording": (
+        frozenset({"phrases"}),
+        frozenset({"resource_words", "pod_rule_words", "volume_words", "device_words", "greedy_words"}),
+        frozenset({"node_words"}),
+        frozenset({"domain_words"}),
+        frozenset({"group_words"}),
+        frozenset({"kube_scheduler"}),
+        frozenset({"report"}),
     ),
     "scheduler_core.exact": (
         frozenset({"step_budget", "needs"}),

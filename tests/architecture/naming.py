@@ -63,3 +63,31 @@ NAMES_A_PLUGIN: dict[str, str] = {
     "state": "storage that is provisioned for running pods",
 }
 """Modules of ``scheduler_core.placement`` that name a plugin, each with the reason.  All others read the profile of a shape only."""
+
+CUTS_TEXT = frozenset({"split", "rsplit", "splitlines", "replace", "startswith", "endswith", "removeprefix", "removesuffix", "format"})
+"""Methods of texts with which modules of ``WITHOUT_TEXT`` would read or change text."""
+TEXTS_IN_CAUSES: dict[str, str] = {
+    "claim": "a claim",
+    "claims": "claims",
+    "confined": "values of a label",
+    "domains": "values of a topology key",
+    "exhausted": "resources",
+    "explanations": "text of a plugin",
+    "field": "a field of a pod",
+    "key": "a label key",
+    "node": "a node",
+    "node_selector": "labels and values",
+    "own_node": "a node",
+    "pods": "values of a topology key, or pods",
+    "ports": "protocols",
+    "pre_filter": "text of kube-scheduler or of a plugin",
+    "reason": "text of kube-scheduler or of a plugin",
+    "reasons": "texts of kube-scheduler or of plugins",
+    "resource": "a resource",
+    "shared": "volumes and claims",
+    "storage_class": "a storage class",
+    "taints": "keys of taints",
+    "values": "values of a label",
+    "volume": "a volume",
+}
+"""Fields of ``scheduler_core.causes`` that are texts: names, keys, and text of other programs.  All other fields are values of ``model``, or numbers."""

@@ -114,6 +114,16 @@ IMPURE_MODULES = frozenset(
 )
 IMPURE_CALLS = frozenset({"open", "print", "input", "datetime.now", "datetime.utcnow", "datetime.today", "date.today"})
 
+VALUES: dict[str, tuple[str, ...]] = {
+    "causes": ("scheduler_core.model.",),
+    "wording": ("scheduler_core.model.", "scheduler_core.causes.", "scheduler_core.exact.certificate."),
+}
+"""Parts of ``scheduler_core`` for reasons as values, and as text, each with the parts that it may import."""
+WORDED_BY = frozenset({"wording", "cycle", "facade", "sidecar"})
+"""Parts of ``scheduler_core`` that may import ``wording``, in addition to ``muster``."""
+WITHOUT_TEXT = frozenset({"causes", "diagnosis"})
+"""Parts of ``scheduler_core`` that neither build nor read text for people, except in errors of their callers."""
+
 METHODS_OF_A_PROTOCOL = 3
 
 MOST_LINES = 500

@@ -14,9 +14,9 @@ from muster.commands.simulate.own_objects import Own
 from muster.render.answer import Answer
 from muster.render.phrases import nodes, per_node
 from muster.render.tree_rows import Kinship
-from scheduler_core.diagnosis.phrases import level
 from scheduler_core.loading.label_suggestions import DID_YOU_MEAN
-from scheduler_core.model.decision import Decision, Domain, Name, Status, latest
+from scheduler_core.model.decision import Decision, Name, Status, latest
+from scheduler_core.wording.phrases import domain_name
 from validators.reports.counts import counted
 from validators.reports.escape import printable
 
@@ -243,12 +243,7 @@ def _domains(decisions: Sequence[Decision]) -> Iterator[str]:
     for each in decisions:
         for group in each.groups:
             if group.domain is not None:
-                yield _place(group.domain)
-
-
-def _place(domain: Domain) -> str:
-    name = level(domain.key)
-    return domain.value if domain.value.startswith(name) else f"{name} {domain.value}"
+                yield domain_name(group.domain)
 
 
 def _unit(leaf: Name, number: int) -> str:

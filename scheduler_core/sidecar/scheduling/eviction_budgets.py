@@ -10,8 +10,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 
-from scheduler_core.diagnosis.phrases import counted
 from scheduler_core.model.decision import Decision, Remedy, Step
+from scheduler_core.model.nouns import counted
 from scheduler_core.model.pods import Health, PodRecord
 from scheduler_core.model.snapshot import DisruptionBudget
 from scheduler_core.model.wording import LONGEST, cut, listed

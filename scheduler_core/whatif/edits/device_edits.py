@@ -6,7 +6,7 @@ import copy
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
-from scheduler_core.diagnosis import phrases
+from scheduler_core.model import nouns as phrases
 from scheduler_core.model.decision import Step
 from scheduler_core.whatif.edits.edits import MORE_STORAGE, RELAXED, Weight
 from scheduler_core.whatif.edits.node_templates import Content, section

@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Protocol
 
-from scheduler_core.diagnosis import phrases
+from scheduler_core.model import nouns as phrases
 from scheduler_core.model.decision import Name, Step
 from scheduler_core.whatif.edits.edited_objects import minimum_field, pod_of, released_claims, respecified
 from scheduler_core.whatif.edits.node_templates import Content, belongs_to_its_node, section

@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 from collections.abc import Iterator, Mapping
 
-from scheduler_core.diagnosis import phrases
+from scheduler_core.model import nouns as phrases
 from scheduler_core.model.decision import Step
 from scheduler_core.whatif.edits.edits import MORE_NODES, UNCORDONED, Weight
 from scheduler_core.whatif.edits.node_templates import Content, companion, csi_drivers, fresh, uncordoned

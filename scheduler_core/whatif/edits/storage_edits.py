@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 
-from scheduler_core.diagnosis import phrases
+from scheduler_core.model import nouns as phrases
 from scheduler_core.model.decision import Step
 from scheduler_core.model.delayed_claims import ClaimRequest, class_and_size, written
 from scheduler_core.model.volumes import ClaimName

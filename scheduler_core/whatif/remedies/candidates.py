@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from scheduler_core.diagnosis import phrases
+from scheduler_core.model import nouns as phrases
 from scheduler_core.model.decision import Name
 from scheduler_core.model.nodes import Column
 from scheduler_core.model.pods import PodRecord

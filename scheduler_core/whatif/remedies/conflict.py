@@ -11,8 +11,8 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 
 from scheduler_core.cycle.run_cycle import CycleOptions
-from scheduler_core.diagnosis import phrases
 from scheduler_core.loading.feature_gates import apply_feature_gates
+from scheduler_core.model import nouns as phrases
 from scheduler_core.model.decision import Decision, Name, Status
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.pods import PodRecord

@@ -8,10 +8,10 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from scheduler_core.diagnosis.volume_reasons import segment_place
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.delayed_claims import NO_PROVISIONER, ClaimRequest
 from scheduler_core.model.nodes import Ints
+from scheduler_core.model.nouns import labelled_nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.storage import ClaimOptions, Storage
 from scheduler_core.model.volumes import ClaimName, ClaimState
@@ -170,7 +170,8 @@ class ProvidingStorage:
         total = sum(other.size or 0 for pod in self._waiting for _, other in _claims(pod) if other.storage_class == name)
         for number in numbers[:_SEGMENTS]:
             there = nodes[largest_index == number]
-            where = segment_place(options, int(there[0])) if number >= 0 else ""
+            label = options.segment_label(int(there[0])) if number >= 0 else None
+            where = "" if label is None else labelled_nodes(*label)
             where = where or (f"in {candidates.named(area.key, area.value)}" if area.key else "")
             if number < 0:
                 labels = {area.key: area.value} if area.key else {}

@@ -1,0 +1,39 @@
+"""Counts with nouns, lists in words, and nouns for the domains of a topology key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+SHOWN = 4
+"""Maximum number of domains, groups or reasons in a list; the rest is counted."""
+_VALUES = 3
+"""Maximum number of values of a node label that are named."""
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a count with its noun: ``1 pod``, ``2000 pods``; without separators, as in Kubernetes' messages."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def listed(names: Sequence[str], most: int = SHOWN) -> str:
+    """Return a list in words: ``a``, ``a and b``, ``a, b and c``, ``a, b, c, d and 3 more``."""
+    if len(names) > most:
+        return f"{', '.join(names[:most])} and {len(names) - most} more"
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
+def level(key: str) -> str:
+    """Return the noun for domains of a topology key: ``rack`` for ``topology.example/rack``."""
+    last = key.rpartition("/")[2]
+    return "node" if last == "hostname" else last
+
+
+def any_of(values: Sequence[str]) -> str:
+    """Return values of a node label, one of which is enough: ``z1 or z2``."""
+    return f"{' or '.join(values[:_VALUES])}{f' or {len(values) - _VALUES} more' if len(values) > _VALUES else ''}"
+
+
+def labelled_nodes(key: str, values: Sequence[str]) -> str:
+    """Return the nodes with one of *values* of a label: ``in zone z1 or z2``, ``on node n1``."""
+    noun = level(key)
+    return f"{'on' if noun == 'node' else 'in'} {noun} {any_of(values)}"
