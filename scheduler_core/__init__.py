@@ -7,7 +7,7 @@ Except for ``sidecar``, the code is pure and deterministic: the same objects alw
 Layers, lowest first; each imports only from those above it in this list:
 
 cel                           device selectors: compiled and evaluated
-model                         snapshot, nodes, pods, trees of groups, topology, resources taken on nodes; decisions
+model, causes                 snapshot, nodes, pods, trees of groups, topology, resources taken on nodes; decisions and reasons
 plugins                       filters and scores of kube-scheduler's default profile
 loading                       objects to a snapshot
 queueing                      trees of groups to entities in the order of the queue; roots that are not tried
@@ -15,6 +15,7 @@ placement                     greedy, as kube-scheduler
 exact, preemption, diagnosis  complete search and its proofs; victims; reasons of failures
 cycle                         one cycle over a snapshot
 whatif                        remedies and conflicting constraints
+wording                       reasons in words; it imports ``model`` and ``causes`` only
 sidecar                       the same on a live cluster
 facade                        ``simulate``: one simulation with the defaults of the command line
 """
@@ -25,19 +26,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from scheduler_core.facade import Simulation, simulate
-    from scheduler_core.model.decision import (
-        Decision,
-        Domain,
-        Eviction,
-        GroupCondition,
-        GroupDecision,
-        Name,
-        Remedy,
-        Search,
-        Status,
-        Step,
-    )
+    from scheduler_core.facade import Decision, Remedy, Simulation, simulate
+    from scheduler_core.model.decision import Eviction, GroupCondition, GroupDecision, Search, Status, Step
+    from scheduler_core.model.names import Domain, Name
     from scheduler_core.model.problem import Problem
 
 __all__ = [
@@ -56,7 +47,11 @@ __all__ = [
     "simulate",
 ]
 
-_ELSEWHERE = {"Problem": "model.problem", "Simulation": "facade", "simulate": "facade"}
+_ELSEWHERE = {
+    **dict.fromkeys(("Decision", "Remedy", "Simulation", "simulate"), "facade"),
+    **dict.fromkeys(("Domain", "Name"), "model.names"),
+    "Problem": "model.problem",
+}
 
 
 def __getattr__(name: str) -> Any:

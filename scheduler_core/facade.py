@@ -6,11 +6,71 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from scheduler_core.model.decision import Decision, Status, latest, unplaced_pods
+from scheduler_core.model import decision as internal
+from scheduler_core.model.decision import Eviction, GroupDecision, RankedGroup, Search, Status, Step, VolumeChoice, unplaced_pods
+from scheduler_core.model.device_claims import DeviceClaim
+from scheduler_core.model.devices import Allocation
+from scheduler_core.model.names import Name
 from scheduler_core.model.options import STRATEGIES, is_device_attribute
 from scheduler_core.model.problem import Problem
+from scheduler_core.wording.changes import limit_text, remedy_text
+from scheduler_core.wording.constraints import constraint_text
 from validators.gates import Gates
 from validators.model.decode import Source
+
+_NOT_SEARCHED = Search("greedy", "not-searched")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Remedy:
+    """Verified change: with all *steps* applied to the input, the root has status *then*."""
+
+    change: str
+    """The change in words."""
+    steps: tuple[Step, ...]
+    then: Status = Status.SUCCESS
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Decision:
+    """Result for one root in one cycle.  Pods are ``namespace/name``, nodes are names."""
+
+    root: Name
+    status: Status
+    message: str = ""
+    assignments: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    nominations: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    victims: tuple[str, ...] = ()
+    groups: tuple[GroupDecision, ...] = ()
+    search: Search = _NOT_SEARCHED
+    pending: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Reason for each pod of the root that is not placed."""
+    remedies: tuple[Remedy, ...] = ()
+    """Changes that help, the smallest first; only for roots that are not placed, and only if remedies were searched."""
+    conflict: tuple[str, ...] = ()
+    """Conflicting constraints in words: they cannot be satisfied together, but without any one of them the rest can."""
+    remedies_note: str = ""
+    """Limit of the search for remedies, if it was not exhaustive."""
+    preemption: Eviction | None = None
+    """None without victims, and with strategy ``greedy``."""
+    volumes: Mapping[str, VolumeChoice] = dataclasses.field(default_factory=dict)
+    """Choice for each claim, ``namespace/name``, of a placed pod that waited for it."""
+    devices: Mapping[DeviceClaim, Allocation] = dataclasses.field(default_factory=dict)
+    """Devices of the claims of the placed pods."""
+    ranks: tuple[RankedGroup, ...] = ()
+    """Rank order of each PodGroup with ranked pods; only of roots that are placed in rank order."""
+
+    @classmethod
+    def worded(cls, decision: internal.Decision) -> Decision:
+        """Return a decision of a cycle with its values in words."""
+        fields = {each.name: getattr(decision, each.name) for each in dataclasses.fields(cls)}
+        words = {
+            "groups": tuple(dataclasses.replace(each, cause=None) for each in decision.groups),
+            "remedies": tuple(Remedy(remedy_text(each), each.steps, each.then) for each in decision.remedies),
+            "conflict": tuple(map(constraint_text, decision.conflict)),
+            "remedies_note": limit_text(decision.remedies_note),
+        }
+        return cls(**fields | words)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -32,7 +92,8 @@ class Simulation:
     @property
     def placed(self) -> bool:
         """Return whether every root and every pod is placed in the end."""
-        return not self.pending and all(each.status is Status.SUCCESS for each in latest(self.decisions).values())
+        last = {each.root: each.status for each in self.decisions}
+        return not self.pending and all(each is Status.SUCCESS for each in last.values())
 
 
 def simulate(  # noqa: PLR0913 - the options of muster simulate
@@ -123,4 +184,4 @@ def simulate(  # noqa: PLR0913 - the options of muster simulate
     result = run_cycle(snapshot, options)
     decisions = with_remedies(result.decisions, given, snapshot, options, remedies)
     problems = (*result.problems, *(configuration.problems(len(snapshot.nodes)) if configuration is not None else ()))
-    return Simulation(decisions, unplaced_pods(decisions, result.pending), problems)
+    return Simulation(tuple(map(Decision.worded, decisions)), unplaced_pods(decisions, result.pending), problems)

@@ -25,12 +25,15 @@ from tests.architecture.contracts import (
     repeated_classes,
     repeated_modules,
     small_modules,
+    text_in_causes,
     unlisted_modules,
+    values_without_text,
     wide_protocols,
+    worded_at_the_end,
 )
 from tests.architecture.layers import LAYERS
 from tests.architecture.modules import Module, modules_of_project, read_modules
-from tests.architecture.naming import FOR_ALL_PLUGINS, NAMES_A_PLUGIN, SHARED_MODULES, SHARED_NAMES
+from tests.architecture.naming import FOR_ALL_PLUGINS, NAMES_A_PLUGIN, SHARED_MODULES, SHARED_NAMES, TEXTS_IN_CAUSES
 from tests.architecture.tables import (
     EDGES,
     IMPURE,
@@ -83,9 +86,16 @@ def test_every_entry_of_the_tables_is_used(tree):
 
     assert [pattern for pattern in patterns if not fnmatch.filter(files, pattern)] == []
     assert set() == (SHARED_NAMES.keys() - classes) | (SHARED_MODULES.keys() - names) | (FOR_ALL_PLUGINS - plugins)
+    fields = {part for module in tree if module.name.startswith("scheduler_core.causes.") for part in annotated(module)}
+
+    assert set() == TEXTS_IN_CAUSES.keys() - fields
     assert set(NAMES_A_PLUGIN) == naming
     assert set() == listed - parts
     assert set() == set(EDGES) - imported
+
+
+def annotated(module: Module) -> set[str]:
+    return {node.target.id for node in module.nodes if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)}
 
 
 @pytest.mark.parametrize(
@@ -139,6 +149,70 @@ def test_every_entry_of_the_tables_is_used(tree):
             {"webhooks/new.py": ""},
             ["webhooks/new.py:1: webhooks.new is in no layer: add it to LAYERS"],
             id="a part without a layer",
+        ),
+        pytest.param(
+            inside_packages,
+            {
+                "scheduler_core/model/a.py": "from scheduler_core.causes import changes",
+                "scheduler_core/causes/changes.py": "from scheduler_core.model import c\nfrom scheduler_core.plugins import d",
+                "scheduler_core/model/c.py": "",
+                "scheduler_core/plugins/d.py": "from scheduler_core.causes import changes",
+            },
+            ["scheduler_core/causes/changes.py:2: causes must not import plugins, which is in the same layer or a higher one"],
+            id="peers",
+        ),
+        pytest.param(
+            worded_at_the_end,
+            {
+                "scheduler_core/queueing/a.py": "from scheduler_core.wording import changes",
+                "scheduler_core/wording/changes.py": "from scheduler_core.causes import changes\nfrom scheduler_core.whatif import edits",
+                "scheduler_core/wording/constraints.py": "from scheduler_core.wording import changes\nfrom scheduler_core.exact.packing import a",
+                "scheduler_core/causes/changes.py": "from scheduler_core.exact.packing import a",
+                "scheduler_core/exact/packing/a.py": "",
+                "scheduler_core/whatif/edits.py": "from scheduler_core.wording.changes import remedy_text",
+                "scheduler_core/facade.py": "from scheduler_core.wording.changes import remedy_text",
+                "muster/cli.py": "from scheduler_core.wording.changes import remedy_text",
+            },
+            [
+                "scheduler_core/causes/changes.py:1: causes must not import exact",
+                "scheduler_core/queueing/a.py:1: queueing must not import wording: it has values, which are worded for people only",
+                "scheduler_core/whatif/edits.py:1: whatif must not import wording: it has values, which are worded for people only",
+                "scheduler_core/wording/changes.py:2: wording must not import whatif",
+                "scheduler_core/wording/constraints.py:2: wording must not import exact",
+            ],
+            id="wording too early",
+        ),
+        pytest.param(
+            values_without_text,
+            {
+                "scheduler_core/whatif/a.py": (
+                    '"""A doc."""\nimport re\nX = f"node {X} dropped"\nY = X.replace(" a", "")\n'
+                    'Z = dataclasses.replace(X, y="a/b")\nraise ValueError("what is wrong")\n'
+                ),
+                "scheduler_core/causes/b.py": "X = 'two words'",
+                "scheduler_core/wording/c.py": "X = 'two words'",
+            },
+            [
+                "scheduler_core/causes/b.py:1: 'two words' is text for people: wording has it",
+                "scheduler_core/whatif/a.py:3: 'node ' is text for people: wording has it",
+                "scheduler_core/whatif/a.py:3: ' dropped' is text for people: wording has it",
+                "scheduler_core/whatif/a.py:4: replace reads text: compare values",
+                "scheduler_core/whatif/a.py:4: ' a' is text for people: wording has it",
+                "scheduler_core/whatif/a.py:2: re reads text: compare values",
+            ],
+            id="text among values",
+        ),
+        pytest.param(
+            text_in_causes,
+            {
+                "scheduler_core/causes/a.py": "class A:\n    key: str\n    note: str | None\n    parts: tuple[str, ...]\n    count: int",
+                "scheduler_core/wording/b.py": "class A:\n    reason: str",
+            },
+            [
+                "scheduler_core/causes/a.py:3: note must be a value: only names, keys and text of other programs are texts",
+                "scheduler_core/causes/a.py:4: parts must be a value: only names, keys and text of other programs are texts",
+            ],
+            id="text as a value",
         ),
         pytest.param(
             between_rules,

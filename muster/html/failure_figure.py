@@ -23,7 +23,7 @@ from scheduler_core.model.topology import Placement, Topology
 from scheduler_core.plugins.node_affinity import NODE_AFFINITY
 from scheduler_core.plugins.node_unschedulable import UNSCHEDULABLE
 from scheduler_core.plugins.profile import Profile
-from scheduler_core.wording.phrases import domain_name
+from scheduler_core.wording.titles import domain_text
 
 FIGURES, ROWS, SEGMENTS, ALIKE = 4, 12, 32, 3
 """Limits: figures of a root, domains of a figure, nodes of a domain drawn one by one, names of equal domains."""
@@ -185,7 +185,7 @@ def _places(topology: Topology, parent: Placement, chain: Chain) -> Iterator[tup
     for domain in topology.divide(parent, first.key).domains:
         if first.pinned <= set(domain.nodes.tolist()):
             for path, placement in _places(topology, domain, tuple(rest)):
-                yield (domain_name(Domain(domain.key, domain.value)), *path), placement
+                yield (domain_text(Domain(domain.key, domain.value)), *path), placement
 
 
 def _titles(paths: Sequence[tuple[str, ...]]) -> list[str]:

@@ -12,7 +12,9 @@ from muster.render.phrases import nodes, per_node
 from muster.render.tree_rows import PARTLY, Kinship, TreeRow, rows
 from scheduler_core.model.conditions import BARE
 from scheduler_core.model.decision import Decision, Domain, GroupCondition, Name, Status, Step
-from scheduler_core.wording.phrases import domain_name
+from scheduler_core.wording.changes import limit_text, remedy_text
+from scheduler_core.wording.constraints import constraint_text
+from scheduler_core.wording.titles import domain_text
 from validators.reports.counts import counted
 
 LONGEST = 110
@@ -111,7 +113,7 @@ def _line(row: TreeRow, decision: Decision, locate: Locate) -> CardLine:
         parent=row.above[-1].group.name if row.above else "",
         mark=AWAITS if row.awaits else PARTLY if row.is_partly_placed else mark(group_decision.status),
         word=group_decision.status.value,
-        domain=domain_name(domain) if domain else "",
+        domain=domain_text(domain) if domain else "",
         area=locate(domain, list(row.assigned.values()) or list(decision.assignments.values())) if domain else None,
         count=count,
         nodes=nodes(per_node(row.assigned), LONGEST) if row.assigned else "",
@@ -141,13 +143,13 @@ def card(
         figures=tuple(figures),
         kinds=tuple(kind for kind in KINDS if any(kind in figure.kinds for figure in figures)),
         sentences=tuple(parts),
-        conflict=decision.conflict,
+        conflict=tuple(map(constraint_text, decision.conflict)),
         leaving=tuple(leaving(decision, kinship)),
         plan=_plan(decision),
         then=nodes(per_node(decision.nominations), LONGEST) if decision.nominations else "",
         lines=tuple(group_lines if len(group_lines) > 1 else ()),
         remedies=tuple(_remedies(decision)),
-        remedies_note=decision.remedies_note,
+        remedies_note=limit_text(decision.remedies_note),
         conditions=tuple((each.group, condition) for each in decision.groups for condition in each.conditions),
         reasons=tuple((some(bare_names(keys)), reason) for reason, keys in reasons(decision.pending)),
         search=_searched(decision) if searched else "",
@@ -185,7 +187,7 @@ def leaving(decision: Decision, kinship: Kinship) -> Iterator[str]:
 
 def _remedies(decision: Decision) -> Iterator[Remedy]:
     for remedy in decision.remedies:
-        yield Remedy(remedy.change, tuple(map(_step, remedy.steps)), remedy.then.value)
+        yield Remedy(remedy_text(remedy), tuple(map(_step, remedy.steps)), remedy.then.value)
 
 
 def _step(step: Step) -> tuple[str, tuple[str, ...]]:

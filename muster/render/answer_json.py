@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from muster.render.answer import Answer
 from scheduler_core.diagnosis.fragmentation import Fragment
 from scheduler_core.model.decision import Decision, GroupCondition, GroupDecision, RankedGroup, Remedy, Step, VolumeChoice
+from scheduler_core.wording.changes import limit_text, remedy_text
+from scheduler_core.wording.constraints import constraint_text
 from scheduler_core.wording.phrases import shape_words
 
 VERSION = 1
@@ -83,9 +85,9 @@ def decision_json(decision: Decision) -> dict[str, object]:
     if decision.ranks:
         result["ranks"] = [_ranks(each) for each in decision.ranks]
     if decision.conflict:
-        result["conflict"] = list(decision.conflict)
-    if decision.remedies_note:
-        result["remediesNote"] = decision.remedies_note
+        result["conflict"] = [constraint_text(each) for each in decision.conflict]
+    if note := limit_text(decision.remedies_note):
+        result["remediesNote"] = note
     if (plan := decision.preemption) is not None:
         result["preemption"] = {
             "units": plan.units,
@@ -109,7 +111,7 @@ def _ranks(ranked: RankedGroup) -> dict[str, object]:
 
 def remedy_as_json(remedy: Remedy) -> dict[str, object]:
     """Return a change with its steps, and the status with it."""
-    return {"change": remedy.change, "steps": [_step(each) for each in remedy.steps], "then": remedy.then.value}
+    return {"change": remedy_text(remedy), "steps": [_step(each) for each in remedy.steps], "then": remedy.then.value}
 
 
 def _step(step: Step) -> dict[str, object]:

@@ -10,7 +10,9 @@ from muster.render.tree_rows import PARTLY, Kinship, TreeRow, rows
 from scheduler_core.model.conditions import BARE
 from scheduler_core.model.decision import Decision, GroupDecision, Status
 from scheduler_core.model.nouns import level
-from scheduler_core.wording.phrases import domain_name
+from scheduler_core.wording.changes import limit_text, remedy_text
+from scheduler_core.wording.constraints import constraint_text
+from scheduler_core.wording.titles import domain_text
 from validators.reports.counts import counted
 from validators.reports.escape import printable
 
@@ -86,7 +88,7 @@ def _cells(row: TreeRow, *, is_root: bool) -> tuple[str, str, str]:
     """Return group, domain and number of pods."""
     group, domain = row.decision.group, row.decision.domain
     name = printable(f"{group.namespace}/{group.name}" if is_root else group.name)
-    where = printable(domain_name(domain)) if domain else ""
+    where = printable(domain_text(domain)) if domain else ""
     count = "" if group.kind == "Pod" else f"{row.placed:,}/{counted(row.total, 'pod')}"
     return f"{row.lead}{_mark(row)} {group.kind} {name}", where, count
 
@@ -253,10 +255,10 @@ def _leaving(decision: Decision, lead: str, page: Page) -> Iterator[str]:
 def _remedy_lines(decision: Decision, lead: str) -> Iterator[str]:
     """Return the conflicting constraints and the remedies of a decision as lines."""
     if decision.conflict:
-        yield from folded(f"conflicting constraints: {'; '.join(decision.conflict)}", lead)
+        yield from folded(f"conflicting constraints: {'; '.join(map(constraint_text, decision.conflict))}", lead)
     if decision.remedies:
         yield f"{lead}what would help:"
     for remedy in decision.remedies:
-        yield from folded(f"- {remedy.change}", f"{lead}  ")
-    if decision.remedies_note:
-        yield from folded(decision.remedies_note, lead)
+        yield from folded(f"- {remedy_text(remedy)}", f"{lead}  ")
+    if note := limit_text(decision.remedies_note):
+        yield from folded(note, lead)

@@ -1,7 +1,8 @@
-"""Causes: why a pod, a group or a domain is refused, as values; imports ``model``.
+"""Reasons as values: frozen, hashable, and without sentences; imports ``model`` only.
 
-The union is closed: ``wording`` words every member.  Values are frozen and hashable, with names, amounts and counts as fields.  Text is
-a field only where kube-scheduler or a plugin wrote it.  The causes of a group are a tree: group, its domains, why their nodes refuse it.
+``wording`` turns them into text, every member of a union.  Objects of a namespace are a ``Name``; nodes, classes, requests and keys are
+named by a text.  Other text is a field only where kube-scheduler or a plugin wrote it.  The causes of a group are a tree: the group, its
+domains, and why their nodes refuse it.
 
 node_count         number of nodes, amount of a resource, nodes by label
 resources          requests that nodes do not satisfy
@@ -12,6 +13,6 @@ device_refusals    devices and the claims to them
 domains            pods that a domain holds, why not more, and the filter that keeps them out
 groups             groups with their domains and children; single pods, as kube-scheduler reports them
 missed_placements  reasons why greedy may have missed a placement
+changes            changes of a cluster that a remedy makes, and limits of the search for them
+constraints        constraints that conflict
 """
-
-from __future__ import annotations

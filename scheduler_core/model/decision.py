@@ -7,6 +7,8 @@ import enum
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from scheduler_core.causes.changes import Change, SearchLimit, TakenAhead
+from scheduler_core.causes.constraints import Constraint
 from scheduler_core.causes.groups import GroupCause, PodCause
 from scheduler_core.causes.missed_placements import GreedyLimit
 from scheduler_core.model.device_claims import DeviceClaim
@@ -65,7 +67,7 @@ class GroupDecision:
     domain: Domain | None = None
     conditions: tuple[GroupCondition, ...] = ()
     cause: GroupCause | None = None
-    """Why it is not placed, or not all of it; None if *message* has another source than a diagnosis."""
+    """Why it is not placed, or not all of it; None in the library, and if *message* has another source than a diagnosis."""
 
 
 IN_ORDER, MOST_PODS = "in-order", "most-pods"
@@ -109,10 +111,11 @@ class Step:
 class Remedy:
     """Verified change: with all *steps* applied to the input, the root has status *then*."""
 
-    change: str
-    """The change in words."""
+    change: Change
     steps: tuple[Step, ...]
     then: Status = Status.SUCCESS
+    because: TakenAhead | None = None
+    """Reason why the change is larger than the root alone needs."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -193,9 +196,9 @@ class Decision:
     """Reason for each pod of the root that is not placed."""
     remedies: tuple[Remedy, ...] = ()
     """Changes that help, the smallest first; only for roots that are not placed, and only if remedies were searched."""
-    conflict: tuple[str, ...] = ()
-    """Conflicting constraints in words: they cannot be satisfied together, but without any one of them the rest can."""
-    remedies_note: str = ""
+    conflict: tuple[Constraint, ...] = ()
+    """Conflicting constraints: they cannot be satisfied together, but without any one of them the rest can."""
+    remedies_note: SearchLimit | None = None
     """Limit of the search for remedies, if it was not exhaustive."""
     preemption: Eviction | None = None
     """None without victims, and with strategy ``greedy``."""

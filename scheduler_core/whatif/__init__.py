@@ -1,4 +1,4 @@
-"""Remedies for a root that is not placed; imports ``cycle``.
+"""Remedies for a root that is not placed, as values of ``causes``; imports ``cycle``.
 
 edits     changes of a cluster
 trial     placement of a root on a changed cluster

@@ -1,6 +1,10 @@
-"""Words for values: the only place that turns causes into text; imports ``model`` and ``causes`` only.
+"""Text for people from the values of ``causes``; imports ``model`` and ``causes`` only.
 
-phrases         amounts, numbers of nodes, names of domains
+Only the facade, ``sidecar`` and ``muster`` import it, and the decider until its decisions have no text.  A parameter *shown* turns the
+name of an object into text.
+
+titles          names of objects, domains and taints
+phrases         amounts, numbers of nodes, numbers of pods that domains hold
 resource_words  missing resources
 pod_rule_words  host ports, affinity and topology spread
 volume_words    volumes, claims and storage
@@ -11,6 +15,6 @@ group_words     causes of groups
 greedy_words    reasons why greedy may have missed a placement
 kube_scheduler  causes of single pods, in the words of kube-scheduler
 report          whole diagnosis of a root
+changes         changes, remedies, and limits of the search for them
+constraints     conflicting constraints
 """
-
-from __future__ import annotations

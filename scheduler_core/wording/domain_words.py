@@ -10,7 +10,8 @@ from scheduler_core.causes.node_count import NodeCount
 from scheduler_core.causes.node_states import Cordoned, NodeAffinityMismatch, UntoleratedTaint
 from scheduler_core.model.nouns import listed
 from scheduler_core.wording import phrases
-from scheduler_core.wording.node_words import node_words, taint_words, without_filter
+from scheduler_core.wording.node_words import node_words, without_filter
+from scheduler_core.wording.titles import taint_text
 
 _REASONS = 3
 """Maximum number of reasons for a domain, and of taints in one reason."""
@@ -62,7 +63,7 @@ def _why(cause: DomainCause) -> str:
     taints = [each for each in cause.causes if isinstance(each, UntoleratedTaint)]
     if len(taints) > _TAINTS:
         nodes = NodeCount(sum(each.nodes.count for each in taints), taints[0].nodes.total)
-        listing = listed([taint_words(each.taint) for each in taints], _REASONS)
+        listing = listed([taint_text(each.taint) for each in taints], _REASONS)
         together.append(f"{phrases.verb(nodes, 'has', 'have')} untolerated taints: {listing}")
         others = [each for each in others if not isinstance(each, UntoleratedTaint)]
     return "; ".join([*map(node_words, cause.decisive), *together, *map(node_words, others)][:_REASONS])

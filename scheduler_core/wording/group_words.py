@@ -35,6 +35,7 @@ from scheduler_core.model.wording import STORAGE_EXCEEDED, cut
 from scheduler_core.wording import phrases, volume_words
 from scheduler_core.wording.domain_words import domain_words, domains_words
 from scheduler_core.wording.phrases import LONGEST
+from scheduler_core.wording.titles import domain_text
 
 _Leaf = TooFewMembers | NoPlacement | NoDomain | MinimumOutOfReach | PodsDoNotFit | PodsLeftOver | InsufficientCapacity | ChildFails
 """Causes that one sentence states, which begins with the name of the group."""
@@ -64,7 +65,7 @@ def _sentences(cause: GroupCause) -> list[str]:  # noqa: PLR0911 - one case for 
         case PluginFailed():
             return [cause.reason, *cause.explanations]
         case FitsAlone():
-            where = f" in {phrases.domain_name(cause.domain)}" if cause.domain is not None else ""
+            where = f" in {domain_text(cause.domain)}" if cause.domain is not None else ""
             return [f"fits by itself{where}, but {f'group {cause.but.name}' if cause.but is not None else 'its parent'} does not"]
         case NotTried():
             return [f"not tried: {cause.because.path[-1].name} {_predicate(cause.because)}"]
@@ -86,7 +87,7 @@ def _predicate(cause: _Leaf) -> str:  # noqa: PLR0911 - one case for each kind o
             return f"{_head(cause)}: {'; '.join(_domains(cause))}"
         case PodsLeftOver():
             more = f"{counted(cause.domain.wanted, 'more pod')}{_in_brackets(_requests(cause.requests, cause.domain.wanted))}"
-            where = phrases.domain_name(cause.domain.domain)
+            where = domain_text(cause.domain.domain)
             return f"has its minimum, but no node for {more} in {where}: {domain_words(cause.domain)}"
         case InsufficientCapacity():
             where = f" in one {level(cause.key)}" if cause.key else ""
@@ -127,7 +128,7 @@ def _members(cause: TooFewMembers) -> str:
 
 
 def _no_domain(cause: NoDomain) -> str:
-    noun, where = level(cause.key), phrases.domain_name(cause.inside)
+    noun, where = level(cause.key), domain_text(cause.inside)
     if cause.pinned:
         return f"must stay in the {noun} where its members run, but {where} has no node of that {noun}"
     what = "reaches devices with one value of the attribute" if cause.devices else "has the label"
@@ -135,7 +136,7 @@ def _no_domain(cause: NoDomain) -> str:
 
 
 def _head(cause: PodsDoNotFit) -> str:
-    inside = f" in {phrases.domain_name(cause.inside)}"
+    inside = f" in {domain_text(cause.inside)}"
     if _noun(cause.path) == "pod":
         requests = _requests(cause.demand.requests, 1)
         where = f"on its node {cause.own_node}" if cause.own_node else f"on any node{inside}"
@@ -216,7 +217,7 @@ def _taken(siblings: Sequence[SiblingPlacement]) -> str:
 
 
 def _where(sibling: SiblingPlacement) -> str:
-    place = f"took {phrases.domain_name(sibling.domain)}" if sibling.domain is not None else ""
+    place = f"took {domain_text(sibling.domain)}" if sibling.domain is not None else ""
     placed = f"placed {counted(sibling.pods, 'pod')}"
     if not sibling.extra:
         return place or placed

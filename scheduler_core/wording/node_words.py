@@ -20,11 +20,11 @@ from scheduler_core.causes.other_pods import OtherPodsCause
 from scheduler_core.causes.resources import ResourceCause
 from scheduler_core.causes.volume_causes import VolumeCause
 from scheduler_core.model.nouns import listed
-from scheduler_core.model.wire import Taint
 from scheduler_core.wording import phrases
 from scheduler_core.wording.device_words import device_words
 from scheduler_core.wording.pod_rule_words import pod_rule_words
 from scheduler_core.wording.resource_words import resource_words
+from scheduler_core.wording.titles import taint_text
 from scheduler_core.wording.volume_words import volume_words
 
 _OF_KUBERNETES = "node.kubernetes.io/"
@@ -60,7 +60,7 @@ def _state_words(cause: NodeStateCause) -> str:
         case NodeAffinityMismatch():
             return f"{phrases.verb(cause.nodes, 'does', 'do')} not match its {_selection(cause)}"
         case UntoleratedTaint():
-            return f"{phrases.verb(cause.nodes, 'has', 'have')} the untolerated taint {taint_words(cause.taint)}"
+            return f"{phrases.verb(cause.nodes, 'has', 'have')} the untolerated taint {taint_text(cause.taint)}"
         case NodesRefused():
             known = cause.reason.startswith(_OF_NODES)
             return f"{phrases.some_of(cause.nodes)} {cause.reason.removeprefix(_OF_NODES)}" if known else cause.reason
@@ -78,11 +78,6 @@ def unusable_words(cause: UnusableCapacity) -> str:
     return f"no {' and '.join('pod slots' if each == 'pods' else each for each in cause.exhausted)} left"
 
 
-def taint_words(taint: Taint) -> str:
-    """Return the taint as kubectl writes it: ``key=value:effect``."""
-    return f"{taint.key}{'=' if taint.value else ''}{taint.value}:{taint.effect}"
-
-
 def without_filter(dropped: Relaxable) -> str:
     """Return the condition that *dropped* does not hold, such as ``the taint a=b:NoSchedule on 1 of 4 nodes were tolerated``."""
     match dropped:
@@ -91,7 +86,7 @@ def without_filter(dropped: Relaxable) -> str:
         case NodeAffinityMismatch():
             return f"its {_selection(dropped)}, which {phrases.verb(dropped.nodes, 'does', 'do')} not match, were dropped"
         case UntoleratedTaint():
-            return f"the taint {taint_words(dropped.taint)} on {phrases.some_of(dropped.nodes)} were tolerated"
+            return f"the taint {taint_text(dropped.taint)} on {phrases.some_of(dropped.nodes)} were tolerated"
         case UnmodelledField():
             return "it were ignored"
         case PodRule():

@@ -1,4 +1,4 @@
-"""Wording of amounts with units, of numbers of nodes, and of domains by name."""
+"""Wording of amounts with units, of numbers of nodes, and of numbers of pods that domains hold."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from scheduler_core.model.attach_limits import driver_of
 from scheduler_core.model.decision import Domain
 from scheduler_core.model.nouns import SHOWN, level, listed
 from scheduler_core.model.resource_names import size
+from scheduler_core.wording.titles import domain_text
 
 LONGEST = 1000
 """Maximum length of a message in characters."""
@@ -51,21 +52,11 @@ def all_of(total: int) -> str:
     return "both" if total == 2 else f"all {total}"
 
 
-def domain_name(domain: Domain) -> str:
-    """Return the name of a domain: ``rack r1``, ``rack-1`` (whose value contains the noun), ``the cluster``."""
-    if domain.value and not domain.key:
-        return domain.value
-    if not domain.value:
-        return f"the {level(domain.key)} without a name" if domain.key else "the cluster"
-    noun = level(domain.key)
-    return domain.value if domain.value.startswith(noun) else f"{noun} {domain.value}"
-
-
 def domain_names(several: Sequence[Domain]) -> str:
     """Return the names of several domains: ``rack r1``, ``racks r1 and r2``, ``rack-1 and rack-2``."""
     noun = level(several[0].key)
     if len(several) == 1 or not noun or any(each.value.startswith(noun) or not each.value for each in several):
-        return listed([domain_name(each) for each in several])
+        return listed([domain_text(each) for each in several])
     return f"{noun}s {listed([each.value for each in several])}"
 
 

@@ -35,17 +35,21 @@ BARE_NAMES = frozenset(
 """Words that must not be the whole name of a function or method: they cannot be searched for and mean nothing alone."""
 SHARED_NAMES: dict[str, str] = {
     "Capacity": "wire type",
+    "Decision": "the library's form has text in place of values",
     "ClaimSpec": "wire type",
     "Device": "wire type",
     "DeviceClaim": "wire type",
     "Names": "wire type",
     "NodeAffinity": "wire type",
     "OwnerReference": "wire type",
+    "Remedy": "the library's form has text in place of values",
     "Volume": "wire type",
 }
 """Public classes of one name in a top-level package, each with the reason.  All other names are unique there."""
 SHARED_MODULES: dict[str, str] = {
+    "changes": "values, and their text",
     "command": "options of a subcommand",
+    "constraints": "values, and their text; those of volumes in a search",
     "__main__": "what ``python -m`` looks for",
 }
 """Names of several modules in a top-level package, each with the reason."""
@@ -67,22 +71,33 @@ NAMES_A_PLUGIN: dict[str, str] = {
 CUTS_TEXT = frozenset({"split", "rsplit", "splitlines", "replace", "startswith", "endswith", "removeprefix", "removesuffix", "format"})
 """Methods of texts with which modules of ``WITHOUT_TEXT`` would read or change text."""
 TEXTS_IN_CAUSES: dict[str, str] = {
+    "after": "a node, or a device class",
+    "attribute": "a device attribute",
+    "before": "a node, a topology key, or a device class",
     "claim": "a claim",
     "claims": "claims",
+    "classes": "storage classes",
     "confined": "values of a label",
+    "device_class": "a device class",
     "domains": "values of a topology key",
+    "driver": "a CSI driver",
     "exhausted": "resources",
     "explanations": "text of a plugin",
     "field": "a field of a pod",
     "key": "a label key",
+    "keys": "topology keys",
+    "like": "a node, or a storage class",
     "node": "a node",
     "node_selector": "labels and values",
+    "nodes": "nodes",
     "own_node": "a node",
     "pods": "values of a topology key, or pods",
     "ports": "protocols",
     "pre_filter": "text of kube-scheduler or of a plugin",
+    "provisioner": "a provisioner",
     "reason": "text of kube-scheduler or of a plugin",
     "reasons": "texts of kube-scheduler or of plugins",
+    "request": "a request of a claim",
     "resource": "a resource",
     "shared": "volumes and claims",
     "storage_class": "a storage class",

@@ -7,9 +7,16 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 
 from muster import cli
-from tests.muster.simulated import node, pod
+from muster.commands.fit.change_for_all import clause
+from scheduler_core.causes.changes import EvictedUnits
+from scheduler_core.model.decision import Remedy
+from scheduler_core.model.names import Name
+from scheduler_core.whatif.remedies.smallest_change import SmallestChange
+from tests.muster.simulated import gang, node, pod
 from tests.muster.test_simulate_controllers import RUN_ONCE, TEMPLATE, deployment, job, manifest
 
 Json = dict[str, Any]
@@ -195,6 +202,37 @@ def test_the_node_of_a_pod_of_a_daemon_set_is_nobodys_to_change():
     daemon = manifest("DaemonSet", selector={"matchLabels": {"app": "x"}}, template=TEMPLATE)
     answer = fit([daemon], [*NODES, node("n0", cpu="1")])
     assert ("does-not-fit", False) == (answer["verdict"], "change" in answer)
+
+
+CREATED = "train-job-root"
+"""Group that is created for the Job."""
+
+
+@pytest.mark.parametrize("name", [f"{CREATED}-two", f"{CREATED}.old", f"a-{CREATED}", CREATED[:-1], "train"])
+def test_a_group_to_evict_keeps_its_name_whatever_a_created_group_is_called(name):
+    basic = {**gang(name, 1), "spec": {"schedulingPolicy": {"basic": {}}}}
+    mine, cluster = [job(2, completionMode="Indexed")], [node("n1"), basic, pod("old", cpu="3", on="n1", group=name)]
+    answer = fit(mine, cluster)
+    text = CliRunner().invoke(cli.main, ["fit", "mine.json", "--objects", "cluster.json"]).stdout
+    evicted = f"PodGroup default/{name} evicted (1 running pod)"
+
+    assert [{"kind": "PodGroup", "namespace": "default", "name": CREATED}] == [each["root"] for each in answer["decisions"]]
+    assert answer["message"].endswith(f"; the smallest change that helps: {evicted}")
+    assert evicted == answer["change"]["change"]
+    assert f"; the smallest change that helps: {evicted}\n" in text
+
+
+NAMES = st.builds(Name, st.sampled_from(["PodGroup", "Pod"]), st.sampled_from(["a", "a-b", "b"]), st.text("ab-", min_size=1, max_size=4))
+
+
+@given(evicted=st.lists(NAMES, min_size=1, max_size=4, unique=True), created=st.sets(NAMES))
+def test_only_the_groups_that_were_created_for_an_object_are_shown_as_it(evicted, created):
+    origins = {name: f"Job {name.namespace}/x{number}" for number, name in enumerate(sorted(created, key=str))}
+    found = clause(SmallestChange(Remedy(EvictedUnits(9, tuple(evicted)), ()), proven=True), origins)
+
+    want = [origins[each] if each in created and each.kind != "Pod" else f"{each.kind} {each.namespace}/{each.name}" for each in evicted]
+    named = found.removeprefix("; the smallest change that helps: ").removesuffix(" evicted (9 running pods)")
+    assert want == [each for part in named.split(" and ") for each in part.split(", ")]
 
 
 @pytest.mark.parametrize("options", [("--remedies", "0"), ("--strategy", "greedy")], ids=["no remedies", "greedy"])

@@ -8,6 +8,8 @@ import pytest
 
 from muster.html import root_cards
 from muster.html.sentences import CountedSentence
+from scheduler_core.causes.changes import AddedNodes, SearchLimit, UncordonedNodes
+from scheduler_core.causes.constraints import EarlierRoots, NominatedPodsKeepCapacity
 from scheduler_core.model.decision import Decision, Domain, Eviction, GroupDecision, Remedy, Search, Status, Step
 from tests.muster.simulated import composite, failed_gang, kinship, leaf, members, placed_tree, preempting, single_left, told
 
@@ -110,14 +112,20 @@ def test_remedies_are_reported_step_by_step():
     gone = {"apiVersion": "v1", "kind": "Pod", "namespace": "default", "name": "p"}
     decision = dataclasses.replace(
         failed_gang(),
-        remedies=(Remedy("a node more", (Step(apply=made), Step(delete=gone))), Remedy("less of it", (), Status.WAIT)),
-        remedies_note="not all was tried",
-        conflict=("a", "b"),
+        remedies=(
+            Remedy(AddedNodes(1, (), "n1"), (Step(apply=made), Step(delete=gone))),
+            Remedy(UncordonedNodes(("n2",)), (), Status.WAIT),
+        ),
+        remedies_note=SearchLimit.TRIES,
+        conflict=(EarlierRoots(17), NominatedPodsKeepCapacity()),
     )
     found = card(decision)
 
-    assert ("not all was tried", ("a", "b")) == (found.remedies_note, found.conflict)
-    assert [("a node more", "Success"), ("less of it", "Wait")] == [(remedy.change, remedy.then) for remedy in found.remedies]
+    assert "the search for remedies stopped at the maximum number of tries; there may be more" == found.remedies_note
+    assert ("17 roots placed before it take capacity", "pods with a nominated node keep their capacity") == found.conflict
+    assert [("1 more node like n1", "Success"), ("node n2 uncordoned", "Wait")] == [
+        (remedy.change, remedy.then) for remedy in found.remedies
+    ]
     apply, delete = found.remedies[0].steps
     assert ("apply Node n9", "{") == (apply[0], apply[1][0])
     assert ("delete Pod default/p", ()) == delete

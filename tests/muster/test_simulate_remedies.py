@@ -13,7 +13,10 @@ from muster.commands.simulate.request import InvalidOptions, SimulationRequest, 
 from muster.render import answer_json, answer_text
 from muster.render.answer import Answer
 from muster.render.tree_rows import Kinship
+from scheduler_core.causes.changes import EvictedUnits, SearchLimit
+from scheduler_core.causes.constraints import RunningPodsKeepNodes, TakesCapacity
 from scheduler_core.model.decision import Decision, Remedy, Status, Step
+from scheduler_core.model.names import Name
 from tests.muster.simulated import failed_gang, gang, lone, node, pod
 
 OBJECTS = [
@@ -21,7 +24,10 @@ OBJECTS = [
     *(each for name in ("a", "b", "c", "d") for each in (gang(name, 5), *(pod(f"{name}-{number}", group=name) for number in range(5)))),
 ]
 GONE = {"apiVersion": "v1", "kind": "Pod", "namespace": "default", "name": "old"}
-REMEDY = Remedy("Pod default/old evicted", (Step(delete=GONE), Step(apply={"kind": "PodGroup"})))
+OLD = Name("Pod", "default", "old")
+REMEDY = Remedy(EvictedUnits(1, (OLD,)), (Step(delete=GONE), Step(apply={"kind": "PodGroup"})))
+EVICTED = "Pod default/old evicted (1 running pod)"
+CONFLICT = (TakesCapacity(Name("PodGroup", "default", "a")), RunningPodsKeepNodes())
 
 
 def simulated(*arguments, objects=OBJECTS):
@@ -80,24 +86,25 @@ def test_a_remedy_applied_is_placed():
 
 
 def test_json_has_the_change_its_steps_and_what_comes_of_it():
-    told = dataclasses.replace(failed_gang(), remedies=(REMEDY,), conflict=("a", "b"), remedies_note="no more")
+    told = dataclasses.replace(failed_gang(), remedies=(REMEDY,), conflict=CONFLICT, remedies_note=SearchLimit.TRIES)
     decision = answer_json.as_json(Answer.from_decisions([told]))["decisions"][0]
 
     steps = [{"delete": GONE}, {"apply": {"kind": "PodGroup"}}]
-    assert [{"change": "Pod default/old evicted", "steps": steps, "then": "Success"}] == decision["remedies"]
-    assert (["a", "b"], "no more") == (decision["conflict"], decision["remediesNote"])
+    assert [{"change": EVICTED, "steps": steps, "then": "Success"}] == decision["remedies"]
+    assert ["PodGroup default/a also takes capacity", "running pods keep their nodes"] == decision["conflict"]
+    assert "the search for remedies stopped at the maximum number of tries; there may be more" == decision["remediesNote"]
 
 
 def test_text_reports_conflicting_constraints_and_remedies():
-    told = dataclasses.replace(failed_gang(), remedies=(REMEDY,), conflict=("a", "b"), remedies_note="there may be more")
+    told = dataclasses.replace(failed_gang(), remedies=(REMEDY,), conflict=CONFLICT, remedies_note=SearchLimit.STEPS)
     lines = answer_text.render(Answer.from_decisions([told]), Kinship()).splitlines()
 
     at = lines.index("     what would help:")
     assert [
-        "     conflicting constraints: a; b",
+        "     conflicting constraints: PodGroup default/a also takes capacity; running pods keep their nodes",
         "     what would help:",
-        "       - Pod default/old evicted",
-        "     there may be more",
+        f"       - {EVICTED}",
+        "     some changes could not be decided within the search limits; there may be more remedies",
     ] == lines[at - 1 : at + 3]
 
 
@@ -105,7 +112,7 @@ def test_a_single_pod_that_preemption_can_help_is_distinguished_from_many():
     pods = [Decision(lone(f"p{number}"), Status.UNSCHEDULABLE, pending={f"default/p{number}": "why"}) for number in range(20)]
     text = answer_text.render(Answer.from_decisions([dataclasses.replace(pods[0], remedies=(REMEDY,)), *pods[1:]]), Kinship())
 
-    assert ("- Pod default/old evicted" in text, "✗ 19 pods without a group" in text) == (True, True)
+    assert (f"- {EVICTED}" in text, "✗ 19 pods without a group" in text) == (True, True)
 
 
 def test_a_root_that_waits_for_members_is_updated_once_a_change():

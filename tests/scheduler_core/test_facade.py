@@ -47,10 +47,23 @@ def by_the_command(directory: Path, *arguments: str) -> dict[str, Any]:
     return json.loads(CliRunner().invoke(cli.main, ["simulate", "--format", "json", *arguments, *files]).stdout)
 
 
+def as_json(decision: scheduler_core.Decision) -> dict[str, Any]:
+    """Return the JSON of a decision, whose texts replace the values that the command words."""
+    without_values = dataclasses.replace(decision, remedies=(), conflict=(), remedies_note=None)  # type: ignore[arg-type]
+    words: dict[str, Any] = {"remedies": [{"change": each.change, "steps": steps(each), "then": each.then} for each in decision.remedies]}
+    words |= {"conflict": [*decision.conflict]} if decision.conflict else {}
+    words |= {"remediesNote": decision.remedies_note} if decision.remedies_note else {}
+    return json.loads(json.dumps(decision_json(without_values) | words))  # type: ignore[arg-type]
+
+
+def steps(remedy: scheduler_core.Remedy) -> list[Any]:
+    return [{"apply": each.apply} if each.apply is not None else {"delete": each.delete} for each in remedy.steps]
+
+
 def by_the_function(**options: Any) -> dict[str, Any]:
     result = scheduler_core.simulate(objects(), **options)
     return {
-        "decisions": [json.loads(json.dumps(decision_json(each))) for each in result.decisions],
+        "decisions": [as_json(each) for each in result.decisions],
         "pending": [{"pod": pod, "reason": reason} for pod, reason in result.pending.items()],
         "problems": [dataclasses.asdict(each) for each in result.problems],
     }

@@ -19,6 +19,8 @@ from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.whatif.edits.raw_objects import Book
 from scheduler_core.whatif.remedies.for_decisions import remedy_limit
 from scheduler_core.whatif.remedies.smallest_change import SmallestChange, UnplacedRoots, smallest_change
+from scheduler_core.wording.changes import remedy_text
+from scheduler_core.wording.titles import titled
 
 
 def change_for_all(
@@ -68,9 +70,8 @@ def _title(subject: str) -> Name:
 
 def clause(change: SmallestChange, origins: Mapping[Name, str]) -> str:
     """Return the clause of the verdict about a change, with the objects of users instead of the groups created for them."""
-    text = change.remedy.change
-    created = {f"{name.kind} {name.namespace}/{name.name}": origin for name, origin in origins.items() if name.kind != "Pod"}
-    # A longer name can begin with a shorter one.
-    for name in sorted(created, key=len, reverse=True):
-        text = text.replace(name, created[name])
-    return f"; {'the smallest' if change.proven else 'a'} change that helps: {text}"
+
+    def object_of_user(name: Name) -> str:
+        return titled(name) if name.kind == "Pod" else verdict.subject(origins, name)
+
+    return f"; {'the smallest' if change.proven else 'a'} change that helps: {remedy_text(change.remedy, object_of_user)}"

@@ -16,7 +16,7 @@ from muster.render.phrases import nodes, per_node
 from muster.render.tree_rows import Kinship
 from scheduler_core.loading.label_suggestions import DID_YOU_MEAN
 from scheduler_core.model.decision import Decision, Name, Status, latest
-from scheduler_core.wording.phrases import domain_name
+from scheduler_core.wording.titles import domain_text, titled
 from validators.reports.counts import counted
 from validators.reports.escape import printable
 
@@ -112,7 +112,7 @@ def without_nodes(unread: int) -> Verdict:
 
 def subject(origins: Mapping[Name, str], root: Name) -> str:
     """Return the object at PATH to which a root belongs."""
-    return origins.get(root) or f"{root.kind} {root.namespace}/{root.name}"
+    return origins.get(root) or titled(root)
 
 
 def _left_out(answer: Answer, unread: int) -> str:
@@ -216,7 +216,7 @@ class _Case:
     def _suggestion(self, decision: Decision) -> str:
         """Return the object that its pods wait for and that does not exist, or the problem of a misspelt key or label; or nothing."""
         groups = (decision.root, *(each.group for each in decision.groups))
-        names = {*(f"{each.kind} {each.namespace}/{each.name}" for each in groups), *(f"Pod {pod}" for pod in decision.pending)}
+        names = {*map(titled, groups), *(f"Pod {pod}" for pod in decision.pending)}
         subject = self._subject(decision.root)
         missing = (each.message for each in self.answer.notes if each.object == subject and each.message.startswith(THERE_IS_NO))
         misspelt = (each.message for each in self.answer.problems if each.object in names and DID_YOU_MEAN in each.message)
@@ -243,11 +243,11 @@ def _domains(decisions: Sequence[Decision]) -> Iterator[str]:
     for each in decisions:
         for group in each.groups:
             if group.domain is not None:
-                yield domain_name(group.domain)
+                yield domain_text(group.domain)
 
 
 def _unit(leaf: Name, number: int) -> str:
-    name = f"{leaf.kind} {leaf.namespace}/{leaf.name}"
+    name = titled(leaf)
     return name if leaf.kind == "Pod" else f"{name} ({counted(number, 'pod')})"
 
 

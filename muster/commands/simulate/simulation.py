@@ -25,6 +25,7 @@ from scheduler_core.model.problem import Problem
 from scheduler_core.model.scheduler_profile import DEFAULT_PROFILE
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.whatif.remedies.for_decisions import with_remedies, without_search
+from scheduler_core.wording.changes import searched_text
 
 _MOST_CYCLES = 64
 _EXAMINED = 2_000_000
@@ -76,8 +77,9 @@ def run(inputs: ClusterInput, request: SimulationRequest, progress: Progress) ->
     in_order = sorted({*all_problems, *result.problems}, key=lambda each: (each.object, each.message))
     seconds = time.monotonic() - began if request.timings else None
     answer = Answer.from_decisions(decisions, result.pending, in_order, seconds)
-    limit = without_search(result.decisions, request.cycle, request.remedies, only)
-    notes = (*(_part_scored(snapshot) if decisions and cycle.strategy == "greedy" else ()), *limit)
+    searched = without_search(result.decisions, request.cycle, request.remedies, only)
+    limits = [Problem("Remedies", searched_text(searched))] if searched is not None else []
+    notes = (*(_part_scored(snapshot) if decisions and cycle.strategy == "greedy" else ()), *limits)
     answer = dataclasses.replace(answer, skipped=_skipped(inputs, in_order), refused=tuple(inputs.refused), notes=_notes(inputs, notes))
     if inputs.own is not None:
         mine = own_objects.roots(answer.decisions, inputs.own)

@@ -10,7 +10,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 
+from scheduler_core.causes.changes import DeletedBudgets
 from scheduler_core.model.decision import Decision, Remedy, Step
+from scheduler_core.model.names import Name
 from scheduler_core.model.nouns import counted
 from scheduler_core.model.pods import Health, PodRecord
 from scheduler_core.model.snapshot import DisruptionBudget
@@ -99,15 +101,12 @@ def _remedy(
     removed = set(exceeded)
     for budgets in protecting:
         removed.update([name for name in map(_name, budgets) if name not in removed][1:])
-    change = f"{' and '.join(sorted(removed))} deleted"
-    if len(removed) == len(exceeded) == 1:
-        (pods,) = exceeded.values()
-        change += f", or changed to allow {counted(len(pods), 'disruption')}"
-    return Remedy(f"{change}; the victims are then evicted", tuple(Step(delete=_identity(by_name[name])) for name in sorted(removed)))
-
-
-def _identity(budget: DisruptionBudget) -> dict[str, str]:
-    return {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "namespace": budget.namespace, "name": budget.name}
+    deleted = tuple(Name("PodDisruptionBudget", by_name[each].namespace, by_name[each].name) for each in sorted(removed))
+    (disruptions,) = map(len, exceeded.values()) if len(removed) == len(exceeded) == 1 else (0,)
+    return Remedy(
+        DeletedBudgets(deleted, disruptions),
+        tuple(Step(delete={"apiVersion": "policy/v1", **dataclasses.asdict(each)}) for each in deleted),
+    )
 
 
 def _name(budget: DisruptionBudget) -> str:

@@ -1,6 +1,7 @@
 """Changes of a cluster.
 
-edits           kinds of changes: text and steps
+edits           kinds of edits, each with its change as a value and its steps
+change_order    order of changes whose weights are equal
 node_edits      nodes that are uncordoned or added
 device_edits    claims to devices, and devices that are added
 storage_edits   volumes, classes, storage capacity and attach limits that are changed

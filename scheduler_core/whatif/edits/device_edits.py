@@ -6,8 +6,11 @@ import copy
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
-from scheduler_core.model import nouns as phrases
+from scheduler_core.causes import changes
+from scheduler_core.causes.changes import Change
 from scheduler_core.model.decision import Step
+from scheduler_core.model.names import Domain, Name
+from scheduler_core.model.wire import Taint
 from scheduler_core.whatif.edits.edits import MORE_STORAGE, RELAXED, Weight
 from scheduler_core.whatif.edits.node_templates import Content, section
 from scheduler_core.whatif.edits.raw_objects import Book, Key
@@ -22,15 +25,15 @@ class ChangedDevices:
     """Objects about devices that are changed or added.
 
     Attributes:
-        words: the change in words.
-        change: returns the changed objects; None if they cannot be changed.
+        change: the change.
+        rewrite: returns the changed objects; None if they cannot be changed.
         extent: see Edit.
         relaxes: True if claims request less, False if there are more devices.
 
     """
 
-    words: str
-    change: Callable[[Book], Sequence[Content] | None]
+    change: Change
+    rewrite: Callable[[Book], Sequence[Content] | None]
     extent: int = 1
     relaxes: bool = True
 
@@ -41,7 +44,7 @@ class ChangedDevices:
 
     def steps(self, book: Book) -> tuple[Step, ...] | None:
         """See Edit."""
-        changed = self.change(book)
+        changed = self.rewrite(book)
         return None if not changed else tuple(Step(apply=each) for each in changed)
 
 
@@ -50,69 +53,70 @@ class ClaimSource:
     """Objects from which pods get one of their claims: a template, or ResourceClaims of equal pods.
 
     Attributes:
-        title: the object in words; of several claims the first.
         objects: their kinds, namespaces and names.
 
     """
 
-    title: str
     objects: tuple[Key, ...]
 
-    def edit(self, words: str, change: Callable[[Content], bool]) -> ChangedDevices:
-        """Return the edit by which *change* changes the ``devices`` of all objects; it returns whether it did."""
+    @property
+    def claim(self) -> Name:
+        """Return the name of the template, or of the first claim."""
+        return Name(*self.objects[0])
+
+    def edit(self, change: Change, rewrite: Callable[[Content], bool]) -> ChangedDevices:
+        """Return the edit by which *rewrite* changes the ``devices`` of all objects; it returns whether it did."""
 
         def changed(book: Book) -> list[Content] | None:
             result = []
             for key in self.objects:
-                if (content := book.get(*key)) is None or not change(_devices(content)):
+                if (content := book.get(*key)) is None or not rewrite(_devices(content)):
                     return None
                 result.append(content)
             return result
 
-        return ChangedDevices(words, changed, len(self.objects))
+        return ChangedDevices(change, changed, len(self.objects))
 
     def devices(self, book: Book) -> Content:
         """Return a copy of ``devices`` of the first object."""
         return _devices(book.get(*self.objects[0]) or {})
 
-    def tolerating(self, request: str, taint: Mapping[str, str]) -> ChangedDevices:
+    def tolerating(self, request: str, taint: Taint) -> ChangedDevices:
         """Return the edit by which *request* tolerates *taint*."""
-        value = taint.get("value", "")
-        toleration = {"key": taint["key"], "effect": taint["effect"], **_operator(value)}
-        text = f"{taint['key']}{f'={value}' if value else ''}:{taint['effect']}"
+        toleration = {"key": taint.key, "effect": taint.effect, **_operator(taint.value)}
 
-        def change(devices: Content) -> bool:
+        def rewrite(devices: Content) -> bool:
             return _change_request(devices, request, lambda each: each.setdefault("tolerations", []).append(toleration))
 
-        return self.edit(f"device taint {text} tolerated by request {request} of {self.title}", change)
+        return self.edit(changes.ToleratedDeviceTaint(taint, changes.RequestOfClaim(request, self.claim)), rewrite)
 
     def without_selectors(self, request: str) -> ChangedDevices:
         """Return the edit that drops the selectors of *request*."""
 
-        def change(devices: Content) -> bool:
+        def rewrite(devices: Content) -> bool:
             return _change_request(devices, request, lambda each: each.pop("selectors", None))
 
-        return self.edit(f"selectors of request {request} of {self.title} dropped", change)
+        return self.edit(changes.DroppedDeviceSelectors(changes.RequestOfClaim(request, self.claim)), rewrite)
 
     def with_class(self, request: str, before: str, name: str) -> ChangedDevices:
         """Return the edit by which *request* has the class *name*."""
 
-        def change(devices: Content) -> bool:
+        def rewrite(devices: Content) -> bool:
             return _change_request(devices, request, lambda each: each.update(deviceClassName=name))
 
-        return self.edit(f"class of request {request} of {self.title} changed from {before} to {name}", change)
+        return self.edit(changes.ChangedDeviceClass(changes.RequestOfClaim(request, self.claim), before, name), rewrite)
 
     def without_constraint(self, attribute: str) -> ChangedDevices:
         """Return the edit that drops the constraints about *attribute*."""
 
-        def change(devices: Content) -> bool:
+        def rewrite(devices: Content) -> bool:
             before = devices.get("constraints") or []
             devices["constraints"] = [
                 each for each in before if attribute not in (each.get("matchAttribute"), each.get("distinctAttribute"))
             ]
             return len(devices["constraints"]) < len(before)
 
-        return self.edit(f"constraint about {attribute} of {self.title} dropped", change)
+        return self.edit(changes.DroppedDeviceConstraint(attribute, self.claim), rewrite)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -123,20 +127,19 @@ class LikeDevice:
     name: str
 
 
-def more_devices(numbers: Mapping[str, int], like: Mapping[str, LikeDevice], device_class: str, where: str) -> ChangedDevices:
+def more_devices(numbers: Mapping[str, int], like: Mapping[str, LikeDevice], device_class: str, domain: Domain | None) -> ChangedDevices:
     """Return the edit that adds devices to slices.
 
     Args:
         numbers: number of devices by node.
         like: the device of each node that they are like.
-        device_class: their class, for the words.
-        where: the domain in words; empty for the cluster.
+        device_class: their class.
+        domain: their domain; None for the cluster.
 
     """
-    total, nodes = sum(numbers.values()), phrases.listed(sorted(numbers))
-    words = f"{phrases.counted(total, 'more device')} of class {device_class}{f' in {where}' if where else ''}, on {nodes}"
+    total = sum(numbers.values())
 
-    def change(book: Book) -> list[Content] | None:
+    def rewrite(book: Book) -> list[Content] | None:
         result = []
         for node, number in sorted(numbers.items()):
             content = book.get("ResourceSlice", "", like[node].published)
@@ -150,7 +153,7 @@ def more_devices(numbers: Mapping[str, int], like: Mapping[str, LikeDevice], dev
             result.append(content)
         return result
 
-    return ChangedDevices(words, change, total, relaxes=False)
+    return ChangedDevices(changes.AddedDevices(total, device_class, domain, tuple(sorted(numbers))), rewrite, total, relaxes=False)
 
 
 def _renamed(device: Content, name: str) -> Content:

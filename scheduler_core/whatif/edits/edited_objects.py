@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from scheduler_core.model.decision import Name, Step
+from scheduler_core.model.decision import Step
+from scheduler_core.model.names import Name
 from scheduler_core.whatif.edits.node_templates import Content, section
 from scheduler_core.whatif.edits.raw_objects import Book
 
@@ -44,22 +45,23 @@ def _templates(holder: Content) -> list[Content]:
     return result
 
 
+def pod_name(key: str) -> Name:
+    """Return the name of the pod with that ``namespace/name``."""
+    namespace, _, name = key.partition("/")
+    return Name("Pod", namespace, name)
+
+
 def pod_of(book: Book, key: str) -> Content | None:
     """Return the raw pod with that ``namespace/name``."""
-    namespace, _, name = key.partition("/")
-    return book.get("Pod", namespace, name)
-
-
-def minimum_field(kind: str) -> str:
-    """Return the name of the field for the minimum of a kind of group."""
-    return "minCount" if kind == "PodGroup" else "minGroupCount"
+    name = pod_name(key)
+    return book.get(name.kind, name.namespace, name.name)
 
 
 def released_claims(book: Book, pods: Iterable[str]) -> Iterator[Step]:
     """Yield the steps that release the claims to devices that only the running *pods* use, by namespace and name."""
     by_namespace: dict[str, set[str]] = {}
-    for namespace, _, name in (key.partition("/") for key in pods):
-        by_namespace.setdefault(namespace, set()).add(name)
+    for pod in map(pod_name, pods):
+        by_namespace.setdefault(pod.namespace, set()).add(pod.name)
     for namespace, names in sorted(by_namespace.items()):
         for claim in book.naming("ResourceClaim", namespace, names):
             status = section(claim, "status")

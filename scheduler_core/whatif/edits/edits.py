@@ -1,6 +1,6 @@
-"""Kinds of changes: text for users, and steps on whole objects.
+"""Kinds of edits: each carries its change as a value, and has the steps on whole objects.
 
-The weight of a change is its class, then its extent.  The classes, from small to large: pods tolerate more or select
+The weight of an edit is its class, then its extent.  The classes, from small to large: pods tolerate more or select
 less, a group is confined to a wider domain, a group needs less, nodes are uncordoned, running pods are moved, running pods are evicted,
 volumes or storage are added, nodes are added.
 """
@@ -11,9 +11,11 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Protocol
 
-from scheduler_core.model import nouns as phrases
-from scheduler_core.model.decision import Name, Step
-from scheduler_core.whatif.edits.edited_objects import minimum_field, pod_of, released_claims, respecified
+from scheduler_core.causes import changes
+from scheduler_core.causes.changes import Change
+from scheduler_core.model.decision import Step
+from scheduler_core.model.names import Name
+from scheduler_core.whatif.edits.edited_objects import pod_name, pod_of, released_claims, respecified
 from scheduler_core.whatif.edits.node_templates import Content, belongs_to_its_node, section
 from scheduler_core.whatif.edits.raw_objects import Book
 
@@ -24,11 +26,11 @@ Weight = tuple[int, int]
 
 
 class Edit(Protocol):
-    """Interface of a change."""
+    """Interface of an edit."""
 
     @property
-    def words(self) -> str:
-        """Return the change in words, such as ``minCount of PodGroup default/a lowered from 4 to 2``."""
+    def change(self) -> Change:
+        """Return the change, which identifies the edit."""
 
     @property
     def weight(self) -> Weight:
@@ -47,9 +49,14 @@ class Lowered:
     minimum: int
 
     @property
-    def words(self) -> str:
+    def lowered(self) -> changes.LoweredMinimum:
+        """Return the change of the group."""
+        return changes.LoweredMinimum(self.group, self.before, self.minimum)
+
+    @property
+    def change(self) -> changes.LoweredMinimums:
         """See Edit."""
-        return f"{minimum_field(self.group.kind)} of {titled(self.group)} lowered from {self.before} to {self.minimum}"
+        return changes.LoweredMinimums((self.lowered,))
 
     @property
     def weight(self) -> Weight:
@@ -61,7 +68,7 @@ class Lowered:
 
         def lower(spec: Content) -> bool:
             gang = section(section(spec, "schedulingPolicy"), "gang")
-            field = minimum_field(self.group.kind)
+            field = self.lowered.field
             if field not in gang:
                 return False
             gang[field] = self.minimum
@@ -72,19 +79,20 @@ class Lowered:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Widened:
-    """Groups are confined to a domain of another key, or (empty) to none."""
+    """Groups that are confined by the keys *before* are confined to a domain of another key, or (empty) to none."""
 
     groups: tuple[Name, ...]
-    before: str
+    before: tuple[str, ...]
     key: str
 
     @property
-    def words(self) -> str:
+    def change(self) -> changes.WidenedTopology | changes.DroppedTopology:
         """See Edit."""
-        group_names = phrases.listed([titled(group) for group in self.groups])
-        if not self.key:
-            return f"topology constraint {self.before} of {group_names} dropped"
-        return f"topology constraint of {group_names} widened from {phrases.level(self.before)} to {phrases.level(self.key)} ({self.key})"
+        return (
+            changes.WidenedTopology(self.groups, self.before[0], self.key)
+            if self.key
+            else changes.DroppedTopology(self.before, self.groups)
+        )
 
     @property
     def weight(self) -> Weight:
@@ -121,10 +129,9 @@ class Moved:
     """Old and new node, by pod."""
 
     @property
-    def words(self) -> str:
+    def change(self) -> changes.MovedPods:
         """See Edit."""
-        moves = [f"{pod} from {before} to {after}" for pod, (before, after) in sorted(self.nodes.items())]
-        return f"{phrases.counted(len(moves), 'running pod')} moved: {phrases.listed(moves, 8)}"
+        return changes.MovedPods(tuple(changes.MovedPod(pod_name(pod), *nodes) for pod, nodes in sorted(self.nodes.items())))
 
     @property
     def weight(self) -> Weight:
@@ -147,14 +154,14 @@ class Moved:
 class Evicted:
     """Running pods are evicted."""
 
-    who: tuple[str, ...]
-    """Names of groups and pods."""
+    units: tuple[Name, ...]
+    """Whole trees, and single pods."""
     pods: tuple[str, ...]
 
     @property
-    def words(self) -> str:
+    def change(self) -> changes.EvictedUnits:
         """See Edit."""
-        return f"{phrases.listed(self.who, 8)} evicted ({phrases.counted(len(self.pods), 'running pod')})"
+        return changes.EvictedUnits(len(self.pods), self.units)
 
     @property
     def weight(self) -> Weight:
@@ -171,8 +178,7 @@ class Evicted:
             pod = pod_of(book, key)
             if pod is None or belongs_to_its_node(pod):
                 return None
-            namespace, _, name = key.partition("/")
-            result.append(Step(delete={"apiVersion": "v1", "kind": "Pod", "namespace": namespace, "name": name}))
+            result.append(Step(delete={"apiVersion": "v1", **dataclasses.asdict(pod_name(key))}))
         return (*result, *released_claims(book, self.pods))
 
 
@@ -183,13 +189,9 @@ class Quorum:
     lowered: tuple[Lowered, ...]
 
     @property
-    def words(self) -> str:
+    def change(self) -> changes.LoweredMinimums:
         """See Edit."""
-        first = self.lowered[0]
-        if len({(each.group.kind, each.before, each.minimum) for each in self.lowered}) > 1:
-            return phrases.listed([each.words for each in self.lowered], 8)
-        group_names = phrases.listed([titled(each.group) for each in self.lowered])
-        return f"{minimum_field(first.group.kind)} of {group_names} lowered from {first.before} to {first.minimum}"
+        return changes.LoweredMinimums(tuple(each.lowered for each in self.lowered))
 
     @property
     def weight(self) -> Weight:
@@ -215,9 +217,9 @@ class Both:
     second: Edit
 
     @property
-    def words(self) -> str:
+    def change(self) -> changes.Successive:
         """See Edit."""
-        return f"{self.first.words}, and {self.second.words}"
+        return changes.Successive(self.first.change, self.second.change)
 
     @property
     def weight(self) -> Weight:
@@ -234,8 +236,3 @@ class Both:
 def combine(first: Edit | None, edit: Edit) -> Edit:
     """Return *edit*, or *first* and then *edit*."""
     return edit if first is None else Both(first, edit)
-
-
-def titled(name: Name) -> str:
-    """Return the name of a group or pod in words: ``PodGroup default/a``."""
-    return f"{name.kind} {name.namespace}/{name.name}"

@@ -6,8 +6,11 @@ import dataclasses
 import itertools
 from collections.abc import Iterator, Mapping
 
-from scheduler_core.model import nouns as phrases
+from scheduler_core.causes.changes import AddedNodes, AddedNodesByDomain, UncordonedNodes
+from scheduler_core.causes.node_count import Amount
 from scheduler_core.model.decision import Step
+from scheduler_core.model.names import Domain
+from scheduler_core.model.resource_names import at_least
 from scheduler_core.whatif.edits.edits import MORE_NODES, UNCORDONED, Weight
 from scheduler_core.whatif.edits.node_templates import Content, companion, csi_drivers, fresh, uncordoned
 from scheduler_core.whatif.edits.raw_objects import Book, merged
@@ -15,8 +18,6 @@ from scheduler_core.whatif.edits.raw_objects import Book, merged
 LARGER = 1_000_000
 """Extent of a new kind of node: larger than any number of existing kinds."""
 
-MOST_NAMED = 8
-"""Maximum number of uncordoned nodes that are named."""
 _ADDED = "-added-"
 
 
@@ -27,11 +28,9 @@ class Uncordoned:
     nodes: tuple[str, ...]
 
     @property
-    def words(self) -> str:
+    def change(self) -> UncordonedNodes:
         """See Edit."""
-        if len(self.nodes) == 1:
-            return f"node {self.nodes[0]} uncordoned"
-        return f"{len(self.nodes)} nodes uncordoned: {phrases.listed(sorted(self.nodes), MOST_NAMED)}"
+        return UncordonedNodes(tuple(sorted(self.nodes)))
 
     @property
     def weight(self) -> Weight:
@@ -51,31 +50,25 @@ class MoreNodes:
     Attributes:
         count: number of nodes.
         like: the existing node.
-        where: the domain in words.
+        domains: their domains, one of each key; none for nodes anywhere.
         labels: labels that differ from *like*, so that the new nodes are in the required domains.
-        larger: allocatable amounts that *like* has too little of.
+        larger: allocatable amounts (cpu in millicores, storage in bytes) that *like* has too little of.
         companions: DaemonSet and static pods on *like*; each new node runs copies of them.
 
     """
 
     count: int
     like: str
-    where: str = ""
+    domains: tuple[Domain, ...] = ()
     labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    larger: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    larger: Mapping[str, int] = dataclasses.field(default_factory=dict)
     companions: tuple[Content, ...] = ()
 
     @property
-    def words(self) -> str:
+    def change(self) -> AddedNodes:
         """See Edit."""
-        where = f" in {self.where}" if self.where else ""
-        return f"{phrases.counted(self.count, 'more node')}{where} {self.kind}"
-
-    @property
-    def kind(self) -> str:
-        """Return the kind of node in words."""
-        more = f", but with {phrases.listed([f'{amount} {name}' for name, amount in self.larger.items()])}" if self.larger else ""
-        return f"like {self.like}{more}"
+        larger = tuple(Amount(resource, value) for resource, value in self.larger.items())
+        return AddedNodes(self.count, self.domains, self.like, larger)
 
     @property
     def weight(self) -> Weight:
@@ -92,7 +85,8 @@ class MoreNodes:
         return tuple(step for name in itertools.islice(names, self.count) for step in self._node_steps(node, drivers, name))
 
     def _node_steps(self, node: Content, drivers: Content | None, name: str) -> Iterator[Step]:
-        yield Step(apply=fresh(node, name, self.labels, self.larger))
+        larger = {resource: at_least(resource, value) for resource, value in self.larger.items()}
+        yield Step(apply=fresh(node, name, self.labels, larger))
         if drivers is not None:
             yield Step(apply=csi_drivers(drivers, name))
         yield from (Step(apply=companion(pod, name)) for pod in self.companions)
@@ -105,10 +99,9 @@ class NodesInDomains:
     parts: tuple[MoreNodes, ...]
 
     @property
-    def words(self) -> str:
+    def change(self) -> AddedNodesByDomain:
         """See Edit."""
-        each = phrases.listed([f"{part.count} in {part.where} {part.kind}" for part in self.parts], 8)
-        return f"{phrases.counted(sum(part.count for part in self.parts), 'more node')}: {each}"
+        return AddedNodesByDomain(tuple(part.change for part in self.parts))
 
     @property
     def weight(self) -> Weight:

@@ -7,7 +7,7 @@ from typing import Any
 
 Content = dict[str, Any]
 HOSTNAME = "kubernetes.io/hostname"
-_OF_A_MACHINE = "node.kubernetes.io/"
+_OF_A_MACHINE = ("node.kubernetes.io", "/")
 _CORDON = "node.kubernetes.io/unschedulable"
 _IDENTITY = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "selfLink", "ownerReferences")
 OWNERS = ("DaemonSet", "Node")
@@ -38,7 +38,7 @@ def fresh(node: Content, name: str, others: Mapping[str, str], larger: Mapping[s
     status = {key: value for key, value in section(node, "status").items() if key != "images"}
     if larger:
         status = {**status, "allocatable": {**(status.get("allocatable") or status.get("capacity") or {}), **larger}}
-    taints = [each for each in spec.get("taints") or () if not str(each.get("key")).startswith(_OF_A_MACHINE)]
+    taints = [each for each in spec.get("taints") or () if not is_of_machine(str(each.get("key")))]
     remaining = {key: value for key, value in spec.items() if key not in ("unschedulable", "taints")}
     return {
         **node,
@@ -46,6 +46,11 @@ def fresh(node: Content, name: str, others: Mapping[str, str], larger: Mapping[s
         "spec": {**remaining, "taints": taints},
         "status": status,
     }
+
+
+def is_of_machine(taint_key: str) -> bool:
+    """Return whether a taint with that key describes the state of a machine: kubelet and controllers set it."""
+    return taint_key.partition("/")[:2] == _OF_A_MACHINE
 
 
 def uncordoned(node: Content) -> Content:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 
+from scheduler_core.causes.changes import DroppedPodRules, DroppedSelectors, Relaxation, RemovedGates, ToleratedTaint
 from scheduler_core.model.decision import Step
+from scheduler_core.model.names import Name
 from scheduler_core.model.pods import PodShape
 from scheduler_core.model.wire import Affinity, NodeAffinity, PodAffinity, Taint, Toleration
 from scheduler_core.whatif.edits.edited_objects import pod_of
@@ -21,9 +23,9 @@ class Respecified:
     """Pending pods with another spec: a taint tolerated, a selector dropped, a gate removed."""
 
     pods: tuple[str, ...]
-    words: str
-    change: Callable[[Content], None]
-    """Change of a pod's raw spec; ``reshape`` is the same change of its shape."""
+    change: Relaxation
+    respecify: Callable[[Content], None]
+    """The change of a pod's raw spec; ``reshape`` is the same change of its shape."""
     reshape: Callable[[PodShape], PodShape]
     extent: int = 0
 
@@ -38,16 +40,15 @@ class Respecified:
         for key in self.pods:
             if (pod := pod_of(book, key)) is None:
                 return None
-            self.change(pod.setdefault("spec", {}))
+            self.respecify(pod.setdefault("spec", {}))
             result.append(Step(apply=pod))
         return tuple(result)
 
 
-def tolerating(pods: Sequence[str], taint: Taint, root_name: str) -> Respecified:
+def tolerating(pods: Sequence[str], taint: Taint, owner: Name) -> Respecified:
     """Return the edit that makes pods tolerate one taint."""
-    taint_text = f"{taint.key}{'=' if taint.value else ''}{taint.value}:{taint.effect}"
 
-    def change(spec: Content) -> None:
+    def respecify(spec: Content) -> None:
         toleration = {"key": taint.key, "operator": "Equal" if taint.value else "Exists", "effect": taint.effect}
         spec["tolerations"] = [*(spec.get("tolerations") or ()), toleration | ({"value": taint.value} if taint.value else {})]
 
@@ -55,13 +56,13 @@ def tolerating(pods: Sequence[str], taint: Taint, root_name: str) -> Respecified
         toleration = Toleration(key=taint.key, operator="Equal" if taint.value else "Exists", effect=taint.effect, value=taint.value)
         return dataclasses.replace(shape, tolerations=(*shape.tolerations, toleration))
 
-    return Respecified(tuple(pods), f"taint {taint_text} tolerated by the pods of {root_name}", change, reshape)
+    return Respecified(tuple(pods), ToleratedTaint(taint, owner), respecify, reshape)
 
 
-def unselecting(pods: Sequence[str], selectors: str, root_name: str) -> Respecified:
+def unselecting(pods: Sequence[str], owner: Name) -> Respecified:
     """Return the edit that drops node selector and required node affinity of pods."""
 
-    def change(spec: Content) -> None:
+    def respecify(spec: Content) -> None:
         spec.pop("nodeSelector", None)
         section(section(spec, "affinity"), "nodeAffinity").pop(_REQUIRED, None)
 
@@ -73,13 +74,13 @@ def unselecting(pods: Sequence[str], selectors: str, root_name: str) -> Respecif
             affinity = Affinity(node_affinity, affinity.pod_affinity, affinity.pod_anti_affinity)
         return dataclasses.replace(shape, node_selector=(), affinity=affinity)
 
-    return Respecified(tuple(pods), f"{selectors} of the pods of {root_name} dropped", change, reshape, 1)
+    return Respecified(tuple(pods), DroppedSelectors(owner), respecify, reshape, 1)
 
 
-def unrelated(pods: Sequence[str], root_name: str) -> Respecified:
+def unrelated(pods: Sequence[str], owner: Name) -> Respecified:
     """Return the edit that drops requirements on other pods: required affinity and anti-affinity, spread."""
 
-    def change(spec: Content) -> None:
+    def respecify(spec: Content) -> None:
         for side in ("podAffinity", "podAntiAffinity"):
             section(section(spec, "affinity"), side).pop(_REQUIRED, None)
         spread = spec.get("topologySpreadConstraints") or ()
@@ -92,16 +93,16 @@ def unrelated(pods: Sequence[str], root_name: str) -> Respecified:
         preferred = tuple(each for each in shape.spread if each.when_unsatisfiable == "ScheduleAnyway")
         return dataclasses.replace(shape, affinity=affinity, spread=preferred)
 
-    return Respecified(tuple(pods), f"pod affinity, anti-affinity and spread of the pods of {root_name} dropped", change, reshape, 2)
+    return Respecified(tuple(pods), DroppedPodRules(owner), respecify, reshape, 2)
 
 
-def ungated(pods: Sequence[str], root_name: str) -> Respecified:
+def ungated(pods: Sequence[str], owner: Name) -> Respecified:
     """Return the edit that removes scheduling gates of pods."""
 
-    def change(spec: Content) -> None:
+    def respecify(spec: Content) -> None:
         spec.pop("schedulingGates", None)
 
-    return Respecified(tuple(pods), f"scheduling gates of the pods of {root_name} removed", change, lambda shape: shape, 3)
+    return Respecified(tuple(pods), RemovedGates(owner), respecify, lambda shape: shape, 3)
 
 
 def _preferring(side: PodAffinity | None) -> PodAffinity | None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-from scheduler_core.model import nouns as phrases
+from scheduler_core.causes import changes
+from scheduler_core.causes.changes import Change
+from scheduler_core.causes.node_count import NodeLabel
 from scheduler_core.model.decision import Step
-from scheduler_core.model.delayed_claims import ClaimRequest, class_and_size, written
+from scheduler_core.model.delayed_claims import ClaimRequest, written
+from scheduler_core.model.names import Domain, Name
 from scheduler_core.model.volumes import ClaimName
 from scheduler_core.whatif.edits.edits import MORE_STORAGE, Weight
 from scheduler_core.whatif.edits.node_templates import HOSTNAME, Content, section
@@ -19,6 +23,8 @@ WAITS = "WaitForFirstConsumer"
 _ADDED = "-added-"
 _NAMESPACE = "default"
 """Namespace of new storage capacities."""
+_IN_NAME = str.maketrans("_.", "--")
+"""Characters of label values that a name cannot have, or not everywhere."""
 _SELECTED_NODE = "volume.kubernetes.io/selected-node"
 _IDENTITY = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "annotations", "labels")
 
@@ -28,14 +34,14 @@ class ChangedStorage:
     """Objects about volumes that are changed or added.
 
     Attributes:
-        words: the change in words.
-        change: returns the changed objects; None if they cannot be changed.
+        change: the change.
+        rewrite: returns the changed objects; None if they cannot be changed.
         extent: see Edit.
 
     """
 
-    words: str
-    change: Callable[[Book], Sequence[Content] | None]
+    change: Change
+    rewrite: Callable[[Book], Sequence[Content] | None]
     extent: int = 1
 
     @property
@@ -45,24 +51,17 @@ class ChangedStorage:
 
     def steps(self, book: Book) -> tuple[Step, ...] | None:
         """See Edit."""
-        changed = self.change(book)
+        changed = self.rewrite(book)
         return None if changed is None else tuple(Step(apply=each) for each in changed)
 
 
-LocalVolumes = Sequence[tuple[str, ClaimRequest]]
-"""New volumes: the node of each, and a claim that it is for."""
+def more_volumes(volumes: Sequence[tuple[str, ClaimRequest]], domain: Domain | None) -> ChangedStorage:
+    """Return the edit that adds local *volumes*, each a node and a claim that it is for, in *domain*; None is the cluster."""
+    kinds = Counter((request.storage_class, request.size or 0) for _, request in volumes)
+    nodes = tuple(sorted({node for node, _ in volumes}))
+    added = changes.AddedVolumes(tuple(changes.LocalVolumes(count, *each) for each, count in kinds.items()), domain, nodes)
 
-
-def more_volumes(volumes: LocalVolumes, where: str) -> ChangedStorage:
-    """Return the edit that adds local *volumes*; *where* is their domain in words, empty for the cluster."""
-    kinds: dict[tuple[str, int], int] = {}
-    for _, request in volumes:
-        kinds[request.storage_class, request.size or 0] = kinds.get((request.storage_class, request.size or 0), 0) + 1
-    named = [f"{phrases.counted(count, 'more local volume')} of {class_and_size(*each)}" for each, count in kinds.items()]
-    nodes = phrases.listed(sorted({node for node, _ in volumes}))
-    words = f"{phrases.listed(named)}{f' in {where}' if where else ''}, on {nodes}"
-
-    def change(book: Book) -> list[Content] | None:
+    def rewrite(book: Book) -> list[Content] | None:
         result: list[Content] = []
         numbers: dict[tuple[str, str], int] = {}
         for node, request in volumes:
@@ -76,7 +75,7 @@ def more_volumes(volumes: LocalVolumes, where: str) -> ChangedStorage:
             result.append(_local_volume(name, str(label), request))
         return result
 
-    return ChangedStorage(words, change, len(volumes))
+    return ChangedStorage(added, rewrite, len(volumes))
 
 
 def _local_volume(name: str, hostname: str, request: ClaimRequest) -> Content:
@@ -106,7 +105,7 @@ class AddedCapacity:
     Attributes:
         name: namespace and name of the object; None to add one.
         storage_class: its class.
-        where: its nodes in words, such as ``in zone z1``; empty for all nodes.
+        nodes: its nodes; None for all.
         before: present capacity in bytes; negative if there is none.
         labels: labels of its nodes, for a new object.
         total: bytes that all claims need, those of earlier roots included.
@@ -119,7 +118,7 @@ class AddedCapacity:
 
     name: ClaimName | None
     storage_class: str
-    where: str
+    nodes: NodeLabel | Domain | None
     before: int
     labels: Mapping[str, str]
     total: int
@@ -134,19 +133,18 @@ class AddedCapacity:
         return self.before < self.total and (self.before >= 0 or self.limit is None)
 
     @property
-    def words(self) -> list[str]:
-        """Return each figure that is raised, in words."""
-        of_class = f"of class {self.storage_class}{f' {self.where}' if self.where else ''} raised"
-        start = f"from {written(self.before)} " if self.before >= 0 else ""
-        words = [] if self.limit is None else [f"maximum volume size {of_class} from {written(self.limit)} to {written(self.largest)}"]
-        return [*words, f"storage capacity {of_class} {start}to {written(self.total)}"] if self.raises_capacity else words
+    def raised(self) -> changes.RaisedCapacity | None:
+        """Return the figures that are raised; None if there are none."""
+        volume = None if self.limit is None else changes.Raised(self.limit, self.largest)
+        capacity = changes.Raised(self.before if self.before >= 0 else None, self.total) if self.raises_capacity else None
+        return None if volume is capacity is None else changes.RaisedCapacity(self.storage_class, self.nodes, volume, capacity)
 
 
 def more_capacity(capacities: Sequence[AddedCapacity]) -> ChangedStorage:
     """Return the edit that raises storage capacities."""
-    words = [figure for each in capacities for figure in each.words]
+    raised = changes.RaisedCapacities(tuple(each.raised for each in capacities if each.raised is not None))
 
-    def change(book: Book) -> list[Content] | None:
+    def rewrite(book: Book) -> list[Content] | None:
         result = []
         for each in capacities:
             content = _new_capacity(each, book) if each.name is None else book.get("CSIStorageCapacity", *each.name)
@@ -159,12 +157,12 @@ def more_capacity(capacities: Sequence[AddedCapacity]) -> ChangedStorage:
             result.append(content)
         return result
 
-    return ChangedStorage(phrases.listed(words), change, len(capacities))
+    return ChangedStorage(raised, rewrite, len(capacities))
 
 
 def _new_capacity(each: AddedCapacity, book: Book) -> Content:
     # A label value can have characters that a name cannot have.
-    suffix = "".join(f"-{value}" for value in each.labels.values()).lower().replace("_", "-").replace(".", "-")
+    suffix = "".join(f"-{value}" for value in each.labels.values()).lower().translate(_IN_NAME)
     names = (f"{each.storage_class}{_ADDED}{number}{suffix}" for number in itertools.count(1))
     return {
         "apiVersion": "storage.k8s.io/v1",
@@ -180,10 +178,9 @@ def _new_capacity(each: AddedCapacity, book: Book) -> Content:
 
 def more_attachments(driver: str, before: Mapping[str, int], more: int) -> ChangedStorage:
     """Return the edit that raises the attach limit of *driver* by *more*; *before* are the limits by node."""
-    nodes, limits = phrases.listed(sorted(before)), {*before.values()}
-    amount = f"from {min(limits)} to {min(limits) + more}" if len(limits) == 1 else f"by {more}"
+    limits = tuple(changes.AttachLimit(node, limit) for node, limit in sorted(before.items()))
 
-    def change(book: Book) -> list[Content] | None:
+    def rewrite(book: Book) -> list[Content] | None:
         result = []
         for node, limit in sorted(before.items()):
             content = book.get("CSINode", "", node)
@@ -194,44 +191,44 @@ def more_attachments(driver: str, before: Mapping[str, int], more: int) -> Chang
             result.append(content)
         return result
 
-    return ChangedStorage(f"attach limit of CSI driver {driver} raised {amount} on {nodes}", change, more * len(before))
+    return ChangedStorage(changes.RaisedAttachLimits(driver, limits, more), rewrite, more * len(before))
 
 
 def new_classes(names: Sequence[str], like: str) -> ChangedStorage:
     """Return the edit that creates storage classes like an existing one."""
 
-    def change(book: Book) -> list[Content] | None:
+    def rewrite(book: Book) -> list[Content] | None:
         content = book.get("StorageClass", "", like)
         if content is None:
             return None
         kept = {key: value for key, value in section(content, "metadata").items() if key not in _IDENTITY}
         return [{**content, "metadata": {**kept, "name": name}} for name in names]
 
-    return ChangedStorage(f"StorageClass {phrases.listed(names)} created like {like}", change, len(names))
+    return ChangedStorage(changes.CreatedClassesLike(tuple(names), like), rewrite, len(names))
 
 
 def provisioned_classes(names: Sequence[str], provisioner: str) -> ChangedStorage:
     """Return the edit that creates storage classes with *provisioner* that wait for a pod."""
     content = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "provisioner": provisioner, "volumeBindingMode": WAITS}
     contents = [{**content, "metadata": {"name": name}} for name in names]
-    return ChangedStorage(f"StorageClass {phrases.listed(names)} created with provisioner {provisioner}", lambda _: contents, len(names))
+    return ChangedStorage(changes.CreatedClasses(tuple(names), provisioner), lambda _: contents, len(names))
 
 
 def without_topologies(name: str) -> ChangedStorage:
     """Return the edit that drops the allowed topologies of a storage class."""
 
-    def change(book: Book) -> list[Content] | None:
+    def rewrite(book: Book) -> list[Content] | None:
         content = book.get("StorageClass", "", name)
         return None if content is None or content.pop("allowedTopologies", None) is None else [content]
 
-    return ChangedStorage(f"allowed topologies of StorageClass {name} dropped", change)
+    return ChangedStorage(changes.DroppedAllowedTopologies(name), rewrite)
 
 
 def unselected(claims: Mapping[ClaimName, str]) -> ChangedStorage:
     """Return the edit that removes the selected node, by claim."""
-    named = phrases.listed([f"{namespace}/{name} ({node})" for (namespace, name), node in sorted(claims.items())])
+    selected = tuple(changes.SelectedNode(Name("PersistentVolumeClaim", *claim), node) for claim, node in sorted(claims.items()))
 
-    def change(book: Book) -> list[Content] | None:
+    def rewrite(book: Book) -> list[Content] | None:
         result = []
         for name in sorted(claims):
             content = book.get("PersistentVolumeClaim", *name)
@@ -240,4 +237,4 @@ def unselected(claims: Mapping[ClaimName, str]) -> ChangedStorage:
             result.append(content)
         return result
 
-    return ChangedStorage(f"selected node of {'claim' if len(claims) == 1 else 'claims'} {named} removed", change, len(claims))
+    return ChangedStorage(changes.RemovedSelectedNodes(selected), rewrite, len(claims))

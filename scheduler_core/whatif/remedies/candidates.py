@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from scheduler_core.model import nouns as phrases
 from scheduler_core.model.decision import Name
 from scheduler_core.model.nodes import Column
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.plugins.taint_toleration import Tolerations
-from scheduler_core.whatif.edits import edits, pod_edits
+from scheduler_core.whatif.edits import pod_edits
 from scheduler_core.whatif.edits.edits import Edit, Lowered, Quorum, Widened
+from scheduler_core.whatif.edits.node_templates import is_of_machine
 from scheduler_core.whatif.edits.pod_edits import Respecified
 from scheduler_core.whatif.trial.subject import Subject
 from validators.model.group import Group
@@ -28,14 +28,14 @@ _LEVELS = frozenset({"zone", "region", "rack", "block", "row", "room", "building
 
 def relaxations(snapshot: ClusterSnapshot, subject: Subject) -> list[Respecified]:
     """Return edits of all affected pods of the root: a taint tolerated, a selector dropped, gates removed."""
-    root_name, waiting = edits.titled(subject.root), subject.waiting
+    owner, waiting = subject.root, subject.waiting
     relaxing = [*_tolerations(snapshot, subject)]
     if selecting := [pod.key for pod in waiting if _selects(pod)]:
-        relaxing.append(pod_edits.unselecting(selecting, "node selector and affinity", root_name))
+        relaxing.append(pod_edits.unselecting(selecting, owner))
     if related := [pod.key for pod in waiting if _relates(pod)]:
-        relaxing.append(pod_edits.unrelated(related, root_name))
+        relaxing.append(pod_edits.unrelated(related, owner))
     if gated := [pod.key for pod in waiting if pod.gates]:
-        relaxing.append(pod_edits.ungated(gated, root_name))
+        relaxing.append(pod_edits.ungated(gated, owner))
     return relaxing
 
 
@@ -43,13 +43,13 @@ def widenings(snapshot: ClusterSnapshot, subject: Subject) -> Iterator[list[Edit
     """Return wider keys, the narrowest first, then no key: for each confined group, then for all groups confined by one key."""
     confined = [group for group in subject.groups if group.key]
     for group in (each for each in subject.unlike if each.key):
-        yield [Widened((group.name,), group.key, key) for key in (*wider(snapshot, group.key), "")]
+        yield [Widened((group.name,), (group.key,), key) for key in (*wider(snapshot, group.key), "")]
     for key in reversed(subject.keys):
         names = tuple(group.name for group in confined if group.key == key)
         if len(names) > 1:
-            yield [Widened(names, key, more) for more in (*wider(snapshot, key), "")]
+            yield [Widened(names, (key,), more) for more in (*wider(snapshot, key), "")]
     if len(subject.keys) > 1:
-        yield [Widened(tuple(group.name for group in confined), phrases.listed(subject.keys), "")]
+        yield [Widened(tuple(group.name for group in confined), subject.keys, "")]
 
 
 def quorum(subject: Subject) -> Quorum | None:
@@ -70,17 +70,13 @@ def wider(snapshot: ClusterSnapshot, key: str) -> list[str]:
     labels_in_use = {label for labels in nodes.labels for label in labels}
     constrained = {each.key for group in snapshot.groups for each in _topology(group)}
     levels = sorted(
-        each for each in labels_in_use - {key} if each in constrained or each.rpartition("/")[2] in _LEVELS or each.startswith("topology.")
+        each
+        for each in labels_in_use - {key}
+        if each in constrained or each.rpartition("/")[2] in _LEVELS or each.partition(".")[0] == "topology"
     )
     own = nodes.column(key)
     result = [(-len(column.values), each) for each in levels if _holds(column := nodes.column(each), own)]
     return [each for _, each in sorted(result)]
-
-
-def named(key: str, value: str) -> str:
-    """Return the name of a domain: ``rack r1``, or ``rack-1`` if the value contains the noun."""
-    noun = phrases.level(key)
-    return value if value.startswith(noun) else f"{noun} {value}"
 
 
 def _topology(group: Group) -> tuple[TopologyConstraint, ...]:
@@ -103,7 +99,7 @@ def _tolerations(snapshot: ClusterSnapshot, subject: Subject) -> list[Respecifie
     taints = {}
     for node_taints in snapshot.nodes.taints:
         for taint in node_taints:
-            if taint.effect in _HARD and not taint.key.startswith("node.kubernetes.io/"):
+            if taint.effect in _HARD and not is_of_machine(taint.key):
                 key = (taint.key, taint.value, taint.effect)
                 counts[key] = counts.get(key, 0) + 1
                 taints[key] = taint
@@ -111,7 +107,7 @@ def _tolerations(snapshot: ClusterSnapshot, subject: Subject) -> list[Respecifie
     for key, taint in taints.items():
         kept_off[key] = [pod.key for pod in subject.waiting if not tolerations[pod.shape].cover(taint)]
     tried = sorted((key for key in taints if kept_off[key]), key=lambda key: (-counts[key], key))[:_TAINTS]
-    return [pod_edits.tolerating(kept_off[key], taints[key], edits.titled(subject.root)) for key in tried]
+    return [pod_edits.tolerating(kept_off[key], taints[key], subject.root) for key in tried]
 
 
 def _selects(pod: PodRecord) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from scheduler_core.causes.changes import EvictedUnits, MovedPods, TakenAhead
 from scheduler_core.model.decision import Name
-from scheduler_core.model.nouns import counted
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.whatif.edits.edits import Edit, Evicted, Moved, combine
 from scheduler_core.whatif.remedies.bisection import least
@@ -44,7 +44,7 @@ class CapacityRemedies:
             fewer = {key: nodes for key, nodes in moves.items() if key != pod}
             if fewer and self._finding.placed(Moved(fewer)) is not None:
                 moves = fewer
-        self._finding.confirm(Moved(moves), f"moved in {area.key}={area.value}")
+        self._finding.confirm(Moved(moves), (MovedPods, area.domain))
 
     def _movable(self, pod: PodRecord) -> bool:
         shape = pod.shape
@@ -65,7 +65,7 @@ class CapacityRemedies:
             fewer = [each for each in leaving if each is not unit]
             if fewer and self._finding.placed(_evicted(fewer)) is not None:
                 leaving = fewer
-        self._finding.confirm(_evicted(leaving), f"evicted in {area.key}={area.value}")
+        self._finding.confirm(_evicted(leaving), (EvictedUnits, area.domain))
 
     def _evictable(self, pod: PodRecord) -> bool:
         return pod.key not in self._finding.subject.own and pod.priority <= self._finding.subject.priority
@@ -94,23 +94,19 @@ class CapacityRemedies:
             # Earlier roots may use some of the added nodes.
             for extra in range(_TAKEN + 1) if best else ():
                 edit = combine(first, kind.more(best + extra))
-                if self._finding.confirm(edit, combine(first, kind.more(0)).words):
-                    if extra:
-                        self._finding.reasons[edit.words] = _because(self._finding.trial.ahead)
+                if self._finding.confirm(edit, combine(first, kind.more(0)).change):
+                    if extra and (because := _because(self._finding.trial.ahead)) is not None:
+                        self._finding.reasons[edit.change] = because
                     return True
         return False
 
 
-def _because(ahead: Sequence[tuple[Name, frozenset[str]]]) -> str:
+def _because(ahead: Sequence[tuple[Name, frozenset[str]]]) -> TakenAhead | None:
     """Return why more nodes are added than a root needs: roots *ahead* of it in the queue use some of them."""
     if not ahead:
-        return ""
-    (first, _), *rest = ahead
-    others = f" and {counted(len(rest), 'more root')}" if rest else ""
-    number = len(frozenset().union(*(nodes for _, nodes in ahead)))
-    verbs = "are ahead in the queue and use" if rest else "is ahead in the queue and uses"
-    return f", because {first.kind} {first.namespace}/{first.name}{others} {verbs} {number} of them"
+        return None
+    return TakenAhead(ahead[0][0], len(ahead) - 1, len(frozenset().union(*(nodes for _, nodes in ahead))))
 
 
-def _evicted(units: Sequence[tuple[str, tuple[str, ...]]]) -> Evicted:
-    return Evicted(tuple(unit_name for unit_name, _ in units), tuple(sorted(pod for _, pods in units for pod in pods)))
+def _evicted(units: Sequence[tuple[Name, tuple[str, ...]]]) -> Evicted:
+    return Evicted(tuple(unit for unit, _ in units), tuple(sorted(pod for _, pods in units for pod in pods)))

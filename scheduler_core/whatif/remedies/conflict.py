@@ -10,14 +10,24 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 
+from scheduler_core.causes.changes import Relaxation
+from scheduler_core.causes.constraints import (
+    Constraint,
+    EarlierRoot,
+    EarlierRoots,
+    InOneDomain,
+    NeedsMembers,
+    NominatedPodsKeepCapacity,
+    NotRelaxed,
+    RunningPodsKeepNodes,
+    TakesCapacity,
+)
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.feature_gates import apply_feature_gates
-from scheduler_core.model import nouns as phrases
 from scheduler_core.model.decision import Decision, Name, Status
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
-from scheduler_core.whatif.edits import edits
 from scheduler_core.whatif.edits.edits import Both, Edit, Evicted, Lowered, Moved, Quorum, Widened
 from scheduler_core.whatif.edits.pod_edits import Respecified
 from scheduler_core.whatif.remedies import candidates
@@ -35,44 +45,46 @@ _SEPARATE_ROOTS = 16
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Constraint:
-    """A constraint, and how it is dropped: exactly one of the ways is set.
+class DroppableConstraint:
+    """A constraint that can be dropped.
 
     Attributes:
-        words: text for users.
-        of: its group, if it belongs to a group of the tree.
-        demand: the group needs only one pod or group.
-        confined: the group has no topology key.
-        absent: the group counts as satisfied.
-        relaxed: an edit of pods.
-        pods: pods that are removed.
+        value: the constraint; one of a group of the tree is dropped there.
+        relaxed: the edit of pods that drops it.
+        pods: pods that are removed to drop it.
 
     """
 
-    words: str
-    of: Name | None = None
-    demand: bool = False
-    confined: bool = False
-    absent: bool = False
+    value: Constraint
     relaxed: Respecified | None = None
     pods: tuple[PodRecord, ...] = ()
+
+    @property
+    def group(self) -> Name | None:
+        """Return its group; None if it belongs to no group of the tree."""
+        return self.value.group if isinstance(self.value, NeedsMembers | InOneDomain | TakesCapacity) else None
+
+    @property
+    def absent(self) -> bool:
+        """Return whether the group counts as satisfied if it is dropped."""
+        return isinstance(self.value, TakesCapacity)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Conflict:
     """Conflicting constraints; empty if no such set is known."""
 
-    constraints: tuple[Constraint, ...] = ()
-    words: tuple[str, ...] = ()
-    """Text for users; empty if the set is not known to be minimal."""
+    constraints: tuple[DroppableConstraint, ...] = ()
+    minimal: tuple[Constraint, ...] = ()
+    """The constraints for people; empty if the set is not known to be minimal."""
 
     def met_by(self, edit: Edit, subject: Subject) -> bool:
         """Return whether *edit* changes any of the constraints; otherwise it cannot help by itself."""
         return not self.constraints or any(_changes(edit, each, subject) for each in self.constraints)
 
 
-def conflict(snapshot: ClusterSnapshot, decision: Decision, options: CycleOptions, *, tries: int = 0) -> tuple[str, ...]:
-    """Return conflicting constraints in words; empty if the root is placed, waits for members, or can never fit.
+def conflict(snapshot: ClusterSnapshot, decision: Decision, options: CycleOptions, *, tries: int = 0) -> tuple[Constraint, ...]:
+    """Return conflicting constraints; empty if the root is placed, waits for members, or can never fit.
 
     Arguments are as for ``remedies.advise``; if the tries are used up the result is empty, as the set may not be minimal.
     """
@@ -80,7 +92,7 @@ def conflict(snapshot: ClusterSnapshot, decision: Decision, options: CycleOption
     subject = Subject.from_snapshot(snapshot, decision.root)
     if subject is None or decision.status not in PROVABLE:
         return ()
-    return find_conflict(Trial(snapshot, options, subject, tries=tries), subject).words
+    return find_conflict(Trial(snapshot, options, subject, tries=tries), subject).minimal
 
 
 def find_conflict(trial: Trial, subject: Subject) -> Conflict:
@@ -100,25 +112,26 @@ class _Search:
         self._subject = subject
         self._entity = entity
         self._minimal = True
-        self._kept: list[Constraint] = []
-        self._dropped: list[Constraint] = []
-        self._reshaped_clusters: dict[tuple[str, ...], PreparedCluster] = {}
+        self._kept: list[DroppableConstraint] = []
+        self._dropped: list[DroppableConstraint] = []
+        self._reshaped_clusters: dict[tuple[Relaxation, ...], PreparedCluster] = {}
 
     def run(self) -> Conflict:
         trial, subject = self._trial, self._subject
-        relaxed = [Constraint(_constraint_text(edit), relaxed=edit) for edit in candidates.relaxations(trial.cluster.base, subject)]
+        relaxations = candidates.relaxations(trial.cluster.base, subject)
+        relaxed = [DroppableConstraint(NotRelaxed(edit.change), relaxed=edit) for edit in relaxations]
         siblings, own, others = [*_siblings(subject)], [*_own(subject)], [*_others(trial)]
         if not self._placed([*relaxed, *siblings, *own, *others]) or not self._minimal:
             return Conflict()
         for constraints in (relaxed, siblings):
             self._reduce(constraints)
         # Constraints of a group that takes no capacity have no effect.
-        absent = _below({each.of for each in self._dropped if each.absent}, subject)
-        self._dropped += [each for each in own if each.of in absent]
-        self._reduce([*(each for each in own if each.of not in absent), *others], placed=not self._kept)
-        return Conflict(tuple(self._kept), tuple(_words(self._kept, subject)) if self._minimal else ())
+        absent = _below(_groups(self._dropped, TakesCapacity), subject)
+        self._dropped += [each for each in own if each.group in absent]
+        self._reduce([*(each for each in own if each.group not in absent), *others], placed=not self._kept)
+        return Conflict(tuple(self._kept), tuple(_meaningful(self._kept, subject)) if self._minimal else ())
 
-    def _reduce(self, constraints: Sequence[Constraint], *, placed: bool = False) -> None:
+    def _reduce(self, constraints: Sequence[DroppableConstraint], *, placed: bool = False) -> None:
         """Drop all of *constraints* that are not needed; *placed*: True if the root is known to fit with all of them dropped."""
         if not placed and not self._placed(constraints):
             self._dropped += constraints
@@ -129,12 +142,12 @@ class _Search:
             self._reduce(constraints[:half])
             self._reduce(constraints[half:], placed=len(self._kept) == kept)
 
-    def _placed(self, more: Sequence[Constraint]) -> bool:
+    def _placed(self, more: Sequence[DroppableConstraint]) -> bool:
         dropped = [*self._dropped, *more]
         cluster, entity = self._relaxed([each.relaxed for each in dropped if each.relaxed is not None])
-        entity = changed(entity, {each.of for each in dropped if each.of and each.demand}, minimum=1)
-        entity = changed(entity, {each.of for each in dropped if each.of and each.confined}, key="")
-        remaining = without_satisfied(entity, {each.of for each in dropped if each.of and each.absent})
+        entity = changed(entity, _groups(dropped, NeedsMembers), minimum=1)
+        entity = changed(entity, _groups(dropped, InOneDomain), key="")
+        remaining = without_satisfied(entity, _groups(dropped, TakesCapacity))
         if remaining is None:
             return True
         self._trial.undecided = False
@@ -148,7 +161,7 @@ class _Search:
         """Return the root with *changes* of its pods, and the cluster to try it on."""
         cluster = self._trial.cluster
         if changes and cluster.related:
-            key = tuple(edit.words for edit in changes)
+            key = tuple(edit.change for edit in changes)
             if key not in self._reshaped_clusters:
                 self._reshaped_clusters[key] = cluster.reshaped(changes)
             cluster, changes = self._reshaped_clusters[key], ()
@@ -158,53 +171,55 @@ class _Search:
         return cluster, entity
 
 
-def _words(constraints: Sequence[Constraint], subject: Subject) -> Iterator[str]:
-    """Return the texts; that a group takes capacity is omitted if it has no sibling in the set, or the set contains its demand."""
+def _groups(constraints: Iterable[DroppableConstraint], kind: type[NeedsMembers | InOneDomain | TakesCapacity]) -> set[Name]:
+    """Return the groups that have a constraint of a kind among *constraints*."""
+    return {each.value.group for each in constraints if isinstance(each.value, kind)}
+
+
+def _meaningful(constraints: Sequence[DroppableConstraint], subject: Subject) -> Iterator[Constraint]:
+    """Yield the constraints for people; that a group takes capacity is omitted if it has no sibling in the set, or the set contains its demand."""
     for each in constraints:
         if each.absent:
-            within = _below({each.of}, subject)
+            within = _below({each.group}, subject)
             above = {group.name for group in subject.groups if within <= _below({group.name}, subject)}
-            demanding = any(other.of in within for other in constraints if not other.absent)
-            with_sibling = any(other.of is not None and other.of not in within | above for other in constraints)
+            demanding = any(other.group in within for other in constraints if not other.absent)
+            with_sibling = any(other.group is not None and other.group not in within | above for other in constraints)
             if demanding or not with_sibling:
                 continue
-        yield each.words
+        yield each.value
 
 
-def _siblings(subject: Subject) -> Iterator[Constraint]:
+def _siblings(subject: Subject) -> Iterator[DroppableConstraint]:
     """Return a constraint for each group that takes capacity from its siblings."""
     alone = {group.children[0] for group in subject.groups if len(group.children) == 1}
     for group in reversed(subject.groups[1:]):
         if group.name not in alone:
-            yield Constraint(f"{edits.titled(group.name)} also takes capacity", of=group.name, absent=True)
+            yield DroppableConstraint(TakesCapacity(group.name))
 
 
-def _own(subject: Subject) -> Iterator[Constraint]:
+def _own(subject: Subject) -> Iterator[DroppableConstraint]:
     """Return the demands of the root's groups, leaves first."""
     for group in reversed(subject.groups):
-        title = edits.titled(group.name)
         if group.gang and group.minimum > 1:
-            words = f"{title} needs {group.minimum} {'pods' if group.name.kind == 'PodGroup' else 'groups'}"
-            yield Constraint(words, of=group.name, demand=True)
+            yield DroppableConstraint(NeedsMembers(group.name, group.minimum))
         if group.key:
-            words = f"{title} must be in one {phrases.level(group.key)} ({group.key})"
-            yield Constraint(words, of=group.name, confined=True)
+            yield DroppableConstraint(InOneDomain(group.name, group.key))
 
 
-def _others(trial: Trial) -> Iterator[Constraint]:
+def _others(trial: Trial) -> Iterator[DroppableConstraint]:
     """Return constraints by other pods: earlier roots, nominated pods, running pods."""
     before = {pod.key for each in trial.earlier for pod in each.pods}
     if len(trial.earlier) <= _SEPARATE_ROOTS:
         for each in trial.earlier:
-            yield Constraint(f"{edits.titled(each.root)}, placed before it, takes capacity", pods=each.pods)
+            yield DroppableConstraint(EarlierRoot(each.root), pods=each.pods)
     else:
         pods = tuple(pod for each in trial.earlier for pod in each.pods)
-        yield Constraint(f"{len(trial.earlier)} roots placed before it take capacity", pods=pods)
+        yield DroppableConstraint(EarlierRoots(len(trial.earlier)), pods=pods)
     others = trial.cluster.others.values()
     if nominated := tuple(pod for pod in others if pod.node < 0 and pod.nominated >= 0):
-        yield Constraint("pods with a nominated node keep their capacity", pods=nominated)
+        yield DroppableConstraint(NominatedPodsKeepCapacity(), pods=nominated)
     if running := tuple(pod for pod in others if pod.node >= 0 and pod.key not in before):
-        yield Constraint("running pods keep their nodes", pods=running)
+        yield DroppableConstraint(RunningPodsKeepNodes(), pods=running)
 
 
 def _below(names: Iterable[Name | None], subject: Subject) -> set[Name | None]:
@@ -216,12 +231,12 @@ def _below(names: Iterable[Name | None], subject: Subject) -> set[Name | None]:
     return below
 
 
-def _changes(edit: Edit, constraint: Constraint, subject: Subject) -> bool:
+def _changes(edit: Edit, constraint: DroppableConstraint, subject: Subject) -> bool:
     match edit:
         case Lowered():
-            changes = constraint.demand and constraint.of in subject.mates(edit.group)
+            changes = bool(_groups([constraint], NeedsMembers) & subject.mates(edit.group))
         case Widened():
-            changes = constraint.confined and any(constraint.of in subject.mates(each) for each in edit.groups)
+            changes = any(_groups([constraint], InOneDomain) & subject.mates(each) for each in edit.groups)
         case Quorum():
             changes = any(_changes(each, constraint, subject) for each in edit.lowered)
         case Both():
@@ -229,12 +244,8 @@ def _changes(edit: Edit, constraint: Constraint, subject: Subject) -> bool:
         case Moved() | Evicted():
             changes = bool(constraint.pods)
         case Respecified():
-            changes = constraint.relaxed is not None and constraint.relaxed.words == edit.words
+            changes = constraint.value == NotRelaxed(edit.change)
         case _:
             # The capacity of nodes is not in the set, but always applies.
             changes = True
     return changes
-
-
-def _constraint_text(edit: Edit) -> str:
-    return edit.words.replace(" tolerated by ", " is not tolerated by ").replace(" dropped", " apply").replace(" removed", " remain")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Container, Iterable, Sequence
 
+from scheduler_core.causes.changes import SearchedRoots
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.gathered import Given
 from scheduler_core.model.decision import Decision, Name, Status
 from scheduler_core.model.options import COMPLETE, REMEDIES_BY_DEFAULT
-from scheduler_core.model.problem import Problem
 from scheduler_core.model.snapshot import ClusterSnapshot
 
 _HOPELESS = frozenset({Status.SUCCESS, Status.INVALID})
@@ -39,22 +39,21 @@ def with_remedies(
         each = decisions[place]
         first = next(number for number, other in enumerate(decisions) if other.root == each.root)
         advice = advise(book, snapshot, each, options, before=decisions[:first])
-        found[place] = dataclasses.replace(each, remedies=advice.remedies, conflict=advice.conflict, remedies_note=advice.note)
+        found[place] = dataclasses.replace(each, remedies=advice.remedies, conflict=advice.conflict, remedies_note=advice.limit)
     return tuple(found)
 
 
 def without_search(
     decisions: Sequence[Decision], options: CycleOptions, most: int | None, only: Container[Name] | None = None
-) -> tuple[Problem, ...]:
-    """Return a note that some roots have no remedies because of the limit *most*; nothing if it is no limit, or 0.
+) -> SearchedRoots | None:
+    """Return the number of roots with remedies if others have none because of the limit *most*; None if it is no limit, or 0.
 
     Arguments as for ``with_remedies``.
     """
     number, failed = remedy_limit(options, most), len(_failed(decisions, only))
     if not number or failed <= number:
-        return ()
-    searched = f"searched for {number:,} of the {failed:,} roots that are not placed; set --remedies {failed} for all of them"
-    return (Problem("Remedies", searched),)
+        return None
+    return SearchedRoots(number, failed)
 
 
 def remedy_limit(options: CycleOptions, most: int | None) -> int:

@@ -23,7 +23,7 @@ def keep_lowered(finding: Finding, group: SubjectGroup, first: Edit | None = Non
     count = sum(pod.key in placed_pods for pod in group.waiting) + group.members - len(group.waiting)
     likely = min(max(above + 1, count if group.name.kind == "PodGroup" else 0), group.minimum - 1)
     best = largest(above + 1, group.minimum - 1, likely, lambda each: finding.placed(lowered(each)) is not None)
-    finding.confirm(lowered(best), lowered(0).words)
+    finding.confirm(lowered(best), lowered(0).change)
 
 
 def keep_alike(finding: Finding, group: SubjectGroup, capacity: int) -> None:
@@ -38,4 +38,4 @@ def keep_alike(finding: Finding, group: SubjectGroup, capacity: int) -> None:
     if group.gang and group.minimum > 1 and finding.placed(lowered(1)) is not None:
         likely = min(max(1, capacity), group.minimum - 1)
         best = largest(1, group.minimum - 1, likely, lambda each: finding.placed(lowered(each)) is not None)
-        finding.confirm(lowered(best), lowered(0).words)
+        finding.confirm(lowered(best), lowered(0).change)

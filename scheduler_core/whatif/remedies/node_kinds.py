@@ -8,12 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from scheduler_core.model.decision import Domain
 from scheduler_core.model.pods import PodShape
-from scheduler_core.model.resource_names import at_least
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.whatif.edits.node_edits import MoreNodes
 from scheduler_core.whatif.edits.node_templates import HOSTNAME, Content
-from scheduler_core.whatif.remedies import candidates
 from scheduler_core.whatif.trial.present_capacity import DomainCapacity, PresentCapacity
 from scheduler_core.whatif.trial.subject import Subject
 
@@ -30,7 +29,7 @@ class NodeKind:
     Attributes:
         like: an existing node of this kind.
         slots: how many of the root's pods one holds when empty.
-        where: their domain in words.
+        domains: as in MoreNodes.
         labels: as in MoreNodes.
         larger: as in MoreNodes.
         companions: as in MoreNodes.
@@ -39,14 +38,14 @@ class NodeKind:
 
     like: str
     slots: int
-    where: str
+    domains: tuple[Domain, ...]
     labels: Mapping[str, str]
-    larger: Mapping[str, str]
+    larger: Mapping[str, int]
     companions: tuple[Content, ...] = ()
 
     def more(self, count: int) -> MoreNodes:
         """Return the edit that adds *count* of them."""
-        return MoreNodes(count, self.like, self.where, self.labels, self.larger, self.companions)
+        return MoreNodes(count, self.like, self.domains, self.labels, self.larger, self.companions)
 
 
 def kinds(capacity: PresentCapacity, area: DomainCapacity, shape: PodShape | None = None) -> list[NodeKind]:
@@ -55,19 +54,19 @@ def kinds(capacity: PresentCapacity, area: DomainCapacity, shape: PodShape | Non
     DaemonSet and static pods use part of a new node's capacity.  *shape*: the shape of the pods; by default their most frequent one.
     """
     nodes, subject = capacity.snapshot.nodes, capacity.subject
-    where = candidates.named(area.key, area.value) if area.key else ""
+    domains = tuple(filter(None, (area.domain,)))
     slots = capacity.slots(shape or subject.shape, nodes.allocatable)
     if not len(area.nodes) or not capacity.fits_new_nodes:
         return []
     keys = _related_keys(shape or subject.shape)
-    if own := [*_kinds_like(capacity, _distinct_kinds(capacity.snapshot, slots.tolist(), area.nodes.tolist(), keys), where, {}, shape)]:
+    if own := [*_kinds_like(capacity, _distinct_kinds(capacity.snapshot, slots.tolist(), area.nodes.tolist(), keys), domains, {}, shape)]:
         return own[: 2 * _MOST if keys else _MOST]
     labels = {key: value for key in subject.keys if key != HOSTNAME and (value := nodes.labels[int(area.nodes[0])].get(key)) is not None}
     if elsewhere := [
-        *_kinds_like(capacity, _distinct_kinds(capacity.snapshot, slots.tolist(), range(len(nodes)), ()), where, labels, shape)
+        *_kinds_like(capacity, _distinct_kinds(capacity.snapshot, slots.tolist(), range(len(nodes)), ()), domains, labels, shape)
     ]:
         return elsewhere[:1]
-    return _larger(capacity, area, where)
+    return _larger(capacity, area, domains)
 
 
 def kinds_by_labels(capacity: PresentCapacity, keys: Sequence[str]) -> list[NodeKind]:
@@ -81,13 +80,13 @@ def kinds_by_labels(capacity: PresentCapacity, keys: Sequence[str]) -> list[Node
             by_values.setdefault(tuple(labels[key] for key in keys), []).append(node)
     found: list[NodeKind] = []
     for values, like in sorted(by_values.items()):
-        where = " and ".join(candidates.named(key, value) for key, value in zip(keys, values, strict=True))
-        found += itertools.islice(_kinds_like(capacity, like, where, {}, None), 1)
+        domains = tuple(map(Domain, keys, values))
+        found += itertools.islice(_kinds_like(capacity, like, domains, {}, None), 1)
     return found
 
 
 def _kinds_like(
-    capacity: PresentCapacity, like: Sequence[int], where: str, labels: Mapping[str, str], shape: PodShape | None
+    capacity: PresentCapacity, like: Sequence[int], domains: tuple[Domain, ...], labels: Mapping[str, str], shape: PodShape | None
 ) -> Iterator[NodeKind]:
     """Return kinds like the nodes *like* that have capacity left after their DaemonSet and static pods."""
     nodes = capacity.snapshot.nodes
@@ -96,7 +95,7 @@ def _kinds_like(
         free = nodes.allocatable.copy()
         free[:, node] -= companion_requests
         if slots := int(capacity.slots(shape or capacity.subject.shape, free)[node]):
-            yield NodeKind(nodes.names[node], slots, where, labels, {}, companions)
+            yield NodeKind(nodes.names[node], slots, domains, labels, {}, companions)
 
 
 def _distinct_kinds(snapshot: ClusterSnapshot, slots: list[int], candidates: Iterable[int], keys: Sequence[str]) -> list[int]:
@@ -119,7 +118,7 @@ def _related_keys(shape: PodShape) -> tuple[str, ...]:
     return tuple(sorted({*spread, *(term.topology_key for term in terms)} - {HOSTNAME}))
 
 
-def _larger(capacity: PresentCapacity, area: DomainCapacity, where: str) -> list[NodeKind]:
+def _larger(capacity: PresentCapacity, area: DomainCapacity, domains: tuple[Domain, ...]) -> list[NodeKind]:
     """Return a node of *area* that is large enough for the largest request of each resource."""
     nodes, subject = capacity.snapshot.nodes, capacity.subject
     requested = {row: max(dict(pod.shape.requests).get(row, 0) for pod in subject.waiting) for row, _ in _all_requests(subject)}
@@ -136,12 +135,8 @@ def _larger(capacity: PresentCapacity, area: DomainCapacity, where: str) -> list
         return []
     companions, companion_requests = capacity.companions(suitable[0])
     total = {row: amount + int(companion_requests[row]) for row, amount in requested.items()}
-    increased = {
-        nodes.resources[row]: at_least(nodes.resources[row], amount)
-        for row, amount in total.items()
-        if nodes.allocatable[row, suitable[0]] < amount
-    }
-    return [NodeKind(nodes.names[suitable[0]], 1, where, {}, increased, companions)]
+    increased = {nodes.resources[row]: amount for row, amount in total.items() if nodes.allocatable[row, suitable[0]] < amount}
+    return [NodeKind(nodes.names[suitable[0]], 1, domains, {}, increased, companions)]
 
 
 def _all_requests(subject: Subject) -> list[tuple[int, int]]:

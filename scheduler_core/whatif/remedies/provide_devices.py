@@ -12,13 +12,13 @@ from scheduler_core.model.device_usage import DeviceUsage
 from scheduler_core.model.devices import Alternative, Request
 from scheduler_core.model.nodes import Ints, NodeTable
 from scheduler_core.model.pods import PodShape
+from scheduler_core.model.wire import Taint
 from scheduler_core.plugins.devices.selection import AllocationError, Selection
 from scheduler_core.plugins.devices.tolerations import tolerated
 from scheduler_core.whatif.edits.device_edits import ClaimSource, LikeDevice, more_devices
 from scheduler_core.whatif.edits.edited_objects import pod_of
 from scheduler_core.whatif.edits.node_templates import section
 from scheduler_core.whatif.edits.raw_objects import Book, Key
-from scheduler_core.whatif.remedies import candidates
 from scheduler_core.whatif.remedies.verified import Finding
 from scheduler_core.whatif.trial.present_capacity import DomainCapacity, PresentCapacity
 
@@ -59,19 +59,18 @@ class ProvidingDevices:
         found: dict[tuple[str, str, str], tuple[dict[Key, None], DeviceNeed]] = {}
         for pod in self._waiting:
             entries = section(pod_of(self._book, pod.key) or {}, "spec").get("resourceClaims") or ()
+            by_field = {f"spec.resourceClaims[{index}]": each for index, each in enumerate(entries)}
             for claim, need in zip(pod.device_claims, pod.shape.devices, strict=False):
                 if need.extended is not None or need.allocated is not None:
                     continue
-                entry = entries[int(need.field.rpartition("[")[2].rstrip("]"))]
-                template = str(entry.get("resourceClaimTemplateName") or "")
+                template = str(by_field[need.field].get("resourceClaimTemplateName") or "")
                 # The key of a claim that does not exist yet has a colon.
                 created = "" if ":" in claim.key else claim.key.rpartition("/")[2]
                 key: Key = ("ResourceClaim", pod.namespace, created) if created else ("ResourceClaimTemplate", pod.namespace, template)
-                about = ("of template", pod.namespace, template) if created and template else key
+                about = ("ClaimOfTemplate", pod.namespace, template) if created and template else key
                 found.setdefault(about, ({}, need))[0].setdefault(key)
         for keys, need in found.values():
-            kind, namespace, name = next(iter(keys))
-            yield ClaimSource(f"{kind} {namespace}/{name}", tuple(keys)), need
+            yield ClaimSource(tuple(keys)), need
 
     def _keep_relaxed(self, source: ClaimSource, need: DeviceNeed, objects: DeviceObjects) -> None:
         published = _Published(objects)
@@ -111,8 +110,7 @@ class ProvidingDevices:
             if not alternative.every:
                 numbers, like = self._missing(area, alternative, objects)
                 if numbers:
-                    where = candidates.named(area.key, area.value) if area.key else ""
-                    self._finding.keep_if_verified(more_devices(numbers, like, alternative.device_class, where))
+                    self._finding.keep_if_verified(more_devices(numbers, like, alternative.device_class, area.domain))
 
     def _missing(
         self, area: DomainCapacity, alternative: Alternative, objects: DeviceObjects
@@ -161,12 +159,12 @@ class _Published:
         ]
         self.classes: dict[str, tuple[str, ...]] = dict(sorted(objects.resources.values()))
 
-    def taints(self, alternative: Alternative) -> list[dict[str, str]]:
-        """Return taints of devices that *alternative* selects and does not tolerate, the first by text."""
+    def taints(self, alternative: Alternative) -> list[Taint]:
+        """Return taints of devices that *alternative* selects and does not tolerate, the first by key."""
         contents = (each.content for each in self._devices if self._selects(alternative, each))
         found = {each for content in contents for each in content.taints or () if not tolerated((each,), alternative.tolerations)}
         ordered = sorted(found, key=lambda each: (each.key, each.value, each.effect))
-        return [{"key": each.key, "value": each.value, "effect": each.effect} for each in ordered[:_TAINTS]]
+        return [Taint(each.key, each.effect, each.value) for each in ordered[:_TAINTS]]
 
     def has_more(self, alternative: Alternative) -> bool:
         """Return whether its class has devices that the selectors of *alternative* exclude."""

@@ -8,10 +8,11 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from scheduler_core.causes.changes import AddedVolumes, RaisedAttachLimits
+from scheduler_core.causes.node_count import NodeLabel
 from scheduler_core.model.decision import Decision
 from scheduler_core.model.delayed_claims import NO_PROVISIONER, ClaimRequest
 from scheduler_core.model.nodes import Ints
-from scheduler_core.model.nouns import labelled_nodes
 from scheduler_core.model.pods import PodRecord, PodShape
 from scheduler_core.model.storage import ClaimOptions, Storage
 from scheduler_core.model.volumes import ClaimName, ClaimState
@@ -21,7 +22,6 @@ from scheduler_core.whatif.edits.edits import Both, Edit
 from scheduler_core.whatif.edits.node_templates import section
 from scheduler_core.whatif.edits.raw_objects import Book
 from scheduler_core.whatif.edits.storage_edits import WAITS, AddedCapacity, ChangedStorage
-from scheduler_core.whatif.remedies import candidates
 from scheduler_core.whatif.remedies.bisection import least
 from scheduler_core.whatif.remedies.nodes_by_domain import largest_need
 from scheduler_core.whatif.remedies.verified import Finding
@@ -118,7 +118,7 @@ class ProvidingStorage:
             return [enough] if capacities else []
         used = self._used(decision, capacities, segments)
         figures = [dataclasses.replace(capacities[key], total=max(total, capacities[key].largest)) for key, total in used.items()]
-        needed = self._lowered([each for each in figures if each.words])
+        needed = self._lowered([each for each in figures if each.raised])
         if needed and not self._finding.keep_if_verified(storage_edits.more_capacity(needed)):
             self._finding.keep_if_verified(enough)
         return []
@@ -171,11 +171,10 @@ class ProvidingStorage:
         for number in numbers[:_SEGMENTS]:
             there = nodes[largest_index == number]
             label = options.segment_label(int(there[0])) if number >= 0 else None
-            where = "" if label is None else labelled_nodes(*label)
-            where = where or (f"in {candidates.named(area.key, area.value)}" if area.key else "")
+            segment = area.domain if label is None else NodeLabel(*label)
             if number < 0:
                 labels = {area.key: area.value} if area.key else {}
-                yield (name, area.value), AddedCapacity(None, name, where, -1, labels, total, size), there
+                yield (name, area.value), AddedCapacity(None, name, segment, -1, labels, total, size), there
                 continue
             key = options.named_capacities[number][0]
             found = self._capacity.snapshot.volumes.capacities[key]
@@ -183,9 +182,9 @@ class ProvidingStorage:
             taken = self._taken(name, options, number)
             limit = found.largest if found.largest is not None and found.largest < size else None
             each = AddedCapacity(
-                key, name, where, before, {}, total + taken, size, limit, taken, sums_alone=not options.lacking[there].any()
+                key, name, segment, before, {}, total + taken, size, limit, taken, sums_alone=not options.lacking[there].any()
             )
-            if each.words:
+            if each.raised:
                 yield key, each, there
 
     def _taken(self, name: str, options: ClaimOptions, number: int) -> int:
@@ -211,15 +210,14 @@ class ProvidingStorage:
         order = sorted((node for node in beyond if beyond[node] > 0), key=lambda node: (-beyond[node], node))
         places = [node for node in order for _ in range(beyond[node])][:_MOST_VOLUMES]
         names, pods = self._capacity.snapshot.nodes.names, list(zip(places, itertools.cycle(needed), strict=False))
-        where = candidates.named(area.key, area.value) if area.key else ""
 
         def volumes(count: int) -> ChangedStorage:
-            return storage_edits.more_volumes([(names[node], each) for node, requests in pods[:count] for each in requests], where)
+            return storage_edits.more_volumes([(names[node], each) for node, requests in pods[:count] for each in requests], area.domain)
 
         most = min(len(pods), len(needed))
         likely = largest_need(self._finding.subject, area.key) - sum(served.values())
         if count := least(min(max(1, likely), most), most, lambda each: self._finding.placed(volumes(each)) is not None):
-            self._finding.confirm(volumes(count), f"local volumes in {area.key}={area.value}")
+            self._finding.confirm(volumes(count), (AddedVolumes, area.domain))
         return [volumes(most)] if most and not count else []
 
     def _keep_attachments(self, area: DomainCapacity) -> None:
@@ -238,7 +236,7 @@ class ProvidingStorage:
             more = least(1, sum(amounts), lambda each: self._finding.placed(raised(each)) is not None)
             if more and (decision := self._decision(raised(more))) is not None:
                 used = {node: before[node] for node in sorted({*decision.assignments.values()}) if node in before}
-                if not self._finding.confirm(raised(more, limits=used), f"attach limit of {driver} in {area.key}={area.value}"):
+                if not self._finding.confirm(raised(more, limits=used), (RaisedAttachLimits, driver, area.domain)):
                     self._finding.keep_if_verified(raised(more))
 
     def _decision(self, edit: ChangedStorage) -> Decision | None:

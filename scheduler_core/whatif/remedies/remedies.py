@@ -1,7 +1,7 @@
 """Remedies for a root that is not placed: changes that were tried and work.
 
 A remedy is reported only if a whole cycle on the changed cluster places the root.  Single changes come before combinations of
-two.  Then the order is by class, extent and text; ``edits`` has the classes.  Minimums are lowered as little, and nodes added as
+two.  Then the order is by class, extent and values; ``edits`` has the classes.  Minimums are lowered as little, and nodes added as
 few, as works, on the assumption that smaller demands never harm.
 """
 
@@ -10,6 +10,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Sequence
 
+from scheduler_core.causes.changes import SearchLimit
+from scheduler_core.causes.constraints import Constraint
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.feature_gates import apply_feature_gates
 from scheduler_core.loading.gathered import Given
@@ -38,12 +40,11 @@ _ENOUGH = 3
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Advice:
-    """Remedies, and a note if the search for them was not complete."""
+    """Remedies, the limit of the search for them if it was not complete, and conflicting constraints as in ``Decision``."""
 
     remedies: tuple[Remedy, ...]
-    note: str = ""
-    conflict: tuple[str, ...] = ()
-    """Conflicting constraints in words; see ``Decision.conflict``."""
+    limit: SearchLimit | None = None
+    conflict: tuple[Constraint, ...] = ()
 
 
 def advise(
@@ -75,8 +76,8 @@ def advise(
     conflicting = conflict.find_conflict(trial, subject) if decision.status in conflict.PROVABLE else Conflict()
     trial.refill()
     capacity = PresentCapacity(trial.cluster.base, subject, book)
-    verified_remedies, note = _Search(Finding(book, trial, subject, why=conflicting), capacity, book, evicts=not decision.victims).run()
-    return Advice(verified_remedies, note, conflicting.words)
+    verified_remedies, limit = _Search(Finding(book, trial, subject, why=conflicting), capacity, book, evicts=not decision.victims).run()
+    return Advice(verified_remedies, limit, conflicting.minimal)
 
 
 def remedies(
@@ -84,10 +85,6 @@ def remedies(
 ) -> tuple[Remedy, ...]:
     """Return only the remedies; see ``advise``."""
     return advise(objects, snapshot, decision, options, tries=tries).remedies
-
-
-_SPENT = "the search for remedies stopped at the maximum number of tries; there may be more"
-_CUT = "some changes could not be decided within the search limits; there may be more remedies"
 
 
 class _Search:
@@ -102,8 +99,8 @@ class _Search:
         self._devices = ProvidingDevices(finding, capacity, book)
         self._relaxed = candidates.relaxations(capacity.snapshot, finding.subject)
 
-    def run(self) -> tuple[tuple[Remedy, ...], str]:
-        note = ""
+    def run(self) -> tuple[tuple[Remedy, ...], SearchLimit | None]:
+        limit = None
         try:
             self._all()
             if self._finding.trial.undecided and len(self._finding.verified_edits()) < _ENOUGH:
@@ -111,11 +108,11 @@ class _Search:
                 self._finding.trial.deepen()
                 self._all()
         except TrialsSpentError:
-            note = _SPENT
+            limit = SearchLimit.TRIES
         reasons = self._finding.reasons
         verified_edits = self._finding.verified_edits()[:MOST]
-        result = tuple(Remedy(f"{edit.words}{reasons.get(edit.words, '')}", steps) for edit, steps in verified_edits)
-        return result, note or (_CUT if self._finding.trial.undecided else "")
+        result = tuple(Remedy(edit.change, steps, because=reasons.get(edit.change)) for edit, steps in verified_edits)
+        return result, limit or (SearchLimit.STEPS if self._finding.trial.undecided else None)
 
     def _all(self) -> None:
         self._single()

@@ -15,6 +15,7 @@ from scheduler_core.model.decision import Name, Remedy, Step
 from scheduler_core.model.pods import PodRecord
 from scheduler_core.model.snapshot import ClusterSnapshot
 from scheduler_core.whatif.edits.apply_edits import applied, changes_claims, reloaded
+from scheduler_core.whatif.edits.change_order import order_key
 from scheduler_core.whatif.edits.edits import Edit, combine
 from scheduler_core.whatif.edits.node_edits import LARGER
 from scheduler_core.whatif.edits.raw_objects import Book, merged
@@ -57,7 +58,7 @@ class UnplacedRoots:
     """Roots that are to be placed together.
 
     Attributes:
-        title: the object that created them, for the texts.
+        title: the object that created them.
         root: the first that is not placed, or in part: nodes are added in its topology domains.
         pods: keys of the pods that a relaxation changes; empty for no relaxation.
         left: keys of the pods without a node.
@@ -84,7 +85,7 @@ def smallest_change(
     options: CycleOptions,
     remedies: Iterable[Remedy] = (),
 ) -> SmallestChange | None:
-    """Return the smallest change that works, and of equal ones the first by its text; None if none is found.
+    """Return the smallest change that works, and of equal ones the first by its values; None if none is found.
 
     Args:
         book: the raw objects that *snapshot* was loaded from.
@@ -100,7 +101,7 @@ def smallest_change(
     trials = _Trials(book, snapshot, roots.required, missing, options)
     relaxed = dataclasses.replace(subject, waiting=_pods(snapshot, roots.pods))
     edits = candidates.relaxations(snapshot, relaxed) if relaxed.waiting else []
-    edits = sorted(edits, key=lambda each: (each.weight, each.words))
+    edits = sorted(edits, key=lambda each: (each.weight, order_key(each.change)))
     try:
         # The remedies of a single pod of a controller lack the relaxations of all its pods, which are smaller than most.
         changes: list[Edit | Remedy] = [*edits, *remedies] if roots.root.kind == "Pod" else [*remedies, *edits]
@@ -217,8 +218,8 @@ def _kinds(capacity: PresentCapacity) -> Iterator[NodeKind]:
     seen = set()
     for area in capacity.areas(_AREAS):
         for kind in kinds(capacity, area):
-            if (name := kind.more(1).words) not in seen:
-                seen.add(name)
+            if (change := kind.more(1).change) not in seen:
+                seen.add(change)
                 yield kind
 
 
@@ -272,7 +273,7 @@ class _Trials:
 
     def as_change(self, edit: Edit, *, proven: bool) -> SmallestChange:
         """Return *edit*, which works."""
-        return SmallestChange(Remedy(edit.words, merged(edit.steps(self.book) or ())), proven)
+        return SmallestChange(Remedy(edit.change, merged(edit.steps(self.book) or ())), proven)
 
 
 def _subject(snapshot: ClusterSnapshot, roots: UnplacedRoots) -> Subject | None:

@@ -6,14 +6,17 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from scheduler_core.causes.changes import UncordonedNodes
 from scheduler_core.whatif.edits.apply_edits import applied
 from scheduler_core.whatif.edits.edits import Edit, combine
-from scheduler_core.whatif.edits.node_edits import MOST_NAMED, Uncordoned
+from scheduler_core.whatif.edits.node_edits import Uncordoned
 from scheduler_core.whatif.edits.raw_objects import Book
 from scheduler_core.whatif.remedies.bisection import least
 from scheduler_core.whatif.remedies.verified import Finding
 from scheduler_core.whatif.trial.present_capacity import DomainCapacity, PresentCapacity
 
+_MOST_ONE_BY_ONE = 8
+"""Maximum number of nodes each of which is left out for a try."""
 _TAKEN = 2
 """Maximum number of nodes uncordoned beyond those that the root itself needs, because earlier roots use some of them."""
 
@@ -52,7 +55,7 @@ class CordonedNodes:
         if not (count := least(likely, len(ordered), lambda number: works(Uncordoned(ordered[:number])))):
             return None
         chosen = ordered[:count]
-        for name in chosen if 1 < count <= MOST_NAMED else ():
+        for name in chosen if 1 < count <= _MOST_ONE_BY_ONE else ():
             fewer = tuple(each for each in chosen if each != name)
             if fewer and works(Uncordoned(fewer)):
                 chosen = fewer
@@ -81,7 +84,7 @@ def keep_uncordoned(finding: Finding, capacity: PresentCapacity, book: Book, are
             continue
         chosen, others = found
         for _ in range(_TAKEN + 1):
-            if finding.confirm(combine(first, chosen), f"uncordoned in {area.key}={area.value}, {first and first.words}"):
+            if finding.confirm(combine(first, chosen), (UncordonedNodes, area.domain, first and first.change)):
                 break
             if (another := next(others, None)) is None:
                 break

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
+from scheduler_core.causes.changes import Change, TakenAhead
 from scheduler_core.model.decision import Step
+from scheduler_core.whatif.edits.change_order import order_key
 from scheduler_core.whatif.edits.edits import Both, Edit
 from scheduler_core.whatif.edits.raw_objects import Book, merged, net_changes
 from scheduler_core.whatif.remedies.conflict import Conflict
@@ -23,7 +27,7 @@ class Finding:
         trial: tries it.
         why: conflicting constraints; an edit that changes none of them is not tried.
         verified: edits that work, with their steps, by subject; one for each subject, the last one, which was searched furthest.
-        reasons: why an edit that works is larger than the root alone needs, by its words.
+        reasons: why a change that works is larger than the root alone needs.
 
     """
 
@@ -31,10 +35,10 @@ class Finding:
         self.subject = subject
         self.trial = trial
         self.why = why
-        self.verified: dict[str, Works] = {}
-        self.reasons: dict[str, str] = {}
+        self.verified: dict[Hashable, Works] = {}
+        self.reasons: dict[Change, TakenAhead] = {}
         self._book = book
-        self._tried: dict[str, Placed | None] = {}
+        self._tried: dict[Change, Placed | None] = {}
 
     def placed(self, edit: Edit, *, whole: bool = False) -> Placed | None:
         """Return the nodes of the root's pods with *edit*; None if it is not placed, or undecided.  *whole* as in ``Trial.supposed``.
@@ -45,12 +49,12 @@ class Finding:
         """
         if not self.why.met_by(edit, self.subject):
             return None
-        if edit.words not in self._tried:
+        if (change := edit.change) not in self._tried:
             placed, undecided = self._try(edit, whole=whole), self.trial.last_undecided
             if undecided:
                 return None
-            self._tried[edit.words] = placed
-        return self._tried[edit.words]
+            self._tried[change] = placed
+        return self._tried[change]
 
     def _try(self, edit: Edit, *, whole: bool) -> Placed | None:
         if supposable(edit) and self.trial.knows(edit):
@@ -62,10 +66,10 @@ class Finding:
         """Try *edit*, keep it if it works, and return whether it does."""
         return self.placed(edit) is not None and self.confirm(edit)
 
-    def confirm(self, edit: Edit, about: str = "") -> bool:
+    def confirm(self, edit: Edit, about: Hashable = None) -> bool:
         """Keep *edit*, which is expected to work, if its steps do with all earlier roots, and return whether they do."""
-        about = about or edit.words
-        if about in self.verified and self.verified[about][0].words == edit.words:
+        about = about or edit.change
+        if about in self.verified and self.verified[about][0].change == edit.change:
             return True
         if (steps := self._steps(edit)) is None:
             return False
@@ -82,7 +86,7 @@ class Finding:
         """Return the edits that work, small ones first, each change once.
 
         One change can be found in two ways: a minimum lowered to the number of members as a missing quorum, and as the largest
-        minimum that works.  Of edits with the same steps the largest is kept, as its text names all changed groups.  A single
+        minimum that works.  Of edits with the same steps the largest is kept, as it names all changed groups.  A single
         edit is preferred to a combination with the same steps.
         """
         different: list[tuple[Works, object]] = []
@@ -90,7 +94,9 @@ class Finding:
             changes = net_changes(each[1])
             if all(changes != other for _, other in different):
                 different.append((each, changes))
-        return sorted((each for each, _ in different), key=lambda each: (isinstance(each[0], Both), each[0].weight, each[0].words))
+        return sorted(
+            (each for each, _ in different), key=lambda each: (isinstance(each[0], Both), each[0].weight, order_key(each[0].change))
+        )
 
     def _steps(self, edit: Edit) -> tuple[Step, ...] | None:
         steps = edit.steps(self._book)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Container
 
+from scheduler_core.causes.changes import Relaxation
 from scheduler_core.model.decision import Name
 from scheduler_core.model.entity import Entity
 from scheduler_core.model.pods import PodRecord, PodShape
@@ -25,11 +26,11 @@ class Shapes:
 
     def __init__(self, first: int) -> None:
         self.next = first
-        self._found: dict[tuple[str, int], PodShape] = {}
+        self._found: dict[tuple[Relaxation, int], PodShape] = {}
 
     def respecify(self, edit: Respecified, pod: PodRecord) -> PodRecord:
         """Return *pod* after *edit*."""
-        key = (edit.words, pod.shape.serial)
+        key = (edit.change, pod.shape.serial)
         if (shape := self._found.get(key)) is None:
             shape = self._found[key] = dataclasses.replace(edit.reshape(pod.shape), serial=self.next)
             self.next += 1

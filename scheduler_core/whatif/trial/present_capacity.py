@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
+from scheduler_core.model.decision import Domain, Name
 from scheduler_core.model.device_claims import DeviceNeed
 from scheduler_core.model.device_pools import PoolDevice
 from scheduler_core.model.nodes import Ints, Nodes
@@ -33,6 +34,11 @@ class DomainCapacity:
     value: str
     nodes: Nodes
     slots: int
+
+    @property
+    def domain(self) -> Domain | None:
+        """Return the domain; None for the cluster."""
+        return Domain(self.key, self.value) if self.key else None
 
 
 class PresentCapacity:
@@ -183,18 +189,18 @@ class PresentCapacity:
         return ()
 
 
-def units(pods: Iterable[PodRecord], snapshot: ClusterSnapshot, subject: Subject) -> Iterator[tuple[str, tuple[str, ...]]]:
+def units(pods: Iterable[PodRecord], snapshot: ClusterSnapshot, subject: Subject) -> Iterator[tuple[Name, tuple[str, ...]]]:
     """Return the names of the units of *pods* with their running pods: whole trees, and single pods."""
     seen: set[object] = set()
     for pod in pods:
         unit = subject.units.get((pod.namespace, pod.group)) if pod.group else None
         if unit is None:
-            yield f"Pod {pod.key}", (pod.key,)
+            yield Name("Pod", pod.namespace, pod.name), (pod.key,)
         elif unit not in seen:
             seen.add(unit)
             members = (each for each in snapshot.pods if each.node >= 0 and each.group)
             running = tuple(each.key for each in members if subject.units.get((each.namespace, each.group)) == unit)
-            yield f"{unit.kind} {unit.namespace}/{unit.name}", running
+            yield unit, running
 
 
 def _charge(free: Ints, shape: PodShape, node: int, sign: int) -> None:

@@ -10,6 +10,7 @@ from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Status
 from scheduler_core.whatif.remedies.remedies import remedies
+from scheduler_core.wording.changes import remedy_text
 from tests.scheduler_core.builders import Json, decided, leaf, node, placed, pod
 from tests.scheduler_core.plugins.test_volumes import claim, csi_driver, csi_node, using, volume
 
@@ -113,8 +114,8 @@ def test_a_node_that_is_added_has_the_limits_of_the_original():
     claims = [f"c{number}" for number in range(4)]
     members = [using(name, name=f"p{name}", schedulingGroup={"podGroupName": "g"}) for name in claims]
     objects = [*ONE, *csi(*claims), leaf("g", 4), *members]
-    (change,) = [each for each in remedies(objects, load(objects), decided(objects), COMPLETE) if "more node" in each.change]
+    (change,) = [each for each in remedies(objects, load(objects), decided(objects), COMPLETE) if "more node" in remedy_text(each)]
     copies = [each.apply for each in change.steps if each.apply is not None and each.apply["kind"] == "CSINode"]
-    assert "3 more nodes like n1" == change.change
+    assert "3 more nodes like n1" == remedy_text(change)
     assert ["n1-added-1", "n1-added-2", "n1-added-3"] == [each["metadata"]["name"] for each in copies]
     assert {1} == {each["spec"]["drivers"][0]["allocatable"]["count"] for each in copies}

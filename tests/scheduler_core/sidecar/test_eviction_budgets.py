@@ -11,6 +11,7 @@ from scheduler_core.model.snapshot import DisruptionBudget
 from scheduler_core.model.wire import LabelSelector
 from scheduler_core.sidecar.scheduling.eviction_budgets import BlockedPreemption, blocked_preemption
 from scheduler_core.sidecar.writes import Evict, EvictionMethod, RecordEvent, SetCondition, WriteOutcome
+from scheduler_core.wording.changes import remedy_text
 from tests.scheduler_core.builders import Json, pod
 from tests.scheduler_core.sidecar.test_scheduler import Crowded, G, of
 
@@ -64,7 +65,9 @@ def test_a_budget_that_allows_too_few_disruptions_is_named_with_its_victims(stra
     assert any(text.startswith(note) for text in events(writes))
     assert decision(scene).message.startswith(note)
     (remedy,) = decision(scene).remedies
-    assert "PodDisruptionBudget default/keep deleted, or changed to allow 2 disruptions; the victims are then evicted" == remedy.change
+    assert "PodDisruptionBudget default/keep deleted, or changed to allow 2 disruptions; the victims are then evicted" == remedy_text(
+        remedy
+    )
     assert decision(scene).status is remedy.then, "the victims are evicted first"
 
 

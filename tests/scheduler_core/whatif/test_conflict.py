@@ -9,6 +9,7 @@ from scheduler_core.whatif.edits.edits import Lowered, Widened
 from scheduler_core.whatif.remedies.conflict import conflict, find_conflict
 from scheduler_core.whatif.trial.subject import Subject
 from scheduler_core.whatif.trial.trial import Trial
+from scheduler_core.wording.constraints import constraint_text
 from tests.scheduler_core.cp_sat import corpus
 from tests.scheduler_core.whatif.cluster import COMPLETE, ZONE, decided, gang, node, not_placed, pod, tree, waiting
 
@@ -23,7 +24,7 @@ def children(*names, minimum=2, **spec):
 def conflict_of(objects, name):
     """Return the conflicting constraints of the root *name*."""
     (decision,) = (each for each in not_placed(objects) if each.root.name == name)
-    return conflict(load(objects), decision, COMPLETE)
+    return tuple(map(constraint_text, conflict(load(objects), decision, COMPLETE)))
 
 
 def demands(name, count):
@@ -108,9 +109,9 @@ def test_no_change_that_leaves_all_of_them_alone_helps(seed):
         subject = Subject.from_snapshot(snapshot, decision.root)
         trial = Trial(snapshot, COMPLETE, subject)
         why = find_conflict(trial, subject)
-        remaining = {each.of for each in why.constraints}
+        remaining = {each.group for each in why.constraints}
         for group in subject.groups:
-            lowered, widened = Lowered(group.name, group.minimum, 1), Widened((group.name,), group.key, "")
+            lowered, widened = Lowered(group.name, group.minimum, 1), Widened((group.name,), (group.key,), "")
             for edit in (lowered, widened):
                 if group.name not in remaining:
                     assert not why.met_by(edit, subject)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from scheduler_core.cycle.run_cycle import CycleOptions
 from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Status
+from scheduler_core.model.names import Name
 from scheduler_core.whatif.edits.edits import Both, Edit, Evicted, Lowered, Moved
 from scheduler_core.whatif.edits.raw_objects import Book, merged
 from scheduler_core.whatif.remedies import candidates
@@ -23,6 +24,7 @@ from scheduler_core.whatif.trial.hypothetical_root import supposable
 from scheduler_core.whatif.trial.present_capacity import PresentCapacity
 from scheduler_core.whatif.trial.subject import Subject
 from scheduler_core.whatif.trial.trial import Trial
+from scheduler_core.wording.changes import remedy_text
 from tests.sampling import every, sampled
 from tests.scheduler_core.cp_sat import corpus
 from tests.scheduler_core.oracle.strategies import TINY, Size, clusters
@@ -45,7 +47,7 @@ def edits(trial: Trial, subject: Subject, room: PresentCapacity) -> Iterator[Edi
     names = room.snapshot.nodes.names
     for other in [*trial.cluster.others.values()][:3]:
         if other.node >= 0:
-            yield Evicted((other.key,), (other.key,))
+            yield Evicted((Name("Pod", other.namespace, other.name),), (other.key,))
             yield Moved({other.key: (names[other.node], names[0])})
     for area in room.areas(1):
         yield from (kind.more(2) for kind in kinds(room, area))
@@ -67,10 +69,10 @@ def hold_against_the_truth(objects: Objects, options: CycleOptions = COMPLETE) -
             trial.refill(1_000_000)
             remaining = trial.placed(merged(steps)) is not None
             if supposable(edit) and trial.knows(edit):
-                assert remaining == (trial.supposed(edit) is not None), edit.words
+                assert remaining == (trial.supposed(edit) is not None), edit.change
             if trial.concerns_root_alone(merged(steps)):
                 messages = decided(after(objects, merged(steps)), options).get(decision.root)
-                assert remaining == (messages is not None and messages.status is Status.SUCCESS), edit.words
+                assert remaining == (messages is not None and messages.status is Status.SUCCESS), edit.change
             else:
                 assert trial.places_root(merged(steps)) == (
                     decided(after(objects, merged(steps)), options)[decision.root].status is Status.SUCCESS
@@ -132,7 +134,7 @@ def test_the_same_of_a_root_that_is_not_ready_and_has_others_before_it(options):
     (decision,) = not_placed(objects, options)
 
     assert hold_against_the_truth(objects, options) > 0
-    messages = [each.change for each in remedies(objects, load(objects), decision, options)]
+    messages = [remedy_text(each) for each in remedies(objects, load(objects), decision, options)]
     assert ["scheduling gates of the pods of PodGroup default/g removed, and 1 more node like a1"] == messages
 
 
@@ -152,7 +154,7 @@ def test_what_is_tried_leaves_no_trace():
     snapshot = load(objects)
     subject = Subject.from_snapshot(snapshot, not_placed(objects)[0].root)
     trial = Trial(snapshot, COMPLETE, subject)
-    leaving = Evicted(("Pod default/r",), ("default/r",))
+    leaving = Evicted((Name("Pod", "default", "r"),), ("default/r",))
     before = trial.supposed(leaving)
 
     assert None is trial.supposed(Lowered(subject.groups[0].name, 2, 2))

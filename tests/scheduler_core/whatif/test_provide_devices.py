@@ -15,6 +15,7 @@ from scheduler_core.whatif.remedies.remedies import advise, remedies
 from scheduler_core.whatif.trial import trial
 from scheduler_core.whatif.trial.present_capacity import PresentCapacity
 from scheduler_core.whatif.trial.subject import Subject
+from scheduler_core.wording.changes import remedy_text
 from tests.scheduler_core.builders import node, pod
 from tests.scheduler_core.plugins.device_objects import (
     DRIVER,
@@ -46,7 +47,7 @@ def found(*objects: dict[str, Any]) -> tuple[Remedy, ...]:
 
 
 def changes(*objects: dict[str, Any]) -> list[str]:
-    return [each.change for each in found(*objects)]
+    return [remedy_text(each) for each in found(*objects)]
 
 
 def test_a_root_that_waits_until_its_devices_are_bound_has_no_remedies() -> None:
@@ -64,15 +65,15 @@ def test_tries_of_pods_whose_devices_are_searched_cost_more(monkeypatch: pytest.
     slices = [device_slice(name, device("x", {"numa": 0})) for name in ("a1", "a2", "b1")]
     everything = [*RACKS, *CLASSES, *slices, template("one", constraints=constraints), *wanting_gang(3)]
     (decision,) = not_placed(everything)
-    assert stops == bool(advise(everything, load(everything), decision, COMPLETE).note)
+    assert stops == (advise(everything, load(everything), decision, COMPLETE).limit is not None)
 
 
 def test_a_rack_lacks_one_device() -> None:
     slices = [device_slice("a1", "x", "y"), device_slice("a2", "x")]
     result = found(*slices, template(), *wanting_gang(4))
-    (more,) = (each for each in result if "more device" in each.change)
+    (more,) = (each for each in result if "more device" in remedy_text(each))
 
-    assert more.change == "1 more device of class gpu in rack r1, on a1"
+    assert remedy_text(more) == "1 more device of class gpu in rack r1, on a1"
     (step,) = more.steps
     assert step.apply is not None
     assert [each["name"] for each in step.apply["spec"]["devices"]] == ["x", "y", "x-added-1"]
@@ -112,9 +113,9 @@ def test_an_eviction_releases_the_claims_that_no_other_pod_uses() -> None:
     objects = [*RACKS, *CLASSES, device_slice("a1", "x", "y"), own, both, template()]
     objects += [wanting("r", "o=own", "b=both", on="a1"), wanting("s", "b=both", on="a1"), wanting()]
     (decision,) = not_placed(objects)
-    (evicted,) = (each for each in remedies(objects, load(objects), decision, COMPLETE) if "evicted" in each.change)
+    (evicted,) = (each for each in remedies(objects, load(objects), decision, COMPLETE) if "evicted" in remedy_text(each))
 
-    assert evicted.change == "Pod default/r evicted (1 running pod)"
+    assert remedy_text(evicted) == "Pod default/r evicted (1 running pod)"
     released = [step.apply for step in evicted.steps if step.apply is not None]
     assert [(each["metadata"]["name"], each["status"]) for each in released] == [("own", {})]
     (again,) = simulate(after(objects, evicted.steps), strategy="complete").decisions
@@ -154,7 +155,9 @@ def test_another_class(wanted: str) -> None:
 def test_alternatives_are_changed_together() -> None:
     alternatives = [{"name": name, "deviceClassName": "gpu", "count": count} for name, count in (("two", 2), ("one", 1))]
     spec = template("one", {"name": "gpu", "firstAvailable": alternatives})
-    (tolerated,) = (each for each in found(device_slice("a1", device("x", taints=[TAINT])), spec, wanting()) if "tolerated" in each.change)
+    (tolerated,) = (
+        each for each in found(device_slice("a1", device("x", taints=[TAINT])), spec, wanting()) if "tolerated" in remedy_text(each)
+    )
     (step,) = tolerated.steps
     assert step.apply is not None
     requests = step.apply["spec"]["spec"]["devices"]["requests"][0]["firstAvailable"]
@@ -179,9 +182,9 @@ def test_claims_that_exist_are_changed_together() -> None:
     for number, each in enumerate(members[1:]):
         each["status"]["resourceClaimStatuses"] = [{"name": "g", "resourceClaimName": f"c{number}"}]
     broken = [device(name, taints=[TAINT]) for name in "xy"]
-    (tolerated,) = (each for each in found(device_slice("a1", *broken), template(), *claims, *members) if "tolerated" in each.change)
+    (tolerated,) = (each for each in found(device_slice("a1", *broken), template(), *claims, *members) if "tolerated" in remedy_text(each))
 
-    assert tolerated.change == "device taint broken=yes:NoSchedule tolerated by request gpu of ResourceClaim default/c0"
+    assert remedy_text(tolerated) == "device taint broken=yes:NoSchedule tolerated by request gpu of ResourceClaim default/c0"
     assert ["c0", "c1"] == [step.apply["metadata"]["name"] for step in tolerated.steps if step.apply is not None]
 
 

@@ -12,6 +12,7 @@ from scheduler_core.model.decision import Status, Step
 from scheduler_core.whatif.edits.apply_edits import applied, changes_claims, reloaded
 from scheduler_core.whatif.edits.raw_objects import Book
 from scheduler_core.whatif.remedies.remedies import remedies
+from scheduler_core.wording.changes import remedy_text
 from tests.sampling import sampled
 from tests.scheduler_core.oracle import strategies
 from tests.scheduler_core.oracle.strategies import TINY
@@ -134,8 +135,8 @@ def helped(objects, options):
     (decision,) = not_placed(objects, options)
     result = remedies(objects, load(objects), decision, options)
     for each in result:
-        assert decided(after(objects, each.steps), options)[decision.root].status is each.then is Status.SUCCESS, each.change
-    return [each.change for each in result]
+        assert decided(after(objects, each.steps), options)[decision.root].status is each.then is Status.SUCCESS, remedy_text(each)
+    return [remedy_text(each) for each in result]
 
 
 @pytest.mark.parametrize("options", [COMPLETE, GREEDY], ids=["complete", "greedy"])
@@ -216,7 +217,7 @@ def test_figures_of_a_storage_capacity_are_raised_as_the_text_says(capacities, r
     cap = capacity("cap", "z1", maximumVolumeSize="40Gi", **capacities)
     objects = [*RACKS, DYNAMIC, driver(), cap, *each_claiming(2, storage="dyn")]
     (decision,) = not_placed(objects)
-    (step,) = next(each.steps for each in remedies(objects, load(objects), decision, COMPLETE) if "volume size" in each.change)
+    (step,) = next(each.steps for each in remedies(objects, load(objects), decision, COMPLETE) if "volume size" in remedy_text(each))
     assert {**cap, "maximumVolumeSize": "100Gi", **raised} == step.apply
 
 
@@ -234,7 +235,7 @@ def test_node_that_is_added_with_its_attach_limits_is_not_loaded_again():
     limits = [csi_node(f"{rack}{number}", {"csi.example": 1}) for rack in "ab" for number in (1, 2)]
     objects = [*RACKS, DYNAMIC, *limits, *each_claiming(3, storage="dyn")]
     (decision,) = not_placed(objects)
-    more = next(each for each in remedies(objects, load(objects), decision, COMPLETE) if "more node" in each.change)
+    more = next(each for each in remedies(objects, load(objects), decision, COMPLETE) if "more node" in remedy_text(each))
     assert not changes_claims(more.steps)
     assert placement_inputs(load(after(objects, more.steps))) == placement_inputs(applied(load(objects), more.steps))
 
@@ -247,7 +248,7 @@ def test_node_that_is_added_with_its_attach_limits_is_not_loaded_again():
 def test_added_storage_capacity_has_a_valid_name_of_its_own(rack, present, name):
     objects = [node("a1", rack), DYNAMIC, driver(), *present, *each_claiming(1, storage="dyn")]
     (decision,) = not_placed(objects)
-    (step,) = next(each.steps for each in remedies(objects, load(objects), decision, COMPLETE) if "storage capacity" in each.change)
+    (step,) = next(each.steps for each in remedies(objects, load(objects), decision, COMPLETE) if "storage capacity" in remedy_text(each))
     assert (name, {"rack": rack}) == (step.apply["metadata"]["name"], step.apply["nodeTopology"]["matchLabels"])
 
 
@@ -266,7 +267,7 @@ RANDOM = settings(max_examples=sampled(60), deadline=None, suppress_health_check
 def test_every_remedy_applied_is_placed(options, objects):
     for decision in not_placed(objects, options):
         for each in remedies(objects, load(objects), decision, options):
-            assert decided(after(objects, each.steps), options)[decision.root].status is each.then, each.change
+            assert decided(after(objects, each.steps), options)[decision.root].status is each.then, remedy_text(each)
 
 
 def test_nine_of_ten_roots_that_lack_storage_have_a_remedy():

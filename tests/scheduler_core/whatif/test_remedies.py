@@ -6,11 +6,13 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
+from scheduler_core.causes.changes import SearchLimit
 from scheduler_core.cycle.run_cycle import CycleOptions, prepared
 from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Status
 from scheduler_core.whatif.remedies.remedies import advise, remedies
 from scheduler_core.whatif.trial import trial
+from scheduler_core.wording.changes import remedy_text
 from tests.sampling import every, sampled
 from tests.scheduler_core.cp_sat import corpus
 from tests.scheduler_core.cp_sat.corpus import Make
@@ -29,8 +31,8 @@ def helped(objects, options=COMPLETE):
     (decision,) = not_placed(objects, options)
     result = remedies(objects, load(objects), decision, options)
     for each in result:
-        assert decided(after(objects, each.steps), options)[decision.root].status is each.then is Status.SUCCESS, each.change
-    return [each.change for each in result]
+        assert decided(after(objects, each.steps), options)[decision.root].status is each.then is Status.SUCCESS, remedy_text(each)
+    return [remedy_text(each) for each in result]
 
 
 SITUATIONS = {
@@ -121,7 +123,7 @@ def test_as_few_nodes_are_uncordoned_as_work(nodes, pods):
     objects = [gang("g", pods, ""), *waiting("g", pods)]
     objects += [node(f"a{number}", cpu=cpu, unschedulable=closed) for number, (cpu, closed) in enumerate(nodes)]
     for decision in not_placed(objects):
-        changes = [each.change for each in remedies(objects, load(objects), decision, COMPLETE)]
+        changes = [remedy_text(each) for each in remedies(objects, load(objects), decision, COMPLETE)]
         found = [1 if each.startswith("node ") else int(each.split()[0]) for each in changes if "uncordoned" in each]
         free, slots = (
             sum(cpu // 2 for cpu, closed in nodes if not closed),
@@ -135,7 +137,7 @@ def test_a_node_that_an_earlier_root_takes_is_uncordoned_too():
     closed = [node(f"a{number}", unschedulable=True) for number in range(3)]
     objects = [*closed, pod("first", cpu=4, priority=9), pod("second", cpu=4)]
     changes = {
-        each.root.name: [change.change for change in remedies(objects, load(objects), each, COMPLETE)] for each in not_placed(objects)
+        each.root.name: [remedy_text(change) for change in remedies(objects, load(objects), each, COMPLETE)] for each in not_placed(objects)
     }
     assert ["node a0 uncordoned", "2 nodes uncordoned: a0 and a1"] == [changes[name][0] for name in ("first", "second")]
 
@@ -180,7 +182,7 @@ def test_a_template_and_all_groups_made_of_it_change_together():
     children = [each for name in ("x", "y") for each in (gang(name, 3, parent="t"), *waiting(name, 3))]
     objects = [node("a1"), node("b1", "r2"), workload, tree("t", 2), *children]
     (decision,) = not_placed(objects)
-    lowered = next(each for each in remedies(objects, load(objects), decision, COMPLETE) if each.change.startswith("minCount"))
+    lowered = next(each for each in remedies(objects, load(objects), decision, COMPLETE) if remedy_text(each).startswith("minCount"))
 
     assert ["Workload", "PodGroup", "PodGroup"] == [each.apply["kind"] for each in lowered.steps]
     assert decided(after(objects, lowered.steps))[decision.root].status is Status.SUCCESS
@@ -205,7 +207,7 @@ def daemon(name, on, cpu=1):
 def test_a_fresh_node_runs_what_daemon_sets_run_on_the_one_it_is_like():
     objects = [node("a1"), daemon("log", "a1"), daemon("net", "a1"), pod("r", on="a1"), gang("g", 2), *waiting("g", 2)]
     (decision,) = not_placed(objects)
-    more = next(each for each in remedies(objects, load(objects), decision, COMPLETE) if "more node" in each.change)
+    more = next(each for each in remedies(objects, load(objects), decision, COMPLETE) if "more node" in remedy_text(each))
 
     assert ["a1-added-1", "log-a1-a1-added-1", "net-a1-a1-added-1"] == [each.apply["metadata"]["name"] for each in more.steps[:3]]
     assert {"a1-added-1"} == {each.apply["spec"]["nodeName"] for each in more.steps[1:3]}
@@ -229,7 +231,7 @@ def test_a_new_node_has_a_name_that_no_pod_requests():
     elsewhere = pod("left", on="a1-added-1")
     objects = [node("a1"), elsewhere, gang("g", 4), *waiting("g", 4)]
     (decision,) = not_placed(objects)
-    more = next(each for each in remedies(objects, load(objects), decision, COMPLETE) if "more node" in each.change)
+    more = next(each for each in remedies(objects, load(objects), decision, COMPLETE) if "more node" in remedy_text(each))
     assert "a1-added-2" == more.steps[0].apply["metadata"]["name"]
 
 
@@ -243,8 +245,8 @@ def test_it_says_where_it_stopped_looking():
     objects = [*TWO_RACKS, gang("g", 6), *waiting("g", 6)]
     (decision,) = not_placed(objects)
     messages = advise(objects, load(objects), decision, COMPLETE, tries=2)
-    assert "the search for remedies stopped at the maximum number of tries; there may be more" == messages.note
-    assert "" == advise(objects, load(objects), decision, COMPLETE).note
+    assert messages.limit is SearchLimit.TRIES
+    assert advise(objects, load(objects), decision, COMPLETE).limit is None
 
 
 @pytest.mark.parametrize("bound", ["_EFFORT", "_ALL_STEPS", "MOST"])
@@ -255,7 +257,7 @@ def test_it_stops_when_all_is_examined_or_searched_that_may_be(monkeypatch, boun
     monkeypatch.setattr(trial, bound, 1)
     messages = advise(objects, load(objects), decision, COMPLETE)
 
-    assert "the search for remedies stopped at the maximum number of tries; there may be more" == messages.note
+    assert messages.limit is SearchLimit.TRIES
     assert len(messages.remedies) < len(free.remedies)
 
 
@@ -272,7 +274,7 @@ def test_the_order_of_objects_changes_nothing():
 def test_every_remedy_applied_is_placed(options, objects):
     for decision in not_placed(objects, options):
         for each in remedies(objects, load(objects), decision, options):
-            assert decided(after(objects, each.steps), options)[decision.root].status is each.then, each.change
+            assert decided(after(objects, each.steps), options)[decision.root].status is each.then, remedy_text(each)
 
 
 SHAPES = {
@@ -298,7 +300,7 @@ def tally(instances):
             result = remedies(objects, snapshot, decision, COMPLETE)
             met, with_remedy = met + 1, with_remedy + bool(result)
             for each in result:
-                assert decided(after(objects, each.steps))[decision.root].status is each.then is Status.SUCCESS, each.change
+                assert decided(after(objects, each.steps))[decision.root].status is each.then is Status.SUCCESS, remedy_text(each)
     return met, with_remedy
 
 

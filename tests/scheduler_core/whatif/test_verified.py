@@ -8,6 +8,7 @@ from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Status
 from scheduler_core.whatif.edits.raw_objects import net_changes
 from scheduler_core.whatif.remedies.remedies import remedies
+from scheduler_core.wording.changes import remedy_text
 from tests.scheduler_core.whatif.cluster import COMPLETE, RACK, after, decided, gang, node, not_placed, tree, waiting
 
 SHAPE = {"schedulingPolicy": {"gang": {"minCount": 3}}, "schedulingConstraints": {"topology": [{"key": RACK}]}}
@@ -48,7 +49,7 @@ SITUATIONS = {
 def test_a_change_that_two_ways_lead_to_is_reported_once_and_of_all_its_groups(objects, status, change):
     (decision,) = not_placed(objects)
     result = remedies(objects, load(objects), decision, COMPLETE)
-    (own,) = (each for each in result if each.change == change)
+    (own,) = (each for each in result if remedy_text(each) == change)
 
     assert status is decision.status
     assert [own] == [each for each in result if net_changes(each.steps) == net_changes(own.steps)]

@@ -15,6 +15,7 @@ from scheduler_core.cycle.run_cycle import run_cycle
 from scheduler_core.loading.load import load
 from scheduler_core.model.decision import Status
 from scheduler_core.whatif.remedies.remedies import remedies
+from scheduler_core.wording.changes import remedy_text
 from tests.sampling import sampled
 from tests.scheduler_core.cp_sat import corpus
 from tests.scheduler_core.exact.certificate.checker import accepts
@@ -161,7 +162,7 @@ def test_a_proof_is_refused_once_a_remedy_is_applied(seed):
 
     assert result
     assert accepts(objects, certificate)
-    assert [] == [each.change for each in result if accepts(after(objects, each.steps), certificate)]
+    assert [] == [remedy_text(each) for each in result if accepts(after(objects, each.steps), certificate)]
 
 
 @slowly

@@ -1,0 +1,192 @@
+"""Changes and remedies in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import assert_never
+
+from scheduler_core.causes import changes
+from scheduler_core.causes.changes import Change, SearchedRoots, SearchLimit, TakenAhead
+from scheduler_core.causes.node_count import NodeLabel
+from scheduler_core.model.decision import Remedy
+from scheduler_core.model.delayed_claims import class_and_size, written
+from scheduler_core.model.names import Domain
+from scheduler_core.model.nouns import counted, labelled_nodes, level, listed
+from scheduler_core.model.resource_names import at_least
+from scheduler_core.wording.titles import Shown, domain_text, taint_text, titled, titles
+
+_MOST = 8
+"""Maximum number of pods, nodes and domains that a change names."""
+
+
+def remedy_text(remedy: Remedy, shown: Shown = titled) -> str:
+    """Return the change of a remedy, and the reason why it is larger than needed."""
+    text = change_text(remedy.change, shown)
+    return text if remedy.because is None else f"{text}, because {_taken_ahead(remedy.because, shown)}"
+
+
+def limit_text(limit: SearchLimit | None) -> str:
+    """Return the limit that ended a search for remedies; empty if there is none."""
+    match limit:
+        case None:
+            return ""
+        case SearchLimit.TRIES:
+            return "the search for remedies stopped at the maximum number of tries; there may be more"
+        case SearchLimit.STEPS:
+            return "some changes could not be decided within the search limits; there may be more remedies"
+    assert_never(limit)
+
+
+def searched_text(roots: SearchedRoots) -> str:
+    """Return for which roots remedies were searched, and how to search for all of them."""
+    return (
+        f"searched for {roots.searched:,} of the {roots.failed:,} roots that are not placed; set --remedies {roots.failed} for all of them"
+    )
+
+
+def change_text(change: Change, shown: Shown = titled) -> str:  # noqa: PLR0911 - one case for each kind of change
+    """Return a change in words, such as ``minCount of PodGroup default/a lowered from 4 to 2``."""
+    match change:
+        case changes.MovedPods(moves):
+            moved = [f"{each.pod.namespace}/{each.pod.name} from {each.before} to {each.after}" for each in moves]
+            return f"{counted(len(moves), 'running pod')} moved: {listed(moved, _MOST)}"
+        case changes.EvictedUnits(pods, units):
+            return f"{titles(units, shown, _MOST)} evicted ({counted(pods, 'running pod')})"
+        case changes.DeletedBudgets(budgets, disruptions):
+            instead = f", or changed to allow {counted(disruptions, 'disruption')}" if disruptions else ""
+            return f"{' and '.join(map(shown, budgets))} deleted{instead}; the victims are then evicted"
+        case changes.Successive(first, second):
+            return f"{change_text(first, shown)}, and {change_text(second, shown)}"
+    if isinstance(change, changes.GroupChange):
+        return _group_change(change, shown)
+    if isinstance(change, changes.Relaxation):
+        subject, verb = relaxation_parts(change, shown)
+        return f"{subject} {verb[0]}"
+    if isinstance(change, changes.NodeChange):
+        return _node_change(change)
+    if isinstance(change, changes.StorageChange):
+        return _storage_change(change)
+    if isinstance(change, changes.DeviceChange):
+        return _device_change(change, shown)
+    assert_never(change)
+
+
+def _group_change(change: changes.GroupChange, shown: Shown) -> str:
+    match change:
+        case changes.LoweredMinimums(groups):
+            return _lowered(groups, shown)
+        case changes.WidenedTopology(groups, before, key):
+            return f"topology constraint of {titles(groups, shown)} widened from {level(before)} to {level(key)} ({key})"
+        case changes.DroppedTopology(keys, groups):
+            return f"topology constraint {listed(keys)} of {titles(groups, shown)} dropped"
+    assert_never(change)
+
+
+def _lowered(groups: Sequence[changes.LoweredMinimum], shown: Shown) -> str:
+    """Return the change of each group; groups that change alike are listed together."""
+    if len({(each.field, each.before, each.minimum) for each in groups}) > 1:
+        return listed([_lowered([each], shown) for each in groups], _MOST)
+    first = groups[0]
+    return f"{first.field} of {titles([each.group for each in groups], shown)} lowered from {first.before} to {first.minimum}"
+
+
+def relaxation_parts(change: changes.Relaxation, shown: Shown) -> tuple[str, tuple[str, str]]:
+    """Return the rule of pods that is relaxed; and a verb for the change, and one for the rule that applies without it."""
+    match change:
+        case changes.ToleratedTaint(taint, owner):
+            pods = f"by the pods of {shown(owner)}"
+            return f"taint {taint_text(taint)}", (f"tolerated {pods}", f"is not tolerated {pods}")
+        case changes.DroppedSelectors(owner):
+            return f"node selector and affinity of the pods of {shown(owner)}", ("dropped", "apply")
+        case changes.DroppedPodRules(owner):
+            return f"pod affinity, anti-affinity and spread of the pods of {shown(owner)}", ("dropped", "apply")
+        case changes.RemovedGates(owner):
+            return f"scheduling gates of the pods of {shown(owner)}", ("removed", "remain")
+    assert_never(change)
+
+
+def _node_change(change: changes.NodeChange) -> str:
+    match change:
+        case changes.UncordonedNodes(nodes):
+            return f"node {nodes[0]} uncordoned" if len(nodes) == 1 else f"{len(nodes)} nodes uncordoned: {listed(nodes, _MOST)}"
+        case changes.AddedNodes(count, domains):
+            where = f" in {_domains(domains)}" if domains else ""
+            return f"{counted(count, 'more node')}{where} {_kind(change)}"
+        case changes.AddedNodesByDomain(parts):
+            by_domain = [f"{part.count} in {_domains(part.domains)} {_kind(part)}" for part in parts]
+            return f"{counted(sum(part.count for part in parts), 'more node')}: {listed(by_domain, _MOST)}"
+    assert_never(change)
+
+
+def _domains(domains: Sequence[Domain]) -> str:
+    return " and ".join(map(domain_text, domains))
+
+
+def _kind(added: changes.AddedNodes) -> str:
+    amounts = [f"{at_least(each.resource, each.value)} {each.resource}" for each in added.larger]
+    return f"like {added.like}{f', but with {listed(amounts)}' if amounts else ''}"
+
+
+def _storage_change(change: changes.StorageChange) -> str:  # noqa: PLR0911 - one case for each change
+    match change:
+        case changes.AddedVolumes(volumes, domain, nodes):
+            kinds = [f"{counted(each.count, 'more local volume')} of {class_and_size(each.storage_class, each.size)}" for each in volumes]
+            return f"{listed(kinds)}{_in_domain(domain)}, on {listed(nodes)}"
+        case changes.RaisedCapacities(capacities):
+            return listed([figure for each in capacities for figure in _raised(each)])
+        case changes.RaisedAttachLimits(driver, before, more):
+            limits = {each.limit for each in before}
+            amount = f"from {min(limits)} to {min(limits) + more}" if len(limits) == 1 else f"by {more}"
+            return f"attach limit of CSI driver {driver} raised {amount} on {listed([each.node for each in before])}"
+        case changes.CreatedClassesLike(classes, like):
+            return f"StorageClass {listed(classes)} created like {like}"
+        case changes.CreatedClasses(classes, provisioner):
+            return f"StorageClass {listed(classes)} created with provisioner {provisioner}"
+        case changes.DroppedAllowedTopologies(storage_class):
+            return f"allowed topologies of StorageClass {storage_class} dropped"
+        case changes.RemovedSelectedNodes(claims):
+            named = listed([f"{each.claim.namespace}/{each.claim.name} ({each.node})" for each in claims])
+            return f"selected node of {'claim' if len(claims) == 1 else 'claims'} {named} removed"
+    assert_never(change)
+
+
+def _raised(capacity: changes.RaisedCapacity) -> Iterator[str]:
+    """Yield each figure that is raised."""
+    match capacity.nodes:
+        case NodeLabel(key, values):
+            where = f" {labelled_nodes(key, values)}"
+        case domain:
+            where = _in_domain(domain)
+    for noun, size in (("maximum volume size", capacity.volume), ("storage capacity", capacity.capacity)):
+        if size is not None:
+            start = f"from {written(size.before)} " if size.before is not None else ""
+            yield f"{noun} of class {capacity.storage_class}{where} raised {start}to {written(size.after)}"
+
+
+def _in_domain(domain: Domain | None) -> str:
+    return "" if domain is None else f" in {domain_text(domain)}"
+
+
+def _device_change(change: changes.DeviceChange, shown: Shown) -> str:
+    match change:
+        case changes.AddedDevices(count, device_class, domain, nodes):
+            return f"{counted(count, 'more device')} of class {device_class}{_in_domain(domain)}, on {listed(nodes)}"
+        case changes.ToleratedDeviceTaint(taint, request):
+            return f"device taint {taint_text(taint)} tolerated by {_request(request, shown)}"
+        case changes.DroppedDeviceSelectors(request):
+            return f"selectors of {_request(request, shown)} dropped"
+        case changes.ChangedDeviceClass(request, before, after):
+            return f"class of {_request(request, shown)} changed from {before} to {after}"
+        case changes.DroppedDeviceConstraint(attribute, claim):
+            return f"constraint about {attribute} of {shown(claim)} dropped"
+    assert_never(change)
+
+
+def _request(request: changes.RequestOfClaim, shown: Shown) -> str:
+    return f"request {request.request} of {shown(request.claim)}"
+
+
+def _taken_ahead(reason: TakenAhead, shown: Shown) -> str:
+    others = f" and {counted(reason.others, 'more root')}" if reason.others else ""
+    verbs = "are ahead in the queue and use" if reason.others else "is ahead in the queue and uses"
+    return f"{shown(reason.first)}{others} {verbs} {reason.nodes} of them"

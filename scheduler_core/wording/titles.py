@@ -1,0 +1,37 @@
+"""Names of objects and of domains in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from scheduler_core.model.names import Domain, Name
+from scheduler_core.model.nouns import SHOWN, level, listed
+from scheduler_core.model.wire import Taint
+
+Shown = Callable[[Name], str]
+"""Function that turns the name of an object into text."""
+
+
+def titled(name: Name) -> str:
+    """Return the kind, namespace and name of an object: ``PodGroup default/a``."""
+    return f"{name.kind} {name.namespace}/{name.name}"
+
+
+def titles(names: Iterable[Name], shown: Shown, most: int = SHOWN) -> str:
+    """Return a list of objects, of which *most* are named."""
+    return listed([shown(name) for name in names], most)
+
+
+def domain_text(domain: Domain) -> str:
+    """Return the name of a domain: ``rack r1``, ``rack-1`` (whose value begins with the noun), ``the cluster``."""
+    if domain.value and not domain.key:
+        return domain.value
+    if not domain.value:
+        return f"the {level(domain.key)} without a name" if domain.key else "the cluster"
+    noun = level(domain.key)
+    return domain.value if domain.value.startswith(noun) else f"{noun} {domain.value}"
+
+
+def taint_text(taint: Taint) -> str:
+    """Return a taint as kubectl writes it: ``key=value:effect``."""
+    return f"{taint.key}{'=' if taint.value else ''}{taint.value}:{taint.effect}"
